@@ -1,0 +1,50 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "distlock/export.h"
+
+namespace distlock {
+
+enum class StoreKind { memory, sqlite, mongodb };
+
+/// Which store, and how to reach it.
+///
+/// | string                                  | store                                             |
+/// | `mongodb://…`, `mongodb+srv://…`        | MongoDB 4.2 or newer; database of the URI, else
+/// `config` | | `sqlite:PATH`, `sqlite:PATH?synchronous=off` | one SQLite file; `off` survives
+/// crashes of    | |                                         | processes but not of the machine
+/// (docs/guarantees.md) | | `memory:`                               | inside this process |
+class DISTLOCK_EXPORT ConnectionString {
+ public:
+  /// Errors: `invalid_argument` for an unknown scheme or option, a missing path or host, a port
+  /// out of range. The message shows the string without its password and what to write instead.
+  explicit ConnectionString(std::string_view text);
+
+  StoreKind kind() const { return kind_; }
+
+  /// Fit for messages and logs: the password, and every option that may hold a secret, replaced.
+  const std::string& redacted() const { return redacted_; }
+
+  /// As it was given. May hold a password.
+  const std::string& text() const { return text_; }
+
+  /// Of a `sqlite:` string: the file.
+  const std::string& path() const { return path_; }
+  /// Of a `sqlite:` string: whether a confirmed write survives a crash of the machine.
+  bool durable() const { return durable_; }
+
+  friend bool operator==(const ConnectionString& a, const ConnectionString& b) {
+    return a.text_ == b.text_;
+  }
+
+ private:
+  StoreKind kind_ = StoreKind::memory;
+  std::string text_;
+  std::string redacted_;
+  std::string path_;
+  bool durable_ = true;
+};
+
+}  // namespace distlock

@@ -1,0 +1,147 @@
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "distlock/connection_string.h"
+#include "distlock/error.h"
+#include "distlock/export.h"
+#include "distlock/options.h"
+#include "distlock/pinger.h"
+#include "distlock/record.h"
+
+namespace distlock {
+
+/// What came of an unlock().
+enum class UnlockResult {
+  released,  ///< The lock is free, or was free and claimed by another since.
+  not_ours,  ///< It was not held by this object, or not any more. Nothing was changed.
+  pending,   ///< The store did not answer. The pinger goes on trying while it lives; after that
+             ///< the lock is free for takeover once takeover_after has passed.
+};
+
+/// A named lock that many processes compete for. START HERE.
+///
+/// Holding it does not prove that it is still ours: a process paused for longer than
+/// LockOptions::takeover_after is taken over. Ask valid_until() before work that must not run
+/// twice, or better, hand fence() to the resource and let it refuse any smaller one
+/// (docs/guarantees.md).
+///
+/// Threads: all functions may be called from any thread. One object is one contender: while one
+/// thread holds its lock, the others find it busy. It meets Lockable and TimedLockable.
+class DISTLOCK_EXPORT DistributedLock {
+ public:
+  /// A lock of the store that `config` names, through this process's pinger for that string.
+  /// `takeover_minutes`: how long a holder must be silent; the original's whole-minute comparison.
+  /// Errors: `invalid_argument` (a name that is empty, longer than 1,000 bytes, not UTF-8 or has a
+  /// NUL; minutes below 1), and those of open_store().
+  DistributedLock(const ConnectionString& config, std::string name, int takeover_minutes = 15);
+
+  /// For those who bring their own store, clock or identity.
+  /// Errors: `invalid_argument`, also if the options leave a holder too little time between its
+  /// ping and its deadline; the message does the sum.
+  DistributedLock(std::shared_ptr<DistributedLockPinger> pinger, std::string name,
+                  const LockOptions& options = {});
+
+  /// unlock(), if held.
+  ~DistributedLock();
+  DistributedLock(const DistributedLock&) = delete;
+  DistributedLock& operator=(const DistributedLock&) = delete;
+
+  /// Tries once, without waiting for the holder. `why` is kept in the record for people to read.
+  /// Returns true if this object now holds the lock. Otherwise `*other`, if given, is the record
+  /// that was in the way.
+  /// Errors: `not_applied`, `permission_denied`, `bad_record`: nothing is held. `outcome_unknown`:
+  /// nothing is held as far as this object goes; the pinger frees what the store may have granted.
+  /// `already_held`: by this very thread. `invalid_argument`: `why` is not UTF-8 or has a NUL.
+  /// Source: the original's lock_try(); R2, R5 to R8, R14.
+  [[nodiscard]] bool lock_try(std::string_view why, LockRecord* other = nullptr);
+
+  /// Gives the lock up: up to 3 attempts, with 2 s and 4 s between them (R11). Touches nothing but
+  /// this object's own hold (R3). An unlock of nothing is `not_ours`.
+  UnlockResult unlock() noexcept;
+
+  /// Waits until the lock is held.
+  /// Errors: those of lock_try(); store failures only after LockOptions::store_patience.
+  void lock();
+  /// As lock(), but gives up (false) when a stop is requested.
+  [[nodiscard]] bool lock(const std::stop_token& stop, std::string_view why = {},
+                          LockRecord* other = nullptr);
+  [[nodiscard]] bool try_lock() { return lock_try({}); }
+
+  template <class Rep, class Period>
+  [[nodiscard]] bool try_lock_for(const std::chrono::duration<Rep, Period>& limit,
+                                  const std::stop_token& stop = {}, std::string_view why = {},
+                                  LockRecord* other = nullptr) {
+    return wait_for(saturate(limit), stop, why, other);
+  }
+  /// The time left is taken from `Clk` once, at the call.
+  template <class Clk, class Duration>
+  [[nodiscard]] bool try_lock_until(const std::chrono::time_point<Clk, Duration>& deadline,
+                                    const std::stop_token& stop = {}) {
+    return wait_for(saturate(deadline - Clk::now()), stop, {}, nullptr);
+  }
+
+  const std::string& name() const;
+  const LockOptions& options() const;
+
+  /// Whether this object believes that it holds the lock: claimed, not unlocked, not known lost.
+  bool held() const;
+
+  /// The record as it was claimed. Errors: `lock_lost` if nothing is held.
+  LockRecord record() const;
+
+  /// The fencing token of the hold (R10). Errors: as record().
+  Fence fence() const { return record().fence; }
+
+ private:
+  template <class Rep, class Period>
+  static std::chrono::nanoseconds saturate(const std::chrono::duration<Rep, Period>& d) {
+    using Wide = std::chrono::duration<double>;
+    constexpr std::chrono::hours kMost{24 * 365 * 100};
+    if (Wide(d) >= Wide(kMost)) return kMost;
+    if (Wide(d) <= Wide(0)) return std::chrono::nanoseconds{0};
+    return std::chrono::ceil<std::chrono::nanoseconds>(d);
+  }
+  bool wait_for(std::chrono::nanoseconds limit, const std::stop_token& stop, std::string_view why,
+                LockRecord* other);
+
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+/// Tries to lock on construction and unlocks on destruction. Move-only; must not outlive the lock.
+/// Source: the original's dist_lock_try.
+class [[nodiscard]] dist_lock_try {
+ public:
+  /// Errors: those of DistributedLock::lock_try().
+  dist_lock_try(DistributedLock* lock, std::string_view why)
+      : lock_(lock), got_(lock->lock_try(why, &other_)) {}
+  dist_lock_try(dist_lock_try&& from) noexcept
+      : lock_(from.lock_), other_(std::move(from.other_)), got_(std::exchange(from.got_, false)) {}
+  dist_lock_try& operator=(dist_lock_try&&) = delete;
+  dist_lock_try(const dist_lock_try&) = delete;
+  dist_lock_try& operator=(const dist_lock_try&) = delete;
+  ~dist_lock_try() {
+    if (got_) lock_->unlock();
+  }
+
+  bool got() const { return got_; }
+  explicit operator bool() const { return got_; }
+  /// Who was in the way. Only if not got().
+  const LockRecord& other() const { return other_; }
+  /// Errors: `lock_lost` if not got().
+  Fence fence() const { return lock_->fence(); }
+
+ private:
+  DistributedLock* lock_;
+  LockRecord other_;
+  bool got_;
+};
+
+}  // namespace distlock

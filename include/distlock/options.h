@@ -1,0 +1,68 @@
+#pragma once
+
+#include <chrono>
+
+#include "distlock/export.h"
+
+namespace distlock {
+
+/// When a contender may judge a silent holder dead (R6).
+enum class TakeoverRule {
+  by_ping_age,  ///< The store's clock says that the last ping is old enough.
+  watched,      ///< The contender has itself seen nothing change for the whole window.
+};
+
+/// What to do about a taken lock whose holder has no ping (R7).
+enum class MissingPing {
+  refuse,            ///< As the original: an operator has to break it.
+  expire_from_when,  ///< Count from the acquisition instead.
+};
+
+/// Of one lock.
+struct DISTLOCK_EXPORT LockOptions {
+  /// How long a holder must have been silent before it is taken over. More than 0, at most
+  /// 100 years. The default is the original's 15 minutes in its whole-minute comparison: 16:00.000.
+  std::chrono::milliseconds takeover_after = std::chrono::minutes{16};
+
+  /// How far the store's clock may be from this process's wall clock, and may be seen to step,
+  /// before nothing is taken over (R5). A hold's deadline keeps this much clear (R9). 0 stands for
+  /// the default: 30 s, or an eighth of a shorter takeover_after.
+  std::chrono::milliseconds max_clock_skew{0};
+
+  TakeoverRule takeover_rule = TakeoverRule::by_ping_age;
+  MissingPing missing_ping = MissingPing::refuse;
+
+  /// Between two looks at a busy lock while waiting: drawn at random from a range that doubles
+  /// from `poll_min` to `poll_max` (R15).
+  std::chrono::milliseconds poll_min{20};
+  std::chrono::milliseconds poll_max{1000};
+
+  /// How long lock() goes on waiting while the store fails at every look.
+  std::chrono::milliseconds store_patience = std::chrono::seconds{30};
+
+  /// The original's constructor argument: `minutes` of silence, compared in whole minutes, so that
+  /// 15 means "from 16:00.000 on". At least 1. Errors: `invalid_argument`.
+  static LockOptions taking_over_after_minutes(int minutes);
+};
+
+/// Of one process on one store.
+struct PingerOptions {
+  /// Between two pings. A process that goes longer without one than its locks' takeover_after
+  /// loses them.
+  std::chrono::milliseconds ping_every = std::chrono::seconds{30};
+
+  /// Pings of processes that hold nothing are removed when they are this old (R13). At least
+  /// 4 days.
+  std::chrono::milliseconds forget_after = std::chrono::days{4};
+
+  /// About how often that is looked into; jittered.
+  std::chrono::milliseconds forget_every = std::chrono::hours{1};
+};
+
+/// Of one store.
+struct StoreOptions {
+  /// The longest that one call may take.
+  std::chrono::milliseconds call_limit = std::chrono::seconds{10};
+};
+
+}  // namespace distlock

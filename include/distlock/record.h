@@ -1,0 +1,73 @@
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "distlock/export.h"
+
+namespace distlock {
+
+/// The clock of the store, in milliseconds since the Unix epoch. It has no now(): only a Store can
+/// read it. Being a type of its own, it cannot be subtracted from a local time by mistake (R4).
+struct StoreClock {
+  using duration = std::chrono::milliseconds;
+  using rep = duration::rep;
+  using period = duration::period;
+  using time_point = std::chrono::time_point<StoreClock>;
+  static constexpr bool is_steady = false;
+};
+using StoreTime = StoreClock::time_point;
+
+/// Identifies one acquisition of one lock (`ts`, an ObjectId). Never reused.
+struct Token {
+  std::array<std::uint8_t, 12> bytes{};
+
+  friend auto operator<=>(const Token&, const Token&) = default;
+};
+
+/// 24 lower-case hexadecimal digits.
+DISTLOCK_EXPORT std::string to_hex(const Token& token);
+/// The token that `hex` spells, or nothing if it is not 24 hexadecimal digits.
+DISTLOCK_EXPORT std::optional<Token> token_from_hex(std::string_view hex);
+
+/// Grows with every claim of a lock and never goes back, so that a resource can refuse the writes
+/// of an earlier holder (R10). 0: nobody that counts has ever claimed.
+using Fence = std::int64_t;
+
+/// Values are stored; never renumber. 1 and 2 both mean taken (R14).
+enum class LockState : std::int32_t {
+  free = 0,
+  taken = 1,             ///< As the original and this library write it.
+  taken_by_mongodb = 2,  ///< As later generations of MongoDB's own lock manager write it.
+};
+
+/// One document of `locks`.
+struct LockRecord {
+  std::string name;
+  LockState state = LockState::free;
+  std::string process;  ///< The holder's process id; names its document in `lockpings`.
+  std::string who;      ///< `process:thread:random`
+  std::string why;      ///< What for, for people.
+  std::optional<StoreTime> when;
+  std::optional<Token> ts;
+  Fence fence = 0;
+  /// The holder's own word on how long its silence must last (R6). Absent in documents of others.
+  std::optional<std::chrono::milliseconds> takeover_after;
+
+  bool taken() const { return state != LockState::free; }
+};
+
+/// One document of `lockpings`.
+struct PingRecord {
+  std::string process;
+  StoreTime ping;
+  /// Which clock stamped `ping` (R4). Absent in documents of others.
+  std::optional<std::string> clock;
+};
+
+}  // namespace distlock

@@ -1,0 +1,129 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "distlock/export.h"
+#include "distlock/record.h"
+
+namespace distlock {
+
+/// A reading of the store's clock, and which clock it was. A replica set is several clocks; two
+/// readings may be compared only if `clock` is the same (R4).
+struct StoreNow {
+  StoreTime time;
+  std::string clock;
+  /// The clock cannot be stepped, so that no wall clock need be asked about it (R5).
+  bool steady = false;
+};
+
+/// What one read of one lock showed, all at one instant.
+struct Inspection {
+  std::optional<LockRecord> lock;  ///< Nothing: no document has this name.
+  std::optional<PingRecord> ping;  ///< The holder's, if the lock is taken and it has one.
+  std::optional<StoreNow> now;     ///< Always there if `lock` is.
+  bool fresh = false;              ///< The read reflects every write confirmed before it began.
+};
+
+/// How sure a read must be. A takeover is judged on a `fresh` one only (R6).
+enum class Freshness { ordinary, fresh };
+
+/// What a claim starts from (R2): no document, a free one, or exactly the hold judged dead.
+struct FromAbsent {};
+struct FromFree {};
+struct FromHold {
+  Token ts;
+};
+using ClaimBasis = std::variant<FromAbsent, FromFree, FromHold>;
+
+/// What a claim writes, and until when it may be written.
+struct Claim {
+  std::string process;
+  std::string who;
+  std::string why;
+  Token ts;
+  std::chrono::milliseconds takeover_after{};
+  /// Refused by the store when its clock is past `cutoff.time` or is another than `cutoff.clock`,
+  /// so that a delayed request takes nothing for a caller that has long gone (R8).
+  StoreNow cutoff;
+};
+
+enum class ReleaseResult {
+  freed,         ///< The hold was there and is free now.
+  already_free,  ///< The document carries this `ts` but was free already.
+  not_ours,      ///< No document carries this `ts` under this name. Nothing was changed.
+};
+
+/// One line of a listing: a record, or what is wrong with the document.
+template <class Record>
+struct Listed {
+  std::string id;
+  std::optional<Record> record;
+  std::string problem;  ///< Not empty exactly if there is no record.
+};
+
+struct Listing {
+  std::vector<Listed<LockRecord>> locks;  ///< By name.
+  std::vector<Listed<PingRecord>> pings;  ///< By process.
+  StoreNow now;
+};
+
+struct StoredHold {
+  std::string name;
+  Token ts;
+};
+
+/// Where locks and pings are kept, shared by every process that competes. The one place where
+/// processes interleave; everything else is decided in src/protocol.h.
+///
+/// A store is correct if each write is atomic and linearizable, `when`, `ping` and `now` come from
+/// its own clock, and it keeps fields that it does not know. tests/contract checks any store.
+///
+/// Errors: every function throws Error. `outcome_unknown` if a write may have been applied,
+/// `bad_record` if the document that it had to judge is malformed, otherwise the store is
+/// unchanged. No function repeats a write by itself. Each ends within about call_limit().
+///
+/// Threads: all functions may be called concurrently.
+class DISTLOCK_EXPORT Store {
+ public:
+  virtual ~Store() = default;
+
+  /// The longest that a call may take, and the room that a claim's cutoff gives it.
+  virtual std::chrono::milliseconds call_limit() const = 0;
+
+  /// One round trip. Throws `bad_record` if the lock's document or its holder's ping is malformed.
+  virtual Inspection inspect(std::string_view name, Freshness freshness) = 0;
+
+  /// One atomic compare-and-set: if the document is still as `basis` says, the store's clock is the
+  /// cutoff's and not past it, writes the claim, stamps `when`, adds one to `fence`, and gives the
+  /// new record. Otherwise, or if the stored state or fence is malformed, gives nothing and leaves
+  /// the document as it was. FromAbsent past the cutoff may leave a free document behind.
+  virtual std::optional<LockRecord> claim(std::string_view name, const ClaimBasis& basis,
+                                          const Claim& claim) = 0;
+
+  /// Frees the lock if its document carries `ts`, and nothing else (R3). May be repeated.
+  virtual ReleaseResult release(std::string_view name, const Token& ts) = 0;
+
+  /// Stamps the process's ping with the store's clock, durably, and gives it back.
+  virtual PingRecord ping(std::string_view process) = 0;
+
+  /// Removes the process's ping, if there is one.
+  virtual void remove_ping(std::string_view process) = 0;
+
+  /// Removes the pings older than `age` by the store's clock whose process holds nothing (R13), and
+  /// says how many. A ping by another clock must be older by one more day.
+  virtual std::int64_t forget_pings(std::chrono::milliseconds age) = 0;
+
+  /// The holds of one process, in one read.
+  virtual std::vector<StoredHold> holds(std::string_view process) = 0;
+
+  /// Everything, for people. Malformed documents are listed as problems, not thrown.
+  virtual Listing list() = 0;
+};
+
+}  // namespace distlock

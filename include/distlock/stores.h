@@ -1,0 +1,27 @@
+#pragma once
+
+#include <chrono>
+#include <memory>
+
+#include "distlock/clock.h"
+#include "distlock/connection_string.h"
+#include "distlock/export.h"
+#include "distlock/options.h"
+#include "distlock/store.h"
+
+namespace distlock {
+
+/// Opens the store that the connection string names, making what is missing (a SQLite file, its
+/// folder). A `memory:` store is a new, empty one each time.
+///
+/// Errors: `not_applied` if it cannot be reached, `permission_denied`, `bad_record` for a SQLite
+/// file that is no database of ours or of a newer schema, `invalid_argument` for a server that
+/// cannot serve (a secondary, an arbiter, a mongos, MongoDB before 4.2).
+DISTLOCK_EXPORT std::shared_ptr<Store> open_store(const ConnectionString& connection,
+                                                  const StoreOptions& options = {});
+
+/// A store inside this process, timed by `clock`. For tests, simulation and examples.
+DISTLOCK_EXPORT std::shared_ptr<Store> make_memory_store(
+    std::shared_ptr<Clock> clock = host_clock(), const StoreOptions& options = {});
+
+}  // namespace distlock

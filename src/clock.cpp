@@ -1,0 +1,54 @@
+#include "distlock/clock.h"
+
+#include <time.h>
+
+#include <algorithm>
+#include <boost/chrono/system_clocks.hpp>
+#include <boost/thread/condition_variable.hpp>
+#include <boost/thread/mutex.hpp>
+
+namespace distlock {
+namespace {
+
+// Condition variables do not count suspend. So a wait is made of short ones, and after a resume
+// the time that has passed is seen within one of them.
+constexpr std::chrono::milliseconds kLongestNap{500};
+
+class HostClock : public Clock {
+ public:
+  SteadyTime steady_now() const override {
+    timespec now{};
+    clock_gettime(CLOCK_BOOTTIME, &now);
+    return SteadyTime{std::chrono::seconds{now.tv_sec} + std::chrono::nanoseconds{now.tv_nsec}};
+  }
+
+  WallTime wall_now() const override {
+    return std::chrono::floor<std::chrono::milliseconds>(std::chrono::system_clock::now());
+  }
+
+  bool wait_until(SteadyTime until, const std::stop_token& stop) override {
+    boost::mutex mutex;
+    boost::condition_variable stopped;
+    const std::stop_callback wake(stop, [&] {
+      const boost::lock_guard<boost::mutex> lock(mutex);
+      stopped.notify_all();
+    });
+    boost::unique_lock<boost::mutex> lock(mutex);
+    while (!stop.stop_requested()) {
+      const auto left = until - steady_now();
+      if (left <= left.zero()) return true;
+      const auto nap = std::min<std::chrono::nanoseconds>(left, kLongestNap);
+      stopped.wait_for(lock, boost::chrono::nanoseconds{nap.count()});
+    }
+    return false;
+  }
+};
+
+}  // namespace
+
+std::shared_ptr<Clock> host_clock() {
+  static const std::shared_ptr<Clock> clock = std::make_shared<HostClock>();
+  return clock;
+}
+
+}  // namespace distlock

@@ -1,0 +1,40 @@
+#include "distlock/error.h"
+
+namespace distlock {
+namespace {
+
+class Category : public std::error_category {
+ public:
+  const char* name() const noexcept override { return "distlock"; }
+
+  std::string message(int code) const override {
+    switch (static_cast<Errc>(code)) {
+      case Errc::not_applied:
+        return "not applied, the store is unchanged";
+      case Errc::outcome_unknown:
+        return "outcome unknown, the store may have changed";
+      case Errc::bad_record:
+        return "malformed document";
+      case Errc::invalid_argument:
+        return "invalid argument";
+      case Errc::permission_denied:
+        return "permission denied";
+      case Errc::already_held:
+        return "already held by this thread";
+      case Errc::lock_lost:
+        return "lock lost or not held";
+      case Errc::forked:
+        return "handle used after fork";
+    }
+    return "unknown code " + std::to_string(code);
+  }
+};
+
+}  // namespace
+
+const std::error_category& error_category() noexcept {
+  static const Category category;
+  return category;
+}
+
+}  // namespace distlock

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "distlock/record.h"
+
+namespace distlock {
+
+/// A value of a type that no field of ours has; `type` names it for the message.
+struct Foreign {
+  std::string type;
+};
+
+/// One field's value as a store keeps it, before anybody has judged it.
+using Value =
+    std::variant<std::int32_t, std::int64_t, double, std::string, StoreTime, Token, Foreign>;
+
+/// A stored document as an engine hands it over: fields in order, also those that are not ours.
+/// Every store reads into this and judges with the functions below, so that a malformed document
+/// gets the same answer everywhere (R14).
+using Document = std::vector<std::pair<std::string, Value>>;
+
+inline constexpr std::string_view kLocks = "locks";
+inline constexpr std::string_view kLockPings = "lockpings";
+
+/// The record that a document of `locks` holds.
+/// Errors: `bad_record`, naming collection, `_id` and field: a documented field of a wrong type, a
+/// state outside 0..2, a missing field of a taken lock, a negative fence or takeover_after.
+LockRecord lock_from(const Document& document);
+
+/// The record that a document of `lockpings` holds. Errors: as above.
+PingRecord ping_from(const Document& document);
+
+/// The `_id` of a document, for people: the string, or what it is instead.
+std::string id_of(const Document& document);
+
+}  // namespace distlock

@@ -1,0 +1,19 @@
+#include "distlock/record.h"
+
+#include <catch2/catch.hpp>
+
+using namespace distlock;
+
+TEST_CASE("a token is 24 lower-case hexadecimal digits and back", "[record]") {
+  const std::string hex = "00ff10a9b8c7d6e5f4031201";
+  REQUIRE(token_from_hex(hex));
+  CHECK(to_hex(*token_from_hex(hex)) == hex);
+  CHECK(token_from_hex("00FF10A9B8C7D6E5F4031201") == token_from_hex(hex));
+}
+
+TEST_CASE("what is no token is not taken for one", "[record]") {
+  CHECK_FALSE(token_from_hex(""));
+  CHECK_FALSE(token_from_hex("00ff10a9b8c7d6e5f403120"));
+  CHECK_FALSE(token_from_hex("00ff10a9b8c7d6e5f40312012"));
+  CHECK_FALSE(token_from_hex("00ff10a9b8c7d6e5f403120g"));
+}
