@@ -1,0 +1,18 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace distlock {
+
+/// Whether `text` is well-formed UTF-8: no overlong form, no surrogate, nothing past U+10FFFF.
+bool is_utf8(std::string_view text);
+
+/// `text`, fit to be shown on a terminal or in a log: control characters (also DEL and U+0080 to
+/// U+009F, which terminals obey) and bytes that are not UTF-8 become `\xNN`, a backslash `\\`.
+std::string escaped(std::string_view text);
+
+/// `escaped(text)` in double quotes.
+std::string quoted(std::string_view text);
+
+}  // namespace distlock

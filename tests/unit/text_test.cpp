@@ -1,0 +1,39 @@
+#include "text.h"
+
+#include <catch2/catch.hpp>
+
+using namespace distlock;
+using namespace std::string_literals;
+
+TEST_CASE("well-formed UTF-8 is told from what only looks like it", "[text]") {
+  CHECK(is_utf8(""));
+  CHECK(is_utf8("balancer"));
+  CHECK(is_utf8("\xc3\xa9\xe2\x82\xac\xf0\x9f\x94\x92\xf4\x8f\xbf\xbf"));
+  CHECK(is_utf8("a\0b"s));
+
+  CHECK_FALSE(is_utf8("\x80"));
+  CHECK_FALSE(is_utf8("\xc0\xaf"));
+  CHECK_FALSE(is_utf8("\xc3"));
+  CHECK_FALSE(is_utf8("\xe2\x82"));
+  CHECK_FALSE(is_utf8("\xe0\x9f\xbf"));
+  CHECK_FALSE(is_utf8("\xed\xa0\x80"));
+  CHECK_FALSE(is_utf8("\xf4\x90\x80\x80"));
+  CHECK_FALSE(is_utf8("\xf8\x88\x80\x80\x80"));
+}
+
+TEST_CASE("escaped text keeps letters of any language and disarms the rest", "[text]") {
+  CHECK(escaped("caf\xc3\xa9 \xf0\x9f\x94\x92") == "caf\xc3\xa9 \xf0\x9f\x94\x92");
+  CHECK(escaped("\x1b[2J\n\t\0\x7f"s) == "\\x1b[2J\\x0a\\x09\\x00\\x7f");
+  CHECK(escaped("\xc2\x9b"
+                "31m") == "\\xc2\\x9b31m");
+  CHECK(escaped("a\xff\xe2\x82z") == "a\\xff\\xe2\\x82z");
+}
+
+TEST_CASE("escaped text cannot be confused with another", "[text]") {
+  CHECK(escaped("\\x1b") != escaped("\x1b"));
+  CHECK(escaped("\\x1b") == "\\\\x1b");
+}
+
+TEST_CASE("quoted text is escaped and in double quotes", "[text]") {
+  CHECK(quoted("a\nb") == "\"a\\x0ab\"");
+}
