@@ -1,0 +1,76 @@
+"""Just enough of MongoDB's wire protocol to ask a server something before anything is built."""
+
+import socket
+import struct
+
+
+def _element(kind, name, payload):
+    return bytes([kind]) + name.encode() + b"\0" + payload
+
+
+def _field(name, value):
+    if isinstance(value, bool):
+        return _element(8, name, bytes([value]))
+    if isinstance(value, int):
+        return _element(16, name, struct.pack("<i", value))
+    if isinstance(value, float):
+        return _element(1, name, struct.pack("<d", value))
+    if isinstance(value, str):
+        text = value.encode() + b"\0"
+        return _element(2, name, struct.pack("<i", len(text)) + text)
+    if isinstance(value, dict):
+        return _element(3, name, encode(value))
+    if isinstance(value, list):
+        return _element(4, name, encode({str(i): v for i, v in enumerate(value)}))
+    raise TypeError(f"{name}: {type(value)}")
+
+
+def encode(document):
+    body = b"".join(_field(name, value) for name, value in document.items())
+    return struct.pack("<i", len(body) + 5) + body + b"\0"
+
+
+# By type: what of a fixed size is unpacked or, where nobody here needs it, kept as bytes.
+_FIXED = {1: "<d", 7: "12s", 8: "<?", 9: "<q", 10: "", 16: "<i", 17: "<Q", 18: "<q", 19: "16s"}
+
+
+def _value(kind, data, at):
+    if kind in _FIXED:
+        form = _FIXED[kind]
+        return (struct.unpack_from(form, data, at) or (None,))[0], at + struct.calcsize(form)
+    (size,) = struct.unpack_from("<i", data, at)
+    if kind == 2:
+        return data[at + 4:at + 3 + size].decode(), at + 4 + size
+    if kind == 5:
+        return data[at + 5:at + 5 + size], at + 5 + size
+    if kind in (3, 4):
+        inner = decode(data[at:at + size])
+        return (inner if kind == 3 else list(inner.values())), at + size
+    raise ValueError(f"BSON type {kind}")
+
+
+def decode(data):
+    document, at = {}, 4
+    while data[at]:
+        end = data.index(0, at + 1)
+        document[data[at + 1:end].decode()], at = _value(data[at], data, end + 1)
+    return document
+
+
+def _read(connection, size):
+    data = b""
+    while len(data) < size:
+        part = connection.recv(size - len(data))
+        if not part:
+            raise ConnectionError("the server closed the connection")
+        data += part
+    return data
+
+
+def ask(port, command, db="admin", timeout=5.0):
+    """Sends one command to 127.0.0.1:port and gives the reply, whether ok or not."""
+    body = struct.pack("<i", 0) + b"\0" + encode({**command, "$db": db})
+    with socket.create_connection(("127.0.0.1", port), timeout) as connection:
+        connection.sendall(struct.pack("<iiii", len(body) + 16, 1, 0, 2013) + body)
+        size = struct.unpack("<i", _read(connection, 4))[0]
+        return decode(_read(connection, size - 4)[12 + 5:])
