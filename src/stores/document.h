@@ -1,6 +1,8 @@
 #pragma once
 
+#include <compare>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -14,6 +16,8 @@ namespace distlock {
 /// A value of a type that no field of ours has; `type` names it for the message.
 struct Foreign {
   std::string type;
+
+  friend auto operator<=>(const Foreign&, const Foreign&) = default;
 };
 
 /// One field's value as a store keeps it, before anybody has judged it.
@@ -27,6 +31,9 @@ using Document = std::vector<std::pair<std::string, Value>>;
 
 inline constexpr std::string_view kLocks = "locks";
 inline constexpr std::string_view kLockPings = "lockpings";
+
+/// The state that a field `state` stands for: 0, 1 or 2 as a number of any type. Otherwise nothing.
+std::optional<LockState> state_of(const Value& value);
 
 /// The record that a document of `locks` holds.
 /// Errors: `bad_record`, naming collection, `_id` and field: a documented field of a wrong type, a

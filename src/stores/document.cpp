@@ -1,0 +1,150 @@
+#include "stores/document.h"
+
+#include <array>
+#include <cstdio>
+#include <optional>
+
+#include "distlock/error.h"
+#include "text.h"
+
+namespace distlock {
+namespace {
+
+std::string shown(double number) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.17g", number);
+  return text.data();
+}
+
+struct Describe {
+  std::string operator()(std::int32_t number) const {
+    return "the 32-bit integer " + std::to_string(number);
+  }
+  std::string operator()(std::int64_t number) const {
+    return "the 64-bit integer " + std::to_string(number);
+  }
+  std::string operator()(double number) const { return "the double " + shown(number); }
+  std::string operator()(const std::string&) const { return "a string"; }
+  std::string operator()(StoreTime) const { return "a date"; }
+  std::string operator()(const Token&) const { return "an ObjectId"; }
+  std::string operator()(const Foreign& foreign) const { return escaped(foreign.type); }
+};
+
+std::string described(const Value& value) { return std::visit(Describe{}, value); }
+
+const Value* find(const Document& document, std::string_view field) {
+  for (const auto& [name, value] : document) {
+    if (name == field) return &value;
+  }
+  return nullptr;
+}
+
+// Takes the documented fields out of one document, one at a time, or says what is wrong with them.
+class Reader {
+ public:
+  Reader(std::string_view collection, const Document& document)
+      : collection_(collection), document_(document) {}
+
+  template <class Field>
+  std::optional<Field> optional(std::string_view field, std::string_view expected) const {
+    const Value* value = find(document_, field);
+    if (value == nullptr) return std::nullopt;
+    if (const auto* held = std::get_if<Field>(value)) return *held;
+    refuse(field, "is " + described(*value), expected);
+  }
+
+  template <class Field>
+  Field required(std::string_view field, std::string_view expected) const {
+    if (auto value = optional<Field>(field, expected)) return *std::move(value);
+    refuse(field, "is missing", expected);
+  }
+
+  // A count that is never negative, 64-bit only: nobody but this library writes one.
+  std::optional<std::int64_t> count(std::string_view field) const {
+    constexpr std::string_view kExpected = "a 64-bit integer that is not negative";
+    const auto number = optional<std::int64_t>(field, kExpected);
+    if (number && *number < 0) refuse(field, "is " + std::to_string(*number), kExpected);
+    return number;
+  }
+
+  // Any number will do, for old shells wrote doubles.
+  LockState state() const {
+    constexpr std::string_view kExpected = "0, 1 or 2";
+    const Value* value = find(document_, "state");
+    if (value == nullptr) refuse("state", "is missing", kExpected);
+    if (const auto state = state_of(*value)) return *state;
+    refuse("state", "is " + described(*value), kExpected);
+  }
+
+ private:
+  [[noreturn]] void refuse(std::string_view field, const std::string& found,
+                           std::string_view expected) const {
+    const Value* id = find(document_, "_id");
+    const bool named = id != nullptr && std::holds_alternative<std::string>(*id);
+    const std::string which = named ? quoted(std::get<std::string>(*id)) : id_of(document_);
+    throw Error(Errc::bad_record, collection_ + " document " + which + ": field \"" +
+                                      std::string(field) + "\" " + found + ", expected " +
+                                      std::string(expected) + "; nothing was changed");
+  }
+
+  std::string collection_;
+  const Document& document_;
+};
+
+// What a taken lock cannot do without. `takeover_after` and `fence` are absent in others'.
+void require_holder(const Reader& reader) {
+  reader.required<std::string>("process", "a string in a taken lock");
+  reader.required<std::string>("who", "a string in a taken lock");
+  reader.required<StoreTime>("when", "a date in a taken lock");
+  reader.required<std::string>("why", "a string in a taken lock");
+  reader.required<Token>("ts", "an ObjectId in a taken lock");
+}
+
+}  // namespace
+
+std::optional<LockState> state_of(const Value& value) {
+  for (const LockState state : {LockState::free, LockState::taken, LockState::taken_by_mongodb}) {
+    const auto number = static_cast<std::int32_t>(state);
+    if (value == Value{number} || value == Value{std::int64_t{number}} ||
+        value == Value{static_cast<double>(number)}) {
+      return state;
+    }
+  }
+  return std::nullopt;
+}
+
+LockRecord lock_from(const Document& document) {
+  const Reader reader(kLocks, document);
+  LockRecord lock;
+  lock.name = reader.required<std::string>("_id", "a string");
+  lock.state = reader.state();
+  lock.process = reader.optional<std::string>("process", "a string").value_or("");
+  lock.who = reader.optional<std::string>("who", "a string").value_or("");
+  lock.why = reader.optional<std::string>("why", "a string").value_or("");
+  lock.when = reader.optional<StoreTime>("when", "a date");
+  lock.ts = reader.optional<Token>("ts", "an ObjectId");
+  lock.fence = reader.count("fence").value_or(0);
+  if (const auto after = reader.count("takeover_after")) {
+    lock.takeover_after = std::chrono::milliseconds{*after};
+  }
+  if (lock.taken()) require_holder(reader);
+  return lock;
+}
+
+PingRecord ping_from(const Document& document) {
+  const Reader reader(kLockPings, document);
+  PingRecord ping;
+  ping.process = reader.required<std::string>("_id", "a string");
+  ping.ping = reader.required<StoreTime>("ping", "a date");
+  ping.clock = reader.optional<std::string>("clock", "a string");
+  return ping;
+}
+
+std::string id_of(const Document& document) {
+  const Value* id = find(document, "_id");
+  if (id == nullptr) return "without _id";
+  if (const auto* text = std::get_if<std::string>(id)) return *text;
+  return "whose _id is " + described(*id);
+}
+
+}  // namespace distlock

@@ -1,0 +1,234 @@
+#include <catch2/catch.hpp>
+#include <limits>
+
+#include "contract/contract.h"
+#include "distlock/error.h"
+
+using namespace distlock;
+using namespace distlock::testing;
+using namespace std::string_literals;
+
+namespace {
+
+const Token kTheirs = *token_from_hex("4d7f000000000000000000aa");
+
+// One of each type. A store that cannot tell two of them apart stores the nearest.
+const std::vector<Value> kOneOfEach = {
+    std::int32_t{7}, std::int64_t{7}, 7.5, "text"s, StoreTime{}, new_token(), Foreign{"an array"}};
+
+enum class Type : std::size_t { int32, int64, real, text, date, object_id, foreign };
+
+struct FieldType {
+  std::string field;
+  Type type;
+};
+
+bool kept_its_type(const std::optional<Document>& raw, const std::string& field,
+                   const Value& value) {
+  const Value* held = raw ? field_of(*raw, field) : nullptr;
+  return held != nullptr && held->index() == value.index();
+}
+
+// Whether the lock "jobs" is refused with a message that names what is wrong, and left alone by
+// every kind of claim and by a release.
+void check_refused_and_unchanged(StoreUnderTest& under_test, const std::string& field) {
+  const auto store = under_test.open();
+  const auto lock_before = under_test.raw_lock("jobs");
+  const auto ping_before = under_test.raw_ping("db7");
+  try {
+    store->inspect("jobs", Freshness::ordinary);
+    FAIL_CHECK("the document was accepted");
+  } catch (const Error& error) {
+    CHECK(error.errc() == Errc::bad_record);
+    CHECK_THAT(error.what(), Catch::Contains('"' + field + '"'));
+    CHECK_THAT(error.what(), Catch::Contains("nothing was changed"));
+  }
+  CHECK(under_test.raw_lock("jobs") == lock_before);
+  CHECK(under_test.raw_ping("db7") == ping_before);
+}
+
+void check_unclaimable(StoreUnderTest& under_test) {
+  const auto store = under_test.open();
+  const auto before = under_test.raw_lock("jobs");
+  for (const ClaimBasis& basis : {ClaimBasis{FromAbsent{}}, {FromFree{}}, {FromHold{kTheirs}}}) {
+    CHECK_FALSE(store->claim("jobs", basis, claim_by(*store, "contender")));
+  }
+  CHECK(under_test.raw_lock("jobs") == before);
+}
+
+}  // namespace
+
+TEST_CASE("a documented field of a wrong type is refused, free or taken", "[store][R14]") {
+  const FieldType expected = GENERATE(values<FieldType>({{"process", Type::text},
+                                                         {"who", Type::text},
+                                                         {"why", Type::text},
+                                                         {"when", Type::date},
+                                                         {"ts", Type::object_id},
+                                                         {"fence", Type::int64},
+                                                         {"takeover_after", Type::int64}}));
+  const std::int32_t state = GENERATE(0, 1, 2);
+  const auto under_test = make_store_under_test();
+  int tried = 0;
+  for (const Value& value : kOneOfEach) {
+    if (value.index() == static_cast<std::size_t>(expected.type)) continue;
+    const Document lock = with(taken_lock("jobs", "db7", kTheirs), "state", state);
+    under_test->put_lock(with(lock, expected.field, value));
+    if (!kept_its_type(under_test->raw_lock("jobs"), expected.field, value)) continue;
+    INFO("field " << expected.field << ", state " << state << ", type " << value.index());
+    check_refused_and_unchanged(*under_test, expected.field);
+    ++tried;
+  }
+  CHECK(tried >= 3);
+}
+
+TEST_CASE("a state that is not 0, 1 or 2 is refused, and nobody can claim it", "[store][R14]") {
+  const Value state = GENERATE(values<Value>({std::int32_t{-1}, std::int32_t{3}, std::int64_t{3},
+                                              0.5, -1.0, std::numeric_limits<double>::infinity(),
+                                              "x"s, "0"s, "1"s, StoreTime{}, Foreign{"an array"}}));
+  const auto under_test = make_store_under_test();
+  under_test->put_lock(with(taken_lock("jobs", "db7", kTheirs), "state", state));
+  const auto raw = under_test->raw_lock("jobs");
+  // A store without dates has an integer there now: that of a free lock.
+  if (std::holds_alternative<StoreTime>(state) && !kept_its_type(raw, "state", state)) return;
+  check_refused_and_unchanged(*under_test, "state");
+  check_unclaimable(*under_test);
+  CHECK_THROWS_AS(under_test->open()->release("jobs", kTheirs), Error);
+  CHECK(under_test->raw_lock("jobs") == raw);
+}
+
+TEST_CASE("a state may be any number that is 0, 1 or 2", "[store][R14]") {
+  const auto under_test = make_store_under_test();
+  const auto store = under_test->open();
+  SECTION("taken") {
+    const Value state = GENERATE(values<Value>({std::int32_t{1}, std::int64_t{1}, 1.0, 2.0}));
+    under_test->put_lock(with(taken_lock("jobs", "db7", kTheirs), "state", state));
+    CHECK(store->inspect("jobs", Freshness::ordinary).lock->taken());
+    CHECK_FALSE(store->claim("jobs", FromFree{}, claim_by(*store, "contender")));
+    CHECK(store->claim("jobs", FromHold{kTheirs}, claim_by(*store, "contender")));
+  }
+  SECTION("free") {
+    const Value state = GENERATE(values<Value>({std::int32_t{0}, std::int64_t{0}, 0.0, -0.0}));
+    under_test->put_lock(with(free_lock("jobs"), "state", state));
+    CHECK_FALSE(store->inspect("jobs", Freshness::ordinary).lock->taken());
+    CHECK_FALSE(store->claim("jobs", FromHold{kTheirs}, claim_by(*store, "contender")));
+    CHECK(store->claim("jobs", FromFree{}, claim_by(*store, "contender")));
+  }
+}
+
+TEST_CASE("a taken lock without one of its fields is refused", "[store][R14]") {
+  const std::string field = GENERATE("process"s, "who"s, "when"s, "why"s, "ts"s);
+  const auto under_test = make_store_under_test();
+  under_test->put_lock(without(taken_lock("jobs", "db7", kTheirs), field));
+  check_refused_and_unchanged(*under_test, field);
+}
+
+TEST_CASE("a document without a state is refused, and nobody can claim it", "[store][R14]") {
+  const auto under_test = make_store_under_test();
+  under_test->put_lock(without(free_lock("jobs"), "state"));
+  check_refused_and_unchanged(*under_test, "state");
+  check_unclaimable(*under_test);
+}
+
+TEST_CASE("a free lock needs a name and a state only", "[store][R14]") {
+  const auto under_test = make_store_under_test();
+  const auto store = under_test->open();
+  under_test->put_lock({{"_id", "jobs"s}, {"state", std::int32_t{0}}});
+  CHECK_FALSE(store->inspect("jobs", Freshness::ordinary).lock->taken());
+  CHECK(store->claim("jobs", FromFree{}, claim_by(*store, "contender")));
+}
+
+TEST_CASE("a malformed fence is refused, and nobody can claim it", "[store][R10][R14]") {
+  const Value fence = GENERATE(values<Value>({std::int64_t{-1}, 1.0, "1"s, Foreign{"an array"}}));
+  const auto under_test = make_store_under_test();
+  SECTION("of a free lock") { under_test->put_lock(with(free_lock("jobs"), "fence", fence)); }
+  SECTION("of a taken one") {
+    under_test->put_lock(with(taken_lock("jobs", "db7", kTheirs), "fence", fence));
+  }
+  check_refused_and_unchanged(*under_test, "fence");
+  check_unclaimable(*under_test);
+}
+
+TEST_CASE("a negative takeover_after is refused", "[store][R6][R14]") {
+  const auto under_test = make_store_under_test();
+  under_test->put_lock(
+      with(taken_lock("jobs", "db7", kTheirs), "takeover_after", std::int64_t{-1}));
+  check_refused_and_unchanged(*under_test, "takeover_after");
+}
+
+TEST_CASE("a malformed ping of a holder is refused", "[store][R14]") {
+  const FieldType expected =
+      GENERATE(values<FieldType>({{"ping", Type::date}, {"clock", Type::text}}));
+  const auto under_test = make_store_under_test();
+  under_test->put_lock(taken_lock("jobs", "db7", kTheirs));
+  int tried = 0;
+  for (const Value& value : kOneOfEach) {
+    if (value.index() == static_cast<std::size_t>(expected.type)) continue;
+    under_test->put_ping(with(ping_document("db7", StoreTime{}), expected.field, value));
+    if (!kept_its_type(under_test->raw_ping("db7"), expected.field, value)) continue;
+    INFO("field " << expected.field << ", type " << value.index());
+    check_refused_and_unchanged(*under_test, expected.field);
+    ++tried;
+  }
+  CHECK(tried >= 3);
+}
+
+TEST_CASE("a malformed ping is not forgotten", "[store][R13][R14]") {
+  const auto under_test = make_store_under_test();
+  Document ping = ping_document("db7", StoreTime{});
+  SECTION("without a time") { ping = without(ping, "ping"); }
+  SECTION("with a time of another type") { ping = with(ping, "ping", "1970"s); }
+  SECTION("with a clock of another type") { ping = with(ping, "clock", Foreign{"an array"}); }
+  under_test->put_ping(ping);
+  CHECK(under_test->open()->forget_pings(std::chrono::days{4}) == 0);
+  CHECK(under_test->raw_ping("db7"));
+}
+
+TEST_CASE("a ping without its time is refused", "[store][R14]") {
+  const auto under_test = make_store_under_test();
+  under_test->put_lock(taken_lock("jobs", "db7", kTheirs));
+  under_test->put_ping({{"_id", "db7"s}});
+  check_refused_and_unchanged(*under_test, "ping");
+}
+
+TEST_CASE("dates before 1970 and after 9999 are dates", "[store][R14]") {
+  const std::int64_t when = GENERATE(-62135596800000, -1, 253402300800000, 8640000000000001);
+  const StoreTime time{std::chrono::milliseconds{when}};
+  const auto under_test = make_store_under_test();
+  under_test->put_lock(with(taken_lock("jobs", "db7", kTheirs), "when", time));
+  under_test->put_ping(ping_document("db7", time));
+
+  const Inspection seen = under_test->open()->inspect("jobs", Freshness::ordinary);
+  CHECK(seen.lock->when == time);
+  CHECK(seen.ping->ping == time);
+}
+
+TEST_CASE("a listing shows the good beside the malformed", "[store][R14]") {
+  const auto under_test = make_store_under_test();
+  const auto store = under_test->open();
+  held(*store, "a");
+  under_test->put_lock(with(free_lock("b"), "state", "x"s));
+  held(*store, "c");
+  store->ping("p");
+  under_test->put_ping({{"_id", "q"s}});
+
+  const Listing listing = store->list();
+  REQUIRE(listing.locks.size() == 3);
+  CHECK(listing.locks[0].record->name == "a");
+  CHECK(listing.locks[0].problem.empty());
+  CHECK(listing.locks[1].id == "b");
+  CHECK_FALSE(listing.locks[1].record);
+  CHECK_THAT(listing.locks[1].problem, Catch::Contains("\"state\""));
+  CHECK(listing.locks[2].record->name == "c");
+  REQUIRE(listing.pings.size() == 2);
+  CHECK(listing.pings[0].record->process == "p");
+  CHECK_THAT(listing.pings[1].problem, Catch::Contains("\"ping\""));
+}
+
+TEST_CASE("a document whose _id is no string is listed and hurts nobody", "[store][R14]") {
+  const auto under_test = make_store_under_test();
+  const auto store = under_test->open();
+  under_test->put_lock(with(free_lock("7"), "_id", std::int64_t{7}));
+  CHECK_FALSE(store->inspect("7", Freshness::ordinary).lock);
+  held(*store, "7");
+  CHECK(store->list().locks.size() == 2);
+}
