@@ -1,0 +1,24 @@
+#pragma once
+
+#include <bson/bson.h>
+
+#include <string>
+
+#include "distlock/error.h"
+
+namespace distlock {
+
+/// Whether a command, had it been executed, would have changed anything.
+enum class Effect { reads, writes };
+
+/// What a failure of libmongoc (error API version 2) says about whether the command was applied.
+/// When in doubt `outcome_unknown`; a read never is.
+Errc errc_of(const bson_error_t& error, Effect effect);
+
+/// Throws what errc_of() says. `what` is the operation, its object and the server.
+[[noreturn]] void throw_error(const bson_error_t& error, Effect effect, const std::string& what);
+
+/// Whether a document with this `_id` was there already.
+bool is_duplicate_key(const bson_error_t& error);
+
+}  // namespace distlock
