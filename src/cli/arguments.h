@@ -1,0 +1,81 @@
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace distlock::cli {
+
+/// Where the store is: the first of these that is there.
+struct StoreArguments {
+  std::optional<std::string> uri;
+  std::optional<std::string> uri_file;  ///< Its first line is the connection string.
+  std::optional<std::string> fallback;  ///< The SQLite file in the user's state directory.
+};
+
+enum class Verbosity { quiet, normal, verbose };
+
+/// What every command takes.
+struct CommonArguments {
+  StoreArguments store;
+  Verbosity verbosity = Verbosity::normal;
+  bool colour_allowed = true;
+};
+
+struct RunArguments {
+  CommonArguments common;
+  std::string lock;
+  std::vector<std::string> command;  ///< Never empty.
+  std::string why;
+  /// How long to wait for a busy lock: nothing is for ever, 0 is not at all.
+  std::optional<std::chrono::milliseconds> wait;
+  std::chrono::milliseconds takeover_after{};
+  std::chrono::milliseconds ping_every{};
+  int conflict_exit_status = 1;
+};
+
+enum class Format { text, json, names };
+
+struct StatusArguments {
+  CommonArguments common;
+  std::optional<std::string> lock;  ///< Nothing: all that are taken.
+  Format format = Format::text;
+  std::optional<std::chrono::milliseconds> takeover_after;
+};
+
+struct ListArguments {
+  CommonArguments common;
+  Format format = Format::text;
+  std::optional<std::chrono::milliseconds> takeover_after;
+};
+
+struct BreakArguments {
+  CommonArguments common;
+  std::string lock;
+  bool confirmed = false;
+};
+
+/// Text that was asked for: the help or the version.
+struct Information {
+  std::string text;
+};
+
+/// What is wrong with a command line, without "distlock: ". Never shows a connection string.
+struct UsageError {
+  std::string problem;
+};
+
+using Arguments = std::variant<RunArguments, StatusArguments, ListArguments, BreakArguments,
+                               Information, UsageError>;
+
+/// The value of an environment variable, or null.
+using GetEnvironment = std::function<const char*(const char* name)>;
+
+/// Reads a command line, without the program's own name. A valued option that is not on it is
+/// taken from the environment: `DISTLOCK_` and its long name.
+Arguments parse_arguments(const std::vector<std::string>& words, const GetEnvironment& get);
+
+}  // namespace distlock::cli

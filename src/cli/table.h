@@ -1,0 +1,24 @@
+#pragma once
+
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+namespace distlock::cli {
+
+enum class Look { plain, heading, dim, good, bad };
+
+struct Cell {
+  std::string text;  ///< Free of control characters: see escaped().
+  Look look = Look::plain;
+};
+
+using Row = std::vector<Cell>;
+
+/// `text`, dressed for a terminal if `in_colour`.
+std::string dressed(const Cell& cell, bool in_colour);
+
+/// Writes the rows as columns that are as wide as their widest text.
+void print_table(std::ostream& out, const std::vector<Row>& rows, bool in_colour);
+
+}  // namespace distlock::cli

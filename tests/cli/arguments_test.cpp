@@ -1,0 +1,177 @@
+#include "cli/arguments.h"
+
+#include <catch2/catch.hpp>
+#include <map>
+
+using namespace distlock::cli;
+using namespace std::chrono_literals;
+using Words = std::vector<std::string>;
+using Variables = std::map<std::string, std::string>;
+
+namespace {
+
+Arguments parse(const Words& words, const Variables& variables = {}) {
+  return parse_arguments(words, [&](const char* name) {
+    const auto found = variables.find(name);
+    return found == variables.end() ? nullptr : found->second.c_str();
+  });
+}
+
+template <class Command>
+Command parse_as(const Words& words, const Variables& variables = {}) {
+  const Arguments arguments = parse(words, variables);
+  if (const auto* error = std::get_if<UsageError>(&arguments)) FAIL(error->problem);
+  return std::get<Command>(arguments);
+}
+
+std::string problem(const Words& words, const Variables& variables = {}) {
+  const Arguments arguments = parse(words, variables);
+  const auto* error = std::get_if<UsageError>(&arguments);
+  return error == nullptr ? "" : error->problem;
+}
+
+}  // namespace
+
+TEST_CASE("run takes a lock and a command, with and without --", "[cli][arguments]") {
+  const Words command = {"sh", "-c", "exit 3"};
+  for (const Words& words : {Words{"run", "nightly", "--", "sh", "-c", "exit 3"},
+                             Words{"run", "nightly", "sh", "-c", "exit 3"},
+                             Words{"run", "-w", "5", "nightly", "--", "sh", "-c", "exit 3"},
+                             Words{"run", "nightly", "-w", "5", "sh", "-c", "exit 3"}}) {
+    const auto run = parse_as<RunArguments>(words);
+    CHECK(run.lock == "nightly");
+    CHECK(run.command == command);
+  }
+}
+
+TEST_CASE("the command's own options and -- stay the command's", "[cli][arguments]") {
+  CHECK(parse_as<RunArguments>({"run", "n", "ls", "-n", "--json", "--help"}).command ==
+        Words{"ls", "-n", "--json", "--help"});
+  CHECK(parse_as<RunArguments>({"run", "n", "git", "checkout", "--", "file"}).command ==
+        Words{"git", "checkout", "--", "file"});
+  CHECK(parse_as<RunArguments>({"run", "n", "--", "git", "checkout", "--", "file"}).command ==
+        Words{"git", "checkout", "--", "file"});
+  CHECK(parse_as<RunArguments>({"run", "list", "--", "status"}).lock == "list");
+  CHECK(parse_as<RunArguments>({"run", "--", "n", "true"}).lock == "n");
+}
+
+TEST_CASE("run waits for ever unless it is told not to", "[cli][arguments]") {
+  CHECK_FALSE(parse_as<RunArguments>({"run", "n", "true"}).wait);
+  CHECK(parse_as<RunArguments>({"run", "-n", "n", "true"}).wait == 0ms);
+  CHECK(parse_as<RunArguments>({"run", "--wait=1.5s", "n", "true"}).wait == 1500ms);
+  CHECK(parse_as<RunArguments>({"run", "n", "true"}, {{"DISTLOCK_WAIT", "2s"}}).wait == 2s);
+  CHECK(parse_as<RunArguments>({"run", "-w", "3s", "n", "true"}, {{"DISTLOCK_WAIT", "2s"}}).wait ==
+        3s);
+  CHECK(parse_as<RunArguments>({"run", "-n", "n", "true"}, {{"DISTLOCK_WAIT", "2s"}}).wait == 0ms);
+}
+
+TEST_CASE("pings come every 30 s, or eight times in a shorter takeover", "[cli][arguments]") {
+  CHECK(parse_as<RunArguments>({"run", "n", "true"}).takeover_after == 16min);
+  CHECK(parse_as<RunArguments>({"run", "n", "true"}).ping_every == 30s);
+  CHECK(parse_as<RunArguments>({"run", "--takeover-after", "2s", "n", "true"}).ping_every == 250ms);
+  CHECK(parse_as<RunArguments>({"run", "--takeover-after", "1h", "n", "true"}).ping_every == 30s);
+  CHECK(parse_as<RunArguments>({"run", "--takeover-after", "1ms", "n", "true"}).ping_every == 1ms);
+  CHECK(parse_as<RunArguments>({"run", "--ping-every", "5s", "n", "true"}).ping_every == 5s);
+}
+
+TEST_CASE("the record says what for, and no argument that may be a secret", "[cli][arguments]") {
+  CHECK(parse_as<RunArguments>({"run", "n", "--", "mysql", "--password=x"}).why == "mysql");
+  CHECK(parse_as<RunArguments>({"run", "--why", "backup", "n", "true"}).why == "backup");
+  CHECK(parse_as<RunArguments>({"run", "n", "true"}, {{"DISTLOCK_WHY", "cron"}}).why == "cron");
+}
+
+TEST_CASE("the store is named on the line, in the environment, or by default", "[cli][arguments]") {
+  const Variables both = {{"DISTLOCK_URI", "memory:"}, {"DISTLOCK_URI_FILE", "/f"}};
+  CHECK(parse_as<ListArguments>({"list", "--uri", "sqlite:a"}, both).common.store.uri ==
+        "sqlite:a");
+  const StoreArguments file =
+      parse_as<ListArguments>({"list", "--uri-file", "g"}, both).common.store;
+  CHECK(file.uri_file == "g");
+  CHECK_FALSE(file.uri);
+  CHECK(parse_as<ListArguments>({"list"}, both).common.store.uri == "memory:");
+
+  const Variables home = {{"HOME", "/home/ann"}, {"XDG_STATE_HOME", "relative"}};
+  CHECK(parse_as<ListArguments>({"list"}, home).common.store.fallback ==
+        "sqlite:/home/ann/.local/state/distlock/locks.db");
+  const Variables xdg = {{"HOME", "/home/ann"}, {"XDG_STATE_HOME", "/state"}};
+  CHECK(parse_as<ListArguments>({"list"}, xdg).common.store.fallback ==
+        "sqlite:/state/distlock/locks.db");
+  CHECK_FALSE(parse_as<ListArguments>({"list"}).common.store.fallback);
+}
+
+TEST_CASE("status, list and break take what they need", "[cli][arguments]") {
+  CHECK_FALSE(parse_as<StatusArguments>({"status"}).lock);
+  CHECK(parse_as<StatusArguments>({"status", "n", "--json"}).format == Format::json);
+  CHECK(parse_as<StatusArguments>({"status", "--", "-n"}).lock == "-n");
+  CHECK(parse_as<ListArguments>({"list", "--names"}).format == Format::names);
+  CHECK(parse_as<ListArguments>({"list", "--takeover-after", "3s"}).takeover_after == 3s);
+  CHECK_FALSE(parse_as<BreakArguments>({"break", "n"}).confirmed);
+  CHECK(parse_as<BreakArguments>({"break", "n", "--yes"}).confirmed);
+}
+
+TEST_CASE("colour is off if anybody says so", "[cli][arguments]") {
+  CHECK(parse_as<ListArguments>({"list"}).common.colour_allowed);
+  CHECK(parse_as<ListArguments>({"list"}, {{"NO_COLOR", ""}}).common.colour_allowed);
+  CHECK_FALSE(parse_as<ListArguments>({"list"}, {{"NO_COLOR", "1"}}).common.colour_allowed);
+  CHECK_FALSE(parse_as<ListArguments>({"list", "--no-color"}).common.colour_allowed);
+}
+
+TEST_CASE("help and version are information, not mistakes", "[cli][arguments]") {
+  for (const Words& words :
+       {Words{"--help"}, Words{"-h"}, Words{"--version"}, Words{"-V"}, Words{"run", "--help"},
+        Words{"list", "-h"}, Words{"status", "-h"}, Words{"break", "-h"}}) {
+    CHECK_FALSE(parse_as<Information>(words).text.empty());
+  }
+}
+
+TEST_CASE("a command line that cannot be carried out is a usage error", "[cli][arguments]") {
+  for (const Words& words : {Words{},
+                             Words{"walk"},
+                             Words{"--uri", "memory:", "list"},
+                             Words{"run"},
+                             Words{"run", "n"},
+                             Words{"run", "n", "--"},
+                             Words{"run", "--bogus", "n", "true"},
+                             Words{"run", "-n", "-w", "1", "n", "true"},
+                             Words{"run", "-w", "-1", "n", "true"},
+                             Words{"run", "-w", "soon", "n", "true"},
+                             Words{"run", "--takeover-after", "0", "n", "true"},
+                             Words{"run", "--ping-every", "0", "n", "true"},
+                             Words{"run", "-E", "256", "n", "true"},
+                             Words{"run", "-E", "-1", "n", "true"},
+                             Words{"run", "-E", "1x", "n", "true"},
+                             Words{"run", "--why", "\xff", "n", "true"},
+                             Words{"run", "--wait"},
+                             Words{"list", "extra"},
+                             Words{"list", "--json", "--names"},
+                             Words{"status", "a", "b"},
+                             Words{"break"},
+                             Words{"break", "a", "b"},
+                             Words{"list", "-q", "-v"},
+                             Words{"list", "--uri", "memory:", "--uri-file", "f"}}) {
+    CAPTURE(words);
+    CHECK_FALSE(problem(words).empty());
+  }
+}
+
+TEST_CASE("a name that no store could keep is a usage error", "[cli][arguments]") {
+  const std::string longest(1000, 'x');
+  CHECK(parse_as<StatusArguments>({"status", longest}).lock == longest);
+  for (const std::string& name :
+       {std::string(), longest + "x", std::string("a\0b", 3), std::string("\xc3\x28")}) {
+    CHECK_FALSE(problem({"status", name}).empty());
+    CHECK_FALSE(problem({"break", name}).empty());
+    CHECK_FALSE(problem({"run", name, "--", "true"}).empty());
+  }
+}
+
+TEST_CASE("a mistake beside a connection string does not show its password", "[cli][arguments]") {
+  const std::string uri = "mongodb://ann:secret@host";
+  for (const Words& words : {Words{"list", uri}, Words{"list", "--ur=" + uri}, Words{uri},
+                             Words{"status", "a", uri}, Words{"list", "--url", uri},
+                             Words{"list", "-x" + uri}, Words{"run", "--url=" + uri, "a"}}) {
+    CAPTURE(words);
+    REQUIRE_FALSE(problem(words).empty());
+    CHECK_THAT(problem(words), !Catch::Contains("secret"));
+  }
+}

@@ -1,0 +1,46 @@
+#include "cli/duration.h"
+
+#include <catch2/catch.hpp>
+
+using namespace distlock::cli;
+using namespace std::chrono_literals;
+
+TEST_CASE("a duration is a number and a unit, or seconds", "[cli][duration]") {
+  CHECK(parse_duration("500ms") == 500ms);
+  CHECK(parse_duration("3s") == 3s);
+  CHECK(parse_duration("16m") == 16min);
+  CHECK(parse_duration("2h") == 2h);
+  CHECK(parse_duration("1d") == 24h);
+  CHECK(parse_duration("7") == 7s);
+  CHECK(parse_duration("1.5s") == 1500ms);
+  CHECK(parse_duration("0.07") == 70ms);
+  CHECK(parse_duration("0") == 0ms);
+  CHECK(parse_duration("0.0001ms") == 1ms);
+}
+
+TEST_CASE("what is no duration is not taken for one", "[cli][duration]") {
+  for (const char* text : {"", "-1s", "+1s", "s", ".5s", "1 s", "1S", "1w", "1m30s", "1e3", "0x10",
+                           "nan", "inf", "infinity", "1,5s", "1s ", "ms"}) {
+    INFO(text);
+    CHECK_FALSE(parse_duration(text));
+  }
+}
+
+TEST_CASE("a duration that no clock could count is refused, not wrapped", "[cli][duration]") {
+  CHECK(parse_duration("3650000d") == std::chrono::days{3'650'000});
+  CHECK_FALSE(parse_duration("3650001d"));
+  CHECK_FALSE(parse_duration("9223372036854775807d"));
+  CHECK_FALSE(parse_duration(std::string(400, '9') + "d"));
+}
+
+TEST_CASE("people read two units at most", "[cli][duration]") {
+  CHECK(duration_text(0ms) == "0ms");
+  CHECK(duration_text(999ms) == "999ms");
+  CHECK(duration_text(1500ms) == "1.5s");
+  CHECK(duration_text(59'050ms) == "59.05s");
+  CHECK(duration_text(60s) == "1m");
+  CHECK(duration_text(2h + 5min + 59s) == "2h 5m");
+  CHECK(duration_text(49h) == "2d 1h");
+  CHECK(duration_text(-61s) == "-1m 1s");
+  CHECK(duration_text(std::chrono::milliseconds::min()) == "-106751991167d 7h");
+}
