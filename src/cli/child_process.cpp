@@ -1,0 +1,167 @@
+#include "cli/child_process.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <initializer_list>
+#include <string_view>
+#include <system_error>
+
+#include "cli/exit_status.h"
+
+extern "C" char** environ;
+
+namespace distlock::cli {
+namespace {
+
+[[noreturn]] void fail(const char* operation) {
+  throw std::system_error(errno, std::generic_category(), operation);
+}
+
+bool on_terminal() { return isatty(0) != 0 || isatty(1) != 0 || isatty(2) != 0; }
+
+/// Strings, and the array of pointers to them that exec wants.
+class PointerArray {
+ public:
+  explicit PointerArray(std::vector<std::string> strings) : strings_(std::move(strings)) {
+    for (std::string& text : strings_) pointers_.push_back(text.data());
+    pointers_.push_back(nullptr);
+  }
+  PointerArray(const PointerArray&) = delete;
+  PointerArray& operator=(const PointerArray&) = delete;
+
+  char** get() { return pointers_.data(); }
+
+ private:
+  std::vector<std::string> strings_;
+  std::vector<char*> pointers_;
+};
+
+std::vector<std::string> environment_with(const Command& command) {
+  std::vector<std::string> result;
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    const std::string_view text = *variable;
+    const std::string_view name = text.substr(0, text.find('='));
+    const bool replaced = std::any_of(command.environment.begin(), command.environment.end(),
+                                      [&](const auto& added) { return added.first == name; });
+    if (!replaced) result.emplace_back(text);
+  }
+  for (const auto& [name, value] : command.environment) result.push_back(name + '=' + value);
+  return result;
+}
+
+/// All that the child needs between fork and exec, made before: there it may allocate nothing,
+/// since another thread may have held the heap's lock when it was forked.
+struct Start {
+  char** words;
+  char** environment;
+  const sigset_t* mask;
+  bool leads_group;
+  int report;  ///< Closed by a successful exec; otherwise gets errno.
+  pid_t parent;
+};
+
+[[noreturn]] void become(const Start& start) {
+  if (start.leads_group) setpgid(0, 0);
+  // SIGKILL: a command that outlives its lock's holder would run unguarded after a takeover.
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != start.parent) _exit(kSignalled + SIGKILL);  // It died before the line above.
+  signal(SIGPIPE, SIG_DFL);
+  sigprocmask(SIG_SETMASK, start.mask, nullptr);
+  // Not on POSIX's list of what is safe here, but glibc's allocates nothing.
+  execvpe(start.words[0], start.words, start.environment);
+  const int error = errno;
+  [[maybe_unused]] const ssize_t written = write(start.report, &error, sizeof error);
+  _exit(error == ENOENT ? kNotFound : kNotExecutable);
+}
+
+Ending ending_of(int status) {
+  if (WIFSIGNALED(status)) {
+    return {.exit_status = kSignalled + WTERMSIG(status), .by_signal = WTERMSIG(status)};
+  }
+  return {.exit_status = WEXITSTATUS(status), .by_signal = std::nullopt};
+}
+
+int wait_for(pid_t id, int options, int* status) {
+  int result = -1;
+  do {
+    result = waitpid(id, status, options);
+  } while (result < 0 && errno == EINTR);
+  return result;
+}
+
+}  // namespace
+
+ChildProcess::ChildProcess(const Command& command, const Signals& signals)
+    : leads_group_(!on_terminal()) {
+  PointerArray words(command.words);
+  PointerArray environment(environment_with(command));
+  int report[2];
+  if (pipe2(report, O_CLOEXEC) != 0) fail("pipe2");
+  const Start start{.words = words.get(),
+                    .environment = environment.get(),
+                    .mask = &signals.mask_before(),
+                    .leads_group = leads_group_,
+                    .report = report[1],
+                    .parent = getpid()};
+  id_ = fork();
+  if (id_ == 0) become(start);
+  const int fork_error = errno;
+  close(report[1]);
+  if (id_ < 0) {
+    close(report[0]);
+    errno = fork_error;
+    fail("fork");
+  }
+  // Here too, so that the group exists before the first signal is sent to it.
+  if (leads_group_) setpgid(id_, id_);
+
+  int error = 0;
+  ssize_t got = -1;
+  do {
+    got = read(report[0], &error, sizeof error);
+  } while (got < 0 && errno == EINTR);
+  close(report[0]);
+  if (got == sizeof error) {
+    wait_for(id_, 0, nullptr);
+    throw StartFailure{error};
+  }
+}
+
+ChildProcess::~ChildProcess() {
+  if (ending_) return;
+  send(SIGKILL);
+  wait_for(id_, 0, nullptr);
+}
+
+void ChildProcess::send(int signal) const {
+  // Until it is reaped its id cannot be given to another process.
+  if (!ending_) kill(leads_group_ ? -id_ : id_, signal);
+}
+
+std::optional<Ending> ChildProcess::ended() {
+  int status = 0;
+  if (!ending_ && wait_for(id_, WNOHANG, &status) == id_) ending_ = ending_of(status);
+  return ending_;
+}
+
+Ending run_to_end(const Command& command, const Signals& signals) {
+  ChildProcess child(command, signals);
+  while (true) {
+    if (const auto ending = child.ended()) return *ending;
+    pollfd waited{.fd = signals.descriptor(), .events = POLLIN, .revents = 0};
+    poll(&waited, 1, -1);
+    while (const auto signal = signals.next()) {
+      // What the terminal sent to our group has reached the child already.
+      const bool has_it = signal->from_terminal && !child.leads_group();
+      if (signal->number != SIGCHLD && !has_it) child.send(signal->number);
+    }
+  }
+}
+
+}  // namespace distlock::cli

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/signals.h"
+
+namespace distlock::cli {
+
+struct Command {
+  std::vector<std::string> words;  ///< Program, found along PATH, and arguments.
+  std::vector<std::pair<std::string, std::string>> environment;  ///< Added to our own.
+};
+
+/// How a child ended.
+struct Ending {
+  int exit_status = 0;           ///< Its own, or 128 + n.
+  std::optional<int> by_signal;  ///< n, if signal n ended it.
+};
+
+/// The command could not be started.
+struct StartFailure {
+  int error = 0;  ///< errno
+};
+
+/// A running command that dies with this process.
+///
+/// With a terminal among its standard streams it stays in our process group, as under flock(1):
+/// then the terminal's ^C, ^Z, `fg` and who may read work for it, for pipelines and for the script
+/// around us as if we were not there. Without one it leads a group of its own, so that a signal
+/// reaches all that it has started.
+///
+/// Threads: start it from the main thread, which PR_SET_PDEATHSIG follows; one thread uses it.
+class ChildProcess {
+ public:
+  /// Errors: std::system_error if no process can be made; StartFailure, thrown, if the command
+  /// cannot be executed.
+  ChildProcess(const Command& command, const Signals& signals);
+  /// Kills and reaps it if it still runs.
+  ~ChildProcess();
+  ChildProcess(const ChildProcess&) = delete;
+  ChildProcess& operator=(const ChildProcess&) = delete;
+
+  /// Sends a signal to the command and, if it leads a group, to all of that.
+  void send(int signal) const;
+
+  /// How it ended, or nothing if it still runs. SIGCHLD tells when to look.
+  std::optional<Ending> ended();
+
+  bool leads_group() const { return leads_group_; }
+
+ private:
+  pid_t id_ = -1;
+  bool leads_group_ = false;
+  std::optional<Ending> ending_;
+};
+
+/// Runs the command to its end, passing signals on to it.
+/// Errors: those of ChildProcess().
+Ending run_to_end(const Command& command, const Signals& signals);
+
+}  // namespace distlock::cli

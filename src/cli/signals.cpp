@@ -1,0 +1,85 @@
+#include "cli/signals.h"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdint>
+#include <system_error>
+
+namespace distlock::cli {
+namespace {
+
+bool ignored(int number) {
+  struct sigaction action {};
+  return sigaction(number, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
+}  // namespace
+
+Signals::Signals() {
+  // Whoever started us may have ignored it, and then nobody could wait for a child.
+  signal(SIGCHLD, SIG_DFL);
+  sigset_t ours;
+  sigemptyset(&ours);
+  sigaddset(&ours, SIGCHLD);
+  for (const int number : {SIGTERM, SIGINT, SIGHUP, SIGQUIT}) {
+    if (!ignored(number)) sigaddset(&ours, number);
+  }
+  pthread_sigmask(SIG_BLOCK, &ours, &mask_before_);
+  descriptor_ = signalfd(-1, &ours, SFD_CLOEXEC | SFD_NONBLOCK);
+  if (descriptor_ < 0) throw std::system_error(errno, std::generic_category(), "signalfd");
+}
+
+Signals::~Signals() {
+  // What is still pending was meant for the child, and must not end us in its place.
+  while (next()) {
+  }
+  close(descriptor_);
+  pthread_sigmask(SIG_SETMASK, &mask_before_, nullptr);
+}
+
+std::optional<Signal> Signals::next() const {
+  signalfd_siginfo info{};
+  if (read(descriptor_, &info, sizeof info) != sizeof info) return std::nullopt;
+  return Signal{.number = static_cast<int>(info.ssi_signo),
+                .from_terminal = info.ssi_code == SI_KERNEL};
+}
+
+StopOnSignal::StopOnSignal(const Signals& signals) : wake_(eventfd(0, EFD_CLOEXEC)) {
+  if (wake_ < 0) throw std::system_error(errno, std::generic_category(), "eventfd");
+  thread_ = std::thread([this, &signals] { watch(signals); });
+}
+
+StopOnSignal::~StopOnSignal() {
+  end();
+  close(wake_);
+}
+
+std::optional<int> StopOnSignal::end() {
+  if (thread_.joinable()) {
+    eventfd_write(wake_, 1);
+    thread_.join();
+  }
+  const int number = number_;
+  if (number == 0) return std::nullopt;
+  return number;
+}
+
+void StopOnSignal::watch(const Signals& signals) {
+  std::array<pollfd, 2> waited{{{.fd = signals.descriptor(), .events = POLLIN, .revents = 0},
+                                {.fd = wake_, .events = POLLIN, .revents = 0}}};
+  while (waited[1].revents == 0) {
+    if (poll(waited.data(), waited.size(), -1) < 0) continue;
+    const auto signal = signals.next();
+    if (!signal || signal->number == SIGCHLD) continue;
+    number_ = signal->number;
+    stop_.request_stop();
+    return;
+  }
+}
+
+}  // namespace distlock::cli

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <signal.h>
+
+#include <atomic>
+#include <optional>
+#include <stop_token>
+#include <thread>
+
+namespace distlock::cli {
+
+/// A signal that was sent to this process.
+struct Signal {
+  int number = 0;
+  /// Sent by the terminal, and thus also to every other process of the foreground group.
+  bool from_terminal = false;
+};
+
+/// Turns TERM, INT, HUP, QUIT and CHLD into values that one waits for, in a file descriptor.
+///
+/// Signals that were ignored when the program began (nohup) stay ignored. Make it before the first
+/// thread, since threads inherit the mask of the one that started them; it ends after the last of
+/// them.
+class Signals {
+ public:
+  Signals();
+  ~Signals();
+  Signals(const Signals&) = delete;
+  Signals& operator=(const Signals&) = delete;
+
+  /// Readable when a signal is there.
+  int descriptor() const { return descriptor_; }
+
+  /// The next signal, if one is there. Does not wait.
+  std::optional<Signal> next() const;
+
+  /// As it was before, for a child to be given.
+  const sigset_t& mask_before() const { return mask_before_; }
+
+ private:
+  sigset_t mask_before_{};
+  int descriptor_ = -1;
+};
+
+/// While it lives, the first signal that ends programs requests a stop.
+class StopOnSignal {
+ public:
+  explicit StopOnSignal(const Signals& signals);
+  ~StopOnSignal();
+  StopOnSignal(const StopOnSignal&) = delete;
+  StopOnSignal& operator=(const StopOnSignal&) = delete;
+
+  std::stop_token token() const { return stop_.get_token(); }
+
+  /// Ends the watching. Gives the number of the signal that has requested the stop, if one has.
+  std::optional<int> end();
+
+ private:
+  void watch(const Signals& signals);
+
+  std::stop_source stop_;
+  std::atomic<int> number_ = 0;
+  int wake_ = -1;
+  std::thread thread_;
+};
+
+}  // namespace distlock::cli
