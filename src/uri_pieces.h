@@ -1,0 +1,24 @@
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+namespace distlock {
+
+/// The pieces of scheme://userinfo@hosts/database?options, as far as they can be told apart; views
+/// of the text.
+struct UriPieces {
+  std::string_view scheme;  ///< With `://`.
+  std::string_view userinfo;
+  bool has_userinfo = false;
+  std::string_view hosts;
+  bool has_slash = false;
+  std::string_view database;
+  bool has_options = false;
+  std::string_view options;
+};
+UriPieces pieces_of(std::string_view uri);
+
+std::vector<std::string_view> split(std::string_view text, char separator);
+
+}  // namespace distlock
