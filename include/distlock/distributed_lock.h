@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "distlock/clock.h"
 #include "distlock/connection_string.h"
 #include "distlock/error.h"
 #include "distlock/export.h"
@@ -90,14 +91,23 @@ class DISTLOCK_EXPORT DistributedLock {
   const std::string& name() const;
   const LockOptions& options() const;
 
-  /// Whether this object believes that it holds the lock: claimed, not unlocked, not known lost.
+  /// Claimed, not unlocked, and valid_until() has not passed.
   bool held() const;
 
-  /// The record as it was claimed. Errors: `lock_lost` if nothing is held.
+  /// The record as it was claimed. Errors: `lock_lost` if nothing was claimed or it was unlocked.
   LockRecord record() const;
 
   /// The fencing token of the hold (R10). Errors: as record().
   Fence fence() const { return record().fence; }
+
+  /// Until when this object may act on its hold without asking (R9), counted from before the last
+  /// confirmed ping was sent. Pings move it on; a deadline that has passed is final. The distant
+  /// past if nothing is held.
+  SteadyTime valid_until() const;
+
+  /// Cheap enough for every round of a loop. Errors: `lock_lost` if nothing is held or
+  /// valid_until() has passed.
+  void check() const;
 
  private:
   template <class Rep, class Period>
@@ -112,6 +122,7 @@ class DISTLOCK_EXPORT DistributedLock {
                 LockRecord* other);
 
   struct Impl;
+  struct Claiming;
   std::unique_ptr<Impl> impl_;
 };
 

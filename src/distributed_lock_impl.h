@@ -1,0 +1,65 @@
+#pragma once
+
+#include <boost/thread/mutex.hpp>
+#include <boost/thread/thread.hpp>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "distlock/distributed_lock.h"
+#include "pinger_impl.h"
+#include "protocol.h"
+#include "validity.h"
+
+namespace distlock {
+
+/// One contender. `phase` says who may touch what: the thread that claims or releases has the
+/// object to itself without holding the mutex across the store.
+struct DistributedLock::Impl {
+  Impl(std::shared_ptr<DistributedLockPinger> given_pinger,
+       std::shared_ptr<DistributedLockPinger::Impl> given_pinging, std::string given_name,
+       const LockOptions& given_options);
+
+  enum class Phase { idle, claiming, holding, releasing };
+
+  /// Enters `claiming`. False if another thread is at it or holds; `*other` is then what it has.
+  /// Errors: `already_held`.
+  bool begin_claiming(LockRecord* other);
+  void end_claiming();
+
+  bool look_and_claim(std::string_view why, LockRecord* other);
+  /// Claims from what is known without looking: one's own hold that ran out, or one's own release.
+  bool claim_remembered(std::string_view why);
+  /// Inspects and judges, freshly before a takeover (R6).
+  protocol::Judgement judge_now(Look& look);
+  void log_judgement(const Inspection& seen, const protocol::Judgement& judgement) const;
+  void log_lost_claim(const Inspection& seen, const protocol::Judgement& judgement) const;
+  /// R2, R8. True: held.
+  bool claim(const ClaimBasis& basis, std::string_view why);
+  std::optional<LockRecord> send_claim(const ClaimBasis& basis, const Claim& claim);
+  /// Finds out what came of a claim whose reply was lost (R8). Errors: `outcome_unknown`, with the
+  /// claim's `ts` among the pending releases.
+  std::optional<LockRecord> resolve(const Claim& claim, SteadyTime sent, const Error& unknown);
+  std::optional<std::optional<LockRecord>> read_back(const Claim& claim);
+  bool keep(LockRecord claimed, SteadyTime ping_sent);
+
+  UnlockResult release(const LockRecord& hold) noexcept;
+
+  std::chrono::nanoseconds poll_pause(int round, std::uint64_t random) const;
+
+  const std::shared_ptr<DistributedLockPinger> pinger;
+  const std::shared_ptr<DistributedLockPinger::Impl> pinging;
+  const std::string name;
+  const LockOptions options;
+  mutable Validity validity;
+
+  mutable boost::mutex mutex;
+  Phase phase = Phase::idle;
+  boost::thread::id holder;
+  std::optional<LockRecord> hold;
+  std::optional<ClaimBasis> remembered;
+  protocol::HolderWatch watch;  // of whoever is claiming
+  std::chrono::milliseconds until_takeover{0};
+};
+
+}  // namespace distlock

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <string_view>
+
+#include "distlock/record.h"
+
+// Every event that the library logs, one function each, on the Boost.Log channel `distlock` with
+// Boost's trivial severities. The library adds no sink and sets no filter: that is the program's.
+// The original's events keep its wording and level; docs/porting.md lists them.
+namespace distlock::log {
+
+// The original's events.
+void creating_ping_thread(std::string_view process);
+/// Info for every tenth good round, debug for the others.
+void pinged(std::string_view process, bool every_tenth);
+void ping_failed(std::string_view process, std::string_view error);
+void taken_by_old_process(const LockRecord& lock);
+void clock_skew(const LockRecord& lock, std::chrono::milliseconds skew);
+void elapsed_seems_impossible(const LockRecord& lock, std::chrono::milliseconds elapsed);
+void lock_failed_because_taken(const LockRecord& lock, std::chrono::milliseconds elapsed);
+void forcefully_taking_over(const LockRecord& lock, std::chrono::milliseconds elapsed);
+void could_not_take_over(const LockRecord& lock);
+void lost_race(std::string_view name);
+void acquired(const LockRecord& lock);
+void unlocked(std::string_view name);
+void unlock_attempt_failed(std::string_view name, int attempt, std::string_view error);
+void unlock_not_consummated(std::string_view name, std::chrono::milliseconds takeover_after);
+
+// Ours.
+void taken_under_another_clock(const LockRecord& lock, std::chrono::milliseconds watched);
+void wall_clock_skew(const LockRecord& lock, std::chrono::milliseconds skew);
+void store_clock_stepped(std::string_view clock);
+void not_ours_any_more(std::string_view name);
+void claim_outcome_unknown(std::string_view name, std::string_view error);
+void claim_came_too_late(std::string_view name);
+void pending_release_done(std::string_view name);
+void ping_late(std::string_view process, std::chrono::milliseconds silence);
+void ping_recovered(std::string_view process, std::chrono::milliseconds silence);
+void forgot_pings(std::int64_t count);
+void cleanup_failed(std::string_view error);
+void store_failed_while_waiting(std::string_view name, std::string_view error);
+
+}  // namespace distlock::log

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <boost/thread/mutex.hpp>
+#include <string>
+#include <vector>
+
+#include "distlock/clock.h"
+#include "distlock/store.h"
+
+namespace distlock {
+
+/// A release that nobody waits for any more: an unlock that the store did not answer, or a claim
+/// whose outcome stayed unknown (R8, R11).
+struct PendingRelease {
+  std::string name;
+  Token ts;
+  /// From when on "not ours" is an end of it. Until then a delayed claim may still arrive.
+  SteadyTime settled_after = SteadyTime::min();
+};
+
+/// What the pinger works off until the store confirms.
+class PendingReleases {
+ public:
+  void add(PendingRelease release);
+  bool empty() const;
+
+  /// Tries each once, stopping at the first that the store does not answer, and keeps what is not
+  /// settled. Errors: those of Store::release(); nothing is lost from the list.
+  void work_off(Store& store, const Clock& clock);
+
+ private:
+  void settle(const PendingRelease& release);
+
+  mutable boost::mutex mutex_;
+  std::vector<PendingRelease> releases_;
+};
+
+}  // namespace distlock

@@ -1,0 +1,122 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "distlock/clock.h"
+#include "distlock/options.h"
+#include "distlock/record.h"
+#include "distlock/store.h"
+
+// Every decision of the protocol, as pure functions: no I/O, no clock that ticks, no log. Rule
+// numbers are those of docs/protocol.md. The shell (distributed_lock.cpp, pinger.cpp) asks here and
+// does what it is told.
+namespace distlock::protocol {
+
+/// Three attempts to unlock, as the original's (R11).
+inline constexpr int kUnlockAttemptsMax = 3;
+/// The original's `1 << attempt` seconds: 2 s after the first, 4 s after the second.
+std::chrono::seconds unlock_pause(int attempt);
+
+/// How far a claim may be thrown back by others' claims before lock_try() gives up.
+inline constexpr int kClaimRoundsMax = 3;
+
+/// Errors: `invalid_argument`, naming what is wrong and what to do.
+void check_name(std::string_view name);
+void check_why(std::string_view why);
+void check_options(const LockOptions& options);
+void check_options(const PingerOptions& options);
+/// Whether a holder has time for a missed ping before its deadline; the message does the sum (R9).
+void check_room(const LockOptions& lock, const PingerOptions& pinger,
+                std::chrono::milliseconds call_limit);
+
+std::chrono::milliseconds max_clock_skew(const LockOptions& options);
+
+/// What a deadline keeps clear of the earliest takeover: the largest step of the store's clock that
+/// R5 lets pass, and a thousandth of the window for clocks that run at different rates (R9).
+std::chrono::nanoseconds allowance(const LockOptions& options);
+
+/// How long after it was sent a confirmed ping keeps a hold valid (R9).
+std::chrono::nanoseconds validity(const LockOptions& options);
+
+/// Whether a process must ping before it claims: contenders look at the ping alone, so a claim on
+/// top of an old one would be born half dead (R7, R9).
+bool must_ping_before_claim(std::optional<SteadyTime> last_ping_sent, SteadyTime now,
+                            const LockOptions& lock, const PingerOptions& pinger);
+
+/// The two ends of a store call, on this process's clocks: whatever the store did, it did between.
+struct LocalSpan {
+  SteadyTime sent;
+  SteadyTime received;
+  WallTime wall_sent;
+  WallTime wall_received;
+};
+
+/// What one contender remembers of one holder: since when it has seen nothing change (R6).
+class HolderWatch {
+ public:
+  /// Notes what an inspection showed of a taken lock, and says for how long exactly that has been
+  /// seen: the least that it can be, by this process's steady clock.
+  std::chrono::nanoseconds unchanged_for(const Inspection& seen, const LocalSpan& span);
+
+ private:
+  struct Sighting {
+    std::optional<Token> ts;
+    std::optional<StoreTime> ping;
+    std::optional<std::string> clock;
+    friend bool operator==(const Sighting&, const Sighting&) = default;
+  };
+  std::optional<Sighting> sighting_;
+  SteadyTime first_seen_;
+};
+
+enum class Verdict { absent, free, busy, dead };
+
+/// Why a taken lock is as it was judged. Each has its log event.
+enum class Reason {
+  none,
+  pinged_recently,  ///< The original's "lock failed because taken by".
+  ping_missing,     ///< R7
+  ping_in_future,   ///< R4: clock skew, as in the original.
+  other_clock,      ///< R4, R6: not watched for long enough.
+  not_watched,      ///< TakeoverRule::watched, not watched for long enough.
+  wall_clock_skew,  ///< R5
+  clock_stepped,    ///< R5
+  silent,           ///< Dead: may be taken over.
+};
+
+struct Judgement {
+  Verdict verdict = Verdict::busy;
+  Reason reason = Reason::none;
+  /// How long the holder has been silent; for a skew, how large it is.
+  std::chrono::milliseconds elapsed{0};
+  /// When to look again for a takeover, if that can be foretold; 0 if not.
+  std::chrono::milliseconds until_takeover{0};
+  /// The original's warning: more than 100 years. Judged all the same.
+  bool impossible = false;
+};
+
+/// Judges what an inspection showed (R5 to R7). `clock_stepped`: the store's clock was seen to step
+/// within the window. Everything saturates: no date in a document overflows.
+Judgement judge(const Inspection& seen, const LocalSpan& span, bool clock_stepped,
+                const LockOptions& options, HolderWatch& watch);
+
+/// The window that counts for this lock: the larger of the contender's and the holder's (R6).
+std::chrono::milliseconds window(const LockRecord& lock, const LockOptions& options);
+
+/// How long to wait before the next look at a busy lock: drawn by `random` from the upper half of a
+/// range that doubles with every round, cut short where a takeover can be foretold (R15).
+std::chrono::nanoseconds poll_pause(int round, std::uint64_t random,
+                                    std::chrono::milliseconds until_takeover,
+                                    const LockOptions& options);
+
+/// How long to wait after a failed ping: a quarter of the interval, so that a holder has more than
+/// one chance to be heard in each (R12).
+std::chrono::nanoseconds ping_retry_pause(const PingerOptions& options);
+
+/// Whether the pinger has been silent for so long that it must be said (R12).
+bool ping_is_late(SteadyTime last_ping_sent, SteadyTime now, const PingerOptions& options);
+
+}  // namespace distlock::protocol

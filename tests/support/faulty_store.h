@@ -1,0 +1,133 @@
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "distlock/error.h"
+#include "distlock/store.h"
+
+namespace distlock::testing {
+
+enum class Fault {
+  rejected,      ///< Not applied, and said so.
+  lost_request,  ///< Not applied, nobody knows.
+  lost_reply,    ///< Applied, nobody knows.
+  delayed,       ///< Nobody knows; applied when deliver() is called.
+};
+
+/// A store that really works, counts its calls, and fails where it is told to.
+class FaultyStore : public Store {
+ public:
+  explicit FaultyStore(std::shared_ptr<Store> inner) : inner_(std::move(inner)) {}
+
+  /// The next `times` calls of that name meet the fault.
+  void fail(const std::string& call, Fault fault, int times = 1) {
+    const std::lock_guard lock(mutex_);
+    for (int i = 0; i < times; ++i) faults_[call].push_back(fault);
+  }
+  /// Runs in the middle of the next call of that name, before it takes effect.
+  void before(const std::string& call, std::function<void()> action) {
+    const std::lock_guard lock(mutex_);
+    actions_[call] = std::move(action);
+  }
+  /// Applies what was delayed.
+  void deliver() {
+    for (const auto& request : std::exchange(delayed_, {})) request();
+  }
+
+  int calls(const std::string& call) const {
+    const std::lock_guard lock(mutex_);
+    const auto found = calls_.find(call);
+    return found == calls_.end() ? 0 : found->second;
+  }
+  int calls() const {
+    const std::lock_guard lock(mutex_);
+    int sum = 0;
+    for (const auto& [name, count] : calls_) sum += count;
+    return sum;
+  }
+  void forget_calls() {
+    const std::lock_guard lock(mutex_);
+    calls_.clear();
+  }
+
+  std::chrono::milliseconds call_limit() const override { return inner_->call_limit(); }
+  Inspection inspect(std::string_view name, Freshness freshness) override {
+    return call("inspect", [this, name = std::string(name), freshness] {
+      Inspection seen = inner_->inspect(name, freshness);
+      seen.fresh = seen.fresh && (always_fresh || freshness == Freshness::fresh);
+      return seen;
+    });
+  }
+  std::optional<LockRecord> claim(std::string_view name, const ClaimBasis& basis,
+                                  const Claim& claim) override {
+    return call("claim", [this, name = std::string(name), basis, claim] {
+      return inner_->claim(name, basis, claim);
+    });
+  }
+  ReleaseResult release(std::string_view name, const Token& ts) override {
+    return call("release",
+                [this, name = std::string(name), ts] { return inner_->release(name, ts); });
+  }
+  PingRecord ping(std::string_view process) override {
+    return call("ping", [this, process = std::string(process)] { return inner_->ping(process); });
+  }
+  void remove_ping(std::string_view process) override {
+    call("remove_ping", [this, process = std::string(process)] {
+      inner_->remove_ping(process);
+      return 0;
+    });
+  }
+  std::int64_t forget_pings(std::chrono::milliseconds age) override {
+    return call("forget_pings", [this, age] { return inner_->forget_pings(age); });
+  }
+  std::vector<StoredHold> holds(std::string_view process) override {
+    return call("holds", [this, process = std::string(process)] { return inner_->holds(process); });
+  }
+  Listing list() override {
+    return call("list", [this] { return inner_->list(); });
+  }
+
+  /// As a replica set: only a read that was asked to be fresh is.
+  bool always_fresh = true;
+
+ private:
+  template <class Action>
+  auto call(const std::string& name, Action action) -> decltype(action()) {
+    if (const auto interposed = begin(name)) interposed();
+    const auto fault = next_fault(name);
+    if (!fault) return action();
+    if (*fault == Fault::rejected) throw Error(Errc::not_applied, name + " rejected by the test");
+    if (*fault == Fault::lost_reply) (void)action();
+    if (*fault == Fault::delayed) delayed_.push_back([action] { (void)action(); });
+    throw Error(Errc::outcome_unknown, name + " lost by the test");
+  }
+
+  std::function<void()> begin(const std::string& name) {
+    const std::lock_guard lock(mutex_);
+    ++calls_[name];
+    return std::exchange(actions_[name], {});
+  }
+
+  std::optional<Fault> next_fault(const std::string& name) {
+    const std::lock_guard lock(mutex_);
+    auto& queue = faults_[name];
+    if (queue.empty()) return std::nullopt;
+    const Fault fault = queue.front();
+    queue.pop_front();
+    return fault;
+  }
+
+  std::shared_ptr<Store> inner_;
+  mutable std::mutex mutex_;
+  std::map<std::string, std::deque<Fault>> faults_;
+  std::map<std::string, std::function<void()>> actions_;
+  std::map<std::string, int> calls_;
+  std::vector<std::function<void()>> delayed_;
+};
+
+}  // namespace distlock::testing

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "distlock/distributed_lock.h"
+#include "distlock/stores.h"
+#include "support/faulty_store.h"
+#include "support/manual_clock.h"
+
+namespace distlock::testing {
+
+/// One process of a fleet: its own handle on the store, which can be made to fail, and a pinger
+/// that pings when the test says so.
+struct Process {
+  std::shared_ptr<FaultyStore> store;
+  std::shared_ptr<DistributedLockPinger> pinger;
+
+  std::unique_ptr<DistributedLock> lock(const std::string& name,
+                                        const LockOptions& options = {}) const {
+    return std::make_unique<DistributedLock>(pinger, name, options);
+  }
+};
+
+/// Processes that share one memory store and one clock.
+class Fleet {
+ public:
+  Process process(const std::string& name, const PingerOptions& options = {}) {
+    auto handle = std::make_shared<FaultyStore>(store);
+    auto random = [state = std::hash<std::string>{}(name)]() mutable {
+      return state = state * 6364136223846793005ULL + 1442695040888963407ULL;
+    };
+    return {handle,
+            std::make_shared<DistributedLockPinger>(
+                Environment{.store = handle, .clock = clock, .process = name, .random = random},
+                options, PingerDrive::caller)};
+  }
+
+  LockRecord stored(const std::string& name) {
+    return store->inspect(name, Freshness::fresh).lock.value();
+  }
+
+  std::shared_ptr<ManualClock> clock = std::make_shared<ManualClock>();
+  std::shared_ptr<Store> store = make_memory_store(clock);
+};
+
+}  // namespace distlock::testing

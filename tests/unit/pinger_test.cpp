@@ -1,0 +1,195 @@
+#include "distlock/pinger.h"
+
+#include <catch2/catch.hpp>
+
+#include "support/fleet.h"
+
+using namespace distlock;
+using namespace std::chrono_literals;
+using distlock::testing::Fault;
+using distlock::testing::Fleet;
+
+TEST_CASE("one ping an interval, whatever the number of locks", "[pinger][R12]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  std::vector<std::unique_ptr<DistributedLock>> locks;
+  for (int i = 0; i < 1000; ++i) {
+    locks.push_back(a.lock("lock" + std::to_string(i)));
+    REQUIRE(locks.back()->lock_try("x"));
+  }
+  a.pinger->ping_round();
+  a.store->forget_calls();
+  fleet.clock->advance(30s);
+  CHECK(a.pinger->ping_round() == fleet.clock->steady_now() + 30s);
+  CHECK(a.store->calls("ping") == 1);
+  CHECK(a.store->calls() == 1);
+  CHECK(locks.front()->valid_until() == locks.back()->valid_until());
+  CHECK(locks.front()->valid_until() > fleet.clock->steady_now() + 15min);
+}
+
+TEST_CASE("a failed ping is tried again within the interval", "[pinger][R12]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  for (const Fault fault : {Fault::rejected, Fault::lost_request, Fault::lost_reply}) {
+    a.store->fail("ping", fault);
+    CHECK(a.pinger->ping_round() == fleet.clock->steady_now() + 7500ms);
+  }
+  CHECK(a.pinger->ping_round() == fleet.clock->steady_now() + 30s);
+}
+
+TEST_CASE("a ping of unknown outcome does not move the deadline", "[pinger][R9]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  const auto lock = a.lock("balancer");
+  REQUIRE(lock->lock_try("x"));
+  const SteadyTime before = lock->valid_until();
+  fleet.clock->advance(30s);
+  a.store->fail("ping", Fault::lost_reply);
+  a.pinger->ping_round();
+  CHECK(lock->valid_until() == before);
+  a.pinger->ping_round();
+  CHECK(lock->valid_until() == before + 30s);
+}
+
+TEST_CASE("a ping counts from before it was sent", "[pinger][R9]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  const auto lock = a.lock("balancer");
+  REQUIRE(lock->lock_try("x"));
+  const SteadyTime before = lock->valid_until();
+  a.store->before("ping", [&] { fleet.clock->advance(8s); });
+  a.pinger->ping_round();
+  CHECK(lock->valid_until() == before);
+}
+
+TEST_CASE("a clean stop removes the ping when nothing is held", "[pinger][R12]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  const auto lock = a.lock("balancer");
+  REQUIRE(lock->lock_try("x"));
+
+  SECTION("and not while a lock is") {
+    a.pinger->stop();
+    CHECK(fleet.store->list().pings.size() == 1);
+  }
+  SECTION("nor while a release is pending") {
+    a.store->fail("release", Fault::rejected, 4);
+    REQUIRE(lock->unlock() == UnlockResult::pending);
+    a.pinger->stop();
+    CHECK(fleet.store->list().pings.size() == 1);
+  }
+  SECTION("after a last try of what is pending") {
+    a.store->fail("release", Fault::rejected, 3);
+    REQUIRE(lock->unlock() == UnlockResult::pending);
+    a.pinger->stop();
+    CHECK_FALSE(fleet.stored("balancer").taken());
+    CHECK(fleet.store->list().pings.empty());
+  }
+  SECTION("nothing held") {
+    REQUIRE(lock->unlock() == UnlockResult::released);
+    a.pinger->stop();
+    CHECK(fleet.store->list().pings.empty());
+    a.store->forget_calls();
+    a.pinger->stop();
+    CHECK(a.store->calls() == 0);
+  }
+}
+
+TEST_CASE("a stopped pinger's locks claim nothing", "[pinger][R12]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  const auto lock = a.lock("balancer");
+  a.pinger->stop();
+  CHECK_THROWS_AS(lock->lock_try("x"), Error);
+  CHECK(a.store->calls("claim") == 0);
+  CHECK(a.store->calls("ping") == 0);
+}
+
+TEST_CASE("a stop in the middle of a claim leaves its ping", "[pinger][R7][R12]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  const auto lock = a.lock("balancer");
+  a.store->before("claim", [&] { a.pinger->stop(); });
+  REQUIRE(lock->lock_try("x"));
+  CHECK(fleet.store->list().pings.size() == 1);
+}
+
+TEST_CASE("old pings are forgotten about hourly", "[pinger][R13]") {
+  Fleet fleet;
+  const auto gone = fleet.process("gone");
+  gone.pinger->ping_round();
+  const auto dead = fleet.process("dead");
+  const auto held = dead.lock("balancer");
+  REQUIRE(held->lock_try("x"));
+  fleet.clock->advance(96h);
+  const auto a = fleet.process("a");
+
+  SECTION("those older than four days that protect nothing") {
+    fleet.clock->advance(1ms);
+    a.pinger->ping_round();
+    const auto pings = fleet.store->list().pings;
+    REQUIRE(pings.size() == 2);
+    CHECK(pings[0].id == "a");
+    CHECK(pings[1].id == "dead");
+  }
+  SECTION("none of four days") {
+    a.pinger->ping_round();
+    CHECK(fleet.store->list().pings.size() == 3);
+  }
+  SECTION("and that is not looked into at every ping") {
+    for (int i = 0; i < 120; ++i) {
+      a.pinger->ping_round();
+      fleet.clock->advance(30s);
+    }
+    CHECK(a.store->calls("forget_pings") >= 1);
+    CHECK(a.store->calls("forget_pings") <= 3);
+  }
+}
+
+TEST_CASE("a failing cleanup does not stop the pings", "[pinger][R12]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  a.store->fail("forget_pings", Fault::lost_request);
+  CHECK(a.pinger->ping_round() == fleet.clock->steady_now() + 30s);
+}
+
+TEST_CASE("the ping thread pings by itself and stops at once", "[pinger][R12]") {
+  const auto store = make_memory_store();
+  std::string process;
+  {
+    const auto pinger = std::make_shared<DistributedLockPinger>(Environment{.store = store});
+    process = pinger->process();
+    // Waits for the thread's first round; a lock needs it.
+    DistributedLock lock(pinger, "balancer");
+    REQUIRE(lock.lock_try("x"));
+    CHECK(store->list().pings.size() == 1);
+    REQUIRE(lock.unlock() == UnlockResult::released);
+    // Leaving joins a thread that has 30 s to wait; the test's time-out is the bound.
+  }
+  CHECK(store->list().pings.empty());
+  CHECK(std::count(process.begin(), process.end(), ':') == 2);
+}
+
+TEST_CASE("a ping thread survives a store that fails", "[pinger][R12]") {
+  using distlock::testing::FaultyStore;
+  const auto store = std::make_shared<FaultyStore>(make_memory_store());
+  store->fail("ping", Fault::lost_request, 3);
+  const auto pinger = std::make_shared<DistributedLockPinger>(Environment{.store = store},
+                                                              PingerOptions{.ping_every = 4ms});
+  DistributedLock lock(pinger, "balancer",
+                       {.takeover_after = 1min, .poll_min = 1ms, .poll_max = 2ms});
+  CHECK(lock.try_lock_for(20s));
+}
+
+TEST_CASE("one connection string has one pinger in a process", "[pinger]") {
+  const ConnectionString config{"memory:"};
+  const auto first = DistributedLockPinger::got(config);
+  CHECK(DistributedLockPinger::got(config) == first);
+}
+
+TEST_CASE("a pinger without a store or with bad options is refused", "[pinger][input]") {
+  CHECK_THROWS_AS(DistributedLockPinger(Environment{}), Error);
+  CHECK_THROWS_AS(DistributedLockPinger(Environment{.store = make_memory_store()},
+                                        PingerOptions{.ping_every = 0ms}),
+                  Error);
+}

@@ -1,0 +1,88 @@
+#include "store_clock_history.h"
+
+#include <catch2/catch.hpp>
+
+using namespace distlock;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr auto kWindow = 16min;
+constexpr auto kLimit = 30s;
+
+class History {
+ public:
+  /// The store answers at once, `at` after the start, with a clock that is `off`.
+  void read(std::chrono::nanoseconds at, std::chrono::milliseconds off, std::string clock = "c1") {
+    read_slowly(at, at, off, std::move(clock));
+  }
+  void read_slowly(std::chrono::nanoseconds sent, std::chrono::nanoseconds received,
+                   std::chrono::milliseconds off, std::string clock = "c1") {
+    const auto time = std::chrono::duration_cast<std::chrono::milliseconds>(sent);
+    history.note({StoreTime{1000h + time + off}, std::move(clock)},
+                 {SteadyTime{sent}, SteadyTime{received}, {}, {}});
+  }
+  bool stepped(std::chrono::nanoseconds at, const std::string& clock = "c1") const {
+    return history.stepped(clock, SteadyTime{at}, kWindow, kLimit);
+  }
+  StoreClockHistory history{15s};
+};
+
+}  // namespace
+
+TEST_CASE("a step of the store's clock is seen, both ways, beyond the limit only", "[clock][R5]") {
+  History history;
+  history.read(0s, 0ms);
+  const auto sign = GENERATE(1, -1);
+  history.read(60s, sign * 30s);
+  CHECK_FALSE(history.stepped(60s));
+  history.read(120s, sign * 30001ms);
+  CHECK(history.stepped(120s));
+}
+
+TEST_CASE("small steps add up within a window", "[clock][R5]") {
+  History history;
+  for (int i = 0; i <= 4; ++i) history.read(i * 1min, i * 10s);
+  CHECK(history.stepped(4min));
+}
+
+TEST_CASE("a step is over a whole window later", "[clock][R5]") {
+  History history;
+  history.read(0s, 0ms);
+  history.read(60s, 10min);
+  history.read(16min, 10min);
+  CHECK(history.stepped(16min));
+  history.read(16min + 1ms, 10min);
+  CHECK_FALSE(history.stepped(16min + 1ms));
+}
+
+TEST_CASE("different clocks are not compared", "[clock][R4]") {
+  History history;
+  history.read(0s, 0ms, "c1");
+  history.read(60s, 10min, "c2");
+  CHECK_FALSE(history.stepped(60s, "c1"));
+  CHECK_FALSE(history.stepped(60s, "c2"));
+}
+
+TEST_CASE("a slow answer does not look like a step", "[clock][R5]") {
+  History history;
+  history.read(0s, 0ms);
+  history.read_slowly(60s, 120s, 55s);
+  CHECK_FALSE(history.stepped(120s));
+}
+
+TEST_CASE("what the clock can say now is carried on from the last reading", "[clock][R8]") {
+  History history;
+  CHECK_FALSE(history.history.at_most(SteadyTime{0s}));
+  history.read_slowly(10s, 12s, 0ms);
+  REQUIRE(history.history.at_most(SteadyTime{20s}));
+  CHECK(history.history.at_most(SteadyTime{20s})->time == StoreTime{1000h + 20s});
+  CHECK(history.history.at_most(SteadyTime{20s})->clock == "c1");
+}
+
+TEST_CASE("a store time beyond all sense does not overflow", "[clock][R5]") {
+  StoreClockHistory history(15s);
+  history.note({StoreTime{StoreTime::duration::max() / 2}, "c1"}, {});
+  history.note({StoreTime{StoreTime::duration::min() / 2}, "c1"}, {});
+  CHECK(history.stepped("c1", SteadyTime{}, kWindow, kLimit));
+}

@@ -1,0 +1,142 @@
+#include <boost/thread/thread.hpp>
+#include <catch2/catch.hpp>
+#include <mutex>
+
+#include "support/fleet.h"
+
+using namespace distlock;
+using namespace std::chrono_literals;
+using distlock::testing::Fault;
+using distlock::testing::Fleet;
+
+TEST_CASE("a wait ends with the lock as soon as it is free", "[waiting][R15]") {
+  Fleet fleet;
+  const auto held = fleet.process("a").lock("balancer");
+  const auto b = fleet.process("b");
+  const auto waiter = b.lock("balancer");
+  REQUIRE(held->lock_try("x"));
+  b.store->before("inspect", [&] {
+    b.store->before("inspect", [&] { REQUIRE(held->unlock() == UnlockResult::released); });
+  });
+  waiter->lock();
+  CHECK(waiter->held());
+  CHECK(fleet.clock->waited() <= 20ms);
+}
+
+TEST_CASE("a wait ends by its deadline", "[waiting][R15]") {
+  Fleet fleet;
+  const auto held = fleet.process("a").lock("balancer");
+  REQUIRE(held->lock_try("x"));
+  const auto b = fleet.process("b");
+  const auto waiter = b.lock("balancer");
+  LockRecord other;
+
+  SECTION("neither before nor after") {
+    CHECK_FALSE(waiter->try_lock_for(5s, {}, "y", &other));
+    CHECK(fleet.clock->waited() == 5s);
+    CHECK(other.process == "a");
+    // Polite: 20 ms, doubling to 1 s.
+    CHECK(b.store->calls("inspect") <= 20);
+  }
+  SECTION("a wait of nothing tries once") {
+    CHECK_FALSE(waiter->try_lock_for(0s));
+    CHECK(b.store->calls("inspect") == 1);
+  }
+  SECTION("a wait of less than nothing, too") {
+    CHECK_FALSE(waiter->try_lock_for(-std::chrono::hours::max()));
+    CHECK(b.store->calls("inspect") == 1);
+  }
+  SECTION("a point in time") {
+    CHECK_FALSE(waiter->try_lock_until(std::chrono::system_clock::now() - 1s));
+    CHECK(fleet.clock->waited() == 0s);
+  }
+}
+
+TEST_CASE("a wait ends when a stop is requested", "[waiting][R15]") {
+  Fleet fleet;
+  const auto held = fleet.process("a").lock("balancer");
+  REQUIRE(held->lock_try("x"));
+  const auto b = fleet.process("b");
+  const auto waiter = b.lock("balancer");
+  std::stop_source stop;
+  b.store->before("inspect", [&] { stop.request_stop(); });
+  CHECK_FALSE(waiter->lock(stop.get_token()));
+  CHECK(b.store->calls("inspect") == 1);
+  CHECK_FALSE(waiter->try_lock_for(1h, stop.get_token()));
+}
+
+TEST_CASE("a waiter takes over the dead soon after the window", "[waiting][R6][R15]") {
+  Fleet fleet;
+  const auto dead = fleet.process("a").lock("balancer");
+  REQUIRE(dead->lock_try("x"));
+  const SteadyTime died = fleet.clock->steady_now();
+  const auto waiter = fleet.process("b").lock("balancer");
+  waiter->lock();
+  CHECK(fleet.clock->steady_now() - died >= 16min);
+  CHECK(fleet.clock->steady_now() - died <= 16min + 20ms);
+}
+
+TEST_CASE("a wait outlives a store that fails for a while", "[waiting][R15]") {
+  Fleet fleet;
+  const auto b = fleet.process("b");
+  const auto waiter = b.lock("balancer");
+  b.store->fail("inspect", Fault::rejected, 10);
+  waiter->lock();
+  CHECK(waiter->held());
+}
+
+TEST_CASE("a store that fails for too long ends the wait with its error", "[waiting][R15]") {
+  Fleet fleet;
+  const auto b = fleet.process("b");
+  const auto waiter = b.lock("balancer");
+  b.store->fail("inspect", Fault::rejected, 10000);
+
+  SECTION("without a deadline after the patience") {
+    CHECK_THROWS_AS(waiter->lock(), Error);
+    CHECK(fleet.clock->waited() >= 30s);
+    CHECK(fleet.clock->waited() <= 32s);
+  }
+  SECTION("with one by the deadline") {
+    CHECK_THROWS_AS(waiter->try_lock_for(5s), Error);
+    CHECK(fleet.clock->waited() == 5s);
+  }
+}
+
+TEST_CASE("the standard's lock types work", "[waiting][R15]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  const auto one = a.lock("one");
+  const auto two = a.lock("two");
+  {
+    const std::scoped_lock both(*one, *two);
+    CHECK(one->held());
+    CHECK(two->held());
+  }
+  CHECK_FALSE(one->held());
+  {
+    std::unique_lock lock(*one, std::defer_lock);
+    CHECK(lock.try_lock());
+    lock.unlock();
+    CHECK(lock.try_lock_for(1s));
+  }
+  CHECK_FALSE(fleet.stored("one").taken());
+}
+
+TEST_CASE("four threads on one object never hold it together", "[waiting][R1]") {
+  const auto pinger =
+      std::make_shared<DistributedLockPinger>(Environment{.store = make_memory_store()});
+  DistributedLock lock(pinger, "balancer", {.poll_min = 1ms, .poll_max = 1ms});
+  int unprotected = 0;
+  const int rounds = 100;
+  boost::thread_group threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.create_thread([&] {
+      for (int round = 0; round < rounds; ++round) {
+        const std::lock_guard guard(lock);
+        ++unprotected;
+      }
+    });
+  }
+  threads.join_all();
+  CHECK(unprotected == 4 * rounds);
+}
