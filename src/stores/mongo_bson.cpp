@@ -13,6 +13,7 @@ struct Appender {
   bool operator()(bool value) const { return bson_append_bool(to, key, length, value); }
   bool operator()(std::int32_t value) const { return bson_append_int32(to, key, length, value); }
   bool operator()(std::int64_t value) const { return bson_append_int64(to, key, length, value); }
+  bool operator()(double value) const { return bson_append_double(to, key, length, value); }
   bool operator()(std::string_view value) const {
     return bson_append_utf8(to, key, length, value.data(), static_cast<int>(value.size()));
   }

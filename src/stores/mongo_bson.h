@@ -44,8 +44,8 @@ class Bson {
 };
 
 /// What a command is built from. Strings are borrowed until the document is made.
-using BsonValue =
-    std::variant<bool, std::int32_t, std::int64_t, std::string_view, StoreTime, Token, Bson>;
+using BsonValue = std::variant<bool, std::int32_t, std::int64_t, double, std::string_view,
+                               StoreTime, Token, Bson>;
 
 struct BsonField {
   std::string_view key;

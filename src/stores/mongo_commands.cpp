@@ -17,7 +17,9 @@ Bson equal(BsonValue left, BsonValue right) {
   return doc({{"$eq", array({std::move(left), std::move(right)})}});
 }
 
-Bson type_of(std::string_view field) { return doc({{"$type", field}}); }
+Bson type_among(std::string_view field, Bson types) {
+  return doc({{"$in", array({doc({{"$type", field}}), std::move(types)})}});
+}
 
 Bson before_cutoff(const Claim& claim) {
   return doc({{"$lte", array({"$$NOW", claim.cutoff.time})}});
@@ -27,7 +29,7 @@ Bson fence_or_none() { return doc({{"$ifNull", array({"$fence", kNoFence})}}); }
 
 Bson fence_is_sound() {
   return doc(
-      {{"$and", array({doc({{"$in", array({type_of("$fence"), array({"missing", "long"})})}}),
+      {{"$and", array({type_among("$fence", array({"missing", "long"})),
                        doc({{"$gte", array({fence_or_none(), kNoFence})}}),
                        doc({{"$lt", array({fence_or_none(),
                                            std::numeric_limits<std::int64_t>::max()})}})})}});
@@ -77,15 +79,15 @@ Bson claim_from(std::string_view name, const FromAbsent& /*basis*/, const Claim&
        {"new", true}});
 }
 
-// Nothing but a date is older than anything, and only a ping without a clock or by this one needs
-// no allowance for the difference between two clocks.
+// A malformed ping is not older than anything. Only one without a clock or by this one needs no
+// allowance for the difference between two clocks.
 Bson older(std::chrono::milliseconds age, std::string_view clock) {
-  Bson same_clock =
-      doc({{"$or", array({equal(type_of("$clock"), "missing"), equal("$clock", literal(clock))})}});
+  Bson same_clock = equal(doc({{"$ifNull", array({"$clock", literal(clock)})}}), literal(clock));
   Bson limit = doc({{"$cond", array({std::move(same_clock), std::int64_t{age.count()},
                                      std::int64_t{(age + kOtherClockAllowance).count()}})}});
   Bson latest = doc({{"$subtract", array({"$$NOW", std::move(limit)})}});
-  return doc({{"$and", array({equal(type_of("$ping"), "date"),
+  return doc({{"$and", array({type_among("$ping", array({"date"})),
+                              type_among("$clock", array({"missing", "string"})),
                               doc({{"$lt", array({"$ping", std::move(latest)})}})})}});
 }
 

@@ -1,0 +1,127 @@
+#include "mongo/server.h"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <stdexcept>
+
+#include "distlock/clock.h"
+#include "stores/mongo_documents.h"
+
+namespace distlock::testing {
+namespace {
+
+std::string new_database() {
+  static std::atomic<int> count = 0;
+  const auto now = host_clock()->steady_now().time_since_epoch().count();
+  return "t" + std::to_string(getpid()) + "_" + std::to_string(now) + "_" + std::to_string(count++);
+}
+
+std::string with_database(const std::string& uri, const std::string& database) {
+  const auto slash = uri.find('/', std::string_view("mongodb://").size());
+  return uri.substr(0, slash + 1) + database + uri.substr(slash + 1);
+}
+
+struct ToBson {
+  BsonValue operator()(std::int32_t number) const { return number; }
+  BsonValue operator()(std::int64_t number) const { return number; }
+  BsonValue operator()(double number) const { return number; }
+  BsonValue operator()(const std::string& text) const { return std::string_view(text); }
+  BsonValue operator()(StoreTime time) const { return time; }
+  BsonValue operator()(const Token& token) const { return token; }
+  BsonValue operator()(const Foreign& /*foreign*/) const { return array({"an array"}); }
+};
+
+}  // namespace
+
+std::string required_variable(const char* name) {
+  const char* value = std::getenv(name);
+  if (value == nullptr || *value == '\0')
+    throw std::runtime_error(std::string(name) +
+                             " is not set: run this under tools/with-mongod all --");
+  return value;
+}
+
+void wait_until(std::string_view what, const std::function<bool()>& condition) {
+  const std::shared_ptr<Clock> clock = host_clock();
+  const SteadyTime limit = clock->steady_now() + std::chrono::minutes{1};
+  while (!condition()) {
+    if (clock->steady_now() > limit)
+      throw std::runtime_error("in vain for a minute: " + std::string(what));
+    clock->wait_until(clock->steady_now() + std::chrono::milliseconds{20}, {});
+  }
+}
+
+Server::Server(const std::string& uri)
+    : uri_(uri), database_(new_database()), client_(mongoc_client_new(uri.c_str())) {
+  if (!client_) throw std::runtime_error("no MongoDB connection string: " + uri);
+  mongoc_client_set_error_api(client_.get(), MONGOC_ERROR_API_VERSION_2);
+}
+
+Server::~Server() {
+  mongoc_client_command_simple(client_.get(), database_.c_str(), doc({{"dropDatabase", 1}}).get(),
+                               nullptr, nullptr, nullptr);
+}
+
+ConnectionString Server::connection(const std::string& options) const {
+  const std::string uri = with_database(uri_, database_);
+  const std::string joint = uri.find('?') == std::string::npos ? "?" : "&";
+  return ConnectionString(options.empty() ? uri : uri + joint + options);
+}
+
+Bson Server::run(const std::string& database, const Bson& command) const {
+  Bson reply;
+  bson_error_t error;
+  bson_t raw;
+  const bool done = mongoc_client_command_simple(client_.get(), database.c_str(), command.get(),
+                                                 nullptr, &raw, &error);
+  reply = Bson(&raw);
+  bson_destroy(&raw);
+  if (!done) throw std::runtime_error(command.json() + ": " + error.message);
+  return reply;
+}
+
+void Server::put(std::string_view collection, const Bson& document) const {
+  bson_iter_t id;
+  bson_iter_init_find(&id, document.get(), "_id");
+  Bson query;
+  bson_append_iter(query.get(), "_id", -1, &id);
+  const Bson command =
+      doc({{"update", collection},
+           {"updates",
+            array({doc({{"q", std::move(query)}, {"u", Bson(document.get())}, {"upsert", true}})})},
+           {"writeConcern", doc({{"w", "majority"}})}});
+  const Bson reply = run(command);
+  if (find(reply.get(), "writeErrors")) throw std::runtime_error(reply.json());
+}
+
+std::optional<Document> Server::first(const Bson& command) const {
+  const Bson reply = run(command);
+  const auto found = find(reply.get(), "cursor.firstBatch.0");
+  return found ? document_at(&*found) : std::nullopt;
+}
+
+std::optional<Document> Server::raw(std::string_view collection, std::string_view id) const {
+  return first(doc({{"find", collection}, {"filter", doc({{"_id", id}})}, {"limit", 1}}));
+}
+
+Bson json(const std::string& text) {
+  bson_error_t error;
+  bson_t* parsed =
+      bson_new_from_json(reinterpret_cast<const std::uint8_t*>(text.c_str()), -1, &error);
+  if (parsed == nullptr) throw std::runtime_error(text + ": " + error.message);
+  Bson made(parsed);
+  bson_destroy(parsed);
+  return made;
+}
+
+Bson bson_from(const Document& document) {
+  Bson made;
+  for (const auto& [key, value] : document) {
+    append(made, key, std::visit(ToBson{}, value));
+  }
+  return made;
+}
+
+}  // namespace distlock::testing

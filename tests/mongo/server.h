@@ -1,0 +1,64 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "distlock/connection_string.h"
+#include "stores/document.h"
+#include "stores/mongo_bson.h"
+#include "stores/mongo_handles.h"
+
+namespace distlock::testing {
+
+/// A variable that tools/with-mongod sets. Throws if it is not set: these tests need a real server
+/// and are never skipped.
+std::string required_variable(const char* name);
+
+inline std::string standalone_uri() { return required_variable("DISTLOCK_MONGODB_STANDALONE_URI"); }
+inline std::string replica_set_uri() {
+  return required_variable("DISTLOCK_MONGODB_REPLICA_SET_URI");
+}
+inline std::string ahead_set_uri() { return required_variable("DISTLOCK_MONGODB_AHEAD_SET_URI"); }
+
+/// Waits until `condition` is true; throws after a minute. `what` is for that message.
+void wait_until(std::string_view what, const std::function<bool()>& condition);
+
+/// A database of its own on a running server, as another program would use it. Dropped at the end.
+class Server {
+ public:
+  explicit Server(const std::string& uri);
+  ~Server();
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+
+  /// For a store on this database. `options` are more of the URI's, such as "appName=x".
+  ConnectionString connection(const std::string& options = {}) const;
+  const std::string& database() const { return database_; }
+
+  /// The reply, which must be `ok`; throws otherwise.
+  Bson run(const Bson& command) const { return run(database_, command); }
+  Bson admin(const Bson& command) const { return run("admin", command); }
+
+  void put(std::string_view collection, const Bson& document) const;
+  std::optional<Document> raw(std::string_view collection, std::string_view id) const;
+  /// The first document that `command`, an aggregate or a find, gives.
+  std::optional<Document> first(const Bson& command) const;
+
+ private:
+  Bson run(const std::string& database, const Bson& command) const;
+
+  std::string uri_;
+  std::string database_;
+  std::unique_ptr<mongoc_client_t, Deleter<mongoc_client_destroy>> client_;
+};
+
+/// From extended JSON.
+Bson json(const std::string& text);
+
+/// A document as a test writes it, in BSON; a Foreign becomes an array that holds one string.
+Bson bson_from(const Document& document);
+
+}  // namespace distlock::testing

@@ -1,0 +1,76 @@
+#include "stores/mongo_commands.h"
+
+#include <catch2/catch.hpp>
+
+#include "stores/mongo_documents.h"
+
+using namespace distlock;
+using namespace std::chrono_literals;
+
+namespace {
+
+const Token kTs = *token_from_hex("4d7f000000000000000000aa");
+
+Claim claim_with_why(std::string why) {
+  return {.process = "db7:1300000000:1",
+          .who = "db7:1300000000:1:main:2",
+          .why = std::move(why),
+          .ts = kTs,
+          .takeover_after = 16min,
+          .cutoff = {StoreTime{1300000000123ms}, "mongod:1", false}};
+}
+
+std::string text_under(const Bson& command, const char* path) {
+  const auto found = find(command.get(), path);
+  REQUIRE(found);
+  REQUIRE(BSON_ITER_HOLDS_UTF8(&*found));
+  return bson_iter_utf8(&*found, nullptr);
+}
+
+bool has(const Bson& command, const char* path) { return find(command.get(), path).has_value(); }
+
+}  // namespace
+
+TEST_CASE("texts of callers are never read as expressions", "[mongo]") {
+  const Bson claim = claim_command("$lock", FromFree{}, claim_with_why("$$ROOT"));
+  CHECK(text_under(claim, "update.0.$set.why.$literal") == "$$ROOT");
+  CHECK(text_under(claim, "query._id") == "$lock");
+
+  const Bson first = claim_command("$lock", FromAbsent{}, claim_with_why(""));
+  CHECK(text_under(first, "update.0.$replaceWith.$cond.1._id.$literal") == "$lock");
+  CHECK(text_under(first, "update.0.$replaceWith.$cond.2._id.$literal") == "$lock");
+
+  CHECK(text_under(ping_command("$p", "$c"), "update.0.$set.clock.$literal") == "$c");
+}
+
+TEST_CASE("every claim carries its cutoff and lets the server tell the time", "[mongo][R4][R8]") {
+  const Claim claim = claim_with_why("");
+  for (const ClaimBasis& basis : {ClaimBasis{FromAbsent{}}, {FromFree{}}, {FromHold{kTs}}}) {
+    const std::string text = claim_command("jobs", basis, claim).json();
+    CHECK_THAT(text,
+               Catch::Contains(
+                   R"("$lte" : [ "$$NOW", { "$date" : { "$numberLong" : "1300000000123" } } ])"));
+    CHECK_THAT(text, Catch::Contains(R"("when" : "$$NOW")"));
+  }
+}
+
+TEST_CASE("a first claim inserts and cannot match a document", "[mongo][R2]") {
+  const Bson first = claim_command("jobs", FromAbsent{}, claim_with_why(""));
+  CHECK(has(first, "query.state.$in"));
+  CHECK_FALSE(has(first, "query.state.$in.0"));
+  CHECK(has(first, "upsert"));
+}
+
+TEST_CASE("a claim of a document that exists never inserts", "[mongo][R2]") {
+  CHECK_FALSE(has(claim_command("jobs", FromFree{}, claim_with_why("")), "upsert"));
+  CHECK_FALSE(has(claim_command("jobs", FromHold{kTs}, claim_with_why("")), "upsert"));
+  CHECK_FALSE(has(release_command("jobs", kTs), "upsert"));
+}
+
+TEST_CASE("a release names its hold and sets nothing but the state", "[mongo][R3]") {
+  const Bson release = release_command("jobs", kTs);
+  CHECK_THAT(release.json(), Catch::Contains(to_hex(kTs)));
+  CHECK(has(release, "update.0.$set.state"));
+  CHECK_FALSE(has(release, "update.0.$set.ts"));
+  CHECK_FALSE(has(release, "update.1"));
+}

@@ -1,0 +1,59 @@
+#include "stores/mongo_documents.h"
+
+#include <catch2/catch.hpp>
+
+#include "stores/mongo_bson.h"
+#include "stores/mongo_call.h"
+
+using namespace distlock;
+using namespace std::chrono_literals;
+using namespace std::string_literals;
+
+TEST_CASE("a document is read with its fields in order and its types kept", "[mongo][R14]") {
+  const Token ts = *token_from_hex("4d7f000000000000000000aa");
+  const Bson bson = doc({{"_id", "jobs"},
+                         {"state", 1},
+                         {"fence", std::int64_t{7}},
+                         {"load", 1.5},
+                         {"when", StoreTime{-1ms}},
+                         {"ts", ts},
+                         {"tags", array({"a"})},
+                         {"more", doc({})},
+                         {"ready", true}});
+  CHECK(document_from(bson.get()) == Document{{"_id", "jobs"s},
+                                              {"state", 1},
+                                              {"fence", std::int64_t{7}},
+                                              {"load", 1.5},
+                                              {"when", StoreTime{-1ms}},
+                                              {"ts", ts},
+                                              {"tags", Foreign{"array"}},
+                                              {"more", Foreign{"object"}},
+                                              {"ready", Foreign{"bool"}}});
+}
+
+TEST_CASE("texts keep what is behind a NUL", "[mongo]") {
+  const Bson bson = doc({{"who", std::string_view("a\0b", 3)}});
+  CHECK(document_from(bson.get()) == Document{{"who", "a\0b"s}});
+}
+
+TEST_CASE("a path leads into documents and arrays, or nowhere", "[mongo]") {
+  const Bson bson = doc({{"batch", array({doc({{"n", 7}})})}});
+  const auto number = find(bson.get(), "batch.0.n");
+  REQUIRE(number);
+  CHECK(bson_iter_int32(&*number) == 7);
+  CHECK_FALSE(document_at(&*number));
+  CHECK_FALSE(find(bson.get(), "batch.1"));
+}
+
+TEST_CASE("a clock is named by the server's process, whatever its address", "[mongo][R4]") {
+  const Token process = *token_from_hex("4d7f000000000000000000aa");
+  const Bson hello = doc({{"topologyVersion", doc({{"processId", process}})}});
+  CHECK(clock_of(hello.get(), "localhost:1") == clock_of(hello.get(), "127.0.0.1:1"));
+  CHECK_THAT(clock_of(hello.get(), "db7:1"), Catch::EndsWith(to_hex(process)));
+}
+
+TEST_CASE("a server that does not name its process is known by its address", "[mongo][R4]") {
+  const Bson member = doc({{"me", "db7:27017"}});
+  CHECK(clock_of(member.get(), "127.0.0.1:27017") == "mongod:db7:27017");
+  CHECK(clock_of(doc({}).get(), "db8:27017") == "mongod:db8:27017");
+}

@@ -1,0 +1,79 @@
+#include "stores/mongo_errors.h"
+
+#include <mongoc/mongoc.h>
+
+#include <catch2/catch.hpp>
+
+using namespace distlock;
+
+namespace {
+
+struct Row {
+  std::uint32_t domain;
+  std::uint32_t code;
+  Errc expected;
+};
+
+bson_error_t error_of(const Row& row) {
+  bson_error_t error;
+  bson_set_error(&error, row.domain, row.code, "%s", "the driver's \x1b[31m words");
+  return error;
+}
+
+}  // namespace
+
+TEST_CASE("a failed write is unknown unless nothing can have been applied", "[mongo][R8]") {
+  const Row row = GENERATE(values<Row>({
+      {MONGOC_ERROR_SERVER_SELECTION, MONGOC_ERROR_SERVER_SELECTION_FAILURE, Errc::not_applied},
+      {MONGOC_ERROR_PROTOCOL, MONGOC_ERROR_PROTOCOL_BAD_WIRE_VERSION, Errc::not_applied},
+      {MONGOC_ERROR_CLIENT, MONGOC_ERROR_CLIENT_AUTHENTICATE, Errc::permission_denied},
+      {MONGOC_ERROR_CLIENT, MONGOC_ERROR_CLIENT_NOT_READY, Errc::not_applied},
+      {MONGOC_ERROR_SCRAM, MONGOC_ERROR_SCRAM_PROTOCOL_ERROR, Errc::permission_denied},
+      {MONGOC_ERROR_STREAM, MONGOC_ERROR_STREAM_CONNECT, Errc::not_applied},
+      {MONGOC_ERROR_STREAM, MONGOC_ERROR_STREAM_NAME_RESOLUTION, Errc::not_applied},
+      {MONGOC_ERROR_BSON, MONGOC_ERROR_BSON_INVALID, Errc::not_applied},
+      {MONGOC_ERROR_COMMAND, MONGOC_ERROR_COMMAND_INVALID_ARG, Errc::not_applied},
+      {MONGOC_ERROR_SERVER, 11000, Errc::not_applied},
+      {MONGOC_ERROR_SERVER, 112, Errc::not_applied},
+      {MONGOC_ERROR_SERVER, 9, Errc::not_applied},
+      {MONGOC_ERROR_SERVER, 40415, Errc::not_applied},
+      {MONGOC_ERROR_SERVER, 10107, Errc::not_applied},
+      {MONGOC_ERROR_SERVER, 13435, Errc::not_applied},
+      {MONGOC_ERROR_SERVER, 10058, Errc::not_applied},
+      {MONGOC_ERROR_SERVER, 13, Errc::permission_denied},
+      {MONGOC_ERROR_SERVER, 18, Errc::permission_denied},
+      {MONGOC_ERROR_SERVER, 11600, Errc::outcome_unknown},
+      {MONGOC_ERROR_SERVER, 11602, Errc::outcome_unknown},
+      {MONGOC_ERROR_SERVER, 91, Errc::outcome_unknown},
+      {MONGOC_ERROR_SERVER, 189, Errc::outcome_unknown},
+      {MONGOC_ERROR_SERVER, 13436, Errc::outcome_unknown},
+      {MONGOC_ERROR_SERVER, 50, Errc::outcome_unknown},
+      {MONGOC_ERROR_SERVER, 262, Errc::outcome_unknown},
+      {MONGOC_ERROR_SERVER, 999999, Errc::outcome_unknown},
+      {MONGOC_ERROR_STREAM, MONGOC_ERROR_STREAM_SOCKET, Errc::outcome_unknown},
+      {MONGOC_ERROR_PROTOCOL, MONGOC_ERROR_PROTOCOL_INVALID_REPLY, Errc::outcome_unknown},
+      {MONGOC_ERROR_WRITE_CONCERN, 64, Errc::outcome_unknown},
+      {MONGOC_ERROR_WRITE_CONCERN, 11602, Errc::outcome_unknown},
+      {4711, 1, Errc::outcome_unknown},
+  }));
+  INFO("domain " << row.domain << ", code " << row.code);
+  CHECK(errc_of(error_of(row), Effect::writes) == row.expected);
+}
+
+TEST_CASE("a failed read changed nothing", "[mongo][R8]") {
+  const bson_error_t lost = error_of({MONGOC_ERROR_STREAM, MONGOC_ERROR_STREAM_SOCKET, {}});
+  const bson_error_t refused = error_of({MONGOC_ERROR_SERVER, 13, {}});
+  CHECK(errc_of(lost, Effect::reads) == Errc::not_applied);
+  CHECK(errc_of(refused, Effect::reads) == Errc::permission_denied);
+}
+
+TEST_CASE("a failure says what was tried and is fit for a terminal", "[mongo]") {
+  const bson_error_t error = error_of({MONGOC_ERROR_SERVER, 112, {}});
+  try {
+    throw_error(error, Effect::writes, "claim of lock \"jobs\" on db7:27017");
+  } catch (const Error& thrown) {
+    CHECK(thrown.errc() == Errc::not_applied);
+    CHECK_THAT(thrown.what(), Catch::StartsWith("claim of lock \"jobs\" on db7:27017: "));
+    CHECK_THAT(thrown.what(), Catch::Contains("\\x1B[31m words", Catch::CaseSensitive::No));
+  }
+}
