@@ -230,7 +230,7 @@ milliseconds ping_every_from(const Options& options, milliseconds takeover_after
 
 // What follows the options: the lock's name and the command, whose own options and `--` stay its.
 Words run_words(Options& options, const Words& words) {
-  CLI::Option* const name = options.app().add_option("NAME");
+  CLI::Option* const name = options.app().add_option("NAME")->group("");
   const auto cut = std::find(words.begin(), words.end(), "--");
   options.parse({words.begin(), cut});
   const Words rest = options.app().remaining();

@@ -1,0 +1,15 @@
+#pragma once
+
+#include "cli/arguments.h"
+#include "cli/status.h"
+#include "cli/streams.h"
+
+namespace distlock::cli {
+
+/// distlock break NAME: shows the hold, asks, and frees exactly that hold (R3). Gives 0 if the lock
+/// is free then; 1 if nobody has ever claimed it, the answer was no, or the hold has changed in
+/// between; 64 if there is nobody to ask.
+/// Errors: those of the store; `bad_record` if the document is malformed.
+int break_hold(const BreakArguments& arguments, const Place& place, const Streams& streams);
+
+}  // namespace distlock::cli

@@ -1,0 +1,62 @@
+# Completes distlock's commands, options and lock names. Names come from the store that --uri-file,
+# the environment or the default names; one that does not answer within a second offers none.
+
+# The lock names that begin with $1. Not by compgen -W, which would run `$(...)` in a name.
+_distlock_names() {
+  local name
+  while IFS= read -r name; do
+    [[ $name == "$1"* ]] && printf '%q\n' "$name"
+  done < <(timeout 1 distlock list --names "${@:2}" 2>/dev/null)
+}
+
+_distlock() {
+  local valued='^(--uri|--uri-file|--why|-w|--wait|-E|--conflict-exit-code|--takeover-after|--ping-every)$'
+  local common='--uri --uri-file --quiet --verbose --no-color --help'
+  # Not COMP_WORDS, which is cut at the colons of connection strings.
+  local line=${COMP_LINE:0:COMP_POINT} word='' words
+  read -ra words <<<"$line"
+  if [[ $line != *[[:space:]] ]]; then
+    word=${words[-1]}
+    unset 'words[-1]'
+  fi
+  COMPREPLY=()
+  if ((${#words[@]} == 1)); then
+    mapfile -t COMPREPLY < <(compgen -W 'run status list break --help --version' -- "$word")
+    return
+  fi
+  # After an option that takes a value: files, which -o default offers.
+  [[ ${words[-1]} =~ $valued ]] && return
+
+  local options
+  case ${words[1]} in
+    run) options='--wait --nonblock --conflict-exit-code --why --takeover-after --ping-every' ;;
+    status) options='--json --takeover-after' ;;
+    list) options='--json --names --takeover-after' ;;
+    break) options='--yes' ;;
+    *) return ;;
+  esac
+
+  local i names=0 elsewhere=false file=()
+  for ((i = 2; i < ${#words[@]}; i++)); do
+    case ${words[i]} in
+      --uri | --uri=*) elsewhere=true ;;
+      --uri-file) file=(--uri-file "${words[i + 1]}") ;;
+    esac
+    if [[ ${words[i]} =~ $valued ]]; then
+      i=$((i + 1))
+    elif [[ ${words[i]} != -* ]]; then
+      names=$((names + 1))
+    fi
+  done
+  if ((names == 1)) && [[ ${words[1]} == run ]]; then
+    mapfile -t COMPREPLY < <(compgen -c -- "$word")
+  elif ((names > 0)); then
+    return
+  elif [[ $word == -* ]]; then
+    mapfile -t COMPREPLY < <(compgen -W "$options $common" -- "$word")
+  elif [[ ${words[1]} != list ]] && ! $elsewhere; then
+    mapfile -t COMPREPLY < <(_distlock_names "$word" "${file[@]}")
+  fi
+}
+
+complete -o default -F _distlock distlock

@@ -1,0 +1,13 @@
+#pragma once
+
+#include "cli/arguments.h"
+#include "distlock/connection_string.h"
+
+namespace distlock::cli {
+
+/// The connection string that the arguments name, read from its file if need be.
+/// Errors: those of ConnectionString; `invalid_argument` if the file cannot be read or nothing
+/// names a store, `permission_denied` if the file may not be read.
+ConnectionString connection_of(const StoreArguments& arguments);
+
+}  // namespace distlock::cli

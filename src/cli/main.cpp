@@ -1,0 +1,106 @@
+#include <signal.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <exception>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "cli/arguments.h"
+#include "cli/break.h"
+#include "cli/connection.h"
+#include "cli/exit_status.h"
+#include "cli/log_sink.h"
+#include "cli/run.h"
+#include "cli/signals.h"
+#include "cli/status.h"
+#include "distlock/error.h"
+#include "distlock/pinger.h"
+#include "distlock/stores.h"
+
+namespace distlock::cli {
+namespace {
+
+// A call that hangs must leave time for others before the hold is past its deadline.
+StoreOptions store_options(std::chrono::milliseconds takeover_after) {
+  const auto fitting = std::max(takeover_after / 8, std::chrono::milliseconds{1});
+  return {.call_limit = std::min(StoreOptions{}.call_limit, fitting)};
+}
+
+int carry_out(const RunArguments& arguments) {
+  const Signals signals;  // Before the store, which may start threads.
+  signal(SIGPIPE, SIG_IGN);
+  add_log_sink(arguments.common.verbosity);
+  StopOnSignal stop(signals);
+
+  Environment environment;
+  environment.store =
+      open_store(connection_of(arguments.common.store), store_options(arguments.takeover_after));
+  const auto pinger = std::make_shared<DistributedLockPinger>(
+      environment, PingerOptions{.ping_every = arguments.ping_every});
+  DistributedLock lock(pinger, arguments.lock,
+                       LockOptions{.takeover_after = arguments.takeover_after});
+  return run(arguments, lock,
+             {.spawn = [&](const Command& command) { return run_to_end(command, signals); },
+              .stop = stop.token(),
+              .end_waiting = [&] { return stop.end(); },
+              .err = std::cerr});
+}
+
+template <class CommandArguments>
+int look(const CommandArguments& arguments,
+         int (*command)(const CommandArguments&, const Place&, const Streams&)) {
+  add_log_sink(arguments.common.verbosity);
+  const ConnectionString connection = connection_of(arguments.common.store);
+  const auto store = open_store(connection);
+  const auto clock = host_clock();
+  const int status =
+      command(arguments, {*store, *clock, connection},
+              {.in = std::cin,
+               .out = std::cout,
+               .err = std::cerr,
+               .in_is_terminal = isatty(STDIN_FILENO) != 0,
+               .out_in_colour = arguments.common.colour_allowed && isatty(STDOUT_FILENO) != 0});
+  if (std::cout.flush()) return status;
+  std::cerr << "distlock: cannot write to standard output\n";
+  return kOutput;
+}
+
+int carry_out(const StatusArguments& arguments) { return look(arguments, status); }
+int carry_out(const ListArguments& arguments) { return look(arguments, list); }
+int carry_out(const BreakArguments& arguments) { return look(arguments, break_hold); }
+
+int carry_out(const Information& information) {
+  std::cout << information.text << std::flush;
+  return std::cout ? kSuccess : kOutput;
+}
+
+int carry_out(const UsageError& error) {
+  std::cerr << "distlock: " << error.problem << "; see distlock --help\n";
+  return kUsage;
+}
+
+}  // namespace
+}  // namespace distlock::cli
+
+int main(int count, char** words) try {
+  using namespace distlock::cli;
+  // The MongoDB driver keeps counters there from before main() on, and a SIGKILL would leave the
+  // file behind. Who maps it already goes on doing so.
+  shm_unlink(("/mongoc-" + std::to_string(getpid())).c_str());
+
+  const std::vector<std::string> arguments(words + std::min(count, 1), words + count);
+  return std::visit([](const auto& parsed) { return carry_out(parsed); },
+                    parse_arguments(arguments, [](const char* name) { return std::getenv(name); }));
+} catch (const distlock::Error& error) {
+  std::cerr << "distlock: " << error.what() << '\n';
+  return distlock::cli::exit_status_of(error.errc());
+} catch (const std::exception& error) {
+  std::cerr << "distlock: internal error: " << error.what() << '\n';
+  return distlock::cli::kInternal;
+}

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <functional>
+#include <iosfwd>
+#include <optional>
+
+#include "cli/arguments.h"
+#include "cli/child_process.h"
+#include "distlock/distributed_lock.h"
+
+namespace distlock::cli {
+
+/// What `run` needs besides the lock.
+struct Surroundings {
+  /// Runs a command to its end. Errors: those of ChildProcess().
+  std::function<Ending(const Command&)> spawn;
+  std::stop_token stop;
+  /// Ends the watch for signals that `stop` stands for; the number of the one that came.
+  std::function<std::optional<int>()> end_waiting;
+  std::ostream& err;
+};
+
+/// distlock run NAME -- COMMAND...: holds NAME while COMMAND runs, and gives COMMAND's status.
+/// Writes nothing to stdout, which is COMMAND's.
+/// Errors: those of DistributedLock::lock().
+int run(const RunArguments& arguments, DistributedLock& lock, const Surroundings& surroundings);
+
+}  // namespace distlock::cli

@@ -1,0 +1,27 @@
+#pragma once
+
+#include "cli/arguments.h"
+#include "cli/streams.h"
+#include "distlock/clock.h"
+#include "distlock/connection_string.h"
+#include "distlock/store.h"
+
+namespace distlock::cli {
+
+/// Where a command looks.
+struct Place {
+  Store& store;
+  Clock& clock;
+  const ConnectionString& connection;
+};
+
+/// distlock status [NAME]: who holds NAME, or every lock that is held. Gives 0 whether it is held
+/// or not, or 65 if a document is malformed.
+/// Errors: those of the store.
+int status(const StatusArguments& arguments, const Place& place, const Streams& streams);
+
+/// distlock list: all locks and pings. Gives 0, or 65 if a document is malformed.
+/// Errors: those of the store.
+int list(const ListArguments& arguments, const Place& place, const Streams& streams);
+
+}  // namespace distlock::cli

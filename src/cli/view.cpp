@@ -1,0 +1,147 @@
+#include "cli/view.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "distlock/error.h"
+#include "distlock/options.h"
+#include "protocol.h"
+
+namespace distlock::cli {
+namespace {
+
+using protocol::LocalSpan;
+using protocol::Reason;
+
+/// Calls `read` and says between which local times it happened.
+template <class Read>
+auto timed(Clock& clock, const Read& read) {
+  LocalSpan span;
+  span.sent = clock.steady_now();
+  span.wall_sent = clock.wall_now();
+  auto result = read();
+  span.received = clock.steady_now();
+  span.wall_received = clock.wall_now();
+  return std::pair(std::move(result), span);
+}
+
+LockOptions contender(const Observer& observer, const LockRecord& lock) {
+  LockOptions options;
+  if (observer.takeover_after) {
+    options.takeover_after = *observer.takeover_after;
+  } else if (lock.takeover_after) {
+    options.takeover_after = std::max(*lock.takeover_after, std::chrono::milliseconds{1});
+  }
+  return options;
+}
+
+Takeover::How how(Reason reason) {
+  switch (reason) {
+    case Reason::none:
+      return Takeover::How::not_needed;
+    case Reason::pinged_recently:
+      return Takeover::How::later;
+    case Reason::ping_missing:
+      return Takeover::How::never;
+    case Reason::ping_in_future:
+    case Reason::wall_clock_skew:
+    case Reason::clock_stepped:
+      return Takeover::How::clock_skew;
+    case Reason::other_clock:
+    case Reason::not_watched:
+      return Takeover::How::by_watching;
+    case Reason::silent:
+      return Takeover::How::now;
+  }
+  return Takeover::How::never;
+}
+
+// The contenders' own rule, so that what is shown is what they would do.
+Takeover takeover(const Observer& observer, const Inspection& seen, const LocalSpan& span) {
+  if (!seen.lock || !seen.lock->taken()) return {};
+  const LockOptions options = contender(observer, *seen.lock);
+  protocol::HolderWatch watch;
+  const protocol::Judgement judgement = protocol::judge(seen, span, false, options, watch);
+  return {.how = how(judgement.reason),
+          .window = protocol::window(*seen.lock, options),
+          .in = judgement.until_takeover};
+}
+
+using Pings = std::map<std::string, PingView>;
+
+Pings pings_by_process(const Listing& listing) {
+  Pings pings;
+  for (const auto& listed : listing.pings) {
+    pings[listed.id] = {.process = listed.id, .record = listed.record, .problem = listed.problem};
+  }
+  for (const auto& listed : listing.locks) {
+    if (!listed.record || !listed.record->taken()) continue;
+    const auto ping = pings.find(listed.record->process);
+    if (ping != pings.end()) ++ping->second.holds;
+  }
+  return pings;
+}
+
+LockView lock_view(const Observer& observer, const Listed<LockRecord>& listed, const Pings& pings,
+                   const StoreNow& now, const LocalSpan& span) {
+  LockView view;
+  view.name = listed.id;
+  view.record = listed.record;
+  view.problem = listed.problem;
+  if (!listed.record || !listed.record->taken()) return view;
+  const auto ping = pings.find(listed.record->process);
+  if (ping != pings.end() && !ping->second.record) {
+    view.takeover.how = Takeover::How::malformed_ping;
+    return view;
+  }
+  if (ping != pings.end()) view.ping = ping->second.record;
+  const Inspection seen{.lock = listed.record, .ping = view.ping, .now = now, .fresh = true};
+  view.takeover = takeover(observer, seen, span);
+  return view;
+}
+
+}  // namespace
+
+bool View::malformed() const {
+  const auto has_problem = [](const auto& view) { return !view.record; };
+  return std::any_of(locks.begin(), locks.end(), has_problem) ||
+         std::any_of(pings.begin(), pings.end(), has_problem);
+}
+
+View view_all(const Observer& observer) {
+  const auto [listing, span] = timed(observer.clock, [&] { return observer.store.list(); });
+  const Pings pings = pings_by_process(listing);
+  View view;
+  view.store = observer.connection.redacted();
+  view.now = listing.now;
+  for (const auto& listed : listing.locks) {
+    view.locks.push_back(lock_view(observer, listed, pings, listing.now, span));
+  }
+  for (const auto& [process, ping] : pings) view.pings.push_back(ping);
+  return view;
+}
+
+View view_one(const Observer& observer, std::string_view name) {
+  View view;
+  view.store = observer.connection.redacted();
+  LockView lock;
+  lock.name = name;
+  try {
+    const auto [seen, span] =
+        timed(observer.clock, [&] { return observer.store.inspect(name, Freshness::ordinary); });
+    view.now = seen.now;
+    lock.record = seen.lock;
+    // What nobody has claimed yet is as free as it can be.
+    if (!lock.record) lock.record.emplace().name = name;
+    lock.ping = seen.ping;
+    lock.takeover = takeover(observer, seen, span);
+  } catch (const Error& error) {
+    if (error.errc() != Errc::bad_record) throw;
+    lock.problem = error.what();
+  }
+  view.locks.push_back(std::move(lock));
+  return view;
+}
+
+}  // namespace distlock::cli

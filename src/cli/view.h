@@ -1,0 +1,72 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "distlock/clock.h"
+#include "distlock/connection_string.h"
+#include "distlock/store.h"
+
+namespace distlock::cli {
+
+/// Whether a contender could take a taken lock over by itself.
+struct Takeover {
+  enum class How {
+    not_needed,      ///< The lock is free.
+    now,             ///< Yes.
+    later,           ///< After `in`, unless its holder pings.
+    by_watching,     ///< Ping and "now" are of different clocks: by one who watches for `window`.
+    never,           ///< There is no ping: only `distlock break` frees it (R7).
+    clock_skew,      ///< The ping is later than now, or the store's clock is off (R4, R5).
+    malformed_ping,  ///< The holder's ping cannot be judged (R14).
+  };
+  How how = How::not_needed;
+  std::chrono::milliseconds window{0};
+  std::chrono::milliseconds in{0};
+};
+
+struct LockView {
+  std::string name;
+  std::optional<LockRecord> record;
+  std::string problem;  ///< Not empty exactly if there is no record; fit for a terminal.
+  std::optional<PingRecord> ping;
+  Takeover takeover;
+};
+
+struct PingView {
+  std::string process;
+  std::optional<PingRecord> record;
+  std::string problem;
+  std::int64_t holds = 0;
+};
+
+/// What `status` and `list` show.
+struct View {
+  std::string store;            ///< The redacted connection string.
+  std::optional<StoreNow> now;  ///< Missing if only a lock that nobody ever claimed was looked at.
+  std::vector<LockView> locks;
+  std::vector<PingView> pings;
+
+  bool malformed() const;
+};
+
+struct Observer {
+  Store& store;
+  Clock& clock;
+  const ConnectionString& connection;
+  /// The contender's own window. Nothing: the holder's, or the default if it does not state one.
+  std::optional<std::chrono::milliseconds> takeover_after;
+};
+
+/// Everything in the store. Errors: those of Store::list().
+View view_all(const Observer& observer);
+
+/// One lock; a malformed document is its problem, not an error.
+/// Errors: those of Store::inspect() otherwise.
+View view_one(const Observer& observer, std::string_view name);
+
+}  // namespace distlock::cli

@@ -1,0 +1,136 @@
+#include "cli/view_json.h"
+
+#include <nlohmann/json.hpp>
+#include <ostream>
+#include <string>
+
+#include "cli/time_text.h"
+#include "text.h"
+
+namespace distlock::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// A date as text for people and as a number for programs.
+void add_time(Json& object, const std::string& key, const std::optional<StoreTime>& time) {
+  if (!time) {
+    object[key] = nullptr;
+    object[key + "_ms"] = nullptr;
+    return;
+  }
+  object[key] = iso8601(*time);
+  object[key + "_ms"] = time->time_since_epoch().count();
+}
+
+// JSON is Unicode, and what others stored need not be.
+std::string text(const std::string& stored) { return is_utf8(stored) ? stored : escaped(stored); }
+
+const char* state_name(LockState state) {
+  switch (state) {
+    case LockState::free:
+      return "free";
+    case LockState::taken:
+      return "taken";
+    case LockState::taken_by_mongodb:
+      return "taken_by_mongodb";
+  }
+  return "";
+}
+
+const char* how_name(Takeover::How how) {
+  switch (how) {
+    case Takeover::How::not_needed:
+      return "not_needed";
+    case Takeover::How::now:
+      return "now";
+    case Takeover::How::later:
+      return "later";
+    case Takeover::How::by_watching:
+      return "by_watching";
+    case Takeover::How::never:
+      return "never";
+    case Takeover::How::clock_skew:
+      return "clock_skew";
+    case Takeover::How::malformed_ping:
+      return "malformed_ping";
+  }
+  return "";
+}
+
+// Null where the two times are of different clocks (R4).
+Json age_of(const PingRecord& ping, const std::optional<StoreNow>& now) {
+  if (!now || (ping.clock && *ping.clock != now->clock)) return nullptr;
+  return between(ping.ping, now->time).count();
+}
+
+Json ping_json(const PingRecord& ping, const std::optional<StoreNow>& now) {
+  Json object;
+  add_time(object, "ping", ping.ping);
+  object["age_ms"] = age_of(ping, now);
+  object["clock"] = ping.clock ? Json(text(*ping.clock)) : Json(nullptr);
+  return object;
+}
+
+Json takeover_json(const Takeover& takeover, const std::optional<StoreNow>& now) {
+  Json object;
+  object["how"] = how_name(takeover.how);
+  const bool foretold = takeover.how == Takeover::How::later && now;
+  object["window_ms"] = takeover.window.count() > 0 ? Json(takeover.window.count()) : Json(nullptr);
+  object["in_ms"] = foretold ? Json(takeover.in.count()) : Json(nullptr);
+  add_time(object, "at",
+           foretold ? std::optional(plus(now->time, takeover.in)) : std::optional<StoreTime>());
+  return object;
+}
+
+Json lock_json(const LockView& lock, const std::optional<StoreNow>& now) {
+  Json object;
+  object["name"] = text(lock.name);
+  if (!lock.record) {
+    object["problem"] = text(lock.problem);
+    return object;
+  }
+  const LockRecord& record = *lock.record;
+  object["state"] = state_name(record.state);
+  object["process"] = text(record.process);
+  object["who"] = text(record.who);
+  object["why"] = text(record.why);
+  add_time(object, "when", record.when);
+  const bool timed = record.taken() && record.when && now;
+  object["held_ms"] = timed ? Json(between(*record.when, now->time).count()) : Json(nullptr);
+  object["ts"] = record.ts ? Json(to_hex(*record.ts)) : Json(nullptr);
+  object["fence"] = record.fence;
+  object["takeover_after_ms"] =
+      record.takeover_after ? Json(record.takeover_after->count()) : Json(nullptr);
+  object["ping"] = lock.ping ? ping_json(*lock.ping, now) : Json(nullptr);
+  object["takeover"] = record.taken() ? takeover_json(lock.takeover, now) : Json(nullptr);
+  return object;
+}
+
+Json process_json(const PingView& ping, const std::optional<StoreNow>& now) {
+  Json object;
+  object["process"] = text(ping.process);
+  if (!ping.record) {
+    object["problem"] = text(ping.problem);
+    return object;
+  }
+  object.update(ping_json(*ping.record, now));
+  object["holds"] = ping.holds;
+  return object;
+}
+
+}  // namespace
+
+void print_json(std::ostream& out, const View& view) {
+  Json document;
+  document["store"] = text(view.store);
+  add_time(document, "now", view.now ? std::optional(view.now->time) : std::nullopt);
+  document["clock"] = view.now ? Json(text(view.now->clock)) : Json(nullptr);
+  document["locks"] = Json::array();
+  for (const LockView& lock : view.locks) document["locks"].push_back(lock_json(lock, view.now));
+  document["pings"] = Json::array();
+  for (const PingView& ping : view.pings) document["pings"].push_back(process_json(ping, view.now));
+  out << document.dump(2) << '\n';
+}
+
+}  // namespace distlock::cli

@@ -1,0 +1,129 @@
+#include "cli/run.h"
+
+#include <catch2/catch.hpp>
+#include <cerrno>
+#include <sstream>
+
+#include "cli/exit_status.h"
+#include "support/fleet.h"
+
+using namespace distlock;
+using namespace distlock::cli;
+using namespace std::chrono_literals;
+
+namespace {
+
+RunArguments arguments_for(const std::string& lock) {
+  RunArguments arguments;
+  arguments.lock = lock;
+  arguments.command = {"backup"};
+  arguments.why = "backup";
+  return arguments;
+}
+
+/// `distlock run jobs`, with a command made up by the test.
+class Runner {
+ public:
+  int runs(const RunArguments& arguments, const std::function<Ending(const Command&)>& command) {
+    const auto lock = runner.lock(arguments.lock);
+    return run(arguments, *lock,
+               {.spawn = command,
+                .stop = stop.get_token(),
+                .end_waiting = [&] { return signal; },
+                .err = err});
+  }
+
+  distlock::testing::Fleet fleet;
+  distlock::testing::Process runner = fleet.process("runner");
+  distlock::testing::Process rival = fleet.process("rival");
+  std::stop_source stop;
+  std::optional<int> signal;
+  std::ostringstream err;
+};
+
+Ending exits(int status) { return {.exit_status = status, .by_signal = std::nullopt}; }
+
+}  // namespace
+
+TEST_CASE("the command runs under the lock, which is free after it", "[cli][run]") {
+  Runner runner;
+  std::vector<std::pair<std::string, std::string>> environment;
+  const int status = runner.runs(arguments_for("jobs"), [&](const Command& command) {
+    CHECK(runner.fleet.stored("jobs").taken());
+    environment = command.environment;
+    return exits(3);
+  });
+  CHECK(status == 3);
+  const LockRecord left = runner.fleet.stored("jobs");
+  CHECK_FALSE(left.taken());
+  CHECK(environment == decltype(environment){{"DISTLOCK_NAME", "jobs"},
+                                             {"DISTLOCK_FENCE", std::to_string(left.fence)},
+                                             {"DISTLOCK_TOKEN", to_hex(*left.ts)}});
+  CHECK(runner.err.str().empty());
+}
+
+TEST_CASE("a busy lock gives 1, or what the user wants instead", "[cli][run]") {
+  Runner runner;
+  const auto held = runner.rival.lock("jobs");
+  REQUIRE(held->lock_try("a long job"));
+  const auto never = [](const Command&) -> Ending { throw std::logic_error("it ran"); };
+
+  RunArguments arguments = arguments_for("jobs");
+  arguments.wait = 0ms;
+  CHECK(runner.runs(arguments, never) == kBusy);
+  CHECK_THAT(runner.err.str(), Catch::Contains("jobs is held by rival (a long job)"));
+  arguments.wait = 1s;
+  arguments.conflict_exit_status = 9;
+  CHECK(runner.runs(arguments, never) == 9);
+}
+
+TEST_CASE("a signal while waiting ends with 128 and its number", "[cli][run]") {
+  Runner runner;
+  const auto held = runner.rival.lock("jobs");
+  REQUIRE(held->lock_try("a long job"));
+  runner.stop.request_stop();
+  runner.signal = SIGINT;
+  const auto never = [](const Command&) -> Ending { throw std::logic_error("it ran"); };
+  CHECK(runner.runs(arguments_for("jobs"), never) == 128 + SIGINT);
+}
+
+TEST_CASE("a signal that comes as the lock is got keeps the command from starting", "[cli][run]") {
+  Runner runner;
+  runner.signal = SIGTERM;
+  const auto never = [](const Command&) -> Ending { throw std::logic_error("it ran"); };
+  CHECK(runner.runs(arguments_for("jobs"), never) == 128 + SIGTERM);
+  CHECK_FALSE(runner.fleet.stored("jobs").taken());
+}
+
+TEST_CASE("a lock that was lost while the command ran is 75, whatever the command says",
+          "[cli][run]") {
+  Runner runner;
+  const int status = runner.runs(arguments_for("jobs"), [&](const Command&) {
+    const LockRecord hold = runner.fleet.stored("jobs");
+    REQUIRE(runner.fleet.store->release("jobs", *hold.ts) == ReleaseResult::freed);
+    const auto thief = runner.rival.lock("jobs");
+    REQUIRE(thief->lock_try("after a break"));
+    CHECK(thief->unlock() == UnlockResult::released);
+    return exits(0);
+  });
+  CHECK(status == kLockLost);
+  CHECK_THAT(runner.err.str(), Catch::Contains("lost jobs"));
+}
+
+TEST_CASE("a release that stays pending is a warning, not the command's failure",
+          "[cli][run][R11]") {
+  Runner runner;
+  runner.runner.store->fail("release", distlock::testing::Fault::rejected, 9);
+  CHECK(runner.runs(arguments_for("jobs"), [](const Command&) { return exits(4); }) == 4);
+  CHECK_THAT(runner.err.str(), Catch::Contains("taken over after"));
+}
+
+TEST_CASE("a command that cannot start is 127 or 126, and the lock is free again", "[cli][run]") {
+  Runner runner;
+  const auto missing = [](const Command&) -> Ending { throw StartFailure{ENOENT}; };
+  CHECK(runner.runs(arguments_for("jobs"), missing) == kNotFound);
+  const auto refused = [](const Command&) -> Ending { throw StartFailure{EACCES}; };
+  CHECK(runner.runs(arguments_for("jobs"), refused) == kNotExecutable);
+  CHECK_FALSE(runner.fleet.stored("jobs").taken());
+  CHECK_THAT(runner.err.str(), Catch::Contains("cannot run backup"));
+}
