@@ -98,8 +98,7 @@ void check_server(mongoc_client_pool_t* pool, const ConnectionString& connection
   const PooledClient client(pool);
   bson_error_t error;
   const ServerDescription server(mongoc_client_select_server(client.get(), true, nullptr, &error));
-  if (!server && error.code == MONGOC_ERROR_PROTOCOL_BAD_WIRE_VERSION)
-    refuse(connection, error.message);
+  if (!server && error.domain == MONGOC_ERROR_PROTOCOL) refuse(connection, error.message);
   if (!server) throw_error(error, Effect::reads, what(connection));
   check_kind(mongoc_server_description_type(server.get()), connection);
   check_version(mongoc_server_description_hello_response(server.get()), connection);

@@ -53,13 +53,19 @@ void wait_until(std::string_view what, const std::function<bool()>& condition) {
   }
 }
 
-Server::Server(const std::string& uri)
-    : uri_(uri), database_(new_database()), client_(mongoc_client_new(uri.c_str())) {
+Server::Server(const std::string& uri) : Server(uri, new_database()) { drops_ = true; }
+
+Server::Server(const std::string& uri, std::string database)
+    : uri_(uri),
+      database_(std::move(database)),
+      drops_(false),
+      client_(mongoc_client_new(uri.c_str())) {
   if (!client_) throw std::runtime_error("no MongoDB connection string: " + uri);
   mongoc_client_set_error_api(client_.get(), MONGOC_ERROR_API_VERSION_2);
 }
 
 Server::~Server() {
+  if (!drops_) return;
   mongoc_client_command_simple(client_.get(), database_.c_str(), doc({{"dropDatabase", 1}}).get(),
                                nullptr, nullptr, nullptr);
 }

@@ -30,6 +30,8 @@ void wait_until(std::string_view what, const std::function<bool()>& condition);
 class Server {
  public:
   explicit Server(const std::string& uri);
+  /// On the database of another, which drops it.
+  Server(const std::string& uri, std::string database);
   ~Server();
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
@@ -52,6 +54,7 @@ class Server {
 
   std::string uri_;
   std::string database_;
+  bool drops_ = true;
   std::unique_ptr<mongoc_client_t, Deleter<mongoc_client_destroy>> client_;
 };
 

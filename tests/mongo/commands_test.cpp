@@ -1,0 +1,101 @@
+#include <catch2/catch.hpp>
+
+#include "mongo/attempts.h"
+#include "mongo/server.h"
+#include "stores/mongo_documents.h"
+#include "stores/mongo_store.h"
+
+using namespace distlock;
+using namespace distlock::testing;
+using namespace std::chrono_literals;
+
+namespace {
+
+// How many commands of ours reach the server's database during `action`, by its own profiler.
+std::int64_t commands_of(const Server& server, const std::function<void()>& action) {
+  server.run(doc({{"profile", 0}}));
+  try {
+    server.run(doc({{"drop", "system.profile"}}));
+  } catch (const std::runtime_error&) {
+    // There is none yet.
+  }
+  server.run(doc({{"profile", 2}}));
+  action();
+  server.run(doc({{"profile", 0}}));
+  const Bson reply =
+      server.run(json(R"({"count": "system.profile", "query": {"appName": "distlock"}})"));
+  const auto count = find(reply.get(), "n");
+  return bson_iter_as_int64(&*count);
+}
+
+}  // namespace
+
+TEST_CASE("every operation is one command", "[mongo]") {
+  const Server server(GENERATE(values({standalone_uri(), replica_set_uri()})));
+  const auto store = open_mongo_store(server.connection(), {});
+  store->ping("db7:1:1");
+  const Claim claim = our_claim(*store);
+
+  CHECK(commands_of(server, [&] { CHECK(store->claim("jobs", FromAbsent{}, claim)); }) == 1);
+  CHECK(commands_of(server, [&] { store->inspect("jobs", Freshness::ordinary); }) == 1);
+  CHECK(commands_of(server, [&] { store->inspect("jobs", Freshness::fresh); }) == 1);
+  CHECK(commands_of(server, [&] { store->release("jobs", kOurs); }) == 1);
+  CHECK(commands_of(server, [&] { CHECK(store->claim("jobs", FromFree{}, claim)); }) == 1);
+  CHECK(commands_of(server, [&] { CHECK(store->claim("jobs", FromHold{kOurs}, claim)); }) == 1);
+  CHECK(commands_of(server, [&] { store->ping("db7:1:1"); }) == 1);
+  CHECK(commands_of(server, [&] { store->holds("db7:1:1"); }) == 1);
+  CHECK(commands_of(server, [&] { store->remove_ping("db7:1:1"); }) == 1);
+}
+
+TEST_CASE("a claim by another clock is not even sent", "[mongo][R4][R8]") {
+  const Server server(standalone_uri());
+  const auto store = open_mongo_store(server.connection(), {});
+  Claim claim = our_claim(*store);
+  claim.cutoff.clock = "mongod:another";
+  CHECK(commands_of(server, [&] { CHECK_FALSE(store->claim("jobs", FromAbsent{}, claim)); }) == 0);
+}
+
+TEST_CASE("an array is nothing that it holds", "[mongo][R2][R3][R14]") {
+  const Server server(standalone_uri());
+  const auto store = open_mongo_store(server.connection(), {});
+  const std::string ts = R"({"$oid": ")" + to_hex(kOurs) + "\"}";
+
+  SECTION("an array of the free state is not free") {
+    server.put(kLocks, json(R"({"_id": "jobs", "state": [0], "who": ""})"));
+    CHECK_FALSE(store->claim("jobs", FromFree{}, our_claim(*store)));
+  }
+  SECTION("an array with our token is not our hold") {
+    server.put(kLocks, json(R"({"_id": "jobs", "state": 1, "ts": [)" + ts + "]}"));
+    CHECK_FALSE(store->claim("jobs", FromHold{kOurs}, our_claim(*store)));
+    CHECK(store->release("jobs", kOurs) == ReleaseResult::not_ours);
+  }
+  SECTION("a ping that has no process is nobody's") {
+    server.put(kLockPings, json(R"({"_id": null, "ping": {"$date": {"$numberLong": "0"}}})"));
+    server.put(kLocks, json(R"({"_id": "jobs", "state": 0})"));
+    CHECK_FALSE(store->inspect("jobs", Freshness::fresh).ping);
+  }
+}
+
+TEST_CASE("a document of MongoDB's own lock manager is a hold", "[mongo][R14]") {
+  const Server server(standalone_uri());
+  const auto store = open_mongo_store(server.connection(), {});
+  server.put(kLocks, json(R"({"_id": "foo.c", "state": 2, "process": "sh", "term": -1,
+      "ts": {"$oid": ")" + to_hex(kOurs) +
+                          R"("}, "when": {"$date": {"$numberLong": "1300000000000"}},
+      "who": "sh:ShardingDDLCoordinator-0", "why": "createCollection_V2"})"));
+  const Inspection seen = store->inspect("foo.c", Freshness::ordinary);
+  REQUIRE(seen.lock);
+  CHECK(seen.lock->state == LockState::taken_by_mongodb);
+  CHECK(seen.lock->process == "sh");
+  CHECK(store->claim("foo.c", FromHold{kOurs}, our_claim(*store))->fence == 1);
+  CHECK(find(server.run(json(R"({"find": "locks", "filter": {"_id": "foo.c"}})")).get(),
+             "cursor.firstBatch.0.term"));
+}
+
+TEST_CASE("collections with many documents are listed whole", "[mongo]") {
+  const Server server(standalone_uri());
+  const auto store = open_mongo_store(server.connection(), {});
+  for (int i = 0; i < 250; ++i)
+    server.put(kLocks, json(R"({"_id": "lock)" + std::to_string(i) + R"(", "state": 0})"));
+  CHECK(store->list().locks.size() == 250);
+}

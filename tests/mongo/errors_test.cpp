@@ -1,0 +1,137 @@
+#include <catch2/catch.hpp>
+
+#include "mongo/attempts.h"
+#include "mongo/faults.h"
+#include "mongo/server.h"
+#include "stores/mongo_documents.h"
+#include "stores/mongo_store.h"
+
+using namespace distlock;
+using namespace distlock::testing;
+using namespace std::chrono_literals;
+
+namespace {
+
+// One free lock, one held by us, and a store to try things with.
+struct Scene {
+  Server server;
+  std::shared_ptr<Store> store;
+
+  explicit Scene(const std::string& uri, const StoreOptions& options = {})
+      : server(uri), store(open_mongo_store(server.connection(), options)) {
+    store->ping("db7:1:1");
+    server.put(kLocks, json(R"({"_id": "free", "state": 0, "who": ""})"));
+    store->claim("held", FromAbsent{}, our_claim(*store));
+  }
+
+  bool claimed(std::string_view name) const {
+    const auto lock = server.raw(kLocks, name);
+    return lock && lock_from(*lock).taken();
+  }
+};
+
+struct Write {
+  std::string name;
+  std::string_view collection;
+  std::function<void(Scene&)> make;
+};
+
+const Write kClaim{"claim", kLocks, [](Scene& scene) {
+                     const Claim claim = our_claim(*scene.store);
+                     static_cast<void>(scene.store->claim("free", FromFree{}, claim));
+                   }};
+const Write kRelease{"release", kLocks, [](Scene& scene) { scene.store->release("held", kOurs); }};
+const Write kPing{"ping", kLockPings, [](Scene& scene) { scene.store->ping("db7:1:1"); }};
+
+struct Answer {
+  int code;
+  Errc expected;
+};
+
+}  // namespace
+
+TEST_CASE("what a server answers instead of applying a write", "[mongo][R8]") {
+  const Write write = GENERATE(values({kClaim, kRelease, kPing}));
+  const Answer answer = GENERATE(values<Answer>({{112, Errc::not_applied},
+                                                 {10107, Errc::not_applied},
+                                                 {13435, Errc::not_applied},
+                                                 {13, Errc::permission_denied},
+                                                 {11600, Errc::outcome_unknown},
+                                                 {11602, Errc::outcome_unknown},
+                                                 {91, Errc::outcome_unknown},
+                                                 {189, Errc::outcome_unknown},
+                                                 {50, Errc::outcome_unknown},
+                                                 {262, Errc::outcome_unknown}}));
+  INFO(write.name << ", code " << answer.code);
+  Scene scene(standalone_uri());
+  {
+    const FailPoint fail(scene.server, "findAndModify", write.collection,
+                         "\"errorCode\": " + std::to_string(answer.code));
+    CHECK(failure_of([&] { write.make(scene); }) == answer.expected);
+  }
+  CHECK_FALSE(scene.claimed("free"));
+  CHECK(scene.claimed("held"));
+}
+
+TEST_CASE("a connection lost under a write leaves its outcome unknown", "[mongo][R8]") {
+  const Write write = GENERATE(values({kClaim, kRelease, kPing}));
+  Scene scene(GENERATE(values({standalone_uri(), replica_set_uri()})));
+  const FailPoint fail(scene.server, "findAndModify", write.collection,
+                       R"("closeConnection": true)");
+  INFO(write.name);
+  CHECK(failure_of([&] { write.make(scene); }) == Errc::outcome_unknown);
+}
+
+TEST_CASE("a write that is not replicated in time was applied all the same", "[mongo][R8]") {
+  const int code = GENERATE(64, 91, 100, 11602);
+  INFO("code " << code);
+  Scene scene(replica_set_uri());
+  const FailPoint fail(
+      scene.server, "findAndModify", kLocks,
+      R"("writeConcernError": {"errmsg": "planted", "code": )" + std::to_string(code) + "}");
+  SECTION("a claim") {
+    CHECK(failure_of([&] { kClaim.make(scene); }) == Errc::outcome_unknown);
+    CHECK(scene.claimed("free"));
+  }
+  SECTION("a release") {
+    CHECK(failure_of([&] { kRelease.make(scene); }) == Errc::outcome_unknown);
+    CHECK_FALSE(scene.claimed("held"));
+  }
+}
+
+TEST_CASE("a claim that arrives after its cutoff takes nothing", "[mongo][R8]") {
+  Scene scene(standalone_uri(), {.call_limit = 500ms});
+  const bool absent = GENERATE(true, false);
+  const Claim claim = our_claim(*scene.store, 500ms);
+  {
+    const FailPoint fail(scene.server, "findAndModify", kLocks,
+                         R"("blockConnection": true, "blockTimeMS": 1500)");
+    const auto failure = failure_of([&] {
+      if (absent)
+        scene.store->claim("absent", FromAbsent{}, claim);
+      else
+        scene.store->claim("free", FromFree{}, claim);
+    });
+    CHECK(failure == Errc::outcome_unknown);
+    const Bson under_way = json(R"({"aggregate": 1, "cursor": {}, "pipeline": [
+        {"$currentOp": {}}, {"$match": {"ns": ")" +
+                                scene.server.database() + R"(.locks"}}]})");
+    wait_until("the delayed claim's end",
+               [&] { return !find(scene.server.admin(under_way).get(), "cursor.firstBatch.0"); });
+  }
+  CHECK_FALSE(scene.claimed(absent ? "absent" : "free"));
+}
+
+TEST_CASE("a failure names the operation, the lock and the server", "[mongo]") {
+  Scene scene(standalone_uri());
+  const FailPoint fail(scene.server, "findAndModify", kLocks, R"("errorCode": 13)");
+  std::string message;
+  failure_of([&] { kRelease.make(scene); }, &message);
+  CHECK_THAT(message, Catch::StartsWith("release of lock \"held\" on 127.0.0.1:"));
+}
+
+TEST_CASE("a read that fails changed nothing", "[mongo][R8]") {
+  Scene scene(standalone_uri());
+  const FailPoint fail(scene.server, "aggregate", kLocks, R"("closeConnection": true)");
+  CHECK(failure_of([&] { scene.store->inspect("held", Freshness::fresh); }) == Errc::not_applied);
+}

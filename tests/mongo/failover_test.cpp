@@ -1,0 +1,122 @@
+#include <boost/thread/thread.hpp>
+#include <catch2/catch.hpp>
+
+#include "mongo/attempts.h"
+#include "mongo/faults.h"
+#include "stores/mongo_store.h"
+
+using namespace distlock;
+using namespace distlock::testing;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr std::string_view kHolder = "db7:1:1";
+
+std::vector<int> without(std::vector<int> ports, int port) {
+  std::erase(ports, port);
+  return ports;
+}
+
+// Whatever the primary of the moment is: pings until one is confirmed.
+PingRecord ping_at_last(Store& store) {
+  std::optional<PingRecord> ping;
+  wait_until("a confirmed ping", [&] {
+    failure_of([&] { ping = store.ping(kHolder); });
+    return ping.has_value();
+  });
+  return *ping;
+}
+
+void step_up(const std::string& uri, int port) {
+  wait_until("the fail-over", [&] {
+    if (primary_among(ports_of(uri)) == port) return true;
+    try {
+      Server(direct_uri(port), "admin").admin(doc({{"replSetStepUp", 1}}));
+    } catch (const std::runtime_error&) {
+      // Not caught up yet; the next look tries again.
+    }
+    return false;
+  });
+}
+
+}  // namespace
+
+TEST_CASE("a write that a majority does not confirm in time is unknown, and applied",
+          "[mongo][R8]") {
+  wait_until_whole(replica_set_uri());
+  const auto ports = ports_of(replica_set_uri());
+  const int primary = primary_among(ports);
+  const Server server(replica_set_uri());
+  const auto store = open_mongo_store(server.connection(), {.call_limit = 1s});
+  store->ping(kHolder);
+  server.put(kLocks, json(R"({"_id": "jobs", "state": 0, "who": ""})"));
+  const Claim claim = our_claim(*store);
+  {
+    const Stopped first(without(ports, primary)[0]);
+    const Stopped second(without(ports, primary)[1]);
+    CHECK(failure_of([&] { store->claim("jobs", FromFree{}, claim); }) == Errc::outcome_unknown);
+    // Asked directly, for a primary that sees no majority steps down after a while.
+    const Server alone(direct_uri(primary), server.database());
+    const auto lock = alone.raw(kLocks, "jobs");
+    REQUIRE(lock);
+    CHECK(lock_from(*lock).ts == kOurs);
+  }
+  ping_at_last(*store);
+  wait_until_whole(replica_set_uri());
+}
+
+TEST_CASE("a judgement is never made on what a deposed primary says", "[mongo][R4][R6]") {
+  wait_until_whole(replica_set_uri());
+  const auto ports = ports_of(replica_set_uri());
+  const int deposed = primary_among(ports);
+  const Server server(replica_set_uri());
+  const auto holder = open_mongo_store(server.connection(), {.call_limit = 5s});
+  const auto contender = open_mongo_store(server.connection(), {.call_limit = 60s});
+  const PingRecord before = holder->ping(kHolder);
+  REQUIRE(holder->claim("jobs", FromAbsent{}, our_claim(*holder)));
+  REQUIRE(contender->inspect("jobs", Freshness::fresh).ping);
+
+  Stopped stopped(deposed);
+  std::optional<Inspection> seen;
+  std::optional<Errc> failure;
+  // Sent to the stopped primary, where it waits in the socket until the end.
+  boost::thread in_flight(
+      [&] { failure = failure_of([&] { seen = contender->inspect("jobs", Freshness::fresh); }); });
+  wait_until("another primary", [&] { return primary_among(without(ports, deposed)) != 0; });
+  const PingRecord after = ping_at_last(*holder);
+  REQUIRE(after.clock != before.clock);
+  stopped.go_on();
+  in_flight.join();
+
+  if (failure) {
+    CHECK(failure == Errc::not_applied);
+  } else {
+    CHECK(seen->fresh);
+    CHECK(seen->ping->ping >= after.ping);
+  }
+  wait_until_whole(replica_set_uri());
+}
+
+TEST_CASE("another primary's clock is told from the first one's", "[mongo][R4][R8]") {
+  wait_until_whole(ahead_set_uri());
+  const auto ports = ports_of(ahead_set_uri());
+  step_up(ahead_set_uri(), ports[0]);
+  const Server server(ahead_set_uri());
+  const auto store = open_mongo_store(server.connection(), {});
+  const PingRecord ping = ping_at_last(*store);
+  REQUIRE(store->claim("jobs", FromAbsent{}, our_claim(*store)));
+  const Claim late = our_claim(*store);
+
+  step_up(ahead_set_uri(), ports[1]);
+  std::optional<Inspection> seen;
+  wait_until("an answer of the new primary", [&] {
+    failure_of([&] { seen = store->inspect("jobs", Freshness::fresh); });
+    return seen && seen->now->clock != ping.clock;
+  });
+  // Its time alone would say that the holder has been silent for ten minutes.
+  CHECK(seen->now->time - seen->ping->ping > 9min);
+  CHECK(seen->ping->clock == ping.clock);
+  CHECK_FALSE(store->claim("jobs", FromHold{kOurs}, late));
+  step_up(ahead_set_uri(), ports[0]);
+}

@@ -1,0 +1,78 @@
+#include "mongo/faults.h"
+
+#include <sstream>
+#include <stdexcept>
+
+#include "stores/mongo_documents.h"
+
+namespace distlock::testing {
+namespace {
+
+pid_t pid_behind(int port) {
+  std::istringstream pairs(required_variable("DISTLOCK_MONGODB_PIDS"));
+  const std::string key = std::to_string(port) + "=";
+  for (std::string pair; pairs >> pair;) {
+    if (pair.starts_with(key)) return std::stoi(pair.substr(key.size()));
+  }
+  throw std::runtime_error("no server of ours listens on port " + std::to_string(port));
+}
+
+}  // namespace
+
+FailPoint::FailPoint(const Server& server, const std::string& command, std::string_view collection,
+                     const std::string& how)
+    : server_(server) {
+  const std::string space = server.database() + "." + std::string(collection);
+  server.admin(json(R"({"configureFailPoint": "failCommand", "mode": {"times": 1}, "data": {)" +
+                    ("\"failCommands\": [\"" + command + "\"], ") + "\"namespace\": \"" + space +
+                    "\", " + how + "}}"));
+}
+
+FailPoint::~FailPoint() {
+  server_.admin(json(R"({"configureFailPoint": "failCommand", "mode": "off"})"));
+}
+
+Stopped::Stopped(int port) : pid_(pid_behind(port)) { ::kill(pid_, SIGSTOP); }
+
+std::string direct_uri(int port) {
+  return "mongodb://127.0.0.1:" + std::to_string(port) +
+         "/?serverSelectionTimeoutMS=2000&connectTimeoutMS=1000&socketTimeoutMS=5000";
+}
+
+std::vector<int> ports_of(const std::string& uri) {
+  std::vector<int> ports;
+  const auto end = uri.find('/', std::string_view("mongodb://").size());
+  for (auto at = uri.find(':', 8); at < end; at = uri.find(':', at + 1))
+    ports.push_back(std::stoi(uri.substr(at + 1)));
+  return ports;
+}
+
+int primary_among(const std::vector<int>& ports) {
+  for (const int port : ports) {
+    try {
+      const Bson hello = Server(direct_uri(port), "admin").admin(doc({{"hello", 1}}));
+      const auto primary = find(hello.get(), "isWritablePrimary");
+      if (primary && bson_iter_as_bool(&*primary)) return port;
+    } catch (const std::runtime_error&) {
+      continue;
+    }
+  }
+  return 0;
+}
+
+void wait_until_whole(const std::string& uri) {
+  const std::string members = std::to_string(ports_of(uri).size());
+  wait_until("a whole replica set", [&] {
+    try {
+      const Server server(uri, "admin");
+      const Bson reply =
+          server.admin(json(R"({"insert": "whole", "documents": [{}], "writeConcern": {"w": )" +
+                            members + R"(, "wtimeout": 2000}})"));
+      return !find(reply.get(), "writeConcernError");
+    } catch (const std::runtime_error&) {
+      return false;
+    }
+  });
+}
+
+}  // namespace distlock::testing

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <signal.h>
+
+#include <string>
+
+#include "mongo/server.h"
+
+namespace distlock::testing {
+
+/// Makes the server of `server` fail the next commands of one kind on one collection of its
+/// database, the way `how` (fields of failCommand's `data`, as JSON) says. Until destroyed.
+class FailPoint {
+ public:
+  FailPoint(const Server& server, const std::string& command, std::string_view collection,
+            const std::string& how);
+  ~FailPoint();
+  FailPoint(const FailPoint&) = delete;
+  FailPoint& operator=(const FailPoint&) = delete;
+
+ private:
+  const Server& server_;
+};
+
+/// The process behind one port, stopped (SIGSTOP) until continued or destroyed.
+class Stopped {
+ public:
+  explicit Stopped(int port);
+  ~Stopped() { go_on(); }
+  Stopped(const Stopped&) = delete;
+  Stopped& operator=(const Stopped&) = delete;
+
+  void go_on() { ::kill(pid_, SIGCONT); }
+
+ private:
+  pid_t pid_;
+};
+
+/// A URI for one member alone.
+std::string direct_uri(int port);
+/// The ports that a URI names, in its order.
+std::vector<int> ports_of(const std::string& uri);
+/// Of the members on `ports`: the one that says that it is the primary, or 0.
+int primary_among(const std::vector<int>& ports);
+/// Waits until the set has a primary and everything that it confirms is on every data-bearing
+/// member, as it is before a test.
+void wait_until_whole(const std::string& uri);
+
+}  // namespace distlock::testing

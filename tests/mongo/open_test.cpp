@@ -1,0 +1,97 @@
+#include <catch2/catch.hpp>
+
+#include "mongo/attempts.h"
+#include "mongo/faults.h"
+#include "mongo/mock_server.h"
+#include "stores/mongo_documents.h"
+#include "stores/mongo_store.h"
+
+using namespace distlock;
+using namespace distlock::testing;
+using namespace std::chrono_literals;
+
+namespace {
+
+struct Refusal {
+  std::optional<Errc> errc;
+  std::string message;
+};
+
+Refusal opening(const std::string& uri) {
+  Refusal refusal;
+  refusal.errc = failure_of([&] { open_mongo_store(ConnectionString(uri), {.call_limit = 4s}); },
+                            &refusal.message);
+  return refusal;
+}
+
+std::string address(int port) { return "mongodb://127.0.0.1:" + std::to_string(port) + "/"; }
+
+Bson hello_of(int newest_wire_version) {
+  return doc({{"ismaster", true},
+              {"maxBsonObjectSize", 16777216},
+              {"maxMessageSizeBytes", 48000000},
+              {"maxWriteBatchSize", 100000},
+              {"minWireVersion", 0},
+              {"maxWireVersion", newest_wire_version},
+              {"ok", 1.0}});
+}
+
+}  // namespace
+
+TEST_CASE("a secondary is refused at open", "[mongo]") {
+  const auto ports = ports_of(replica_set_uri());
+  wait_until_whole(replica_set_uri());
+  const int primary = primary_among(ports);
+  for (const int port : ports) {
+    const Refusal refusal = opening(address(port));
+    if (port == primary) {
+      CHECK_FALSE(refusal.errc);
+    } else {
+      CHECK(refusal.errc == Errc::invalid_argument);
+      CHECK_THAT(refusal.message, Catch::Contains("a secondary"));
+    }
+  }
+}
+
+TEST_CASE("an arbiter is refused at open", "[mongo]") {
+  const Bson hello = Server(ahead_set_uri(), "admin").admin(doc({{"hello", 1}}));
+  const auto arbiter = find(hello.get(), "arbiters.0");
+  REQUIRE(arbiter);
+  const Refusal refusal =
+      opening(std::string("mongodb://") + bson_iter_utf8(&*arbiter, nullptr) + "/");
+  CHECK(refusal.errc == Errc::invalid_argument);
+  CHECK_THAT(refusal.message, Catch::Contains("an arbiter"));
+}
+
+TEST_CASE("a mongos is refused at open", "[mongo]") {
+  Bson hello = hello_of(17);
+  append(hello, "msg", "isdbgrid");
+  const MockServer mongos(std::move(hello));
+  const Refusal refusal = opening(address(mongos.port()));
+  CHECK(refusal.errc == Errc::invalid_argument);
+  CHECK_THAT(refusal.message, Catch::Contains("this is a mongos"));
+}
+
+TEST_CASE("a server before MongoDB 4.2 is refused at open", "[mongo]") {
+  // 7 is MongoDB 4.0, 5 is 3.4, which the driver refuses by itself.
+  const int version = GENERATE(7, 5);
+  const MockServer old(hello_of(version));
+  CHECK(opening(address(old.port())).errc == Errc::invalid_argument);
+}
+
+TEST_CASE("a server of any version from 4.2 on is taken", "[mongo]") {
+  const MockServer server(hello_of(GENERATE(8, 17, 25)));
+  CHECK_FALSE(opening(address(server.port())).errc);
+}
+
+TEST_CASE("a wrong password is refused at open and not shown", "[mongo]") {
+  std::string uri = standalone_uri();
+  uri.insert(std::string_view("mongodb://").size(), "ann:s3cr3t@");
+  const Refusal refusal = opening(uri);
+  CHECK(refusal.errc == Errc::permission_denied);
+  CHECK_THAT(refusal.message, !Catch::Contains("s3cr3t"));
+}
+
+TEST_CASE("a server that is not there is not reached", "[mongo]") {
+  CHECK(opening("mongodb://127.0.0.1:1/").errc == Errc::not_applied);
+}
