@@ -9,7 +9,9 @@
 #include <variant>
 #include <vector>
 
+#include "distlock/error.h"
 #include "distlock/record.h"
+#include "distlock/store.h"
 
 namespace distlock {
 
@@ -45,5 +47,15 @@ PingRecord ping_from(const Document& document);
 
 /// The `_id` of a document, for people: the string, or what it is instead.
 std::string id_of(const Document& document);
+
+/// The line of a listing for a document: what `judge`, one of the two above, says of it.
+template <class Record>
+Listed<Record> listed(const Document& document, Record (*judge)(const Document&)) {
+  try {
+    return {id_of(document), judge(document), ""};
+  } catch (const Error& error) {
+    return {id_of(document), std::nullopt, error.what()};
+  }
+}
 
 }  // namespace distlock

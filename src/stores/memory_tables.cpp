@@ -3,8 +3,6 @@
 #include <limits>
 #include <set>
 
-#include "distlock/error.h"
-
 namespace distlock {
 namespace {
 
@@ -70,15 +68,6 @@ struct Matches {
 
 bool past_cutoff(const Claim& claim, const StoreNow& now) {
   return claim.cutoff.clock != now.clock || now.time > claim.cutoff.time;
-}
-
-template <class Record>
-Listed<Record> listed(const Document& document, Record (*judge)(const Document&)) {
-  try {
-    return {id_of(document), judge(document), ""};
-  } catch (const Error& error) {
-    return {id_of(document), std::nullopt, error.what()};
-  }
 }
 
 }  // namespace

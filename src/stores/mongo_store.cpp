@@ -24,15 +24,6 @@ const Value* field(const Document& document, std::string_view name) {
   return nullptr;
 }
 
-template <class Record>
-Listed<Record> listed(const Document& document, Record (*record_from)(const Document&)) {
-  try {
-    return {id_of(document), record_from(document), {}};
-  } catch (const Error& error) {
-    return {id_of(document), std::nullopt, error.what()};
-  }
-}
-
 class MongoStore : public Store {
  public:
   MongoStore(const ConnectionString& connection, const StoreOptions& options)

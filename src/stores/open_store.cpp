@@ -1,6 +1,7 @@
 #include "distlock/error.h"
 #include "distlock/stores.h"
 #include "stores/mongo_store.h"
+#include "stores/sqlite_store.h"
 
 namespace distlock {
 
@@ -8,12 +9,12 @@ std::shared_ptr<Store> open_store(const ConnectionString& connection, const Stor
   switch (connection.kind()) {
     case StoreKind::memory:
       return make_memory_store(host_clock(), options);
+    case StoreKind::sqlite:
+      return open_sqlite_store(connection, options);
     case StoreKind::mongodb:
       return open_mongo_store(connection, options);
-    case StoreKind::sqlite:
-      break;  // Comes with the next commits.
   }
-  throw Error(Errc::invalid_argument, connection.redacted() + ": no such store yet");
+  throw Error(Errc::invalid_argument, connection.redacted() + ": unknown kind of store");
 }
 
 }  // namespace distlock

@@ -1,0 +1,115 @@
+#pragma once
+
+#include <sqlite3.h>
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "distlock/error.h"
+
+namespace distlock {
+
+/// Whether a statement may change the file. If it fails by an I/O error then, nobody can know.
+enum class Effect { reads, writes };
+
+/// A prepared statement, kept for as long as its database.
+class SqliteStatement {
+ public:
+  SqliteStatement(std::string operation, Effect effect, sqlite3_stmt* owned);
+
+  sqlite3_stmt* get() const { return statement_.get(); }
+  const std::string& operation() const { return operation_; }
+  Effect effect() const { return effect_; }
+
+ private:
+  struct Finalize {
+    void operator()(sqlite3_stmt* statement) const noexcept { sqlite3_finalize(statement); }
+  };
+
+  std::string operation_;
+  Effect effect_;
+  std::unique_ptr<sqlite3_stmt, Finalize> statement_;
+};
+
+/// One run of a statement: bind from 1 on, step, read columns from 0 on. What it wrote is committed
+/// once step() has given false.
+class SqliteRun {
+ public:
+  explicit SqliteRun(const SqliteStatement& statement) : statement_(statement) {}
+  ~SqliteRun();
+  SqliteRun(const SqliteRun&) = delete;
+  SqliteRun& operator=(const SqliteRun&) = delete;
+
+  /// `text` must outlive the run.
+  SqliteRun& bind(int index, std::string_view text);
+  SqliteRun& bind(int index, std::int64_t number);
+
+  /// Whether there is another row. Errors: as errc_of().
+  bool step();
+  /// To the end, past any rows.
+  void finish();
+
+  sqlite3_stmt* get() const { return statement_.get(); }
+  std::int64_t integer(int column) const { return sqlite3_column_int64(get(), column); }
+
+ private:
+  const SqliteStatement& statement_;
+};
+
+/// One connection to one file. Not for several threads at once.
+class SqliteDatabase {
+ public:
+  /// Opens a file that exists, for reading and writing. Waits `busy_limit` for other writers.
+  SqliteDatabase(const std::string& path, std::chrono::milliseconds busy_limit);
+
+  /// `operation` names it in messages, as in "claim".
+  SqliteStatement prepare(std::string operation, Effect effect, std::string_view sql) const;
+  void execute(const std::string& operation, Effect effect, const char* sql) const;
+  std::int64_t integer(const std::string& operation, const char* sql) const;
+
+  /// Adds the SQL function `name()`. `function` must outlive the database.
+  void add_function(const char* name, std::function<std::int64_t()>& function) const;
+
+  std::int64_t changes() const { return sqlite3_changes64(db_.get()); }
+
+  /// Whether the path leads to another file by now, or to none: what is written then reaches
+  /// nobody.
+  bool file_was_replaced() const;
+
+  const std::string& path() const { return path_; }
+  sqlite3* handle() const { return db_.get(); }
+
+ private:
+  struct Close {
+    void operator()(sqlite3* db) const noexcept { sqlite3_close_v2(db); }
+  };
+
+  std::string path_;
+  std::unique_ptr<sqlite3, Close> db_;
+};
+
+/// A transaction of several statements. Rolled back unless committed.
+class SqliteTransaction {
+ public:
+  /// `begin` is the kind: "BEGIN" for one view of the file, "BEGIN IMMEDIATE" to write.
+  SqliteTransaction(const SqliteDatabase& db, std::string operation, const char* begin);
+  ~SqliteTransaction();
+  SqliteTransaction(const SqliteTransaction&) = delete;
+  SqliteTransaction& operator=(const SqliteTransaction&) = delete;
+
+  void commit();
+
+ private:
+  const SqliteDatabase& db_;
+  std::string operation_;
+  bool done_ = false;
+};
+
+/// What an extended result code of SQLite means to a caller.
+Errc errc_of(int code, Effect effect, int system_error);
+
+}  // namespace distlock
