@@ -1,0 +1,64 @@
+#include "stores/document.h"
+
+#include <catch2/catch.hpp>
+
+using namespace distlock;
+using namespace std::string_literals;
+
+namespace {
+
+std::string refusal_of(const Document& lock) {
+  try {
+    lock_from(lock);
+    FAIL_CHECK("accepted");
+  } catch (const Error& error) {
+    CHECK(error.errc() == Errc::bad_record);
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("a refusal names collection, document, field, what was found and expected",
+          "[document][R14]") {
+  CHECK_THAT(refusal_of({{"_id", "balancer"s}, {"state", "taken"s}}),
+             Catch::StartsWith("locks document \"balancer\": field \"state\" is a string, expected "
+                               "0, 1 or 2; nothing was changed"));
+  CHECK_THAT(refusal_of({{"_id", "a"s}, {"state", std::int64_t{3}}}),
+             Catch::Contains("field \"state\" is the 64-bit integer 3, expected 0, 1 or 2"));
+  CHECK_THAT(refusal_of({{"_id", "a"s}, {"state", 0.5}}), Catch::Contains("is the double 0.5,"));
+  CHECK_THAT(refusal_of({{"_id", "a"s}, {"state", Foreign{"an array"}}}),
+             Catch::Contains("is an array,"));
+  CHECK_THAT(refusal_of({{"_id", "a"s}, {"state", std::int32_t{0}}, {"fence", std::int64_t{-7}}}),
+             Catch::Contains("field \"fence\" is -7, expected a 64-bit integer"));
+}
+
+TEST_CASE("a refusal shows no control characters of a name", "[document][R14]") {
+  CHECK_THAT(refusal_of({{"_id", "\x1b[2J"s}, {"state", "x"s}}),
+             Catch::Contains("\"\\x1b[2J\"") && !Catch::Contains("\x1b"));
+}
+
+TEST_CASE("a document whose _id is no string is refused by what it is", "[document][R14]") {
+  CHECK_THAT(
+      refusal_of({{"_id", std::int32_t{7}}, {"state", std::int32_t{0}}}),
+      Catch::Contains("whose _id is the 32-bit integer 7") && Catch::Contains("field \"_id\""));
+  CHECK_THAT(refusal_of({{"state", std::int32_t{0}}}), Catch::Contains("without _id"));
+}
+
+TEST_CASE("a state is a number of any type, and nothing between", "[document][R14]") {
+  CHECK(state_of(std::int32_t{0}) == LockState::free);
+  CHECK(state_of(std::int64_t{1}) == LockState::taken);
+  CHECK(state_of(2.0) == LockState::taken_by_mongodb);
+  CHECK(state_of(-0.0) == LockState::free);
+  CHECK_FALSE(state_of(1.0000001));
+  CHECK_FALSE(state_of(std::int64_t{1} << 32));
+  CHECK_FALSE(state_of("1"s));
+}
+
+TEST_CASE("fields that are not ours are no concern", "[document][R14]") {
+  const LockRecord lock =
+      lock_from({{"term", Foreign{"an array"}}, {"_id", "a"s}, {"state", std::int32_t{0}}});
+  CHECK(lock.name == "a");
+  CHECK_FALSE(lock.taken());
+}

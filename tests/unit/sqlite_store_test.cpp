@@ -1,0 +1,272 @@
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <fstream>
+
+#include "contract/contract.h"
+#include "distlock/error.h"
+#include "distlock/stores.h"
+#include "stores/sqlite_clock.h"
+#include "support/sqlite_file.h"
+#include "support/temporary_folder.h"
+
+using namespace distlock;
+using namespace distlock::testing;
+
+namespace {
+
+std::shared_ptr<Store> open_file(const std::filesystem::path& path) {
+  return open_store(ConnectionString("sqlite:" + path.string()));
+}
+
+// What comes of `attempt`, which must fail: the code, and a message that names `file`.
+template <class Attempt>
+std::pair<Errc, std::string> failure_of(const std::string& file, const Attempt& attempt) {
+  try {
+    attempt();
+    FAIL("it did not fail");
+  } catch (const Error& error) {
+    CHECK_THAT(error.what(), Catch::Contains(file));
+    return {error.errc(), error.what()};
+  }
+  return {};
+}
+
+std::pair<Errc, std::string> refusal_of(const std::filesystem::path& path) {
+  return failure_of(path.string(), [&] { open_file(path); });
+}
+
+mode_t mode_of(const std::filesystem::path& path) {
+  struct stat status {};
+  REQUIRE(stat(path.c_str(), &status) == 0);
+  return status.st_mode & 07777;
+}
+
+class Umask {
+ public:
+  explicit Umask(mode_t mask) : before_(umask(mask)) {}
+  ~Umask() { umask(before_); }
+  Umask(const Umask&) = delete;
+  Umask& operator=(const Umask&) = delete;
+
+ private:
+  mode_t before_;
+};
+
+// A small file system of its own; only root may have one.
+class SmallDisk {
+ public:
+  explicit SmallDisk(const std::filesystem::path& folder) : folder_(folder) {
+    std::filesystem::create_directory(folder_);
+    mounted_ = mount("tmpfs", folder_.c_str(), "tmpfs", 0, "size=256k") == 0;
+  }
+  ~SmallDisk() {
+    if (mounted_) umount2(folder_.c_str(), MNT_DETACH);
+  }
+  SmallDisk(const SmallDisk&) = delete;
+  SmallDisk& operator=(const SmallDisk&) = delete;
+
+  bool mounted() const { return mounted_; }
+  bool make_read_only() const {
+    return mount("tmpfs", folder_.c_str(), "tmpfs", MS_REMOUNT | MS_RDONLY, nullptr) == 0;
+  }
+
+ private:
+  std::filesystem::path folder_;
+  bool mounted_ = false;
+};
+
+void fill(const std::filesystem::path& file) {
+  std::ofstream out(file);
+  const std::string block(1024, 'x');
+  while (out << block << std::flush) {
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a new file and its folders are private, whatever the umask", "[sqlite]") {
+  const TemporaryFolder folder;
+  const auto file = folder.path() / "a" / "b" / "locks.db";
+  {
+    const Umask mask(GENERATE(mode_t{0}, mode_t{0077}, mode_t{0277}));
+    held(*open_file(file), "jobs");
+  }
+  CHECK(mode_of(file) == 0600);
+  CHECK(mode_of(file.parent_path()) == 0700);
+  CHECK(mode_of(file.parent_path().parent_path()) == 0700);
+}
+
+TEST_CASE("nothing but the file is left behind by opening and closing", "[sqlite]") {
+  const TemporaryFolder folder;
+  held(*open_file(folder.path() / "locks.db"), "jobs");
+  int files = 0;
+  for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(folder.path())) {
+    ++files;
+  }
+  CHECK(files == 1);
+}
+
+TEST_CASE("the file says whose it is, of which version, and is written ahead", "[sqlite]") {
+  const TemporaryFolder folder;
+  const auto store = open_file(folder.path() / "locks.db");
+  SqliteFile file((folder.path() / "locks.db").string());
+  CHECK(file.integer("PRAGMA application_id") == 0x646c636b);
+  CHECK(file.integer("PRAGMA user_version") == 1);
+  CHECK(file.integer("SELECT count(*) FROM pragma_journal_mode WHERE journal_mode = 'wal'") == 1);
+}
+
+TEST_CASE("an empty file becomes a store", "[sqlite]") {
+  const TemporaryFolder folder;
+  std::ofstream(folder.path() / "locks.db").close();
+  CHECK_NOTHROW(held(*open_file(folder.path() / "locks.db"), "jobs"));
+}
+
+TEST_CASE("a file that is no database of ours is refused and left alone", "[sqlite]") {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "locks.db";
+  std::string hint;
+  SECTION("no database") {
+    std::ofstream(path) << std::string(5000, 'x');
+    hint = "no SQLite database";
+  }
+  SECTION("another program's") {
+    std::ofstream(path).close();
+    SqliteFile(path.string()).execute("CREATE TABLE theirs(a)");
+    hint = "another program's";
+  }
+  SECTION("another program's, marked") {
+    std::ofstream(path).close();
+    SqliteFile(path.string()).execute("PRAGMA application_id = 7; CREATE TABLE theirs(a)");
+    hint = "another program's";
+  }
+  SECTION("of a newer version") {
+    open_file(path);
+    SqliteFile(path.string()).execute("PRAGMA user_version = 2");
+    hint = "version 2";
+  }
+  const auto size = std::filesystem::file_size(path);
+  const auto [code, message] = refusal_of(path);
+  CHECK(code == Errc::bad_record);
+  CHECK_THAT(message, Catch::Contains(hint));
+  CHECK(std::filesystem::file_size(path) == size);
+}
+
+TEST_CASE("a folder is no file", "[sqlite]") {
+  const TemporaryFolder folder;
+  CHECK(refusal_of(folder.path()).first == Errc::invalid_argument);
+}
+
+TEST_CASE("names that are special to SQLite are files like others", "[sqlite]") {
+  const TemporaryFolder folder;
+  const auto before = std::filesystem::current_path();
+  std::filesystem::current_path(folder.path());
+  held(*open_store(ConnectionString("sqlite::memory:")), "jobs");
+  const auto lock =
+      open_store(ConnectionString("sqlite::memory:"))->inspect("jobs", Freshness::fresh).lock;
+  std::filesystem::current_path(before);
+  CHECK(lock);
+}
+
+TEST_CASE("a file that is replaced while open takes nothing more", "[sqlite][R1]") {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "locks.db";
+  const auto store = open_file(path);
+  const LockRecord lock = held(*store, "jobs");
+  const Claim claim = claim_by(*store, "contender");
+  std::filesystem::rename(path, folder.path() / "moved.db");
+  const bool another_is_there = GENERATE(false, true);
+  if (another_is_there) std::ofstream(path).close();
+
+  for (const std::function<void()>& call : std::vector<std::function<void()>>{
+           [&] { store->claim("mail", FromAbsent{}, claim); },
+           [&] { store->release("jobs", *lock.ts); }, [&] { store->ping("holder"); },
+           [&] { store->inspect("jobs", Freshness::fresh); }}) {
+    CHECK(failure_of(path.string(), call).first == Errc::not_applied);
+  }
+}
+
+TEST_CASE("a writer that waits too long changes nothing", "[sqlite]") {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "locks.db";
+  const auto store = open_store(ConnectionString("sqlite:" + path.string()),
+                                {.call_limit = std::chrono::milliseconds{10}});
+  const LockRecord lock = held(*store, "jobs");
+  SqliteFile other(path.string());
+  other.execute("BEGIN IMMEDIATE");
+  const auto failed = failure_of(path.string(), [&] { store->release("jobs", *lock.ts); });
+  CHECK(failed.first == Errc::not_applied);
+  CHECK(store->inspect("jobs", Freshness::fresh).lock->taken());
+  other.execute("COMMIT");
+  CHECK(store->release("jobs", *lock.ts) == ReleaseResult::freed);
+}
+
+TEST_CASE("all who open a file in one boot share its clock", "[sqlite][R4]") {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "locks.db";
+  const auto store = open_file(path);
+  const StoreNow now = store->list().now;
+  CHECK(now.steady);
+  CHECK(now.clock == boot_clock_name());
+
+  SqliteFile file(path.string());
+  CHECK(file.integer("SELECT count(*) FROM clocks") == 1);
+  file.execute("UPDATE clocks SET epoch = epoch + 3600000");
+  // As if the wall clock had been stepped before the file was first opened: those who come later
+  // go by the file and not by their own wall clock.
+  CHECK(open_file(path)->list().now.time >= now.time + std::chrono::hours{1});
+}
+
+TEST_CASE("each error of SQLite is certain or unknown as it should be", "[sqlite][R8]") {
+  CHECK(errc_of(SQLITE_BUSY_TIMEOUT, Effect::writes, 0) == Errc::not_applied);
+  CHECK(errc_of(SQLITE_FULL, Effect::writes, 0) == Errc::not_applied);
+  CHECK(errc_of(SQLITE_READONLY_DIRECTORY, Effect::writes, 0) == Errc::permission_denied);
+  CHECK(errc_of(SQLITE_CANTOPEN, Effect::writes, EACCES) == Errc::permission_denied);
+  CHECK(errc_of(SQLITE_CANTOPEN, Effect::writes, EMFILE) == Errc::not_applied);
+  CHECK(errc_of(SQLITE_NOTADB, Effect::reads, 0) == Errc::bad_record);
+  CHECK(errc_of(SQLITE_IOERR_FSYNC, Effect::writes, 0) == Errc::outcome_unknown);
+  CHECK(errc_of(SQLITE_IOERR_READ, Effect::reads, 0) == Errc::not_applied);
+  CHECK(errc_of(SQLITE_NOMEM, Effect::writes, 0) == Errc::outcome_unknown);
+}
+
+TEST_CASE("a full disk changes nothing and loses nothing", "[sqlite][R8][as_root]") {
+  const TemporaryFolder folder;
+  const SmallDisk disk(folder.path() / "disk");
+  if (!disk.mounted()) {
+    WARN("NOT TESTED: a full disk; mounting one takes root");
+    return;
+  }
+  const auto path = folder.path() / "disk" / "locks.db";
+  const auto store = open_file(path);
+  const LockRecord lock = held(*store, "jobs");
+  fill(folder.path() / "disk" / "filler");
+  std::optional<Errc> failed;
+  for (int i = 0; i < 1000 && !failed; ++i) {
+    try {
+      Claim claim = claim_by(*store, "p");
+      claim.why = std::string(5000, 'y');
+      store->claim("n" + std::to_string(i), FromAbsent{}, claim);
+    } catch (const Error& error) {
+      failed = error.errc();
+    }
+  }
+  CHECK(failed == Errc::not_applied);
+  CHECK(store->inspect("jobs", Freshness::fresh).lock->ts == lock.ts);
+  std::filesystem::remove(folder.path() / "disk" / "filler");
+  CHECK(store->release("jobs", *lock.ts) == ReleaseResult::freed);
+}
+
+TEST_CASE("a read-only disk is refused as a matter of permission", "[sqlite][as_root]") {
+  const TemporaryFolder folder;
+  const SmallDisk disk(folder.path() / "disk");
+  if (!disk.mounted()) {
+    WARN("NOT TESTED: a read-only disk; mounting one takes root");
+    return;
+  }
+  open_file(folder.path() / "disk" / "locks.db");
+  REQUIRE(disk.make_read_only());
+  CHECK(refusal_of(folder.path() / "disk" / "locks.db").first == Errc::permission_denied);
+  CHECK(refusal_of(folder.path() / "disk" / "new.db").first == Errc::permission_denied);
+}
