@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <initializer_list>
 #include <string_view>
@@ -51,7 +52,9 @@ std::vector<std::string> environment_with(const Command& command) {
                                       [&](const auto& added) { return added.first == name; });
     if (!replaced) result.emplace_back(text);
   }
-  for (const auto& [name, value] : command.environment) result.push_back(name + '=' + value);
+  for (const auto& [name, value] : command.environment) {
+    result.emplace_back(name).append("=").append(value);
+  }
   return result;
 }
 
@@ -101,8 +104,8 @@ ChildProcess::ChildProcess(const Command& command, const Signals& signals)
     : leads_group_(!on_terminal()) {
   PointerArray words(command.words);
   PointerArray environment(environment_with(command));
-  int report[2];
-  if (pipe2(report, O_CLOEXEC) != 0) fail("pipe2");
+  std::array<int, 2> report{};
+  if (pipe2(report.data(), O_CLOEXEC) != 0) fail("pipe2");
   const Start start{.words = words.get(),
                     .environment = environment.get(),
                     .mask = &signals.mask_before(),

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace distlock::testing {
+
+/// A folder of one test's own, removed with it.
+class TemporaryFolder {
+ public:
+  TemporaryFolder();
+  ~TemporaryFolder();
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+/// The built tool as a process of its own, with pipes for its standard streams.
+///
+/// Every wait is for something that the tool does, and fails the test if that takes minutes.
+class ToolProcess {
+ public:
+  using Environment = std::map<std::string, std::string>;
+
+  /// Starts `distlock WORDS...` with PATH and `environment`, and without the right to override the
+  /// permissions of files, which the tests have if they run as root.
+  ToolProcess(const std::vector<std::string>& words, const Environment& environment);
+  /// Kills it if it still runs.
+  ~ToolProcess();
+  ToolProcess(const ToolProcess&) = delete;
+  ToolProcess& operator=(const ToolProcess&) = delete;
+
+  void send(int signal) const;
+  void close_input();
+
+  /// The next line that it or its child writes to standard output, or standard error.
+  std::string next_output();
+  std::string next_message();
+
+  /// Its exit status, or 128 + n if signal n ended it.
+  int wait();
+  /// What has not been read yet, once every writer has ended.
+  std::string rest_of_output();
+  std::string rest_of_messages();
+
+ private:
+  struct Stream {
+    int descriptor = -1;
+    std::string text;
+  };
+  static bool fill(Stream& stream);
+  static std::string next_line(Stream& stream);
+  static std::string rest(Stream& stream);
+
+  pid_t id_ = -1;
+  int status_ = -1;
+  int input_ = -1;
+  Stream output_;
+  Stream messages_;
+};
+
+}  // namespace distlock::testing

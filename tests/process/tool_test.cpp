@@ -1,0 +1,275 @@
+#include <signal.h>
+
+#include <catch2/catch.hpp>
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "process/tool_process.h"
+#include "support/sqlite_file.h"
+
+namespace fs = std::filesystem;
+using distlock::testing::TemporaryFolder;
+using distlock::testing::ToolProcess;
+using Words = std::vector<std::string>;
+
+namespace {
+
+/// One SQLite file, and tools that use it.
+class Desk {
+ public:
+  ToolProcess::Environment environment() const {
+    return {{"HOME", folder.path().string()}, {"DISTLOCK_URI", "sqlite:" + file().string()}};
+  }
+
+  std::unique_ptr<ToolProcess> start(const Words& words) const {
+    return std::make_unique<ToolProcess>(words, environment());
+  }
+
+  /// Starts one that holds "jobs" until its input is closed, and waits until it does.
+  std::unique_ptr<ToolProcess> hold(const Words& options = {}) const {
+    Words words{"run"};
+    words.insert(words.end(), options.begin(), options.end());
+    for (const char* word : {"jobs", "--", "sh", "-c", "echo ready; exec cat"}) {
+      words.emplace_back(word);
+    }
+    auto holder = start(words);
+    REQUIRE(holder->next_output() == "ready");
+    return holder;
+  }
+
+  int status(const Words& words) {
+    const auto tool = start(words);
+    tool->close_input();
+    const int result = tool->wait();
+    output = tool->rest_of_output();
+    messages = tool->rest_of_messages();
+    return result;
+  }
+
+  /// As another program would.
+  void change(const std::string& statement) const {
+    distlock::testing::SqliteFile(file().string()).execute(statement);
+  }
+
+  fs::path file() const { return folder.path() / "locks.db"; }
+
+  TemporaryFolder folder;
+  std::string output;
+  std::string messages;
+};
+
+}  // namespace
+
+TEST_CASE("run gives the command's status, output and input", "[process][run]") {
+  Desk desk;
+  CHECK(desk.status(
+            {"run", "jobs", "--", "sh", "-c", "echo $DISTLOCK_NAME $DISTLOCK_FENCE; exit 3"}) == 3);
+  CHECK(desk.output == "jobs 1\n");
+  CHECK(desk.messages.empty());
+  CHECK(desk.status({"run", "jobs", "sh", "-c", "echo $DISTLOCK_FENCE"}) == 0);
+  CHECK(desk.output == "2\n");
+}
+
+TEST_CASE("a command that a signal ends is 128 and its number", "[process][run]") {
+  Desk desk;
+  CHECK(desk.status({"run", "jobs", "--", "sh", "-c", "kill -9 $$"}) == 128 + SIGKILL);
+  CHECK_THAT(desk.messages, Catch::Contains("was ended by"));
+}
+
+TEST_CASE("a command that is not there is 127, one not executable 126", "[process][run]") {
+  Desk desk;
+  CHECK(desk.status({"run", "jobs", "--", "no-such-command"}) == 127);
+  CHECK_THAT(desk.messages, Catch::Contains("cannot run no-such-command"));
+  const fs::path plain = desk.folder.path() / "plain";
+  std::ofstream(plain) << "echo\n";
+  CHECK(desk.status({"run", "jobs", "--", plain.string()}) == 126);
+  CHECK(desk.status({"run", "-n", "jobs", "--", "true"}) == 0);
+}
+
+TEST_CASE("a lock that stays busy is 1, or what -E says", "[process][run]") {
+  Desk desk;
+  const auto holder = desk.hold({"--why", "the long job"});
+  CHECK(desk.status({"run", "-n", "jobs", "--", "echo", "ran"}) == 1);
+  CHECK_THAT(desk.messages, Catch::Contains("jobs is held by") && Catch::Contains("the long job"));
+  CHECK(desk.output.empty());
+  CHECK(desk.status({"run", "-n", "-E", "9", "jobs", "--", "true"}) == 9);
+  CHECK(desk.status({"run", "-w", "50ms", "jobs", "--", "true"}) == 1);
+  CHECK(desk.status({"run", "-n", "other", "--", "true"}) == 0);
+
+  holder->close_input();
+  CHECK(holder->wait() == 0);
+  CHECK(desk.status({"run", "-n", "jobs", "--", "true"}) == 0);
+}
+
+TEST_CASE("who waits gets the lock when it is released", "[process][run][R15]") {
+  Desk desk;
+  const auto holder = desk.hold();
+  const auto waiter = desk.start({"run", "-v", "jobs", "--", "echo", "mine"});
+  CHECK_FALSE(waiter->next_message().empty());
+  holder->close_input();
+  CHECK(waiter->next_output() == "mine");
+  CHECK(waiter->wait() == 0);
+}
+
+TEST_CASE("a signal ends the wait with 128 and its number", "[process][run][R15]") {
+  Desk desk;
+  const auto holder = desk.hold();
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGQUIT}) {
+    const auto waiter = desk.start({"run", "-v", "jobs", "--", "echo", "ran"});
+    // It says at every look that the lock is taken.
+    while (waiter->next_message().find("taken") == std::string::npos) {
+    }
+    waiter->send(signal);
+    CHECK(waiter->wait() == 128 + signal);
+    CHECK(waiter->rest_of_output().empty());
+  }
+}
+
+TEST_CASE("signals go on to the command, and its answer comes back", "[process][run]") {
+  Desk desk;
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGQUIT}) {
+    const auto tool = desk.start({"run", "jobs", "--", "sh", "-c",
+                                  "trap 'exit 7' TERM INT HUP QUIT; echo ready; read line"});
+    REQUIRE(tool->next_output() == "ready");
+    tool->send(signal);
+    CHECK(tool->wait() == 7);
+  }
+}
+
+TEST_CASE("a lock whose holder was killed is taken over in time", "[process][run][R6]") {
+  Desk desk;
+  const auto holder = desk.hold({"--takeover-after", "2s"});
+  holder->send(SIGKILL);
+  CHECK(holder->wait() == 128 + SIGKILL);
+  CHECK(desk.status({"run", "-n", "--takeover-after", "2s", "jobs", "--", "true"}) == 1);
+  CHECK(desk.status({"run", "-w", "60s", "--takeover-after", "2s", "jobs", "--", "sh", "-c",
+                     "echo $DISTLOCK_FENCE"}) == 0);
+  CHECK(desk.output == "2\n");
+}
+
+TEST_CASE("the command dies with the tool", "[process][run]") {
+  Desk desk;
+  const auto holder = desk.hold();
+  holder->send(SIGKILL);
+  holder->wait();
+  // Its end of the pipe closes although its input stays open.
+  CHECK(holder->rest_of_output().empty());
+}
+
+TEST_CASE("several runs never overlap", "[process][run][R1]") {
+  Desk desk;
+  const std::string critical = "set -C; : >" + (desk.folder.path() / "inside").string() +
+                               " || exit 99; rm " + (desk.folder.path() / "inside").string();
+  for (int round = 0; round < 5; ++round) {
+    std::vector<std::unique_ptr<ToolProcess>> tools;
+    for (int i = 0; i < 4; ++i) {
+      tools.push_back(desk.start({"run", "jobs", "--", "sh", "-c", critical}));
+    }
+    for (const auto& tool : tools) CHECK(tool->wait() == 0);
+  }
+  CHECK(desk.status({"run", "jobs", "sh", "-c", "echo $DISTLOCK_FENCE"}) == 0);
+  CHECK(desk.output == "21\n");
+}
+
+TEST_CASE("break frees the hold, and a run that lost its lock says 75", "[process][break]") {
+  Desk desk;
+  const auto holder = desk.hold();
+  CHECK(desk.status({"break", "jobs"}) == 64);
+  CHECK(desk.status({"break", "--yes", "jobs"}) == 0);
+  CHECK(desk.status({"break", "--yes", "jobs"}) == 0);
+  CHECK_THAT(desk.messages, Catch::Contains("free already"));
+  const auto next = desk.hold();
+
+  holder->close_input();
+  CHECK(holder->wait() == 75);
+  CHECK_THAT(holder->rest_of_messages(), Catch::Contains("lost jobs"));
+  CHECK(desk.status({"run", "-n", "jobs", "--", "true"}) == 1);
+}
+
+TEST_CASE("status and list tell who holds what", "[process][status]") {
+  Desk desk;
+  const auto holder = desk.hold({"--why", "tests"});
+  CHECK(desk.status({"status", "jobs"}) == 0);
+  CHECK_THAT(desk.output, Catch::Contains("jobs: taken") && Catch::Contains("tests"));
+  CHECK(desk.status({"list"}) == 0);
+  CHECK_THAT(desk.output, Catch::Contains("LOCK") && Catch::Contains("PROCESS"));
+  CHECK(desk.status({"list", "--names"}) == 0);
+  CHECK(desk.output == "jobs\n");
+  CHECK(desk.status({"list", "--json"}) == 0);
+  const auto json = nlohmann::json::parse(desk.output);
+  CHECK(json["locks"][0]["takeover"]["how"] == "later");
+  CHECK(json["pings"][0]["holds"] == 1);
+}
+
+TEST_CASE("a malformed document is 65 for everybody and stays as it is", "[process][R14]") {
+  Desk desk;
+  REQUIRE(desk.status({"run", "jobs", "--", "true"}) == 0);
+  desk.change("UPDATE locks SET state = 9");
+  for (const Words& words :
+       {Words{"run", "jobs", "--", "true"}, Words{"status", "jobs"}, Words{"status"}, Words{"list"},
+        Words{"list", "--json"}, Words{"break", "--yes", "jobs"}}) {
+    CAPTURE(words);
+    CHECK(desk.status(words) == 65);
+    CHECK_THAT(desk.messages, Catch::Contains("state"));
+  }
+}
+
+TEST_CASE("a file that is no database of ours is 65", "[process]") {
+  Desk desk;
+  std::ofstream(desk.file()) << std::string(4096, 'x');
+  CHECK(desk.status({"run", "jobs", "--", "true"}) == 65);
+  CHECK(desk.status({"list"}) == 65);
+}
+
+TEST_CASE("a file that may not be read is 77", "[process]") {
+  Desk desk;
+  REQUIRE(desk.status({"run", "jobs", "--", "true"}) == 0);
+  fs::permissions(desk.file(), fs::perms::none);
+  CHECK(desk.status({"run", "jobs", "--", "true"}) == 77);
+  CHECK(desk.status({"list"}) == 77);
+}
+
+TEST_CASE("a store that is away is 69, and its password stays unsaid", "[process]") {
+  Desk desk;
+  // Port 1 of the loopback: nobody listens.
+  const std::string uri = "mongodb://ann:secret@127.0.0.1:1/?serverSelectionTimeoutMS=100";
+  CHECK(desk.status({"list", "--uri", uri}) == 69);
+  CHECK_THAT(desk.messages, Catch::Contains("127.0.0.1:1") && !Catch::Contains("secret"));
+  CHECK(desk.status({"run", "--takeover-after", "2s", "--uri", uri, "jobs", "--", "true"}) == 69);
+  CHECK_THAT(desk.messages, !Catch::Contains("secret"));
+}
+
+TEST_CASE("what cannot be used is 64", "[process]") {
+  Desk desk;
+  for (const Words& words :
+       {Words{}, Words{"walk"}, Words{"run", "jobs"}, Words{"run", "", "--", "true"},
+        Words{"list", "--uri", "nfs:x"}, Words{"list", "--uri-file", "/nonexistent"},
+        Words{"run", "--takeover-after", "1000000000m", "jobs", "--", "true"},
+        Words{"run", "--takeover-after", "1s", "--ping-every", "1m", "jobs", "--", "true"}}) {
+    CAPTURE(words);
+    CHECK(desk.status(words) == 64);
+    CHECK_THAT(desk.messages, Catch::StartsWith("distlock: "));
+  }
+}
+
+TEST_CASE("without a store named, the user's state directory has it", "[process]") {
+  const TemporaryFolder home;
+  ToolProcess tool({"run", "jobs", "--", "true"}, {{"HOME", home.path().string()}});
+  CHECK(tool.wait() == 0);
+  const fs::path file = home.path() / ".local/state/distlock/locks.db";
+  REQUIRE(fs::exists(file));
+  CHECK((fs::status(file).permissions() & fs::perms::all) ==
+        (fs::perms::owner_read | fs::perms::owner_write));
+  CHECK((fs::status(file.parent_path()).permissions() & fs::perms::all) == fs::perms::owner_all);
+}
+
+TEST_CASE("the connection string can come from a file", "[process]") {
+  Desk desk;
+  const fs::path file = desk.folder.path() / "uri";
+  std::ofstream(file) << "sqlite:" << (desk.folder.path() / "other.db").string() << "\n";
+  CHECK(desk.status({"run", "--uri-file", file.string(), "jobs", "--", "true"}) == 0);
+  CHECK(fs::exists(desk.folder.path() / "other.db"));
+  CHECK_FALSE(fs::exists(desk.file()));
+}
