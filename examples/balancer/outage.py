@@ -1,0 +1,144 @@
+"""Real ways of losing a store for a while, one for each kind of store. Each is told when to begin
+and when to end, for one process where that is possible."""
+
+import os
+import pathlib
+import resource
+import select
+import signal
+import socket
+import sys
+import threading
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools"))
+
+
+class CannotBegin(Exception):
+    """There is nothing here that could be taken away."""
+
+
+class FullDisk:
+    """The process can add nothing to any file, as on a full disk: SQLite's writes fail, while
+    the other processes go on."""
+
+    only_the_holder = True
+    what = "its disk is full"
+
+    def uri(self, _name, uri):
+        return uri
+
+    def begin(self, _name, pid):
+        resource.prlimit(pid, resource.RLIMIT_FSIZE, (1024, resource.RLIM_INFINITY))
+
+    def end(self, _name, pid):
+        resource.prlimit(pid, resource.RLIMIT_FSIZE,
+                         (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+
+    def close(self):
+        pass
+
+
+class Wire:
+    """A TCP relay on the loopback that can be cut."""
+
+    def __init__(self, port):
+        self.target = ("127.0.0.1", port)
+        self.cut = False
+        self.pairs = set()
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listener.getsockname()[1]
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self):
+        while True:
+            try:
+                near, _ = self.listener.accept()
+                if self.cut:
+                    near.close()
+                    continue
+                pair = (near, socket.create_connection(self.target))
+            except OSError:
+                if self.listener.fileno() < 0:
+                    return
+                continue
+            self.pairs.add(pair)
+            threading.Thread(target=self._relay, args=(pair,), daemon=True).start()
+
+    def _relay(self, pair):
+        other = {pair[0]: pair[1], pair[1]: pair[0]}
+        try:
+            while not self.cut:
+                for ready in select.select(pair, [], [], 0.1)[0]:
+                    data = ready.recv(65536)
+                    if not data:
+                        return
+                    other[ready].sendall(data)
+        except OSError:
+            pass
+        finally:
+            self.pairs.discard(pair)
+            for end in pair:
+                end.close()
+
+
+class CutWire:
+    """Each process reaches the server through a wire of its own, and one of these is cut."""
+
+    only_the_holder = True
+    what = "its connection is cut"
+
+    def __init__(self):
+        self.wires = {}
+
+    def uri(self, name, uri):
+        host = uri.removeprefix("mongodb://").split("/")[0]
+        port = host.rsplit(":", 1)[-1] if ":" in host else "27017"
+        wire = self.wires[name] = Wire(int(port))
+        return uri.replace(host, f"127.0.0.1:{wire.port}", 1)
+
+    def begin(self, name, _pid):
+        self.wires[name].cut = True
+
+    def end(self, name, _pid):
+        self.wires[name].cut = False
+
+    def close(self):
+        for wire in self.wires.values():
+            wire.listener.close()
+
+
+class StoppedPrimary:
+    """The primary of the set is stopped, for all processes: a driver finds the members by itself,
+    so that no wire can be put in between. The others elect a new one in seconds; but the third
+    member waits for more from the stopped one, and only after about ten does it follow the new
+    primary, so that writes are confirmed by a majority again."""
+
+    only_the_holder = False
+    what = "the primary is stopped"
+
+    def __init__(self):
+        self.stopped = None
+
+    def uri(self, _name, uri):
+        return uri
+
+    def begin(self, _name, _pid):
+        import mongo_wire
+        for server in os.environ.get("DISTLOCK_MONGODB_PIDS", "").split():
+            port, pid = map(int, server.split("="))
+            if mongo_wire.ask(port, {"hello": 1}).get("isWritablePrimary"):
+                self.stopped = pid
+                os.kill(pid, signal.SIGSTOP)
+                return
+        raise CannotBegin("no primary of ours to stop: run under tools/with-mongod")
+
+    def end(self, _name, _pid):
+        if self.stopped:
+            os.kill(self.stopped, signal.SIGCONT)
+            self.stopped = None
+
+    def close(self):
+        self.end("", 0)
+
+
+OF_STORE = {"sqlite": FullDisk, "mongodb": CutWire, "replica-set": StoppedPrimary}

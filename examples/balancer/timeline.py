@@ -1,0 +1,95 @@
+"""Shows a judged ledger as text: who held when. drawing.py does it as a picture."""
+
+import judge
+
+WIDTH = 72
+MARKS = {  # event: (letter of the text, word, CSS class)
+    "killed": ("X", "killed (SIGKILL)", "kill"),
+    "paused": ("S", "paused (SIGSTOP)", "pause"),
+    "continued": ("C", "continued (SIGCONT)", "pause"),
+    "cut": ("!", "store lost", "cut"),
+    "mended": ("+", "store back", "cut"),
+    "lost": ("?", "noticed that the hold had run out", "lost"),
+}
+
+
+class Timeline:
+    """What both pictures need: rows, holds, marks, and times in seconds since the first event."""
+
+    def __init__(self, events):
+        self.start = events[0]["at"]
+        self.length = max((events[-1]["at"] - self.start) / 1e9, 0.001)
+        self.holds = judge.holds_of(events)
+        self.processes = sorted({event["process"] for event in events})
+        self.marks = [event for event in events if event["event"] in MARKS]
+
+    def seconds(self, at):
+        return (at - self.start) / 1e9
+
+    def spans(self, begin, end):
+        """(process, from, to) of what lies between two kinds of marks, such as pauses."""
+        since = {}
+        for mark in self.marks:
+            if mark["event"] == begin:
+                since[mark["process"]] = self.seconds(mark["at"])
+            elif mark["event"] == end and mark["process"] in since:
+                yield mark["process"], since.pop(mark["process"]), self.seconds(mark["at"])
+        for process, began in since.items():
+            yield process, began, self.length
+
+
+def as_text(events):
+    timeline = Timeline(events)
+    return "\n".join([*_holds(timeline), "", *_chart(timeline), "", longest_gap(timeline)])
+
+
+def _holds(timeline):
+    yield "   from       to          who  fence  chunks  ended by"
+    ends = {"done": "unlocking", "lost": "running out", "killed": "SIGKILL", "open": "the end"}
+    taken = [id(hold) for hold in judge.takeovers_of(timeline.holds)]
+    for hold in timeline.holds:
+        since, until = timeline.seconds(hold.since), timeline.seconds(hold.until)
+        note = "   (had taken the lock over)" if id(hold) in taken else ""
+        yield (f"{since:7.3f} s  {until:7.3f} s  {hold.process:>4}  {hold.fence:5}  {hold.steps:6}"
+               f"  {ends[hold.end]}{note}")
+
+
+def _chart(timeline):
+    per_cell = timeline.length / WIDTH
+    step = tick_step(timeline.length, 6)
+    scale = [" "] * (WIDTH + 8)
+    for i in range(int(timeline.length / step) + 1):
+        label = f"{i * step:g} s"
+        at = int(i * step / per_cell)
+        scale[at:at + len(label)] = label
+    yield "      " + "".join(scale).rstrip()
+    for process in timeline.processes:
+        row = ["·"] * WIDTH
+        for hold in timeline.holds:
+            if hold.process == process:
+                first, last = (min(int(timeline.seconds(at) / per_cell), WIDTH - 1)
+                               for at in (hold.since, hold.until))
+                row[first:last + 1] = "█" * (last + 1 - first)
+        for mark in timeline.marks:
+            if mark["process"] == process:
+                row[min(int(timeline.seconds(mark["at"]) / per_cell), WIDTH - 1)] = \
+                    MARKS[mark["event"]][0]
+        yield f"{process:>4}  " + "".join(row)
+    yield "      █ holds  " + "  ".join(f"{letter} {word}" for letter, word, _ in
+                                         list(MARKS.values())[:3])
+    yield "               " + "  ".join(f"{letter} {word}" for letter, word, _ in
+                                         list(MARKS.values())[3:])
+
+
+def longest_gap(timeline):
+    gap, began = judge.longest_gap_of(timeline.holds)
+    return (f"longest gap: {gap / 1e9:.2f} s without a holder, "
+            f"from {timeline.seconds(began):.2f} s on")
+
+
+def tick_step(length, most):
+    """A round number of seconds that fits `length` at most `most` times."""
+    for step in (0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 20, 30, 60):
+        if length / step <= most:
+            return step
+    return 120
