@@ -47,7 +47,8 @@ class HostClock : public Clock {
 }  // namespace
 
 std::shared_ptr<Clock> host_clock() {
-  static const std::shared_ptr<Clock> clock = std::make_shared<HostClock>();
+  // Never destroyed: threads may wait on it while the program ends.
+  static const auto& clock = *new std::shared_ptr<Clock>(std::make_shared<HostClock>());
   return clock;
 }
 

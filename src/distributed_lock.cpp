@@ -3,6 +3,7 @@
 #include <boost/thread/lock_guard.hpp>
 
 #include "distributed_lock_impl.h"
+#include "identity.h"
 #include "log.h"
 #include "text.h"
 
@@ -21,15 +22,6 @@ ClaimBasis basis_of(const Inspection& seen, Verdict verdict) {
 
 }  // namespace
 
-// Leaves the claiming phase, whichever way lock_try() is left.
-struct DistributedLock::Claiming {
-  ~Claiming() {
-    if (!held) impl.end_claiming();
-  }
-  Impl& impl;
-  bool held = false;
-};
-
 LockOptions LockOptions::taking_over_after_minutes(int minutes) {
   if (minutes < 1) {
     throw Error(Errc::invalid_argument,
@@ -47,7 +39,8 @@ DistributedLock::Impl::Impl(std::shared_ptr<DistributedLockPinger> given_pinger,
       pinging(std::move(given_pinging)),
       name(std::move(given_name)),
       options(given_options),
-      validity(protocol::validity(given_options)) {
+      hold(std::make_shared<Hold>(name, protocol::validity(given_options))) {
+  pinging->fork_guard.check("the pinger");
   protocol::check_name(name);
   protocol::check_options(options);
   protocol::check_room(options, pinging->options, pinging->environment.store->call_limit());
@@ -55,6 +48,7 @@ DistributedLock::Impl::Impl(std::shared_ptr<DistributedLockPinger> given_pinger,
 
 bool DistributedLock::lock_try(std::string_view why, LockRecord* other) {
   protocol::check_why(why);
+  impl_->pinging->fork_guard.check("the lock");
   if (!impl_->begin_claiming(other)) return false;
   Claiming claiming{*impl_};
   claiming.held = impl_->claim_remembered(why) || impl_->look_and_claim(why, other);
@@ -78,10 +72,10 @@ bool DistributedLock::Impl::look_and_claim(std::string_view why, LockRecord* oth
 bool DistributedLock::Impl::begin_claiming(LockRecord* other) {
   const SteadyTime now = pinging->environment.clock->steady_now();
   const Guard lock(mutex);
-  const bool ran_out = phase == Phase::holding && validity.over(now);
+  const bool ran_out = phase == Phase::holding && hold->validity.over(now);
   if (phase == Phase::idle || ran_out) {
     phase = Phase::claiming;
-    if (ran_out) remembered = FromHold{*hold->ts};
+    if (ran_out) remembered = FromHold{*claimed->ts};
     return true;
   }
   if (phase == Phase::holding && holder == boost::this_thread::get_id()) {
@@ -89,18 +83,31 @@ bool DistributedLock::Impl::begin_claiming(LockRecord* other) {
                 "lock \"" + escaped(name) + "\" is already held by this thread: unlock() it first");
   }
   if (other != nullptr) {
-    *other = hold.value_or(LockRecord{
+    *other = claimed.value_or(LockRecord{
         .name = name, .state = LockState::taken, .process = pinging->environment.process});
   }
   return false;
 }
 
-void DistributedLock::Impl::end_claiming() {
-  // Our pings go on, so nobody could take over what we no longer count as held.
-  if (hold) pinging->pending.add({hold->name, *hold->ts});
-  pinging->delist(validity);
+void DistributedLock::Impl::begin_reclaiming() {
+  const SteadyTime now = pinging->environment.clock->steady_now();
   const Guard lock(mutex);
-  hold.reset();
+  if (phase != Phase::holding) {
+    throw Error(Errc::lock_lost, "lock \"" + escaped(name) + "\" has no hold to claim anew from");
+  }
+  if (!hold->validity.over(now)) {
+    throw Error(Errc::already_held, "lock \"" + escaped(name) + "\" is held and valid");
+  }
+  phase = Phase::claiming;
+  remembered = FromHold{*claimed->ts};
+}
+
+void DistributedLock::Impl::end_claiming() noexcept {
+  // Our pings go on, so nobody could take over what we no longer count as held.
+  if (claimed) pinging->pending.add({name, *claimed->ts});
+  pinging->holds.delist(hold);
+  const Guard lock(mutex);
+  claimed.reset();
   phase = Phase::idle;
 }
 
@@ -160,16 +167,16 @@ void DistributedLock::Impl::log_lost_claim(const Inspection& seen,
 }
 
 bool DistributedLock::Impl::claim(const ClaimBasis& basis, std::string_view why) {
-  pinging->enlist(validity);
+  pinging->holds.enlist(hold);
   const SteadyTime ping_sent = pinging->ensure_pinged(options);
   const Claim claim{.process = pinging->environment.process,
-                    .who = pinging->new_who(),
+                    .who = new_who(pinging->environment),
                     .why = std::string(why),
-                    .ts = pinging->new_token(),
+                    .ts = new_token(pinging->environment),
                     .takeover_after = options.takeover_after,
                     .cutoff = pinging->cutoff()};
-  auto claimed = send_claim(basis, claim);
-  return claimed && keep(std::move(*claimed), ping_sent);
+  auto record = send_claim(basis, claim);
+  return record && keep(std::move(*record), ping_sent);
 }
 
 std::optional<LockRecord> DistributedLock::Impl::send_claim(const ClaimBasis& basis,
@@ -213,16 +220,17 @@ std::optional<std::optional<LockRecord>> DistributedLock::Impl::read_back(const 
   return std::nullopt;
 }
 
-bool DistributedLock::Impl::keep(LockRecord claimed, SteadyTime ping_sent) {
-  pinging->begin(validity, ping_sent);
-  if (validity.over(pinging->environment.clock->steady_now())) {
+bool DistributedLock::Impl::keep(LockRecord record, SteadyTime ping_sent) {
+  pinging->holds.begin(*hold, *record.ts, ping_sent);
+  if (hold->validity.over(pinging->environment.clock->steady_now())) {
+    pinging->holds.retire(*hold);
     log::claim_came_too_late(name);
-    release(claimed);
+    release(record);
     return false;
   }
-  log::acquired(claimed);
+  log::acquired(record);
   const Guard lock(mutex);
-  hold = std::move(claimed);
+  claimed = std::move(record);
   holder = boost::this_thread::get_id();
   phase = Phase::holding;
   return true;
@@ -230,16 +238,17 @@ bool DistributedLock::Impl::keep(LockRecord claimed, SteadyTime ping_sent) {
 
 UnlockResult DistributedLock::unlock() noexcept {
   Impl& impl = *impl_;
-  std::optional<LockRecord> hold;
+  if (impl.pinging->fork_guard.in_child()) return UnlockResult::not_ours;
+  std::optional<LockRecord> record;
   {
     const Guard lock(impl.mutex);
     if (impl.phase != Impl::Phase::holding) return UnlockResult::not_ours;
     impl.phase = Impl::Phase::releasing;
-    hold = std::exchange(impl.hold, std::nullopt);
-    impl.validity.end();
+    record = std::exchange(impl.claimed, std::nullopt);
   }
-  const UnlockResult result = impl.release(*hold);
-  impl.pinging->delist(impl.validity);
+  impl.pinging->holds.retire(*impl.hold);
+  const UnlockResult result = impl.release(*record);
+  impl.pinging->holds.delist(impl.hold);
   const Guard lock(impl.mutex);
   impl.phase = Impl::Phase::idle;
   if (result == UnlockResult::released) impl.remembered = FromFree{};
@@ -289,28 +298,25 @@ DistributedLock::DistributedLock(const ConnectionString& config, std::string nam
   impl_ = std::make_unique<Impl>(std::move(pinger), std::move(pinging), std::move(name), options);
 }
 
-DistributedLock::~DistributedLock() { unlock(); }
+DistributedLock::~DistributedLock() {
+  if (impl_->pinging->fork_guard.in_child()) {
+    // What it holds is the parent's (R16).
+    (void)impl_.release();
+    return;
+  }
+  unlock();
+  const auto announcer = impl_->pinging->holds.announcer_if_any(*impl_->hold);
+  if (announcer) announcer->wait_for_callbacks();
+}
 
 const std::string& DistributedLock::name() const { return impl_->name; }
 
 const LockOptions& DistributedLock::options() const { return impl_->options; }
 
-bool DistributedLock::held() const {
-  return !impl_->validity.over(impl_->pinging->environment.clock->steady_now());
-}
-
-SteadyTime DistributedLock::valid_until() const { return impl_->validity.until(); }
-
-void DistributedLock::check() const {
-  if (!held()) {
-    throw Error(Errc::lock_lost,
-                "lock \"" + escaped(impl_->name) + "\" is not held, or its deadline has passed");
-  }
-}
-
 LockRecord DistributedLock::record() const {
+  impl_->pinging->fork_guard.check("the lock");
   const Guard lock(impl_->mutex);
-  if (impl_->hold) return *impl_->hold;
+  if (impl_->claimed) return *impl_->claimed;
   throw Error(Errc::lock_lost, "lock \"" + escaped(impl_->name) + "\" is not held");
 }
 

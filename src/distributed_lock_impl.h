@@ -7,9 +7,9 @@
 #include <string>
 
 #include "distlock/distributed_lock.h"
+#include "holds.h"
 #include "pinger_impl.h"
 #include "protocol.h"
-#include "validity.h"
 
 namespace distlock {
 
@@ -25,7 +25,9 @@ struct DistributedLock::Impl {
   /// Enters `claiming`. False if another thread is at it or holds; `*other` is then what it has.
   /// Errors: `already_held`.
   bool begin_claiming(LockRecord* other);
-  void end_claiming();
+  /// As above, but from the own last hold only (reclaim). Errors: `lock_lost` if there is none.
+  void begin_reclaiming();
+  void end_claiming() noexcept;
 
   bool look_and_claim(std::string_view why, LockRecord* other);
   /// Claims from what is known without looking: one's own hold that ran out, or one's own release.
@@ -41,9 +43,9 @@ struct DistributedLock::Impl {
   /// claim's `ts` among the pending releases.
   std::optional<LockRecord> resolve(const Claim& claim, SteadyTime sent, const Error& unknown);
   std::optional<std::optional<LockRecord>> read_back(const Claim& claim);
-  bool keep(LockRecord claimed, SteadyTime ping_sent);
+  bool keep(LockRecord record, SteadyTime ping_sent);
 
-  UnlockResult release(const LockRecord& hold) noexcept;
+  UnlockResult release(const LockRecord& record) noexcept;
 
   std::chrono::nanoseconds poll_pause(int round, std::uint64_t random) const;
 
@@ -51,15 +53,24 @@ struct DistributedLock::Impl {
   const std::shared_ptr<DistributedLockPinger::Impl> pinging;
   const std::string name;
   const LockOptions options;
-  mutable Validity validity;
+  const std::shared_ptr<Hold> hold;
 
   mutable boost::mutex mutex;
   Phase phase = Phase::idle;
   boost::thread::id holder;
-  std::optional<LockRecord> hold;
+  std::optional<LockRecord> claimed;
   std::optional<ClaimBasis> remembered;
   protocol::HolderWatch watch;  // of whoever is claiming
   std::chrono::milliseconds until_takeover{0};
+};
+
+/// Leaves the claiming phase, whichever way lock_try() is left.
+struct DistributedLock::Claiming {
+  ~Claiming() {
+    if (!held) impl.end_claiming();
+  }
+  Impl& impl;
+  bool held = false;
 };
 
 }  // namespace distlock

@@ -25,8 +25,9 @@ namespace {
 using boost::log::trivial::severity_level;
 using Logger = boost::log::sources::severity_channel_logger_mt<severity_level, std::string>;
 
+// Never destroyed: locks that are static objects log while the program ends.
 Logger& logger() {
-  static Logger on_our_channel(boost::log::keywords::channel = "distlock");
+  static auto& on_our_channel = *new Logger(boost::log::keywords::channel = "distlock");
   return on_our_channel;
 }
 
@@ -195,13 +196,26 @@ void forgot_pings(std::int64_t count) {
   write(severity_level::debug, "dist_lock pinger: removed ", count, " old pings");
 }
 
-void cleanup_failed(std::string_view error) {
-  write(severity_level::warning, "dist_lock pinger: removing old pings failed: ", error);
+void chore_failed(std::string_view what, std::string_view error) {
+  write(severity_level::warning, "dist_lock pinger: ", what, " failed: ", error);
 }
 
 void store_failed_while_waiting(std::string_view name, std::string_view error) {
   write(severity_level::debug, "dist_lock: waiting for \"", escaped(name),
         "\" goes on after: ", error);
+}
+
+void lost(std::string_view name, LossReason reason) {
+  write(severity_level::warning, "dist_lock: lost \"", escaped(name), "\": ", to_text(reason));
+}
+
+void callback_threw(std::string_view name, std::string_view what) {
+  write(severity_level::error, "dist_lock: a callback of \"", escaped(name), "\" threw: ", what);
+}
+
+void no_thread_to_announce(std::string_view name, std::string_view error) {
+  write(severity_level::error, "dist_lock: no thread to announce what becomes of \"", escaped(name),
+        "\", doing it on the watch thread: ", error);
 }
 
 }  // namespace log

@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "distlock/loss.h"
 #include "distlock/record.h"
 
 // Every event that the library logs, one function each, on the Boost.Log channel `distlock` with
@@ -39,7 +40,12 @@ void pending_release_done(std::string_view name);
 void ping_late(std::string_view process, std::chrono::milliseconds silence);
 void ping_recovered(std::string_view process, std::chrono::milliseconds silence);
 void forgot_pings(std::int64_t count);
-void cleanup_failed(std::string_view error);
+/// Of the pinger's rounds, other than the ping itself.
+void chore_failed(std::string_view what, std::string_view error);
 void store_failed_while_waiting(std::string_view name, std::string_view error);
+
+void lost(std::string_view name, LossReason reason);
+void callback_threw(std::string_view name, std::string_view what);
+void no_thread_to_announce(std::string_view name, std::string_view error);
 
 }  // namespace distlock::log

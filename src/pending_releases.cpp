@@ -12,12 +12,12 @@ void PendingReleases::add(PendingRelease release) {
   releases_.push_back(std::move(release));
 }
 
-bool PendingReleases::empty() const {
+std::size_t PendingReleases::count() const {
   const boost::lock_guard<boost::mutex> lock(mutex_);
-  return releases_.empty();
+  return releases_.size();
 }
 
-void PendingReleases::work_off(Store& store, const Clock& clock) {
+void PendingReleases::work_off(Store& store, const Clock& clock, SteadyTime give_up_at) {
   std::vector<PendingRelease> tried;
   {
     const boost::lock_guard<boost::mutex> lock(mutex_);
@@ -25,6 +25,7 @@ void PendingReleases::work_off(Store& store, const Clock& clock) {
   }
   for (const PendingRelease& release : tried) {
     const SteadyTime asked = clock.steady_now();
+    if (asked >= give_up_at) return;
     const ReleaseResult result = store.release(release.name, release.ts);
     if (result != ReleaseResult::not_ours || asked >= release.settled_after) settle(release);
   }

@@ -22,11 +22,11 @@ struct PendingRelease {
 class PendingReleases {
  public:
   void add(PendingRelease release);
-  bool empty() const;
+  std::size_t count() const;
 
-  /// Tries each once, stopping at the first that the store does not answer, and keeps what is not
-  /// settled. Errors: those of Store::release(); nothing is lost from the list.
-  void work_off(Store& store, const Clock& clock);
+  /// Tries each once, until `give_up_at` or the first that the store does not answer, and keeps
+  /// what is not settled. Errors: those of Store::release(); nothing is lost from the list.
+  void work_off(Store& store, const Clock& clock, SteadyTime give_up_at);
 
  private:
   void settle(const PendingRelease& release);

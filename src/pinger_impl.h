@@ -6,13 +6,13 @@
 #include <optional>
 #include <stop_token>
 #include <string>
-#include <unordered_set>
 
 #include "distlock/pinger.h"
+#include "fork_guard.h"
+#include "holds.h"
 #include "pending_releases.h"
 #include "protocol.h"
 #include "store_clock_history.h"
-#include "validity.h"
 
 namespace distlock {
 
@@ -25,10 +25,13 @@ struct Look {
 /// The pinger's state, and what DistributedLock asks of it. Its mutex is never held across a call
 /// of the store, the clock's wait, or the log.
 struct DistributedLockPinger::Impl {
-  Impl(Environment given, const PingerOptions& given_options);
+  Impl(Environment given, const PingerOptions& given_options, PingerDrive given_drive);
+  ~Impl();
 
-  void start_thread();
+  void start_threads();
   void stop() noexcept;
+  /// Ends the watch, too. For the end of the program, and of the object.
+  void join_threads() noexcept;
 
   /// Pings once. Errors: those of Store::ping().
   void ping();
@@ -41,48 +44,51 @@ struct DistributedLockPinger::Impl {
   /// Inspects, and learns about the store's clock from the answer.
   Look look(std::string_view name, Freshness freshness);
 
+  /// Why the store no longer has that hold, or nothing if it has. Errors: those of a read.
+  std::optional<LossReason> fate_of(const std::string& name, const Token& ts);
+
   /// Until when a claim that is sent now may be written (R8). Only after ensure_pinged().
   StoreNow cutoff() const;
   bool clock_stepped(const StoreNow& now, const LockOptions& options) const;
 
-  Token new_token() const;
-  /// `process:thread:random`
-  std::string new_who() const;
-
-  /// From before a claim is sent until its hold is released or pending: as long as any object is
-  /// enlisted, the process's ping stays. Errors: `not_applied` if stopped.
-  void enlist(Validity& validity);
-  /// Starts an enlisted object's validity.
-  void begin(Validity& validity, SteadyTime ping_sent);
-  void delist(Validity& validity) noexcept;
+  PingerStats stats() const;
 
   const Environment environment;
   const PingerOptions options;
+  const PingerDrive drive;
+  const ForkGuard fork_guard;
   PendingReleases pending;
+  Holds holds;
   std::stop_source stopping;
 
  private:
-  void run();
+  void run_pings();
+  void run_watch();
   bool ping_noting_failure() noexcept;
-  void note_good_ping(const PingRecord& record, const protocol::LocalSpan& span);
+  bool note_good_ping(const PingRecord& record, const protocol::LocalSpan& span);
   void note_bad_ping(std::string_view error);
-  void work_off_pending() noexcept;
-  void forget_old_pings() noexcept;
-  void farewell() noexcept;
+  /// Asks the store about this process's holds, and announces those that it no longer has.
+  void verify_holds(SteadyTime give_up_at);
+  void log_losses();
+  /// What may fail without a ping being lost for it.
+  template <class Chore>
+  void attempt(const char* what, Chore chore) noexcept;
+  void forget_old_pings();
+  void farewell();
 
   mutable boost::mutex mutex_;
   std::optional<SteadyTime> last_ping_sent_;  // of those confirmed
   SteadyTime started_;
   bool late_ = false;
-  std::uint64_t pings_ = 0;
+  PingHealth health_;
   StoreClockHistory history_;
-  std::unordered_set<Validity*> enlisted_;
-  bool stopped_ = false;
 
   SteadyTime forget_next_;  // the pinging thread's own
+  std::atomic<bool> stopped_{false};
   std::stop_source first_round_done_;
-  std::atomic<bool> threaded_{false};
-  boost::thread thread_;
+  std::stop_source watch_stopping_;
+  boost::thread ping_thread_;
+  boost::thread watch_thread_;
 };
 
 }  // namespace distlock

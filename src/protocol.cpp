@@ -201,6 +201,19 @@ nanoseconds ping_retry_pause(const PingerOptions& options) {
   return nanoseconds{options.ping_every} / 4;
 }
 
+nanoseconds forget_pause(std::uint64_t random, const PingerOptions& options) {
+  const nanoseconds every = options.forget_every;
+  const auto jitter = random % static_cast<std::uint64_t>(every.count());
+  return every / 2 + nanoseconds{static_cast<std::int64_t>(jitter)};
+}
+
+milliseconds late_by(std::optional<SteadyTime> last_ping_sent, SteadyTime now,
+                     const PingerOptions& options) {
+  if (!last_ping_sent) return milliseconds{0};
+  const nanoseconds late = now - *last_ping_sent - nanoseconds{options.ping_every};
+  return std::max(duration_cast<milliseconds>(late), milliseconds{0});
+}
+
 bool ping_is_late(SteadyTime last_ping_sent, SteadyTime now, const PingerOptions& options) {
   return now - last_ping_sent > 10 * nanoseconds{options.ping_every};
 }

@@ -116,6 +116,17 @@ std::chrono::nanoseconds poll_pause(int round, std::uint64_t random,
 /// one chance to be heard in each (R12).
 std::chrono::nanoseconds ping_retry_pause(const PingerOptions& options);
 
+/// How long until old pings are looked for again: half to one and a half times the interval, so
+/// that processes do not come all at once.
+std::chrono::nanoseconds forget_pause(std::uint64_t random, const PingerOptions& options);
+
+/// A step of the store's clock that a holder is warned of (R5).
+inline constexpr std::chrono::seconds kStepWorthAWarning{30};
+
+/// How much later than due a ping is that is sent now.
+std::chrono::milliseconds late_by(std::optional<SteadyTime> last_ping_sent, SteadyTime now,
+                                  const PingerOptions& options);
+
 /// Whether the pinger has been silent for so long that it must be said (R12).
 bool ping_is_late(SteadyTime last_ping_sent, SteadyTime now, const PingerOptions& options);
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -12,6 +13,7 @@
 #include "distlock/connection_string.h"
 #include "distlock/error.h"
 #include "distlock/export.h"
+#include "distlock/loss.h"
 #include "distlock/options.h"
 #include "distlock/pinger.h"
 #include "distlock/record.h"
@@ -49,7 +51,7 @@ class DISTLOCK_EXPORT DistributedLock {
   DistributedLock(std::shared_ptr<DistributedLockPinger> pinger, std::string name,
                   const LockOptions& options = {});
 
-  /// unlock(), if held.
+  /// unlock(), if held, and waits for a callback that is running.
   ~DistributedLock();
   DistributedLock(const DistributedLock&) = delete;
   DistributedLock& operator=(const DistributedLock&) = delete;
@@ -105,9 +107,36 @@ class DISTLOCK_EXPORT DistributedLock {
   /// past if nothing is held.
   SteadyTime valid_until() const;
 
-  /// Cheap enough for every round of a loop. Errors: `lock_lost` if nothing is held or
-  /// valid_until() has passed.
+  /// Cheap enough for every round of a loop: no store call, no lock.
+  /// Errors: `lock_lost` if nothing is held or valid_until() has passed; `forked`.
   void check() const;
+
+  /// Asks the store, with a fresh read. True: at some moment during the call the store's document
+  /// carried this hold, and the deadline has not passed now. False is final, as a loss is.
+  /// Errors: those of a read: then nothing new is known, and valid_until() still counts.
+  [[nodiscard]] bool still_held();
+
+  /// Claims anew, with a new `ts` and fence, from exactly this object's own last hold: for one who
+  /// has lost it by its deadline, before anybody took over. False if the document no longer carries
+  /// it. Errors: those of lock_try(); `lock_lost` if there is no such hold, `already_held` if it is
+  /// valid. After false or an error there is none any more.
+  [[nodiscard]] bool reclaim(std::string_view why);
+
+  /// Why the last hold was lost. Nothing if it was not, or was unlocked or followed by another.
+  std::optional<LossReason> lost() const;
+
+  /// Runs once for each hold that is lost, on a thread of its own, before any contender can have
+  /// won by takeover. It may block, throw (logged), unlock or destroy this lock; the destructor
+  /// waits for one that runs, unless that is who destroys it. Replaces the callback before.
+  void on_lost(std::function<void(LossReason)> callback);
+
+  /// As on_lost(), when half of a hold's validity is gone without a confirmed ping: an early
+  /// warning, with valid_until(). Once until a ping is confirmed again.
+  void on_at_risk(std::function<void(SteadyTime valid_until)> callback);
+
+  /// Of the present hold, or the last one: a stop is requested when it is lost, not when it is
+  /// unlocked. Each claim makes a new one.
+  std::stop_token stop_token();
 
  private:
   template <class Rep, class Period>

@@ -25,8 +25,16 @@ struct DISTLOCK_EXPORT Environment {
 
 /// Who calls ping_round() and watch_round().
 enum class PingerDrive {
-  own_threads,  ///< Two threads of the pinger's own.
+  own_threads,  ///< Two threads of the pinger's own; callbacks of locks get one each.
   caller,       ///< Whoever made it: a simulation, or a program with an event loop.
+};
+
+/// How the pinger is doing.
+struct PingerStats {
+  PingHealth health;
+  bool late = false;  ///< No confirmed ping for more than 10 intervals.
+  std::size_t holds = 0;
+  std::size_t pending_releases = 0;
 };
 
 /// One process's identity and keep-alive on one store, shared by all its locks there: one ping an
@@ -51,18 +59,26 @@ class DISTLOCK_EXPORT DistributedLockPinger {
   const std::string& process() const;
   Store& store() const;
 
-  /// One round: ping, work off pending releases, now and then forget old pings. Never throws: what
-  /// fails is logged and tried again in the next.
-  /// Returns when the next is due.
+  /// One round: ping, see whether the store still has this process's holds, work off pending
+  /// releases, now and then forget old pings. What fails is logged and tried again in the next.
+  /// Returns when that is due.
   SteadyTime ping_round() noexcept;
 
-  /// Ends the threads within milliseconds of the store call that is under way, if any. Removes this
+  /// Announces the deadlines that have passed and the holds at risk (R9). Calls no store.
+  /// Returns when the next is due; a new hold may be due earlier.
+  SteadyTime watch_round() noexcept;
+
+  /// Errors: `forked`.
+  PingerStats stats() const;
+
+  /// Ends the pings within milliseconds of the store call that is under way, if any. Removes this
   /// process's ping if nothing is held or pending (R12). No store call after it.
   void stop() noexcept;
 
+  struct Impl;  // of the library
+
  private:
   friend class DistributedLock;
-  struct Impl;
   std::shared_ptr<Impl> impl_;
 };
 

@@ -62,6 +62,16 @@ struct LockRecord {
   bool taken() const { return state != LockState::free; }
 };
 
+/// How a process's pings have fared, as it says itself.
+struct PingHealth {
+  std::int64_t successes = 0;
+  std::int64_t failures = 0;
+  std::chrono::milliseconds round_trip{0};  ///< Of the last successful ping.
+  std::chrono::milliseconds late_by{0};     ///< How much later than due the last one came.
+
+  friend bool operator==(const PingHealth&, const PingHealth&) = default;
+};
+
 /// One document of `lockpings`.
 struct PingRecord {
   std::string process;

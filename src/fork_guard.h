@@ -1,0 +1,50 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace distlock {
+
+/// How often this process is a fork of the one that loaded the library: 0 at first, one more in
+/// each child (R16). Cheap enough for every call.
+std::uint64_t fork_generation() noexcept;
+
+/// Remembers in which process something was made.
+class ForkGuard {
+ public:
+  ForkGuard() : generation_(fork_generation()) {}
+
+  /// In a child that was forked after this was made. What it guards must not be touched there.
+  bool in_child() const noexcept { return generation_ != fork_generation(); }
+
+  /// Errors: `forked` if in_child(), naming what is guarded.
+  void check(const char* what) const;
+
+ private:
+  std::uint64_t generation_;
+};
+
+/// Something that every process has its own of, however it came to be. Never destroyed, so that it
+/// may be used while the program ends.
+template <class T>
+class PerProcess {
+ public:
+  T& get() {
+    Made* made = made_.load();
+    while (made == nullptr || made->in != fork_generation()) {
+      auto* fresh = new Made{fork_generation(), {}};
+      if (made_.compare_exchange_strong(made, fresh)) return fresh->value;
+      delete fresh;
+    }
+    return made->value;
+  }
+
+ private:
+  struct Made {
+    std::uint64_t in;
+    T value;
+  };
+  std::atomic<Made*> made_{nullptr};
+};
+
+}  // namespace distlock
