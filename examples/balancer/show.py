@@ -41,9 +41,10 @@ class Show:
         for name, (state, fence) in self.state.items():
             text = f"{name:>4}  {'█' if state == 'holds' else '·'} {state}"
             text += f", fence {fence}" if fence and state == "holds" else ""
+            text = text.ljust(30)
             if self.colour:
                 code = {"holds": 32, "killed": 31, "paused": 35, "cut": 33}.get(state, 0)
                 text = f"\x1b[{code}m{text}\x1b[0m"
-            lines.append(f"{text}\x1b[K  {seconds:5.1f} s\n")
+            lines.append(f"{text}{seconds:5.1f} s\x1b[K\n")
         sys.stdout.write("".join(lines))
         sys.stdout.flush()
