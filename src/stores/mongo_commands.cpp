@@ -79,20 +79,27 @@ Bson claim_from(std::string_view name, const FromAbsent& /*basis*/, const Claim&
        {"new", true}});
 }
 
-// A malformed ping is not older than anything. Only one without a clock or by this one needs no
-// allowance for the difference between two clocks.
-Bson older(std::chrono::milliseconds age, std::string_view clock) {
-  Bson same_clock = equal(doc({{"$ifNull", array({"$clock", literal(clock)})}}), literal(clock));
-  Bson limit = doc({{"$cond", array({std::move(same_clock), std::int64_t{age.count()},
-                                     std::int64_t{(age + kOtherClockAllowance).count()}})}});
-  Bson latest = doc({{"$subtract", array({"$$NOW", std::move(limit)})}});
-  return doc({{"$and", array({type_among("$ping", array({"date"})),
-                              type_among("$clock", array({"missing", "string"})),
-                              doc({{"$lt", array({"$ping", std::move(latest)})}})})}});
+Bson stamped_before(std::chrono::milliseconds age) {
+  Bson latest = doc({{"$subtract", array({"$$NOW", std::int64_t{age.count()}})}});
+  return doc({{"$lt", array({"$ping", std::move(latest)})}});
 }
 
-Bson aggregate(std::string_view collection, Bson pipeline) {
-  return doc({{"aggregate", collection}, {"pipeline", std::move(pipeline)}, {"cursor", doc({})}});
+// A malformed ping is not older than anything. Only one without a clock or by this one needs no
+// allowance for the difference between two clocks. The bare comparison stands by itself because the
+// server looks that up in the index (from MongoDB 5.0 on), and the rest not.
+Bson older(std::chrono::milliseconds age, std::string_view clock) {
+  Bson same_clock = equal(doc({{"$ifNull", array({"$clock", literal(clock)})}}), literal(clock));
+  Bson by_its_clock =
+      doc({{"$or", array({std::move(same_clock), stamped_before(age + kOtherClockAllowance)})}});
+  return doc({{"$and", array({stamped_before(age), type_among("$ping", array({"date"})),
+                              type_among("$clock", array({"missing", "string"})),
+                              std::move(by_its_clock)})}});
+}
+
+Bson aggregate(std::string_view collection, Bson pipeline, Bson cursor = doc({})) {
+  return doc({{"aggregate", collection},
+              {"pipeline", std::move(pipeline)},
+              {"cursor", std::move(cursor)}});
 }
 
 Bson index_command(std::string_view collection, std::string_view name, Bson key) {
@@ -157,7 +164,8 @@ Bson forgettable_pings_command(std::chrono::milliseconds age, std::string_view c
       kLockPings,
       array({doc({{"$match", doc({{"$expr", older(age, clock)}})}}),
              doc({{"$lookup", std::move(lookup)}}), doc({{"$match", doc({{"held", array({})}})}}),
-             doc({{"$limit", kForgetAtOnce}}), doc({{"$project", doc({{"_id", 1}})}})}));
+             doc({{"$limit", kForgetAtOnce}}), doc({{"$project", doc({{"_id", 1}})}})}),
+      doc({{"batchSize", kForgetAtOnce}}));
 }
 
 Bson forget_pings_command(const Bson& ids, std::chrono::milliseconds age, std::string_view clock) {
