@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdint>
 #include <fstream>
 #include <iterator>
 #include <sstream>
@@ -12,68 +13,67 @@
 namespace balancer {
 namespace {
 
-struct ProcessState {
-  char state = 'X';  ///< As in /proc/PID/stat; X if there is no such process.
-  std::string started;
-};
-
-ProcessState look_up(const std::string& pid) {
-  std::ifstream file("/proc/" + pid + "/stat");
-  const std::string stat{std::istreambuf_iterator<char>(file), {}};
-  const auto name_end = stat.rfind(')');
-  if (name_end == std::string::npos) return {};
-  std::istringstream fields(stat.substr(name_end + 1));
-  ProcessState process;
-  fields >> process.state;
-  constexpr int kFieldsFromStateToStart = 19;
-  for (int i = 0; i < kFieldsFromStateToStart; ++i) fields >> process.started;
-  return process;
-}
-
-/// Whether the process that left this mark can do anything at this moment. Process ids are used
-/// again; with the time of its start it is sure to be the same one.
-bool runs(const std::string& mark) {
-  std::istringstream words(mark);
-  std::string process, fence, pid, started;
-  words >> process >> fence >> pid >> started;
-  const ProcessState now = look_up(pid);
-  const bool dead = now.state == 'X' || now.state == 'Z' || now.started != started;
-  const bool stopped = now.state == 'T' || now.state == 't';
-  return !dead && !stopped;
+// Of one length always, since a mark is written over. Positive, as is every time since boot.
+std::string text_of(const std::string& who, distlock::SteadyTime until) {
+  const std::string digits = std::to_string(until.time_since_epoch().count());
+  return who + ' ' + std::string(20 - digits.size(), '0') + digits;
 }
 
 }  // namespace
 
-Entry Room::enter(const std::string& process, distlock::Fence fence) {
-  const std::string pid = std::to_string(getpid());
-  ours_ = process + ' ' + std::to_string(fence) + ' ' + pid + ' ' + look_up(pid).started;
-  if (make_mark(ours_)) return {};
+Entry Room::enter(const std::string& process, distlock::Fence fence, distlock::SteadyTime until) {
+  who_ = process + ' ' + std::to_string(fence);
+  until_ = until;
+  if (make_mark()) return {};
 
-  Entry entry{Entry::Found::somebody, read_mark()};
-  if (!entry.mark.empty() && !runs(entry.mark)) {
-    entry.found = Entry::Found::leftover;
-    std::filesystem::remove(mark_);
-    // Somebody was quicker: then two are in the room all the same.
-    if (!make_mark(ours_)) entry = {Entry::Found::somebody, read_mark()};
-  }
+  const Entry entry{Entry::Found::leftover, read_mark()};
+  if (may_act(entry.mark)) return {Entry::Found::somebody, entry.mark};
+  std::filesystem::remove(path_);
+  // Somebody was quicker: then two are in the room all the same.
+  if (!make_mark()) return {Entry::Found::somebody, read_mark()};
   return entry;
 }
 
-bool Room::leave() { return read_mark() == ours_ && std::filesystem::remove(mark_); }
+void Room::stay(distlock::SteadyTime until) {
+  until_ = until;
+  const std::string text = text_of(who_, until_);
+  // Through the open file: should the mark have been replaced, this one harms nobody.
+  if (mark_ >= 0 && pwrite(mark_, text.data(), text.size(), 0) < 0) {
+    throw std::system_error(errno, std::generic_category(), path_.string());
+  }
+}
 
-bool Room::make_mark(const std::string& text) {
-  const int file = open(mark_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  if (file < 0 && errno == EEXIST) return false;
-  if (file < 0) throw std::system_error(errno, std::generic_category(), mark_.string());
-  const bool written = write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size());
-  close(file);
-  if (!written) throw std::system_error(errno, std::generic_category(), mark_.string());
+bool Room::leave() {
+  close_mark();
+  return read_mark() == text_of(who_, until_) && std::filesystem::remove(path_);
+}
+
+bool Room::make_mark() {
+  close_mark();
+  mark_ = open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (mark_ < 0 && errno == EEXIST) return false;
+  if (mark_ < 0) throw std::system_error(errno, std::generic_category(), path_.string());
+  stay(until_);
   return true;
 }
 
 std::string Room::read_mark() const {
-  std::ifstream file(mark_);
+  std::ifstream file(path_);
   return {std::istreambuf_iterator<char>(file), {}};
+}
+
+bool Room::may_act(const std::string& mark) const {
+  std::istringstream words(mark);
+  std::string process, fence;
+  std::int64_t until = 0;
+  // A mark without a time is just being made.
+  if (!(words >> process >> fence >> until)) return true;
+  return clock_.steady_now() < distlock::SteadyTime{std::chrono::nanoseconds{until}};
+}
+
+void Room::close_mark() {
+  if (mark_ >= 0) close(mark_);
+  mark_ = -1;
 }
 
 }  // namespace balancer

@@ -25,7 +25,7 @@ Rounds::Rounds(distlock::DistributedLock& balance_lock, distlock::Clock& clock, 
       clock_(clock),
       process_(std::move(process)),
       ledger_(ledger),
-      room_(folder),
+      room_(folder, clock),
       chunks_(folder) {}
 
 void Rounds::run(const std::stop_token& stop) {
@@ -69,6 +69,7 @@ bool Rounds::move_chunk(distlock::Fence fence) {
     ledger_.note("lost", fence, "the hold has run out");
     return false;
   }
+  room_.stay(valid_until_);
   if (!chunks_.move_one(fence)) {
     ledger_.note(checked, "refused", fence, "the resource has seen a greater fence");
     ledger_.note("lost", fence, "refused by the resource");
@@ -79,7 +80,7 @@ bool Rounds::move_chunk(distlock::Fence fence) {
 }
 
 void Rounds::enter_room(distlock::Fence fence) {
-  const Entry entry = room_.enter(process_, fence);
+  const Entry entry = room_.enter(process_, fence, valid_until_);
   if (entry.found == Entry::Found::somebody) ledger_.note("overlap", fence, entry.mark);
   if (entry.found == Entry::Found::leftover) ledger_.note("leftover", fence, entry.mark);
 }
@@ -92,8 +93,9 @@ void Rounds::leave_room(distlock::Fence fence) {
 }
 
 /// The one place that says whether we still hold the lock, and for long enough.
-bool Rounds::may_act_for(std::chrono::nanoseconds duration) const {
-  return balance_lock_.valid_until() > clock_.steady_now() + duration;
+bool Rounds::may_act_for(std::chrono::nanoseconds duration) {
+  valid_until_ = balance_lock_.valid_until();
+  return valid_until_ > clock_.steady_now() + duration;
 }
 
 void Rounds::rest(std::chrono::milliseconds duration, const std::stop_token& stop) {

@@ -29,7 +29,7 @@ class Rounds {
   void enter_room(distlock::Fence fence);
   void leave_room(distlock::Fence fence);
   bool move_chunk(distlock::Fence fence);
-  bool may_act_for(std::chrono::nanoseconds duration) const;
+  bool may_act_for(std::chrono::nanoseconds duration);
   void rest(std::chrono::milliseconds duration, const std::stop_token& stop);
 
   distlock::DistributedLock& balance_lock_;
@@ -38,6 +38,7 @@ class Rounds {
   Ledger& ledger_;
   Room room_;
   Chunks chunks_;
+  distlock::SteadyTime valid_until_;  ///< As may_act_for() last saw it.
   std::minstd_rand random_{std::random_device{}()};
 };
 
