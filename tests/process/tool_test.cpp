@@ -6,61 +6,13 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "process/tool_process.h"
-#include "support/sqlite_file.h"
+#include "process/desk.h"
 
 namespace fs = std::filesystem;
+using distlock::testing::Desk;
 using distlock::testing::TemporaryFolder;
 using distlock::testing::ToolProcess;
-using Words = std::vector<std::string>;
-
-namespace {
-
-/// One SQLite file, and tools that use it.
-class Desk {
- public:
-  ToolProcess::Environment environment() const {
-    return {{"HOME", folder.path().string()}, {"DISTLOCK_URI", "sqlite:" + file().string()}};
-  }
-
-  std::unique_ptr<ToolProcess> start(const Words& words) const {
-    return std::make_unique<ToolProcess>(words, environment());
-  }
-
-  /// Starts one that holds "jobs" until its input is closed, and waits until it does.
-  std::unique_ptr<ToolProcess> hold(const Words& options = {}) const {
-    Words words{"run"};
-    words.insert(words.end(), options.begin(), options.end());
-    for (const char* word : {"jobs", "--", "sh", "-c", "echo ready; exec cat"}) {
-      words.emplace_back(word);
-    }
-    auto holder = start(words);
-    REQUIRE(holder->next_output() == "ready");
-    return holder;
-  }
-
-  int status(const Words& words) {
-    const auto tool = start(words);
-    tool->close_input();
-    const int result = tool->wait();
-    output = tool->rest_of_output();
-    messages = tool->rest_of_messages();
-    return result;
-  }
-
-  /// As another program would.
-  void change(const std::string& statement) const {
-    distlock::testing::SqliteFile(file().string()).execute(statement);
-  }
-
-  fs::path file() const { return folder.path() / "locks.db"; }
-
-  TemporaryFolder folder;
-  std::string output;
-  std::string messages;
-};
-
-}  // namespace
+using Words = Desk::Words;
 
 TEST_CASE("run gives the command's status, output and input", "[process][run]") {
   Desk desk;

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "process/tool_process.h"
+#include "support/sqlite_file.h"
+
+namespace distlock::testing {
+
+/// One SQLite file, and tools that use it.
+class Desk {
+ public:
+  using Words = std::vector<std::string>;
+
+  ToolProcess::Environment environment() const {
+    return {{"HOME", folder.path().string()}, {"DISTLOCK_URI", "sqlite:" + file().string()}};
+  }
+
+  std::unique_ptr<ToolProcess> start(const Words& words) const {
+    return std::make_unique<ToolProcess>(words, environment());
+  }
+
+  /// Starts one that holds "jobs" until its input is closed, and waits until it does.
+  std::unique_ptr<ToolProcess> hold(const Words& options = {}) const {
+    Words words{"run"};
+    words.insert(words.end(), options.begin(), options.end());
+    for (const char* word : {"jobs", "--", "sh", "-c", "echo ready; exec cat"}) {
+      words.emplace_back(word);
+    }
+    auto holder = start(words);
+    if (holder->next_output() != "ready") throw std::runtime_error("it does not hold");
+    return holder;
+  }
+
+  int status(const Words& words) {
+    const auto tool = start(words);
+    tool->close_input();
+    const int result = tool->wait();
+    output = tool->rest_of_output();
+    messages = tool->rest_of_messages();
+    return result;
+  }
+
+  /// As another program would.
+  void change(const std::string& statement) const {
+    SqliteFile(file().string()).execute(statement);
+  }
+
+  std::filesystem::path file() const { return folder.path() / "locks.db"; }
+
+  TemporaryFolder folder;
+  std::string output;
+  std::string messages;
+};
+
+}  // namespace distlock::testing
