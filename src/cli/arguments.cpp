@@ -75,6 +75,13 @@ int exit_status_from(const std::string& text) {
   return status;
 }
 
+OnLoss on_loss_from(const std::string& text) {
+  if (text == "term") return OnLoss::terminate;
+  if (text == "kill") return OnLoss::kill;
+  if (text == "ignore") return OnLoss::ignore;
+  throw Usage("--on-loss: " + distlock::quoted(text) + " is none of term, kill, ignore");
+}
+
 std::string checked_name(const std::string& name) {
   if (name.empty()) throw Usage("the lock's name is empty");
   if (name.size() > kNameMost) {
@@ -256,6 +263,8 @@ Arguments parse_run(const Words& words, const GetEnvironment& get) {
   options.add("why", "TEXT", "what for, shown to others; without it, COMMAND");
   options.add("takeover-after", "DURATION", "silence after which others take over; else 16m");
   options.add("ping-every", "DURATION", "else 30s, or an eighth of a shorter --takeover-after");
+  options.add("grace", "DURATION", "from SIGTERM to SIGKILL if the lock is lost; else 5s or less");
+  options.add("on-loss", "WHAT", "if the lock is lost: term, kill or ignore; else term");
 
   Words rest = run_words(options, words);
   RunArguments run;
@@ -274,6 +283,8 @@ Arguments parse_run(const Words& words, const GetEnvironment& get) {
   if (const auto status = options.value("conflict-exit-code")) {
     run.conflict_exit_status = exit_status_from(*status);
   }
+  if (const auto grace = options.value("grace")) run.grace = duration_from("grace", *grace);
+  if (const auto what = options.value("on-loss")) run.on_loss = on_loss_from(*what);
   return run;
 }
 

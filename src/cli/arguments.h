@@ -7,6 +7,8 @@
 #include <variant>
 #include <vector>
 
+#include "cli/countdown.h"
+
 namespace distlock::cli {
 
 /// Where the store is: the first of these that is there.
@@ -35,6 +37,9 @@ struct RunArguments {
   std::chrono::milliseconds takeover_after{};
   std::chrono::milliseconds ping_every{};
   int conflict_exit_status = 1;
+  /// Between SIGTERM and SIGKILL for a command whose lock is lost: nothing is what fits.
+  std::optional<std::chrono::milliseconds> grace;
+  OnLoss on_loss = OnLoss::terminate;
 };
 
 enum class Format { text, json, names };

@@ -1,7 +1,7 @@
 #include "cli/child_process.h"
 
 #include <fcntl.h>
-#include <poll.h>
+#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -13,6 +13,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "cli/descendants.h"
 #include "cli/exit_status.h"
 
 extern "C" char** environ;
@@ -66,11 +67,13 @@ struct Start {
   const sigset_t* mask;
   bool leads_group;
   int report;  ///< Closed by a successful exec; otherwise gets errno.
+  int keeper;  ///< Keeper::descriptor()
   pid_t parent;
 };
 
 [[noreturn]] void become(const Start& start) {
   if (start.leads_group) setpgid(0, 0);
+  enlist_with_keeper(start.keeper, start.leads_group ? getpid() : 0);
   // SIGKILL: a command that outlives its lock's holder would run unguarded after a takeover.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != start.parent) _exit(kSignalled + SIGKILL);  // It died before the line above.
@@ -87,7 +90,7 @@ Ending ending_of(int status) {
   if (WIFSIGNALED(status)) {
     return {.exit_status = kSignalled + WTERMSIG(status), .by_signal = WTERMSIG(status)};
   }
-  return {.exit_status = WEXITSTATUS(status), .by_signal = std::nullopt};
+  return {.exit_status = WEXITSTATUS(status)};
 }
 
 int wait_for(pid_t id, int options, int* status) {
@@ -100,8 +103,8 @@ int wait_for(pid_t id, int options, int* status) {
 
 }  // namespace
 
-ChildProcess::ChildProcess(const Command& command, const Signals& signals)
-    : leads_group_(!on_terminal()) {
+ChildProcess::ChildProcess(const Command& command, const Signals& signals, const Keeper& keeper)
+    : keeper_(keeper.id()), leads_group_(!on_terminal()) {
   PointerArray words(command.words);
   PointerArray environment(environment_with(command));
   std::array<int, 2> report{};
@@ -111,7 +114,9 @@ ChildProcess::ChildProcess(const Command& command, const Signals& signals)
                     .mask = &signals.mask_before(),
                     .leads_group = leads_group_,
                     .report = report[1],
+                    .keeper = keeper.descriptor(),
                     .parent = getpid()};
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
   id_ = fork();
   if (id_ == 0) become(start);
   const int fork_error = errno;
@@ -147,24 +152,28 @@ void ChildProcess::send(int signal) const {
   if (!ending_) kill(leads_group_ ? -id_ : id_, signal);
 }
 
+void ChildProcess::send_to_all(int signal) const {
+  // The group at once, then who has left it. Once the leader is reaped, its number may be given to
+  // another group.
+  const bool group = leads_group_ && !ending_;
+  if (group) kill(-id_, signal);
+  for (const pid_t id : descendants_of(getpid(), keeper_)) {
+    if (!group || getpgid(id) != id_) kill(id, signal);
+  }
+}
+
 std::optional<Ending> ChildProcess::ended() {
   int status = 0;
-  if (!ending_ && wait_for(id_, WNOHANG, &status) == id_) ending_ = ending_of(status);
+  // Also those that have lost their parent and become our children.
+  for (int id = wait_for(-1, WNOHANG, &status); id > 0; id = wait_for(-1, WNOHANG, &status)) {
+    if (id == id_) ending_ = ending_of(status);
+  }
   return ending_;
 }
 
-Ending run_to_end(const Command& command, const Signals& signals) {
-  ChildProcess child(command, signals);
-  while (true) {
-    if (const auto ending = child.ended()) return *ending;
-    pollfd waited{.fd = signals.descriptor(), .events = POLLIN, .revents = 0};
-    poll(&waited, 1, -1);
-    while (const auto signal = signals.next()) {
-      // What the terminal sent to our group has reached the child already.
-      const bool has_it = signal->from_terminal && !child.leads_group();
-      if (signal->number != SIGCHLD && !has_it) child.send(signal->number);
-    }
-  }
+bool ChildProcess::left_something() const {
+  const auto left = descendants_of(getpid(), keeper_);
+  return std::any_of(left.begin(), left.end(), [](pid_t id) { return kill(id, 0) == 0; });
 }
 
 }  // namespace distlock::cli

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/keeper.h"
 #include "cli/signals.h"
 
 namespace distlock::cli {
@@ -20,6 +21,7 @@ struct Command {
 struct Ending {
   int exit_status = 0;           ///< Its own, or 128 + n.
   std::optional<int> by_signal;  ///< n, if signal n ended it.
+  bool cut_short = false;        ///< For its lock was lost, or about to be.
 };
 
 /// The command could not be started.
@@ -31,15 +33,19 @@ struct StartFailure {
 ///
 /// With a terminal among its standard streams it stays in our process group, as under flock(1):
 /// then the terminal's ^C, ^Z, `fg` and who may read work for it, for pipelines and for the script
-/// around us as if we were not there. Without one it leads a group of its own, so that a signal
-/// reaches all that it has started.
+/// around us as if we were not there. (A foreground group of its own would make us a shell that has
+/// to pass the terminal to and fro, and break `distlock run ... | less`.) Without one it leads a
+/// group of its own, so that a signal reaches all that it has started.
+///
+/// This process becomes the reaper of all that the command starts, so that a loss can end those
+/// too that have left the group or lost their parent.
 ///
 /// Threads: start it from the main thread, which PR_SET_PDEATHSIG follows; one thread uses it.
 class ChildProcess {
  public:
   /// Errors: std::system_error if no process can be made; StartFailure, thrown, if the command
   /// cannot be executed.
-  ChildProcess(const Command& command, const Signals& signals);
+  ChildProcess(const Command& command, const Signals& signals, const Keeper& keeper);
   /// Kills and reaps it if it still runs.
   ~ChildProcess();
   ChildProcess(const ChildProcess&) = delete;
@@ -48,19 +54,22 @@ class ChildProcess {
   /// Sends a signal to the command and, if it leads a group, to all of that.
   void send(int signal) const;
 
+  /// Sends a signal to all that descends from this process, but for the keeper.
+  void send_to_all(int signal) const;
+
   /// How it ended, or nothing if it still runs. SIGCHLD tells when to look.
   std::optional<Ending> ended();
+
+  /// Whether something that it has started still runs, other than what we may not send signals to.
+  bool left_something() const;
 
   bool leads_group() const { return leads_group_; }
 
  private:
   pid_t id_ = -1;
+  pid_t keeper_ = -1;
   bool leads_group_ = false;
   std::optional<Ending> ending_;
 };
-
-/// Runs the command to its end, passing signals on to it.
-/// Errors: those of ChildProcess().
-Ending run_to_end(const Command& command, const Signals& signals);
 
 }  // namespace distlock::cli

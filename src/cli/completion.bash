@@ -10,7 +10,7 @@ _distlock_names() {
 }
 
 _distlock() {
-  local valued='^(--uri|--uri-file|--why|-w|--wait|-E|--conflict-exit-code|--takeover-after|--ping-every)$'
+  local valued='^(--uri|--uri-file|--why|-w|--wait|-E|--conflict-exit-code|--takeover-after|--ping-every|--grace|--on-loss)$'
   local common='--uri --uri-file --quiet --verbose --no-color --help'
   # Not COMP_WORDS, which is cut at the colons of connection strings.
   local line=${COMP_LINE:0:COMP_POINT} word='' words
@@ -24,12 +24,16 @@ _distlock() {
     mapfile -t COMPREPLY < <(compgen -W 'run status list break --help --version' -- "$word")
     return
   fi
+  if [[ ${words[-1]} == --on-loss ]]; then
+    mapfile -t COMPREPLY < <(compgen -W 'term kill ignore' -- "$word")
+    return
+  fi
   # After an option that takes a value: files, which -o default offers.
   [[ ${words[-1]} =~ $valued ]] && return
 
   local options
   case ${words[1]} in
-    run) options='--wait --nonblock --conflict-exit-code --why --takeover-after --ping-every' ;;
+    run) options='--wait --nonblock --conflict-exit-code --why --takeover-after --ping-every --grace --on-loss' ;;
     status) options='--json --takeover-after' ;;
     list) options='--json --names --takeover-after' ;;
     break) options='--yes' ;;

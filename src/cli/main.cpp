@@ -19,6 +19,7 @@
 #include "cli/run.h"
 #include "cli/signals.h"
 #include "cli/status.h"
+#include "cli/supervision.h"
 #include "distlock/error.h"
 #include "distlock/pinger.h"
 #include "distlock/stores.h"
@@ -33,20 +34,29 @@ StoreOptions store_options(std::chrono::milliseconds takeover_after) {
 }
 
 int carry_out(const RunArguments& arguments) {
-  const Signals signals;  // Before the store, which may start threads.
+  const LockOptions options{.takeover_after = arguments.takeover_after};
+  const StoreOptions calls = store_options(arguments.takeover_after);
+  const Patience patience = fitting_patience({options, arguments.ping_every, calls.call_limit},
+                                             arguments.grace, arguments.on_loss);
+  Keeper keeper;  // Both before the store, which may start threads.
+  const Signals signals;
   signal(SIGPIPE, SIG_IGN);
   add_log_sink(arguments.common.verbosity);
   StopOnSignal stop(signals);
 
   Environment environment;
-  environment.store =
-      open_store(connection_of(arguments.common.store), store_options(arguments.takeover_after));
+  environment.store = open_store(connection_of(arguments.common.store), calls);
   const auto pinger = std::make_shared<DistributedLockPinger>(
       environment, PingerOptions{.ping_every = arguments.ping_every});
-  DistributedLock lock(pinger, arguments.lock,
-                       LockOptions{.takeover_after = arguments.takeover_after});
+  DistributedLock lock(pinger, arguments.lock, options);
+  const auto spawn = [&](const Command& command) {
+    const Guarded hold{.valid_until = [&] { return lock.valid_until(); },
+                       .lost = lock.stop_token(),
+                       .patience = patience};
+    return run_to_end(command, signals, hold, keeper);
+  };
   return run(arguments, lock,
-             {.spawn = [&](const Command& command) { return run_to_end(command, signals); },
+             {.spawn = spawn,
               .stop = stop.token(),
               .end_waiting = [&] { return stop.end(); },
               .err = std::cerr});

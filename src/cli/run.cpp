@@ -1,5 +1,6 @@
 #include "cli/run.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <ostream>
@@ -34,26 +35,44 @@ int tell_interrupted(const RunArguments& arguments, int signal, std::ostream& er
   return kSignalled + signal;
 }
 
-Command command_of(const RunArguments& arguments, const LockRecord& hold) {
+// Seconds since boot, as the first word of /proc/uptime.
+std::string boot_seconds(SteadyTime time) {
+  const auto since_boot = std::max(time, SteadyTime{}).time_since_epoch();
+  const auto ms = std::chrono::floor<std::chrono::milliseconds>(since_boot).count();
+  return std::to_string(ms / 1000) + '.' + std::to_string(1000 + ms % 1000).substr(1);
+}
+
+Command command_of(const RunArguments& arguments, const LockRecord& hold, SteadyTime valid_until) {
   return {.words = arguments.command,
           .environment = {{"DISTLOCK_NAME", hold.name},
                           {"DISTLOCK_FENCE", std::to_string(hold.fence)},
-                          {"DISTLOCK_TOKEN", hold.ts ? to_hex(*hold.ts) : ""}}};
+                          {"DISTLOCK_TOKEN", hold.ts ? to_hex(*hold.ts) : ""},
+                          {"DISTLOCK_VALID_UNTIL", boot_seconds(valid_until)}}};
 }
 
-// The command's status, or why it could not be started.
-int status_of_command(const RunArguments& arguments, const LockRecord& hold,
-                      const Surroundings& surroundings) try {
-  const Ending ending = surroundings.spawn(command_of(arguments, hold));
+// How the command ended, or why it could not be started.
+Ending ending_of_command(const RunArguments& arguments, const Command& command,
+                         const Surroundings& surroundings) try {
+  const Ending ending = surroundings.spawn(command);
   if (ending.by_signal) {
     surroundings.err << "distlock: " << escaped(arguments.command.front()) << " was ended by "
                      << strsignal(*ending.by_signal) << '\n';
   }
-  return ending.exit_status;
+  return ending;
 } catch (const StartFailure& failure) {
   surroundings.err << "distlock: cannot run " << escaped(arguments.command.front()) << ": "
                    << std::strerror(failure.error) << '\n';
-  return failure.error == ENOENT ? kNotFound : kNotExecutable;
+  return {.exit_status = failure.error == ENOENT ? kNotFound : kNotExecutable};
+}
+
+// Why the command ran, at its end, without a lock to rely on.
+std::optional<std::string> loss_of(const DistributedLock& lock, const Ending& ending) {
+  const std::string lost = "lost " + escaped(lock.name()) + " while the command ran";
+  if (const auto reason = lock.lost()) return lost + ": " + std::string(to_text(*reason));
+  if (!lock.held()) return lost + ": " + std::string(to_text(LossReason::deadline_passed));
+  if (!ending.cut_short) return std::nullopt;
+  return "ended the command, for the deadline of " + escaped(lock.name()) +
+         " drew near without a confirmed ping";
 }
 
 int unlock(DistributedLock& lock, int command_status, std::ostream& err) {
@@ -91,8 +110,14 @@ int run(const RunArguments& arguments, DistributedLock& lock, const Surroundings
   if (arguments.common.verbosity == Verbosity::verbose) {
     err << "distlock: holding " << escaped(hold.name) << ", fence " << hold.fence << '\n';
   }
-  const int status = status_of_command(arguments, hold, surroundings);
-  return unlock(lock, status, err);
+  const Command command = command_of(arguments, hold, lock.valid_until());
+  const Ending ending = ending_of_command(arguments, command, surroundings);
+  if (const auto loss = loss_of(lock, ending)) {
+    err << "distlock: " << *loss << '\n';
+    lock.unlock();
+    return kLockLost;
+  }
+  return unlock(lock, ending.exit_status, err);
 }
 
 }  // namespace distlock::cli

@@ -55,6 +55,21 @@ TEST_CASE("the command's own options and -- stay the command's", "[cli][argument
   CHECK(parse_as<RunArguments>({"run", "--", "n", "true"}).lock == "n");
 }
 
+TEST_CASE("run ends its command gently when the lock is lost, unless told otherwise",
+          "[cli][arguments]") {
+  const auto plain = parse_as<RunArguments>({"run", "n", "true"});
+  CHECK_FALSE(plain.grace);
+  CHECK(plain.on_loss == OnLoss::terminate);
+  const auto told =
+      parse_as<RunArguments>({"run", "--grace", "0", "n", "true"},
+                             {{"DISTLOCK_GRACE", "9s"}, {"DISTLOCK_ON_LOSS", "kill"}});
+  CHECK(told.grace == 0ms);
+  CHECK(told.on_loss == OnLoss::kill);
+  CHECK(parse_as<RunArguments>({"run", "--on-loss=ignore", "n", "true"}).on_loss == OnLoss::ignore);
+  CHECK_THAT(problem({"run", "--on-loss", "cry", "n", "true"}),
+             Catch::Contains("term, kill, ignore"));
+}
+
 TEST_CASE("run waits for ever unless it is told not to", "[cli][arguments]") {
   CHECK_FALSE(parse_as<RunArguments>({"run", "n", "true"}).wait);
   CHECK(parse_as<RunArguments>({"run", "-n", "n", "true"}).wait == 0ms);

@@ -7,9 +7,21 @@
 #include <cerrno>
 #include <filesystem>
 
-#include "cli/signals.h"
+#include "cli/supervision.h"
 
 using namespace distlock::cli;
+
+namespace {
+
+/// Under a lock that lasts.
+Ending run_to_end(const Command& command, const Signals& signals) {
+  Keeper keeper;
+  const auto valid_until = [] { return distlock::SteadyTime{std::chrono::years{200}}; };
+  return run_to_end(command, signals, {valid_until, {}, {.look_every = std::chrono::hours{1}}},
+                    keeper);
+}
+
+}  // namespace
 
 TEST_CASE("a child ends with its own status", "[cli][child]") {
   const Signals signals;

@@ -41,13 +41,17 @@ class Runner {
   std::ostringstream err;
 };
 
-Ending exits(int status) { return {.exit_status = status, .by_signal = std::nullopt}; }
+Ending exits(int status) { return {.exit_status = status}; }
 
 }  // namespace
 
 TEST_CASE("the command runs under the lock, which is free after it", "[cli][run]") {
   Runner runner;
   std::vector<std::pair<std::string, std::string>> environment;
+  // 16 minutes less an allowance of 30.96 s after the ping, which goes before the claim.
+  const auto ms = (runner.fleet.clock->steady_now().time_since_epoch() + 929'040ms) / 1ms;
+  const std::string valid_until =
+      std::to_string(ms / 1000) + '.' + std::to_string(1000 + ms % 1000).substr(1);
   const int status = runner.runs(arguments_for("jobs"), [&](const Command& command) {
     CHECK(runner.fleet.stored("jobs").taken());
     environment = command.environment;
@@ -58,7 +62,8 @@ TEST_CASE("the command runs under the lock, which is free after it", "[cli][run]
   CHECK_FALSE(left.taken());
   CHECK(environment == decltype(environment){{"DISTLOCK_NAME", "jobs"},
                                              {"DISTLOCK_FENCE", std::to_string(left.fence)},
-                                             {"DISTLOCK_TOKEN", to_hex(*left.ts)}});
+                                             {"DISTLOCK_TOKEN", to_hex(*left.ts)},
+                                             {"DISTLOCK_VALID_UNTIL", valid_until}});
   CHECK(runner.err.str().empty());
 }
 
@@ -108,6 +113,27 @@ TEST_CASE("a lock that was lost while the command ran is 75, whatever the comman
   });
   CHECK(status == kLockLost);
   CHECK_THAT(runner.err.str(), Catch::Contains("lost jobs"));
+}
+
+TEST_CASE("a command that was cut short is 75, though the lock was still held", "[cli][run][R9]") {
+  Runner runner;
+  const int status = runner.runs(arguments_for("jobs"), [&](const Command&) {
+    return Ending{.exit_status = 0, .cut_short = true};
+  });
+  CHECK(status == kLockLost);
+  CHECK_THAT(runner.err.str(), Catch::Contains("drew near"));
+  CHECK_FALSE(runner.fleet.stored("jobs").taken());
+}
+
+TEST_CASE("a command that has outlasted the deadline is 75, whoever holds the lock",
+          "[cli][run][R9]") {
+  Runner runner;
+  const int status = runner.runs(arguments_for("jobs"), [&](const Command&) {
+    runner.fleet.clock->advance(16min);
+    return exits(0);
+  });
+  CHECK(status == kLockLost);
+  CHECK_THAT(runner.err.str(), Catch::Contains("deadline passed"));
 }
 
 TEST_CASE("a release that stays pending is a warning, not the command's failure",

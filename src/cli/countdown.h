@@ -1,0 +1,67 @@
+#pragma once
+
+#include <chrono>
+#include <optional>
+
+#include "distlock/clock.h"
+#include "distlock/options.h"
+
+namespace distlock::cli {
+
+/// What becomes of the command when its lock is lost, or about to be.
+enum class OnLoss {
+  terminate,  ///< SIGTERM, and SIGKILL after the grace.
+  kill,       ///< SIGKILL.
+  ignore,     ///< It goes on; the exit status tells.
+};
+
+/// How a command is ended.
+struct Patience {
+  OnLoss on_loss = OnLoss::terminate;
+  std::chrono::milliseconds grace{};   ///< Between SIGTERM and SIGKILL.
+  std::chrono::milliseconds margin{};  ///< Between SIGKILL and the deadline: to die and be reaped.
+  std::chrono::milliseconds look_every{};  ///< Whether pings have moved the deadline on.
+};
+
+/// What decides how much time there is to end a command.
+struct Room {
+  LockOptions lock;
+  std::chrono::milliseconds ping_every{};
+  std::chrono::milliseconds call_limit{};
+};
+
+/// `grace`: nothing stands for 5 s, or an eighth of a shorter takeover_after, or what fits.
+/// Errors: `invalid_argument` for options out of range, or if `grace` and the margin leave the
+/// pings no room before the deadline (R9); the message does the sum.
+Patience fitting_patience(const Room& room, std::optional<std::chrono::milliseconds> grace,
+                          OnLoss on_loss);
+
+/// Decides when a command has to be ended, so that it is gone before its hold's deadline (R9).
+///
+/// Once begun the end is final: a ping that is confirmed after the SIGTERM saves nothing, since
+/// nobody can tell a command that it may go on after all.
+class Countdown {
+ public:
+  enum class Step { wait, terminate, kill };
+  struct Due {
+    Step step = Step::wait;
+    SteadyTime next;  ///< When to look again at the latest.
+  };
+
+  Countdown(const Patience& patience, SteadyTime valid_until);
+
+  /// `valid_until`: of the hold, now; nothing if it is lost.
+  Due look(SteadyTime now, std::optional<SteadyTime> valid_until);
+
+  bool begun() const { return kill_at_.has_value(); }
+
+  /// When the command must be killed, if nothing more is heard. SteadyTime::max(): never.
+  SteadyTime kill_at() const;
+
+ private:
+  Patience patience_;
+  SteadyTime last_;  ///< The hold's deadline less the margin, as far as is known.
+  std::optional<SteadyTime> kill_at_;
+};
+
+}  // namespace distlock::cli

@@ -1,0 +1,96 @@
+#include "cli/supervision.h"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <optional>
+#include <system_error>
+
+#include "cli/boot_timer.h"
+#include "cli/exit_status.h"
+
+namespace distlock::cli {
+namespace {
+
+/// A file descriptor that is readable from set() to clear().
+class Event {
+ public:
+  Event() : descriptor_(eventfd(0, EFD_CLOEXEC)) {
+    if (descriptor_ < 0) throw std::system_error(errno, std::generic_category(), "eventfd");
+  }
+  ~Event() { close(descriptor_); }
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
+
+  int descriptor() const { return descriptor_; }
+  void set() const { eventfd_write(descriptor_, 1); }
+  void clear() const {
+    eventfd_t count = 0;
+    eventfd_read(descriptor_, &count);
+  }
+
+ private:
+  int descriptor_;
+};
+
+void pass_on(const Signals& signals, const ChildProcess& child) {
+  while (const auto signal = signals.next()) {
+    // What the terminal sent to our group has reached the child already.
+    const bool has_it = signal->from_terminal && !child.leads_group();
+    if (signal->number != SIGCHLD && !has_it) child.send(signal->number);
+  }
+}
+
+void carry_out(Countdown::Step step, const ChildProcess& child) {
+  if (step == Countdown::Step::kill) child.send_to_all(SIGKILL);
+  if (step == Countdown::Step::terminate) {
+    child.send_to_all(SIGTERM);
+    child.send_to_all(SIGCONT);  // One that is stopped could not use its grace.
+  }
+}
+
+Countdown::Due look(Countdown& countdown, const Guarded& hold) {
+  const SteadyTime until = hold.valid_until();
+  const bool lost = until == SteadyTime::min();
+  return countdown.look(host_clock()->steady_now(),
+                        lost ? std::nullopt : std::optional<SteadyTime>(until));
+}
+
+}  // namespace
+
+Ending run_to_end(const Command& command, const Signals& signals, const Guarded& hold,
+                  Keeper& keeper) {
+  const Event lost;
+  const std::stop_callback tell_lost(hold.lost, [&] { lost.set(); });
+  const BootTimer timer;
+  Countdown countdown(hold.patience, hold.valid_until());
+  if (look(countdown, hold).step != Countdown::Step::wait) {
+    return {.exit_status = kLockLost, .cut_short = true};
+  }
+  keeper.set_kill_at(countdown.kill_at());
+  ChildProcess child(command, signals, keeper);
+  while (true) {
+    // Before anything else, for we may have been stopped or suspended for long.
+    const Countdown::Due due = look(countdown, hold);
+    carry_out(due.step, child);
+    if (auto ending = child.ended(); ending && !(countdown.begun() && child.left_something())) {
+      keeper.dismiss();
+      ending->cut_short = countdown.begun();
+      return *ending;
+    }
+    keeper.set_kill_at(countdown.kill_at());
+    timer.set(due.next);
+    std::array<pollfd, 3> waited{{{.fd = signals.descriptor(), .events = POLLIN, .revents = 0},
+                                  {.fd = timer.descriptor(), .events = POLLIN, .revents = 0},
+                                  {.fd = lost.descriptor(), .events = POLLIN, .revents = 0}}};
+    poll(waited.data(), waited.size(), -1);
+    if (waited[2].revents != 0) lost.clear();
+    // What has come due goes before what was sent.
+    if (waited[1].revents == 0 && waited[2].revents == 0) pass_on(signals, child);
+  }
+}
+
+}  // namespace distlock::cli

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <functional>
+#include <stop_token>
+
+#include "cli/child_process.h"
+#include "cli/countdown.h"
+#include "cli/keeper.h"
+
+namespace distlock::cli {
+
+/// The hold under which a command runs.
+struct Guarded {
+  std::function<SteadyTime()> valid_until;  ///< Of the hold; the distant past if it is lost.
+  std::stop_token lost;                     ///< Says when that has changed before its time.
+  Patience patience;
+};
+
+/// Runs the command to its end, passing signals on to it. If the hold is lost, or its deadline
+/// draws near, ends the command and all that it has started, and waits until they are gone.
+/// Errors: those of ChildProcess().
+Ending run_to_end(const Command& command, const Signals& signals, const Guarded& hold,
+                  Keeper& keeper);
+
+}  // namespace distlock::cli

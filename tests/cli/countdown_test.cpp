@@ -1,0 +1,126 @@
+#include "cli/countdown.h"
+
+#include <catch2/catch.hpp>
+
+#include "distlock/error.h"
+
+using namespace distlock;
+using namespace distlock::cli;
+using namespace std::chrono_literals;
+using Step = Countdown::Step;
+
+namespace {
+
+constexpr SteadyTime kStart{1h};
+constexpr SteadyTime kUntil = kStart + 60s;
+constexpr Patience kPatience{
+    .on_loss = OnLoss::terminate, .grace = 5s, .margin = 1s, .look_every = 1min};
+
+Room room(std::chrono::milliseconds takeover_after) {
+  return {.lock = {.takeover_after = takeover_after},
+          .ping_every = takeover_after / 8,
+          .call_limit = takeover_after / 8};
+}
+
+}  // namespace
+
+TEST_CASE("a command is told to end so that grace and margin fit before the deadline",
+          "[cli][countdown][R9]") {
+  Countdown countdown(kPatience, kUntil);
+  const auto early = countdown.look(kStart, kUntil);
+  CHECK(early.step == Step::wait);
+  CHECK(early.next == kUntil - 6s);
+  CHECK(countdown.kill_at() == kUntil - 1s);
+  CHECK_FALSE(countdown.begun());
+
+  const auto told = countdown.look(kUntil - 6s, kUntil);
+  CHECK(told.step == Step::terminate);
+  CHECK(told.next == kUntil - 1s);
+  CHECK(countdown.begun());
+  CHECK(countdown.look(kUntil - 2s, kUntil).step == Step::wait);
+  CHECK(countdown.look(kUntil - 1s, kUntil).step == Step::kill);
+  CHECK(countdown.look(kUntil, kUntil).step == Step::kill);
+}
+
+TEST_CASE("pings move the end on, until it has begun", "[cli][countdown][R9]") {
+  Countdown countdown(kPatience, kUntil);
+  CHECK(countdown.look(kUntil - 6s, kUntil + 30s).next == kUntil + 24s);
+  CHECK(countdown.kill_at() == kUntil + 29s);
+  CHECK(countdown.look(kUntil + 24s, kUntil + 30s).step == Step::terminate);
+  const auto after = countdown.look(kUntil + 25s, kUntil + 60s);
+  CHECK(after.step == Step::wait);
+  CHECK(after.next == kUntil + 29s);
+}
+
+TEST_CASE("whether pings have moved the end on is looked at long before", "[cli][countdown][R9]") {
+  Patience patience = kPatience;
+  patience.look_every = 7s;
+  Countdown countdown(patience, kUntil);
+  CHECK(countdown.look(kStart, kUntil).next == kStart + 7s);
+  CHECK(countdown.look(kUntil - 10s, kUntil).next == kUntil - 6s);
+  CHECK(fitting_patience(room(16min), {}, OnLoss::kill).look_every == 30s);
+}
+
+TEST_CASE("a loss ends the command at once, with its grace", "[cli][countdown][R9]") {
+  Countdown countdown(kPatience, kUntil);
+  const auto told = countdown.look(kStart + 1s, std::nullopt);
+  CHECK(told.step == Step::terminate);
+  CHECK(told.next == kStart + 6s);
+  CHECK(countdown.look(kStart + 2s, std::nullopt).step == Step::wait);
+  CHECK(countdown.look(kStart + 6s, std::nullopt).step == Step::kill);
+}
+
+TEST_CASE("the deadline cuts the grace short", "[cli][countdown][R9]") {
+  Countdown countdown(kPatience, kUntil);
+  SECTION("of a command whose lock was lost shortly before") {
+    CHECK(countdown.look(kUntil - 4s, std::nullopt).next == kUntil - 1s);
+  }
+  SECTION("of one that is told late") {
+    const auto told = countdown.look(kUntil - 2s, kUntil);
+    CHECK(told.step == Step::terminate);
+    CHECK(told.next == kUntil - 1s);
+  }
+}
+
+TEST_CASE("who wakes up behind the deadline kills without a word", "[cli][countdown][R9]") {
+  for (const auto valid_until : {std::optional(kUntil), std::optional<SteadyTime>()}) {
+    Countdown countdown(kPatience, kUntil);
+    CHECK(countdown.look(kUntil + 10min, valid_until).step == Step::kill);
+  }
+}
+
+TEST_CASE("kill knows no grace, and ignore no end", "[cli][countdown][R9]") {
+  Countdown kills({.on_loss = OnLoss::kill, .grace = 5s, .margin = 1s, .look_every = 1min}, kUntil);
+  CHECK(kills.look(kUntil - 2s, kUntil).next == kUntil - 1s);
+  CHECK(kills.look(kUntil - 2s, std::nullopt).step == Step::kill);
+
+  Countdown ignores({.on_loss = OnLoss::ignore, .grace = 5s, .margin = 1s, .look_every = 1min},
+                    kUntil);
+  CHECK(ignores.look(kUntil + 1h, std::nullopt).step == Step::wait);
+  CHECK(ignores.kill_at() == SteadyTime::max());
+  CHECK_FALSE(ignores.begun());
+}
+
+TEST_CASE("without a word the grace is 5 s, an eighth, or what fits", "[cli][countdown]") {
+  CHECK(fitting_patience(room(16min), {}, OnLoss::terminate).grace == 5s);
+  CHECK(fitting_patience(room(16min), {}, OnLoss::terminate).margin == 1s);
+  CHECK(fitting_patience(room(2s), {}, OnLoss::terminate).grace == 250ms);
+  CHECK(fitting_patience(room(2s), {}, OnLoss::terminate).margin == 125ms);
+
+  // 2000 - 252 - 1100 - 2 x 250 - 125
+  Room tight = room(2s);
+  tight.ping_every = 1100ms;
+  CHECK(fitting_patience(tight, {}, OnLoss::terminate).grace == 23ms);
+  tight.ping_every = 1200ms;
+  CHECK(fitting_patience(tight, {}, OnLoss::terminate).grace == 0ms);
+}
+
+TEST_CASE("a grace that leaves the pings no room is refused with the sum", "[cli][countdown]") {
+  CHECK(fitting_patience(room(2s), 873ms, OnLoss::terminate).grace == 873ms);
+  CHECK_THROWS_WITH(fitting_patience(room(2s), 874ms, OnLoss::terminate),
+                    Catch::Contains("2s - allowance 252ms = 1.748s") &&
+                        Catch::Contains("250ms + 2 x call limit 250ms + --grace 874ms + margin "
+                                        "125ms = 1.749s"));
+  CHECK_NOTHROW(fitting_patience(room(2s), 1h, OnLoss::kill));
+  CHECK_THROWS_AS(fitting_patience(room(24h * 365 * 5000), {}, OnLoss::terminate), Error);
+}

@@ -1,0 +1,97 @@
+#include "cli/supervision.h"
+
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+
+#include "cli/descendants.h"
+#include "cli/exit_status.h"
+
+using namespace distlock;
+using namespace distlock::cli;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr Patience kPatience{
+    .on_loss = OnLoss::terminate, .grace = 100ms, .margin = 50ms, .look_every = 1h};
+
+/// A hold that a test lets pass.
+struct Hold {
+  SteadyTime until = host_clock()->steady_now() + 1h;
+  std::stop_source lost;
+
+  Guarded guarded() {
+    return {[this] { return until; }, lost.get_token(), kPatience};
+  }
+};
+
+Command shell(const std::string& script) {
+  return {.words = {"sh", "-c", script}, .environment = {}};
+}
+
+}  // namespace
+
+TEST_CASE("a command whose hold has ended is not started", "[cli][child][R9]") {
+  Keeper keeper;
+  const Signals signals;
+  Hold hold;
+  for (const SteadyTime until : {SteadyTime::min(), host_clock()->steady_now()}) {
+    hold.until = until;
+    const Ending ending =
+        run_to_end({.words = {"/nonexistent"}, .environment = {}}, signals, hold.guarded(), keeper);
+    CHECK(ending.cut_short);
+    CHECK(ending.exit_status == kLockLost);
+  }
+}
+
+TEST_CASE("a command is told of a deadline that draws near", "[cli][child][R9]") {
+  Keeper keeper;
+  const Signals signals;
+  Hold hold;
+  hold.until = host_clock()->steady_now() + 500ms;
+  const Ending ending = run_to_end(shell("trap 'exit 7' TERM; while :; do sleep 0.01; done"),
+                                   signals, hold.guarded(), keeper);
+  CHECK(ending.exit_status == 7);
+  CHECK(ending.cut_short);
+  CHECK(host_clock()->steady_now() < hold.until);
+}
+
+TEST_CASE("all that a command has started is gone before the deadline", "[cli][child][R9]") {
+  Keeper keeper;
+  const Signals signals;
+  Hold hold;
+  hold.until = host_clock()->steady_now() + 700ms;
+  const Ending ending = run_to_end(
+      shell("trap '' TERM; (setsid sleep 99 &) ; sleep 99 & while :; do kill -STOP $$; done"),
+      signals, hold.guarded(), keeper);
+  CHECK(ending.by_signal == SIGKILL);
+  CHECK(ending.cut_short);
+  CHECK(descendants_of(getpid(), keeper.id()).empty());
+  CHECK(host_clock()->steady_now() < hold.until);
+}
+
+TEST_CASE("what a command leaves behind lives on if the lock was not lost", "[cli][child]") {
+  Keeper keeper;
+  const Signals signals;
+  Hold hold;
+  const Ending ending = run_to_end(shell("sleep 99 &"), signals, hold.guarded(), keeper);
+  CHECK(ending.exit_status == 0);
+  CHECK_FALSE(ending.cut_short);
+  const auto left = descendants_of(getpid(), keeper.id());
+  REQUIRE(left.size() == 1);
+  kill(left.front(), SIGKILL);
+}
+
+TEST_CASE("a keeper that was killed or stopped is not missed", "[cli][child][R9]") {
+  const int signal = GENERATE(SIGKILL, SIGSTOP);
+  Keeper keeper;
+  const Signals signals;
+  Hold hold;
+  hold.until = host_clock()->steady_now() + 500ms;
+  kill(keeper.id(), signal);
+  const Ending ending = run_to_end(shell("trap '' TERM; while :; do sleep 0.01; done"), signals,
+                                   hold.guarded(), keeper);
+  CHECK(ending.by_signal == SIGKILL);
+  CHECK(host_clock()->steady_now() < hold.until);
+}

@@ -1,0 +1,199 @@
+#include <signal.h>
+
+#include <catch2/catch.hpp>
+#include <sstream>
+
+#include "distlock/clock.h"
+#include "process/desk.h"
+
+using distlock::testing::Desk;
+using distlock::testing::SqliteFile;
+using distlock::testing::ToolProcess;
+using Words = Desk::Words;
+
+namespace {
+
+// With --takeover-after 2s: 2 s less an eighth and a thousandth.
+constexpr double kValidFor = 1.748;
+// That much /proc/uptime may be behind.
+constexpr double kTick = 0.01;
+
+double now() {
+  const auto since_boot = distlock::host_clock()->steady_now().time_since_epoch();
+  return std::chrono::duration<double>(since_boot).count();
+}
+
+/// A shell's loop that writes the time again and again.
+std::string stamping(const std::string& trap) {
+  return "trap " + trap +
+         " TERM; while :; do read up rest </proc/uptime; echo $up; sleep 0.01; done";
+}
+
+Words run(const Words& options, const std::string& script) {
+  Words words{"run"};
+  words.insert(words.end(), options.begin(), options.end());
+  for (const std::string& word :
+       {std::string("jobs"), std::string("--"), std::string("sh"), std::string("-c"), script}) {
+    words.push_back(word);
+  }
+  return words;
+}
+
+double last_stamp(const std::string& output) {
+  std::istringstream lines(output);
+  double last = 0;
+  for (double stamp = 0; lines >> stamp;) last = stamp;
+  return last;
+}
+
+std::string message_with(ToolProcess& tool, const std::string& text) {
+  std::string line;
+  while (line.find(text) == std::string::npos) line = tool.next_message();
+  return line;
+}
+
+const Words kShort{"--takeover-after", "2s"};
+
+/// Gets the lock as soon as it can, and says when its command ran.
+std::unique_ptr<ToolProcess> rival_of(const Desk& desk) {
+  return desk.start(
+      run({"-w", "100s", "--takeover-after", "2s"}, "read up rest </proc/uptime; echo $up"));
+}
+
+}  // namespace
+
+TEST_CASE("a command is told until when its hold is valid", "[process][run][R9]") {
+  Desk desk;
+  const double before = now();
+  REQUIRE(desk.status(run(kShort, "echo $DISTLOCK_VALID_UNTIL")) == 0);
+  const double valid_until = std::stod(desk.output);
+  CHECK(valid_until > before);
+  CHECK(valid_until < now() + kValidFor);
+}
+
+TEST_CASE("break ends the command within a ping's interval, with 75", "[process][run][break][R9]") {
+  Desk desk;
+  const auto holder =
+      desk.start(run({"--takeover-after", "60s", "--ping-every", "2s"},
+                     "trap 'echo told; exit 0' TERM; echo ready; while :; do sleep 0.01; done"));
+  REQUIRE(holder->next_output() == "ready");
+  REQUIRE(desk.status({"break", "--yes", "jobs"}) == 0);
+  const double broken = now();
+  CHECK(holder->next_output() == "told");
+  CHECK(now() - broken < 3);
+  CHECK(holder->wait() == 75);
+  CHECK_THAT(holder->rest_of_messages(), Catch::Contains("lost jobs while the command ran: freed"));
+}
+
+TEST_CASE("a command that ignores SIGTERM is killed after the grace", "[process][run][break][R9]") {
+  Desk desk;
+  const auto holder = desk.start(run(
+      {"--takeover-after", "60s", "--ping-every", "200ms", "--grace", "300ms"}, stamping("''")));
+  REQUIRE_FALSE(holder->next_output().empty());
+  REQUIRE(desk.status({"break", "--yes", "jobs"}) == 0);
+  CHECK(holder->wait() == 75);
+  CHECK_THAT(holder->rest_of_messages(), Catch::Contains("Killed"));
+}
+
+TEST_CASE("a loss ends also those that have left the command's group", "[process][run][R9]") {
+  Desk desk;
+  const std::string stubborn = stamping("''");
+  const auto holder =
+      desk.start(run({"--takeover-after", "2s", "--grace", "100ms"},
+                     "(setsid sh -c '" + stamping("") + "' &); (" + stubborn + ") & " + stubborn));
+  REQUIRE_FALSE(holder->next_output().empty());
+  REQUIRE(desk.status({"break", "--yes", "jobs"}) == 0);
+  CHECK(holder->wait() == 75);
+  // Ends when the last of them has.
+  CHECK_FALSE(holder->rest_of_output().empty());
+}
+
+TEST_CASE("while the store is away the command ends before the deadline, and a rival follows",
+          "[process][run][R9]") {
+  Desk desk;
+  const std::string trap = GENERATE("''", "'exit 0'");
+  const auto holder = desk.start(run(kShort, stamping(trap)));
+  REQUIRE_FALSE(holder->next_output().empty());
+  SqliteFile elsewhere(desk.file().string());
+  elsewhere.execute("BEGIN IMMEDIATE");
+  const double last_ping_at_most = now();
+  const auto rival = rival_of(desk);
+
+  message_with(*holder, "drew near");
+  elsewhere.execute("ROLLBACK");
+  CHECK(holder->wait() == 75);
+  const double last = last_stamp(holder->rest_of_output());
+  CHECK(last + kTick < last_ping_at_most + kValidFor);
+  CHECK(rival->wait() == 0);
+  CHECK(last_stamp(rival->rest_of_output()) > last);
+}
+
+TEST_CASE("a command ends before a rival's begins although its parent is stopped",
+          "[process][run][R9]") {
+  Desk desk;
+  const auto holder = desk.start(run(kShort, stamping("''")));
+  REQUIRE_FALSE(holder->next_output().empty());
+  holder->send(SIGSTOP);
+  const double stopped = now();
+  const auto rival = rival_of(desk);
+  CHECK(rival->wait() == 0);
+  const double begun = last_stamp(rival->rest_of_output());
+
+  holder->send(SIGCONT);
+  CHECK(holder->wait() == 75);
+  CHECK_THAT(holder->rest_of_messages(), Catch::Contains("lost jobs while the command ran"));
+  const double last = last_stamp(holder->rest_of_output());
+  CHECK(last + kTick < stopped + kValidFor);
+  CHECK(begun > last);
+}
+
+TEST_CASE("a stop that is shorter than the lease costs nothing", "[process][run][R9]") {
+  Desk desk;
+  const auto holder = desk.hold({"--takeover-after", "60s"});
+  holder->send(SIGSTOP);
+  CHECK(desk.status({"run", "-n", "jobs", "--", "true"}) == 1);
+  holder->send(SIGCONT);
+  holder->close_input();
+  CHECK(holder->wait() == 0);
+}
+
+TEST_CASE("with --on-loss ignore the command goes on, and 75 tells", "[process][run][R9]") {
+  Desk desk;
+  const auto holder =
+      desk.start(run({"--takeover-after", "2s", "--on-loss", "ignore"},
+                     "trap 'echo told' TERM; echo ready; read line; echo done; exit 0"));
+  REQUIRE(holder->next_output() == "ready");
+  REQUIRE(desk.status({"break", "--yes", "jobs"}) == 0);
+  message_with(*holder, "lost");
+  holder->close_input();
+  CHECK(holder->wait() == 75);
+  CHECK(holder->rest_of_output() == "done\n");
+}
+
+TEST_CASE("with --on-loss kill there is no grace", "[process][run][R9]") {
+  Desk desk;
+  const auto holder =
+      desk.start(run({"--takeover-after", "2s", "--on-loss", "kill"},
+                     "trap 'echo told' TERM; echo ready; while :; do sleep 0.01; done"));
+  REQUIRE(holder->next_output() == "ready");
+  REQUIRE(desk.status({"break", "--yes", "jobs"}) == 0);
+  CHECK(holder->wait() == 75);
+  CHECK(holder->rest_of_output().empty());
+}
+
+TEST_CASE("the command's whole group dies with the tool", "[process][run]") {
+  Desk desk;
+  const auto holder = desk.start(run({}, stamping("''") + " & " + stamping("''")));
+  REQUIRE_FALSE(holder->next_output().empty());
+  holder->send(SIGKILL);
+  CHECK(holder->wait() == 128 + SIGKILL);
+  // Ends when the last of them has.
+  CHECK(holder->rest_of_messages().empty());
+}
+
+TEST_CASE("a grace that leaves no room, or an unknown loss policy, is 64", "[process][run]") {
+  Desk desk;
+  CHECK(desk.status(run({"--takeover-after", "2s", "--grace", "1s"}, "true")) == 64);
+  CHECK_THAT(desk.messages, Catch::Contains("--grace 1s + margin 125ms"));
+  CHECK(desk.status(run({"--on-loss", "cry"}, "true")) == 64);
+}
