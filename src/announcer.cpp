@@ -103,6 +103,7 @@ void Announcer::ended() {
 }
 
 void Announcer::wait_for_callbacks() {
+  const boost::this_thread::disable_interruption no_interruption;
   boost::unique_lock<boost::mutex> lock(mutex_);
   changed_.wait(lock, [this] {
     const auto self = boost::this_thread::get_id();

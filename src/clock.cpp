@@ -6,6 +6,7 @@
 #include <boost/chrono/system_clocks.hpp>
 #include <boost/thread/condition_variable.hpp>
 #include <boost/thread/mutex.hpp>
+#include <boost/thread/thread.hpp>
 
 namespace distlock {
 namespace {
@@ -27,6 +28,8 @@ class HostClock : public Clock {
   }
 
   bool wait_until(SteadyTime until, const std::stop_token& stop) override {
+    // Whether to stop is said by the token alone. An interruption would lose what is under way.
+    const boost::this_thread::disable_interruption no_interruption;
     boost::mutex mutex;
     boost::condition_variable stopped;
     const std::stop_callback wake(stop, [&] {

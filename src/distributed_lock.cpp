@@ -3,7 +3,6 @@
 #include <boost/thread/lock_guard.hpp>
 
 #include "distributed_lock_impl.h"
-#include "identity.h"
 #include "log.h"
 #include "text.h"
 
@@ -16,7 +15,7 @@ using protocol::Verdict;
 
 ClaimBasis basis_of(const Inspection& seen, Verdict verdict) {
   if (verdict == Verdict::absent) return FromAbsent{};
-  if (verdict == Verdict::free) return FromFree{};
+  if (verdict == Verdict::free) return FromFree{seen.lock->ts};
   return FromHold{*seen.lock->ts};
 }
 
@@ -39,7 +38,8 @@ DistributedLock::Impl::Impl(std::shared_ptr<DistributedLockPinger> given_pinger,
       pinging(std::move(given_pinging)),
       name(std::move(given_name)),
       options(given_options),
-      hold(std::make_shared<Hold>(name, protocol::validity(given_options))) {
+      hold(std::make_shared<Hold>(
+          name, protocol::validity(given_options, pinging->environment.store->call_limit()))) {
   pinging->fork_guard.check("the pinger");
   protocol::check_name(name);
   protocol::check_options(options);
@@ -48,7 +48,7 @@ DistributedLock::Impl::Impl(std::shared_ptr<DistributedLockPinger> given_pinger,
 
 bool DistributedLock::lock_try(std::string_view why, LockRecord* other) {
   protocol::check_why(why);
-  impl_->pinging->fork_guard.check("the lock");
+  impl_->pinging->check_usable();
   if (!impl_->begin_claiming(other)) return false;
   Claiming claiming{*impl_};
   claiming.held = impl_->claim_remembered(why) || impl_->look_and_claim(why, other);
@@ -72,13 +72,14 @@ bool DistributedLock::Impl::look_and_claim(std::string_view why, LockRecord* oth
 bool DistributedLock::Impl::begin_claiming(LockRecord* other) {
   const SteadyTime now = pinging->environment.clock->steady_now();
   const Guard lock(mutex);
-  const bool ran_out = phase == Phase::holding && hold->validity.over(now);
+  const bool by_us = phase == Phase::holding && holder == boost::this_thread::get_id();
+  const bool ran_out = by_us && hold->validity.over(now);
   if (phase == Phase::idle || ran_out) {
     phase = Phase::claiming;
     if (ran_out) remembered = FromHold{*claimed->ts};
     return true;
   }
-  if (phase == Phase::holding && holder == boost::this_thread::get_id()) {
+  if (by_us) {
     throw Error(Errc::already_held,
                 "lock \"" + escaped(name) + "\" is already held by this thread: unlock() it first");
   }
@@ -119,7 +120,7 @@ bool DistributedLock::Impl::claim_remembered(std::string_view why) {
 Judgement DistributedLock::Impl::judge_now(Look& look) {
   const auto judged = [&](Freshness freshness) {
     look = pinging->look(name, freshness);
-    const bool stepped = look.seen.now && pinging->clock_stepped(*look.seen.now, options);
+    const bool stepped = pinging->clock_stepped(look.seen, options);
     return protocol::judge(look.seen, look.span, stepped, options, watch);
   };
   Judgement judgement = judged(Freshness::ordinary);
@@ -135,9 +136,20 @@ std::chrono::nanoseconds DistributedLock::Impl::poll_pause(int round, std::uint6
   return protocol::poll_pause(round, random, until_takeover, options);
 }
 
-void DistributedLock::Impl::log_judgement(const Inspection& seen,
-                                          const Judgement& judgement) const {
+void DistributedLock::Impl::set_waiting(bool now) {
+  const Guard lock(mutex);
+  waiting += now ? 1 : -1;
+  logged.reset();
+}
+
+bool DistributedLock::Impl::said_already(protocol::Reason reason) {
+  const Guard lock(mutex);
+  return std::exchange(logged, reason) == reason && waiting > 0;
+}
+
+void DistributedLock::Impl::log_judgement(const Inspection& seen, const Judgement& judgement) {
   const LockRecord& lock = *seen.lock;
+  if (said_already(judgement.reason)) return;
   if (judgement.impossible) log::elapsed_seems_impossible(lock, judgement.elapsed);
   switch (judgement.reason) {
     case protocol::Reason::none:
@@ -164,120 +176,6 @@ void DistributedLock::Impl::log_lost_claim(const Inspection& seen,
                                            const Judgement& judgement) const {
   if (judgement.verdict == Verdict::dead) return log::could_not_take_over(*seen.lock);
   log::lost_race(name);
-}
-
-bool DistributedLock::Impl::claim(const ClaimBasis& basis, std::string_view why) {
-  pinging->holds.enlist(hold);
-  const SteadyTime ping_sent = pinging->ensure_pinged(options);
-  const Claim claim{.process = pinging->environment.process,
-                    .who = new_who(pinging->environment),
-                    .why = std::string(why),
-                    .ts = new_token(pinging->environment),
-                    .takeover_after = options.takeover_after,
-                    .cutoff = pinging->cutoff()};
-  auto record = send_claim(basis, claim);
-  return record && keep(std::move(*record), ping_sent);
-}
-
-std::optional<LockRecord> DistributedLock::Impl::send_claim(const ClaimBasis& basis,
-                                                            const Claim& claim) {
-  const SteadyTime sent = pinging->environment.clock->steady_now();
-  try {
-    return pinging->environment.store->claim(name, basis, claim);
-  } catch (const Error& error) {
-    if (error.errc() != Errc::outcome_unknown) throw;
-    log::claim_outcome_unknown(name, error.what());
-    return resolve(claim, sent, error);
-  }
-}
-
-std::optional<LockRecord> DistributedLock::Impl::resolve(const Claim& claim, SteadyTime sent,
-                                                         const Error& unknown) {
-  try {
-    if (const auto answer = read_back(claim)) return *answer;
-    // Not there yet, but a delayed request may still come until the cutoff has passed.
-    const auto limit = pinging->environment.store->call_limit();
-    pinging->environment.clock->wait_until(sent + limit + limit / 8, pinging->stopping.get_token());
-    if (const auto answer = read_back(claim)) return *answer;
-  } catch (const Error& error) {
-    log::claim_outcome_unknown(name, error.what());
-  }
-  const auto settled =
-      2 * pinging->environment.store->call_limit() + protocol::max_clock_skew(options);
-  pinging->pending.add({name, claim.ts, sent + settled});
-  throw unknown;
-}
-
-/// What is certain about the claim: held, not held, or nothing yet.
-std::optional<std::optional<LockRecord>> DistributedLock::Impl::read_back(const Claim& claim) {
-  const Inspection seen = pinging->look(name, Freshness::fresh).seen;
-  if (seen.lock && seen.lock->ts == claim.ts) {
-    return seen.lock->taken() ? seen.lock : std::optional<LockRecord>();
-  }
-  if (seen.now && seen.now->clock == claim.cutoff.clock && seen.now->time > claim.cutoff.time) {
-    return std::optional<LockRecord>();
-  }
-  return std::nullopt;
-}
-
-bool DistributedLock::Impl::keep(LockRecord record, SteadyTime ping_sent) {
-  pinging->holds.begin(*hold, *record.ts, ping_sent);
-  if (hold->validity.over(pinging->environment.clock->steady_now())) {
-    pinging->holds.retire(*hold);
-    log::claim_came_too_late(name);
-    release(record);
-    return false;
-  }
-  log::acquired(record);
-  const Guard lock(mutex);
-  claimed = std::move(record);
-  holder = boost::this_thread::get_id();
-  phase = Phase::holding;
-  return true;
-}
-
-UnlockResult DistributedLock::unlock() noexcept {
-  Impl& impl = *impl_;
-  if (impl.pinging->fork_guard.in_child()) return UnlockResult::not_ours;
-  std::optional<LockRecord> record;
-  {
-    const Guard lock(impl.mutex);
-    if (impl.phase != Impl::Phase::holding) return UnlockResult::not_ours;
-    impl.phase = Impl::Phase::releasing;
-    record = std::exchange(impl.claimed, std::nullopt);
-  }
-  impl.pinging->holds.retire(*impl.hold);
-  const UnlockResult result = impl.release(*record);
-  impl.pinging->holds.delist(impl.hold);
-  const Guard lock(impl.mutex);
-  impl.phase = Impl::Phase::idle;
-  if (result == UnlockResult::released) impl.remembered = FromFree{};
-  return result;
-}
-
-UnlockResult DistributedLock::Impl::release(const LockRecord& record) noexcept {
-  bool perhaps_freed = false;
-  for (int attempt = 1; attempt <= protocol::kUnlockAttemptsMax; ++attempt) {
-    try {
-      const ReleaseResult result = pinging->environment.store->release(name, *record.ts);
-      if (result == ReleaseResult::freed || perhaps_freed) {
-        log::unlocked(name);
-        return UnlockResult::released;
-      }
-      log::not_ours_any_more(name);
-      return UnlockResult::not_ours;
-    } catch (const Error& error) {
-      if (error.errc() == Errc::outcome_unknown) perhaps_freed = true;
-      log::unlock_attempt_failed(name, attempt, error.what());
-    }
-    if (attempt == protocol::kUnlockAttemptsMax) break;
-    Clock& clock = *pinging->environment.clock;
-    clock.wait_until(clock.steady_now() + protocol::unlock_pause(attempt),
-                     pinging->stopping.get_token());
-  }
-  log::unlock_not_consummated(name, options.takeover_after);
-  pinging->pending.add({name, *record.ts});
-  return UnlockResult::pending;
 }
 
 DistributedLock::DistributedLock(std::shared_ptr<DistributedLockPinger> pinger, std::string name,

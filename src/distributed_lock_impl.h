@@ -20,6 +20,20 @@ struct DistributedLock::Impl {
        std::shared_ptr<DistributedLockPinger::Impl> given_pinging, std::string given_name,
        const LockOptions& given_options);
 
+  /// While somebody waits, the log says the same thing once.
+  class Waiting {
+   public:
+    explicit Waiting(Impl& lock) : lock_(lock) { lock_.set_waiting(true); }
+    ~Waiting() { lock_.set_waiting(false); }
+    Waiting(const Waiting&) = delete;
+    Waiting& operator=(const Waiting&) = delete;
+
+   private:
+    Impl& lock_;
+  };
+  void set_waiting(bool now);
+  bool said_already(protocol::Reason reason);
+
   enum class Phase { idle, claiming, holding, releasing };
 
   /// Enters `claiming`. False if another thread is at it or holds; `*other` is then what it has.
@@ -34,18 +48,21 @@ struct DistributedLock::Impl {
   bool claim_remembered(std::string_view why);
   /// Inspects and judges, freshly before a takeover (R6).
   protocol::Judgement judge_now(Look& look);
-  void log_judgement(const Inspection& seen, const protocol::Judgement& judgement) const;
+  void log_judgement(const Inspection& seen, const protocol::Judgement& judgement);
   void log_lost_claim(const Inspection& seen, const protocol::Judgement& judgement) const;
   /// R2, R8. True: held.
   bool claim(const ClaimBasis& basis, std::string_view why);
   std::optional<LockRecord> send_claim(const ClaimBasis& basis, const Claim& claim);
-  /// Finds out what came of a claim whose reply was lost (R8). Errors: `outcome_unknown`, with the
-  /// claim's `ts` among the pending releases.
+  /// Finds out what came of a claim whose reply was lost (R8). Errors: `outcome_unknown`.
   std::optional<LockRecord> resolve(const Claim& claim, SteadyTime sent, const Error& unknown);
   std::optional<std::optional<LockRecord>> read_back(const Claim& claim);
+  void leave_pending(const Token& ts, SteadyTime sent) noexcept;
   bool keep(LockRecord record, SteadyTime ping_sent);
 
-  UnlockResult release(const LockRecord& record) noexcept;
+  /// `only`: that hold and no other.
+  UnlockResult unlock(const std::optional<Token>& only) noexcept;
+  UnlockResult release(const LockRecord& record, SteadyTime valid_until) noexcept;
+  UnlockResult released(ReleaseResult result, bool perhaps_freed, SteadyTime valid_until) const;
 
   std::chrono::nanoseconds poll_pause(int round, std::uint64_t random) const;
 
@@ -62,6 +79,19 @@ struct DistributedLock::Impl {
   std::optional<ClaimBasis> remembered;
   protocol::HolderWatch watch;  // of whoever is claiming
   std::chrono::milliseconds until_takeover{0};
+  int waiting = 0;
+  std::optional<protocol::Reason> logged;
+};
+
+/// Whatever ends a claim: unless it is certainly held or certainly refused, it is freed later (R8).
+struct PendingUnlessCertain {
+  ~PendingUnlessCertain() {
+    if (!certain) lock.leave_pending(ts, sent);
+  }
+  DistributedLock::Impl& lock;
+  Token ts;
+  SteadyTime sent;
+  bool certain = false;
 };
 
 /// Leaves the claiming phase, whichever way lock_try() is left.

@@ -25,6 +25,8 @@ class Category : public std::error_category {
         return "lock lost or not held";
       case Errc::forked:
         return "handle used after fork";
+      case Errc::stopped:
+        return "the pinger was stopped";
     }
     return "unknown code " + std::to_string(code);
   }

@@ -12,11 +12,12 @@ using Guard = boost::lock_guard<boost::mutex>;
 
 }  // namespace
 
-void Holds::enlist(const std::shared_ptr<Hold>& hold) {
+void Holds::enlist(const std::shared_ptr<Hold>& hold, const Token& claiming) {
   const Guard lock(mutex_);
   if (closed_) {
-    throw Error(Errc::not_applied, "the pinger was stopped: nothing would keep a hold alive");
+    throw Error(Errc::stopped, "the pinger was stopped: nothing would keep a hold alive");
   }
+  hold->claiming = claiming;
   enlisted_.insert(hold);
 }
 
@@ -90,6 +91,12 @@ std::vector<ActiveHold> Holds::active() const {
     if (hold->active) holds.push_back({hold, hold->ts});
   }
   return holds;
+}
+
+bool Holds::knows(const Token& ts) const {
+  const Guard lock(mutex_);
+  return std::any_of(enlisted_.begin(), enlisted_.end(),
+                     [&](const auto& hold) { return hold->ts == ts || hold->claiming == ts; });
 }
 
 void Holds::lose(const ActiveHold& lost, LossReason reason) {

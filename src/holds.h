@@ -30,6 +30,7 @@ struct Hold {
   bool active = false;  // claimed and neither given up nor announced as lost
   bool risk_told = false;
   Token ts;
+  Token claiming;
   std::optional<LossReason> lost;
   std::shared_ptr<Announcer> announcer;  // only for those who asked for one
 };
@@ -47,8 +48,8 @@ class Holds {
   explicit Holds(AnnounceOn announce_on) : announce_on_(announce_on) {}
 
   /// From before a claim is sent until its hold is released or pending: as long as any object is
-  /// enlisted, the process's ping stays (R12). Errors: `not_applied` if closed.
-  void enlist(const std::shared_ptr<Hold>& hold);
+  /// enlisted, the process's ping stays (R12). Errors: `stopped` if closed.
+  void enlist(const std::shared_ptr<Hold>& hold, const Token& claiming);
   /// The claim is held; `ping_sent`: from before the last confirmed ping was sent.
   void begin(Hold& hold, const Token& ts, SteadyTime ping_sent);
   /// Given up: valid no more and nothing to announce, but still under the ping's protection.
@@ -63,6 +64,8 @@ class Holds {
   void extend(SteadyTime sent, SteadyTime confirmed);
 
   std::vector<ActiveHold> active() const;
+  /// Whether some object here has claimed, or is claiming, with that `ts`.
+  bool knows(const Token& ts) const;
   /// That hold is lost; announced once.
   void lose(const ActiveHold& hold, LossReason reason);
   std::optional<LossReason> lost(const Hold& hold) const;

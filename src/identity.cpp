@@ -1,18 +1,43 @@
 #include "identity.h"
 
+#include <sys/random.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
-#include <random>
 
 #include "distlock/error.h"
+#include "fork_guard.h"
 
 namespace distlock {
 namespace {
 
+// From the kernel, some at a time. A forked child must not go on with its parent's.
+class RandomNumbers {
+ public:
+  std::uint64_t next() {
+    if (unused_ == 0 || made_in_.in_child()) refill();
+    return numbers_[--unused_];
+  }
+
+ private:
+  void refill() {
+    const std::size_t size = sizeof numbers_;
+    if (getrandom(numbers_.data(), size, 0) != static_cast<ssize_t>(size)) {
+      throw Error(Errc::not_applied, "the system has no random numbers");
+    }
+    unused_ = numbers_.size();
+    made_in_ = ForkGuard{};
+  }
+
+  std::array<std::uint64_t, 32> numbers_{};
+  std::size_t unused_ = 0;
+  ForkGuard made_in_;
+};
+
 std::uint64_t system_random() {
-  thread_local std::random_device device;
-  return std::uint64_t{device()} << 32U | device();
+  thread_local RandomNumbers numbers;
+  return numbers.next();
 }
 
 std::string host_name() {

@@ -40,7 +40,7 @@ bool DistributedLock::still_held() {
 
 bool DistributedLock::reclaim(std::string_view why) {
   protocol::check_why(why);
-  impl_->pinging->fork_guard.check("the lock");
+  impl_->pinging->check_usable();
   impl_->begin_reclaiming();
   Claiming claiming{*impl_};
   claiming.held = impl_->claim_remembered(why);

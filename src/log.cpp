@@ -66,7 +66,12 @@ std::string whole_minutes(std::chrono::milliseconds duration) {
   return std::to_string(std::chrono::floor<std::chrono::minutes>(duration).count());
 }
 
-std::string described(const LockRecord& lock) {
+/// A record that becomes text only when it is written.
+struct Described {
+  const LockRecord& lock;
+};
+
+std::string text_of(const LockRecord& lock) {
   std::string text = "{ _id: \"" + escaped(lock.name) +
                      "\", state: " + std::to_string(static_cast<int>(lock.state)) + ", who: \"" +
                      escaped(lock.who) + "\", process: \"" + escaped(lock.process) + "\", why: \"" +
@@ -74,6 +79,14 @@ std::string described(const LockRecord& lock) {
   if (lock.ts) text += ", ts: " + to_hex(*lock.ts);
   return text + " }";
 }
+
+template <class Stream>
+Stream& operator<<(Stream& stream, const Described& described) {
+  stream << text_of(described.lock);
+  return stream;
+}
+
+Described described(const LockRecord& lock) { return {lock}; }
 
 }  // namespace
 
@@ -178,8 +191,18 @@ void claim_came_too_late(std::string_view name) {
         "\" took longer than its deadline allows; giving it back");
 }
 
-void pending_release_done(std::string_view name) {
-  write(severity_level::info, "dist_lock: late unlock of \"", escaped(name), "\" is done");
+void pending_release_settled(std::string_view name) {
+  write(severity_level::info, "dist_lock: late unlock of \"", escaped(name), "\" is settled");
+}
+
+void pending_release_failed(std::string_view name, std::string_view error) {
+  write(severity_level::warning, "dist_lock: late unlock of \"", escaped(name),
+        "\" failed, to be tried again: ", error);
+}
+
+void stray_hold(std::string_view name) {
+  write(severity_level::warning, "dist_lock: a claim of \"", escaped(name),
+        "\" took effect after it was given up; freeing it");
 }
 
 void ping_late(std::string_view process, std::chrono::milliseconds silence) {

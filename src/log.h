@@ -36,9 +36,12 @@ void store_clock_stepped(std::string_view clock);
 void not_ours_any_more(std::string_view name);
 void claim_outcome_unknown(std::string_view name, std::string_view error);
 void claim_came_too_late(std::string_view name);
-void pending_release_done(std::string_view name);
+void pending_release_settled(std::string_view name);
+void pending_release_failed(std::string_view name, std::string_view error);
 void ping_late(std::string_view process, std::chrono::milliseconds silence);
 void ping_recovered(std::string_view process, std::chrono::milliseconds silence);
+/// A hold of this process in the store that no lock object knows of: a claim that came late.
+void stray_hold(std::string_view name);
 void forgot_pings(std::int64_t count);
 /// Of the pinger's rounds, other than the ping itself.
 void chore_failed(std::string_view what, std::string_view error);

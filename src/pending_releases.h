@@ -16,6 +16,7 @@ struct PendingRelease {
   Token ts;
   /// From when on "not ours" is an end of it. Until then a delayed claim may still arrive.
   SteadyTime settled_after = SteadyTime::min();
+  bool refusal_logged = false;
 };
 
 /// What the pinger works off until the store confirms.
@@ -24,12 +25,17 @@ class PendingReleases {
   void add(PendingRelease release);
   std::size_t count() const;
 
+  bool contains(const Token& ts) const;
+
   /// Tries each once, until `give_up_at` or the first that the store does not answer, and keeps
-  /// what is not settled. Errors: those of Store::release(); nothing is lost from the list.
+  /// what is not settled, to be tried last next time. What the store refuses holds up no other.
   void work_off(Store& store, const Clock& clock, SteadyTime give_up_at);
 
  private:
+  enum class Outcome { settled, kept, no_answer };
+  Outcome try_one(const PendingRelease& release, Store& store, const Clock& clock);
   void settle(const PendingRelease& release);
+  void put_last(const PendingRelease& release);
 
   mutable boost::mutex mutex_;
   std::vector<PendingRelease> releases_;

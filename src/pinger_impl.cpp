@@ -6,6 +6,7 @@
 #include <set>
 
 #include "distlock/error.h"
+#include "failure.h"
 #include "identity.h"
 #include "log.h"
 
@@ -21,6 +22,7 @@ milliseconds whole_ms(nanoseconds duration) {
 }
 
 void join(boost::thread& thread) {
+  const boost::this_thread::disable_interruption no_interruption;
   // A log sink or a callback may end the program from here.
   if (thread.joinable() && thread.get_id() != boost::this_thread::get_id()) thread.join();
 }
@@ -67,36 +69,12 @@ void DistributedLockPinger::Impl::run_watch() {
   }
 }
 
-SteadyTime DistributedLockPinger::Impl::round() noexcept {
-  const SteadyTime begun = environment.clock->steady_now();
-  log_losses();
-  if (!ping_noting_failure()) {
-    return environment.clock->steady_now() + protocol::ping_retry_pause(options);
-  }
-  const SteadyTime give_up_at = begun + nanoseconds{options.ping_every} / 2;
-  attempt("verifying holds", [&] { verify_holds(give_up_at); });
-  log_losses();
-  attempt("working off pending releases",
-          [&] { pending.work_off(*environment.store, *environment.clock, give_up_at); });
-  attempt("removing old pings", [&] { forget_old_pings(); });
-  return begun + options.ping_every;
-}
-
-template <class Chore>
-void DistributedLockPinger::Impl::attempt(const char* what, Chore chore) noexcept {
-  try {
-    chore();
-  } catch (const std::exception& error) {
-    log::chore_failed(what, error.what());
-  }
-}
-
 bool DistributedLockPinger::Impl::ping_noting_failure() noexcept {
   try {
     ping();
     return true;
-  } catch (const std::exception& error) {
-    note_bad_ping(error.what());
+  } catch (...) {
+    note_bad_ping(current_failure().what);
     return false;
   }
 }
@@ -153,45 +131,14 @@ void DistributedLockPinger::Impl::note_bad_ping(std::string_view error) {
   log::ping_late(environment.process, whole_ms(silence));
 }
 
-void DistributedLockPinger::Impl::verify_holds(SteadyTime give_up_at) {
-  const std::vector<ActiveHold> active = holds.active();
-  if (active.empty()) return;
-  std::set<std::pair<std::string, Token>> stored;
-  for (StoredHold& hold : environment.store->holds(environment.process)) {
-    stored.emplace(std::move(hold.name), hold.ts);
-  }
-  for (const ActiveHold& hold : active) {
-    if (stored.contains({hold.hold->name, hold.ts})) continue;
-    if (environment.clock->steady_now() >= give_up_at) return;
-    // The list may come from a primary that is none any more. A fresh read cannot.
-    const auto reason = fate_of(hold.hold->name, hold.ts);
-    if (!reason) continue;
-    holds.lose(hold, *reason);
+void DistributedLockPinger::Impl::check_usable() const {
+  fork_guard.check("the lock");
+  if (stopped_) {
+    throw Error(Errc::stopped, "the pinger was stopped: nothing would keep a hold alive");
   }
 }
 
-void DistributedLockPinger::Impl::log_losses() {
-  for (const auto& [name, reason] : holds.take_unlogged()) log::lost(name, reason);
-}
-
-std::optional<LossReason> DistributedLockPinger::Impl::fate_of(const std::string& name,
-                                                               const Token& ts) {
-  const Inspection seen = look(name, Freshness::fresh).seen;
-  if (!seen.lock) return LossReason::document_gone;
-  if (seen.lock->ts != ts) {
-    return seen.lock->taken() ? LossReason::taken_over : LossReason::replaced;
-  }
-  return seen.lock->taken() ? std::nullopt : std::optional(LossReason::freed);
-}
-
-void DistributedLockPinger::Impl::forget_old_pings() {
-  const SteadyTime now = environment.clock->steady_now();
-  if (now < forget_next_) return;
-  forget_next_ = now + protocol::forget_pause(environment.random(), options);
-  log::forgot_pings(environment.store->forget_pings(options.forget_after));
-}
-
-SteadyTime DistributedLockPinger::Impl::ensure_pinged(const LockOptions& lock_options) {
+SteadyTime DistributedLockPinger::Impl::ensure_pinged(nanoseconds validity) {
   const auto last_ping = [&] {
     const Guard lock(mutex_);
     return last_ping_sent_;
@@ -202,7 +149,7 @@ SteadyTime DistributedLockPinger::Impl::ensure_pinged(const LockOptions& lock_op
                                   first_round_done_.get_token());
   }
   const SteadyTime now = environment.clock->steady_now();
-  if (protocol::must_ping_before_claim(last_ping(), now, lock_options, options)) ping();
+  if (protocol::must_ping_before_claim(last_ping(), now, validity, options)) ping();
   return *last_ping();
 }
 
@@ -229,12 +176,14 @@ StoreNow DistributedLockPinger::Impl::cutoff() const {
   return latest;
 }
 
-bool DistributedLockPinger::Impl::clock_stepped(const StoreNow& now,
-                                                const LockOptions& lock_options) const {
+bool DistributedLockPinger::Impl::clock_stepped(const Inspection& seen,
+                                                const LockOptions& lock_options) {
+  if (!seen.lock || !seen.now) return false;
   const SteadyTime here = environment.clock->steady_now();
+  const milliseconds window = protocol::window(*seen.lock, lock_options);
   const Guard lock(mutex_);
-  return history_.stepped(now.clock, here, lock_options.takeover_after,
-                          protocol::max_clock_skew(lock_options));
+  return history_.stepped(seen.now->clock, here, window,
+                          protocol::max_clock_skew(window, lock_options));
 }
 
 PingerStats DistributedLockPinger::Impl::stats() const {
@@ -248,23 +197,14 @@ PingerStats DistributedLockPinger::Impl::stats() const {
 }
 
 void DistributedLockPinger::Impl::stop() noexcept {
-  if (stopped_.exchange(true)) return;
-  stopping.request_stop();
-  holds.close();
-  join(ping_thread_);
-  attempt("saying farewell", [&] { farewell(); });
-}
-
-void DistributedLockPinger::Impl::farewell() {
-  const SteadyTime give_up_at = environment.clock->steady_now() + environment.store->call_limit();
-  pending.work_off(*environment.store, *environment.clock, give_up_at);
-  const bool pinged = [&] {
-    const Guard lock(mutex_);
-    return last_ping_sent_.has_value();
-  }();
-  if (pinged && holds.empty() && pending.count() == 0) {
-    environment.store->remove_ping(environment.process);
-  }
+  // Whoever comes second waits for the first.
+  std::call_once(stop_once_, [this] {
+    stopped_ = true;
+    stopping.request_stop();
+    holds.close();
+    join(ping_thread_);
+    attempt("saying farewell", [&] { farewell(); });
+  });
 }
 
 void DistributedLockPinger::Impl::join_threads() noexcept {

@@ -3,6 +3,8 @@
 #include <atomic>
 #include <boost/thread/mutex.hpp>
 #include <boost/thread/thread.hpp>
+#include <functional>
+#include <mutex>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -39,7 +41,10 @@ struct DistributedLockPinger::Impl {
 
   /// Makes sure that a claim now would be born with time to live (R7, R9), and gives the instant
   /// from which its deadline counts. Errors: those of Store::ping().
-  SteadyTime ensure_pinged(const LockOptions& options);
+  SteadyTime ensure_pinged(std::chrono::nanoseconds validity);
+
+  /// Errors: `forked`, `stopped`.
+  void check_usable() const;
 
   /// Inspects, and learns about the store's clock from the answer.
   Look look(std::string_view name, Freshness freshness);
@@ -49,7 +54,8 @@ struct DistributedLockPinger::Impl {
 
   /// Until when a claim that is sent now may be written (R8). Only after ensure_pinged().
   StoreNow cutoff() const;
-  bool clock_stepped(const StoreNow& now, const LockOptions& options) const;
+  /// Whether the clock that an inspection was made by stepped within the lock's window (R5).
+  bool clock_stepped(const Inspection& seen, const LockOptions& options);
 
   PingerStats stats() const;
 
@@ -69,10 +75,10 @@ struct DistributedLockPinger::Impl {
   void note_bad_ping(std::string_view error);
   /// Asks the store about this process's holds, and announces those that it no longer has.
   void verify_holds(SteadyTime give_up_at);
+  void adopt_if_stray(const StoredHold& hold);
   void log_losses();
   /// What may fail without a ping being lost for it.
-  template <class Chore>
-  void attempt(const char* what, Chore chore) noexcept;
+  void attempt(const char* what, const std::function<void()>& chore) noexcept;
   void forget_old_pings();
   void farewell();
 
@@ -83,7 +89,9 @@ struct DistributedLockPinger::Impl {
   PingHealth health_;
   StoreClockHistory history_;
 
-  SteadyTime forget_next_;  // the pinging thread's own
+  SteadyTime forget_next_;
+
+  std::once_flag stop_once_;
   std::atomic<bool> stopped_{false};
   std::stop_source first_round_done_;
   std::stop_source watch_stopping_;

@@ -39,6 +39,10 @@ std::string text(nanoseconds duration) {
 
 [[noreturn]] void refuse(const std::string& what) { throw Error(Errc::invalid_argument, what); }
 
+milliseconds default_max_skew(milliseconds window) {
+  return std::min(kDefaultMaxSkew, window / 16);
+}
+
 /// How far the store's clock is from the wall clock at the least, given that it was read somewhere
 /// within the span.
 milliseconds wall_skew(StoreTime now, const LocalSpan& span) {
@@ -55,10 +59,10 @@ Judgement busy(Reason reason, milliseconds elapsed, milliseconds until_takeover 
 
 /// R5, asked last: only a holder that would be dead otherwise is spared by it.
 Judgement dead_unless_skewed(milliseconds elapsed, const StoreNow& now, const LocalSpan& span,
-                             bool clock_stepped, const LockOptions& options) {
+                             bool clock_stepped, milliseconds limit) {
   if (!now.steady) {
     const milliseconds skew = wall_skew(now.time, span);
-    if (skew > max_clock_skew(options)) return busy(Reason::wall_clock_skew, skew);
+    if (skew > limit) return busy(Reason::wall_clock_skew, skew);
   }
   if (clock_stepped) return busy(Reason::clock_stepped, elapsed);
   return {Verdict::dead, Reason::silent, elapsed, milliseconds{0}, elapsed > kHundredYears};
@@ -90,7 +94,12 @@ void check_options(const LockOptions& options) {
   if (options.takeover_after > kHundredYears) {
     refuse("takeover_after is more than 100 years: no holder can be that silent");
   }
-  if (options.max_clock_skew < milliseconds{0}) refuse("max_clock_skew must not be negative");
+  const milliseconds most = default_max_skew(options.takeover_after);
+  if (options.max_clock_skew < milliseconds{0} || options.max_clock_skew > most) {
+    refuse("max_clock_skew is " + text(options.max_clock_skew) + ": it must be from 0 to " +
+           text(most) + ", the smaller of 30 s and a sixteenth of takeover_after; where clocks " +
+           "are worse, use TakeoverRule::watched");
+  }
   if (options.poll_min <= milliseconds{0} || options.poll_max < options.poll_min ||
       options.poll_max > kHundredYears) {
     refuse("poll_min must be more than 0 and at most poll_max, which is at most 100 years");
@@ -110,33 +119,36 @@ void check_options(const PingerOptions& options) {
 }
 
 void check_room(const LockOptions& lock, const PingerOptions& pinger, milliseconds call_limit) {
-  const nanoseconds left = lock.takeover_after - allowance(lock);
+  if (call_limit <= milliseconds{0}) refuse("the store's call_limit must be more than 0");
+  const nanoseconds left = validity(lock, call_limit);
   const nanoseconds needed = pinger.ping_every + 2 * call_limit;
   if (left >= needed) return;
   refuse("takeover_after leaves a holder too little time: takeover_after " +
-         text(lock.takeover_after) + " - allowance " + text(allowance(lock)) + " = " + text(left) +
-         ", but ping_every " + text(pinger.ping_every) + " + 2 x call_limit " + text(call_limit) +
-         " = " + text(needed) + "; take over later, ping more often or lower call_limit");
+         text(lock.takeover_after) + " - allowance " + text(allowance(lock, call_limit)) + " = " +
+         text(left) + ", but ping_every " + text(pinger.ping_every) + " + 2 x call_limit " +
+         text(call_limit) + " = " + text(needed) +
+         "; take over later, ping more often or lower call_limit");
 }
 
-milliseconds max_clock_skew(const LockOptions& options) {
-  if (options.max_clock_skew > milliseconds{0}) return options.max_clock_skew;
-  return std::min(kDefaultMaxSkew, options.takeover_after / 8);
+milliseconds max_clock_skew(milliseconds window, const LockOptions& options) {
+  const milliseconds most = default_max_skew(window);
+  return options.max_clock_skew > milliseconds{0} ? std::min(options.max_clock_skew, most) : most;
 }
 
-nanoseconds allowance(const LockOptions& options) {
-  return max_clock_skew(options) + nanoseconds{options.takeover_after} / 1000;
+nanoseconds allowance(const LockOptions& options, milliseconds call_limit) {
+  return 2 * default_max_skew(options.takeover_after) + call_limit +
+         nanoseconds{options.takeover_after} / 1000;
 }
 
-nanoseconds validity(const LockOptions& options) {
-  return options.takeover_after - allowance(options);
+nanoseconds validity(const LockOptions& options, milliseconds call_limit) {
+  return options.takeover_after - allowance(options, call_limit);
 }
 
 bool must_ping_before_claim(std::optional<SteadyTime> last_ping_sent, SteadyTime now,
-                            const LockOptions& lock, const PingerOptions& pinger) {
+                            nanoseconds validity, const PingerOptions& pinger) {
   if (!last_ping_sent) return true;
   const nanoseconds age = now - *last_ping_sent;
-  return age > std::min<nanoseconds>(2 * pinger.ping_every, validity(lock) / 2);
+  return age > std::min<nanoseconds>(2 * pinger.ping_every, validity / 2);
 }
 
 nanoseconds HolderWatch::unchanged_for(const Inspection& seen, const LocalSpan& span) {
@@ -182,7 +194,8 @@ Judgement judge(const Inspection& seen, const LocalSpan& span, bool clock_steppe
   } else if (age < needed) {
     return busy(Reason::pinged_recently, age, needed - age);
   }
-  return dead_unless_skewed(std::max(age, watched), *seen.now, span, clock_stepped, options);
+  return dead_unless_skewed(std::max(age, watched), *seen.now, span, clock_stepped,
+                            max_clock_skew(needed, options));
 }
 
 nanoseconds poll_pause(int round, std::uint64_t random, milliseconds until_takeover,
@@ -192,7 +205,9 @@ nanoseconds poll_pause(int round, std::uint64_t random, milliseconds until_takeo
   most = std::min<nanoseconds>(most, options.poll_max);
   const auto half = static_cast<std::uint64_t>(most.count() / 2);
   const nanoseconds pause = most - nanoseconds{static_cast<std::int64_t>(random % (half + 1))};
-  if (until_takeover <= milliseconds{0} || pause <= until_takeover) return pause;
+  // A date in a document may put it centuries away, which nanoseconds cannot hold.
+  const bool soon = until_takeover > milliseconds{0} && until_takeover < options.poll_max;
+  if (!soon || pause <= until_takeover) return pause;
   const auto spread = static_cast<std::uint64_t>(nanoseconds{options.poll_min}.count());
   return until_takeover + nanoseconds{static_cast<std::int64_t>(random % (spread + 1))};
 }

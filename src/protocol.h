@@ -28,23 +28,32 @@ void check_name(std::string_view name);
 void check_why(std::string_view why);
 void check_options(const LockOptions& options);
 void check_options(const PingerOptions& options);
-/// Whether a holder has time for a missed ping before its deadline; the message does the sum (R9).
+/// Whether a holder has time for missed pings before its deadline; the message does the sum (R9).
 void check_room(const LockOptions& lock, const PingerOptions& pinger,
                 std::chrono::milliseconds call_limit);
 
-std::chrono::milliseconds max_clock_skew(const LockOptions& options);
+/// The window that counts for this lock: the larger of the contender's and the holder's (R6).
+std::chrono::milliseconds window(const LockRecord& lock, const LockOptions& options);
 
-/// What a deadline keeps clear of the earliest takeover: the largest step of the store's clock that
-/// R5 lets pass, and a thousandth of the window for clocks that run at different rates (R9).
-std::chrono::nanoseconds allowance(const LockOptions& options);
+/// What a contender tolerates of the store's clock before a takeover after `window` (R5). Options
+/// can only make it less, so that no holder need know them.
+std::chrono::milliseconds max_clock_skew(std::chrono::milliseconds window,
+                                         const LockOptions& options);
+
+/// What a deadline keeps clear of the earliest takeover (R9): twice the largest skew that any
+/// contender tolerates, since the clock may have been that far behind at the ping and that far
+/// ahead at the judgement; one call, since a ping that got stuck in the store may overwrite a later
+/// one; and a thousandth of the window for clocks that run at different rates.
+std::chrono::nanoseconds allowance(const LockOptions& options,
+                                   std::chrono::milliseconds call_limit);
 
 /// How long after it was sent a confirmed ping keeps a hold valid (R9).
-std::chrono::nanoseconds validity(const LockOptions& options);
+std::chrono::nanoseconds validity(const LockOptions& options, std::chrono::milliseconds call_limit);
 
 /// Whether a process must ping before it claims: contenders look at the ping alone, so a claim on
 /// top of an old one would be born half dead (R7, R9).
 bool must_ping_before_claim(std::optional<SteadyTime> last_ping_sent, SteadyTime now,
-                            const LockOptions& lock, const PingerOptions& pinger);
+                            std::chrono::nanoseconds validity, const PingerOptions& pinger);
 
 /// The two ends of a store call, on this process's clocks: whatever the store did, it did between.
 struct LocalSpan {
@@ -102,9 +111,6 @@ struct Judgement {
 /// within the window. Everything saturates: no date in a document overflows.
 Judgement judge(const Inspection& seen, const LocalSpan& span, bool clock_stepped,
                 const LockOptions& options, HolderWatch& watch);
-
-/// The window that counts for this lock: the larger of the contender's and the holder's (R6).
-std::chrono::milliseconds window(const LockRecord& lock, const LockOptions& options);
 
 /// How long to wait before the next look at a busy lock: drawn by `random` from the upper half of a
 /// range that doubles with every round, cut short where a takeover can be foretold (R15).

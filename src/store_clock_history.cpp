@@ -7,8 +7,7 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-// A day and more at the default pace; what is older tells nothing about a window.
-constexpr std::size_t kReadingsMax = 8192;
+constexpr std::size_t kReadingsMax = 4096;
 
 }  // namespace
 
@@ -32,18 +31,49 @@ void StoreClockHistory::note(const StoreNow& now, const protocol::LocalSpan& spa
     same.highest_low = std::max(same.highest_low, low);
     return;
   }
-  if (readings_.size() == kReadingsMax) readings_.pop_front();
+  forget_what_is_older(span.received);
+  if (readings_.size() >= kReadingsMax) halve();
   readings_.push_back({now.clock, span.received, span.received, high, low});
 }
 
+// All but the newest reading of each clock from before the longest window that anybody asked about.
+void StoreClockHistory::forget_what_is_older(SteadyTime now) {
+  const auto needed = [&](auto reading) {
+    if (now - reading->last <= longest_window_) return true;
+    return std::none_of(std::next(reading), readings_.end(), [&](const Offsets& later) {
+      return later.clock == reading->clock && now - later.last > longest_window_;
+    });
+  };
+  while (!readings_.empty() && !needed(readings_.begin())) readings_.pop_front();
+}
+
+// Neighbours become one reading: the past gets coarser, but nothing that was seen is lost.
+void StoreClockHistory::halve() {
+  std::deque<Offsets> coarser;
+  bool paired = true;
+  for (Offsets& reading : readings_) {
+    paired = !paired && coarser.back().clock == reading.clock;
+    if (!paired) {
+      coarser.push_back(std::move(reading));
+      continue;
+    }
+    coarser.back().last = reading.last;
+    coarser.back().lowest_high = std::min(coarser.back().lowest_high, reading.lowest_high);
+    coarser.back().highest_low = std::max(coarser.back().highest_low, reading.highest_low);
+  }
+  readings_ = std::move(coarser);
+}
+
 bool StoreClockHistory::stepped(const std::string& clock, SteadyTime now, nanoseconds window,
-                                nanoseconds limit) const {
+                                nanoseconds limit) {
+  longest_window_ = std::max(longest_window_, window);
   std::optional<nanoseconds> lowest_high;
   std::optional<nanoseconds> highest_low;
-  for (const Offsets& reading : readings_) {
-    if (reading.clock != clock || now - reading.last > window) continue;
-    lowest_high = std::min(lowest_high.value_or(reading.lowest_high), reading.lowest_high);
-    highest_low = std::max(highest_low.value_or(reading.highest_low), reading.highest_low);
+  for (auto reading = readings_.rbegin(); reading != readings_.rend(); ++reading) {
+    if (reading->clock != clock) continue;
+    lowest_high = std::min(lowest_high.value_or(reading->lowest_high), reading->lowest_high);
+    highest_low = std::max(highest_low.value_or(reading->highest_low), reading->highest_low);
+    if (now - reading->last > window) break;
   }
   return highest_low && *highest_low - *lowest_high > limit;
 }

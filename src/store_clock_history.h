@@ -20,10 +20,10 @@ class StoreClockHistory {
 
   void note(const StoreNow& now, const protocol::LocalSpan& span);
 
-  /// Whether two readings of that clock within the last `window` put it more than `limit` apart
-  /// from where its own pace would have carried it.
+  /// Whether two readings of that clock within the last `window`, and the one before it, put it
+  /// more than `limit` apart from where its own pace would have carried it.
   bool stepped(const std::string& clock, SteadyTime now, std::chrono::nanoseconds window,
-               std::chrono::nanoseconds limit) const;
+               std::chrono::nanoseconds limit);
 
   /// The latest that the clock read last can say at `now`. Nothing before the first reading.
   std::optional<StoreNow> at_most(SteadyTime now) const;
@@ -38,7 +38,11 @@ class StoreClockHistory {
     std::chrono::nanoseconds highest_low;
   };
 
-  std::chrono::nanoseconds grain_;
+  void forget_what_is_older(SteadyTime now);
+  void halve();
+
+  const std::chrono::nanoseconds grain_;
+  std::chrono::nanoseconds longest_window_ = std::chrono::hours{1};
   std::deque<Offsets> readings_;
   std::optional<StoreNow> last_;
   SteadyTime last_sent_;

@@ -27,13 +27,16 @@ bool DistributedLock::wait_for(std::chrono::nanoseconds limit, const std::stop_t
   Clock& clock = *environment.clock;
   const SteadyTime deadline = clock.steady_now() + limit;
   SteadyTime store_answered = clock.steady_now();
+  const std::chrono::nanoseconds patience =
+      std::min<std::chrono::milliseconds>(impl_->options.store_patience, kForEver);
+  const Impl::Waiting waiting(*impl_);
   for (int round = 0; !stop.stop_requested(); ++round) {
     try {
       if (lock_try(why, other)) return true;
       store_answered = clock.steady_now();
     } catch (const Error& error) {
       const SteadyTime now = clock.steady_now();
-      const bool patient = now < store_answered + impl_->options.store_patience && now < deadline;
+      const bool patient = now < store_answered + patience && now < deadline;
       if (!store_failed(error) || !patient) throw;
       log::store_failed_while_waiting(impl_->name, error.what());
     }

@@ -52,7 +52,7 @@ int balance(const Arguments& arguments, const std::stop_token& stop) {
   const auto clock = distlock::host_clock();
   // Two calls have to fit between a ping and the deadline that it gives.
   const auto store = distlock::open_store(distlock::ConnectionString{arguments.uri},
-                                          {.call_limit = arguments.takeover_after / 3});
+                                          {.call_limit = arguments.takeover_after / 6});
   const auto pinger = std::make_shared<distlock::DistributedLockPinger>(
       distlock::Environment{.store = store, .clock = clock, .process = {}, .random = {}},
       distlock::PingerOptions{.ping_every = arguments.ping_every});

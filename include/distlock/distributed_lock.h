@@ -35,8 +35,9 @@ enum class UnlockResult {
 /// twice, or better, hand fence() to the resource and let it refuse any smaller one
 /// (docs/guarantees.md).
 ///
-/// Threads: all functions may be called from any thread. One object is one contender: while one
-/// thread holds its lock, the others find it busy. It meets Lockable and TimedLockable.
+/// Threads: all functions may be called from any thread. One object is one contender: from one
+/// thread's lock to its unlock the others find it busy, also after the hold was lost. It meets
+/// Lockable and TimedLockable.
 class DISTLOCK_EXPORT DistributedLock {
  public:
   /// A lock of the store that `config` names, through this process's pinger for that string.
@@ -58,16 +59,20 @@ class DISTLOCK_EXPORT DistributedLock {
 
   /// Tries once, without waiting for the holder. `why` is kept in the record for people to read.
   /// Returns true if this object now holds the lock. Otherwise `*other`, if given, is the record
-  /// that was in the way.
+  /// that was in the way: free, if others came and went meanwhile; without a `ts` while another
+  /// thread is claiming through this very object.
   /// Errors: `not_applied`, `permission_denied`, `bad_record`: nothing is held. `outcome_unknown`:
   /// nothing is held as far as this object goes; the pinger frees what the store may have granted.
-  /// `already_held`: by this very thread. `invalid_argument`: `why` is not UTF-8 or has a NUL.
+  /// `already_held`: by this very thread. `stopped`, `forked`. `invalid_argument`: `why` is not
+  /// UTF-8 or has a NUL.
   /// Source: the original's lock_try(); R2, R5 to R8, R14.
   [[nodiscard]] bool lock_try(std::string_view why, LockRecord* other = nullptr);
 
   /// Gives the lock up: up to 3 attempts, with 2 s and 4 s between them (R11). Touches nothing but
   /// this object's own hold (R3). An unlock of nothing is `not_ours`.
   UnlockResult unlock() noexcept;
+  /// As unlock(), but only if the present hold is `ts`: a late unlock frees no later hold (R3).
+  UnlockResult unlock(const Token& ts) noexcept;
 
   /// Waits until the lock is held.
   /// Errors: those of lock_try(); store failures only after LockOptions::store_patience.
@@ -87,7 +92,9 @@ class DISTLOCK_EXPORT DistributedLock {
   template <class Clk, class Duration>
   [[nodiscard]] bool try_lock_until(const std::chrono::time_point<Clk, Duration>& deadline,
                                     const std::stop_token& stop = {}) {
-    return wait_for(saturate(deadline - Clk::now()), stop, {}, nullptr);
+    const auto now = Clk::now();
+    return wait_for(deadline <= now ? std::chrono::nanoseconds{0} : saturate(deadline - now), stop,
+                    {}, nullptr);
   }
 
   const std::string& name() const;
@@ -138,6 +145,8 @@ class DISTLOCK_EXPORT DistributedLock {
   /// unlocked. Each claim makes a new one.
   std::stop_token stop_token();
 
+  struct Impl;  // of the library
+
  private:
   template <class Rep, class Period>
   static std::chrono::nanoseconds saturate(const std::chrono::duration<Rep, Period>& d) {
@@ -150,7 +159,6 @@ class DISTLOCK_EXPORT DistributedLock {
   bool wait_for(std::chrono::nanoseconds limit, const std::stop_token& stop, std::string_view why,
                 LockRecord* other);
 
-  struct Impl;
   struct Claiming;
   std::unique_ptr<Impl> impl_;
 };
@@ -161,25 +169,31 @@ class [[nodiscard]] dist_lock_try {
  public:
   /// Errors: those of DistributedLock::lock_try().
   dist_lock_try(DistributedLock* lock, std::string_view why)
-      : lock_(lock), got_(lock->lock_try(why, &other_)) {}
+      : lock_(lock), got_(lock->lock_try(why, &other_)) {
+    if (got_) hold_ = lock->record();
+  }
   dist_lock_try(dist_lock_try&& from) noexcept
-      : lock_(from.lock_), other_(std::move(from.other_)), got_(std::exchange(from.got_, false)) {}
+      : lock_(from.lock_),
+        hold_(std::move(from.hold_)),
+        other_(std::move(from.other_)),
+        got_(std::exchange(from.got_, false)) {}
   dist_lock_try& operator=(dist_lock_try&&) = delete;
   dist_lock_try(const dist_lock_try&) = delete;
   dist_lock_try& operator=(const dist_lock_try&) = delete;
   ~dist_lock_try() {
-    if (got_) lock_->unlock();
+    if (got_) lock_->unlock(*hold_.ts);
   }
 
   bool got() const { return got_; }
   explicit operator bool() const { return got_; }
   /// Who was in the way. Only if not got().
   const LockRecord& other() const { return other_; }
-  /// Errors: `lock_lost` if not got().
-  Fence fence() const { return lock_->fence(); }
+  /// Of the hold that this object got, whatever became of it. 0 if not got().
+  Fence fence() const { return hold_.fence; }
 
  private:
   DistributedLock* lock_;
+  LockRecord hold_;
   LockRecord other_;
   bool got_;
 };

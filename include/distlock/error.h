@@ -21,6 +21,7 @@ enum class Errc {
   already_held,       ///< lock_try() by the thread that holds this object's lock already.
   lock_lost,          ///< The hold is past its deadline or no longer ours (R9).
   forked,             ///< A handle used in a child that was forked after it was made (R16).
+  stopped,            ///< The pinger was stopped: nothing would keep a hold alive (R12).
 };
 
 DISTLOCK_EXPORT const std::error_category& error_category() noexcept;

@@ -25,8 +25,8 @@ struct DISTLOCK_EXPORT LockOptions {
   std::chrono::milliseconds takeover_after = std::chrono::minutes{16};
 
   /// How far the store's clock may be from this process's wall clock, and may be seen to step,
-  /// before nothing is taken over (R5). A hold's deadline keeps this much clear (R9). 0 stands for
-  /// the default: 30 s, or an eighth of a shorter takeover_after.
+  /// before nothing is taken over (R5). Holders count on it, so it can only be made less than the
+  /// default, which 0 stands for: 30 s, or a sixteenth of a shorter window.
   std::chrono::milliseconds max_clock_skew{0};
 
   TakeoverRule takeover_rule = TakeoverRule::by_ping_age;

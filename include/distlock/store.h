@@ -35,7 +35,11 @@ enum class Freshness { ordinary, fresh };
 
 /// What a claim starts from (R2): no document, a free one, or exactly the hold judged dead.
 struct FromAbsent {};
-struct FromFree {};
+struct FromFree {
+  /// Of the hold that it was freed from, if that is known: then a delayed claim finds nothing to
+  /// claim once anybody else has (R8). The original's step 3.
+  std::optional<Token> ts;
+};
 struct FromHold {
   Token ts;
 };

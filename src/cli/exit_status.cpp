@@ -17,6 +17,7 @@ int exit_status_of(Errc code) {
       return kLockLost;
     case Errc::already_held:
     case Errc::forked:
+    case Errc::stopped:
       break;
   }
   return kInternal;

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdio>
+#include <limits>
 #include <optional>
 
 #include "distlock/error.h"
@@ -67,6 +68,15 @@ class Reader {
     return number;
   }
 
+  // One that cannot grow would be a lock that nobody gets and nobody hears why (R10).
+  Fence fence() const {
+    const Fence fence = count("fence").value_or(0);
+    if (fence == std::numeric_limits<Fence>::max()) {
+      refuse("fence", "is " + std::to_string(fence), "one that can still grow");
+    }
+    return fence;
+  }
+
   // Any number will do, for old shells wrote doubles.
   LockState state() const {
     constexpr std::string_view kExpected = "0, 1 or 2";
@@ -123,7 +133,7 @@ LockRecord lock_from(const Document& document) {
   lock.why = reader.optional<std::string>("why", "a string").value_or("");
   lock.when = reader.optional<StoreTime>("when", "a date");
   lock.ts = reader.optional<Token>("ts", "an ObjectId");
-  lock.fence = reader.count("fence").value_or(0);
+  lock.fence = reader.fence();
   if (const auto after = reader.count("takeover_after")) {
     lock.takeover_after = std::chrono::milliseconds{*after};
   }

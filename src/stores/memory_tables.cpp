@@ -58,7 +58,10 @@ struct Matches {
   const Document* lock;
 
   bool operator()(FromAbsent) const { return lock == nullptr; }
-  bool operator()(FromFree) const { return lock != nullptr && state_in(*lock) == LockState::free; }
+  bool operator()(const FromFree& from) const {
+    return lock != nullptr && state_in(*lock) == LockState::free &&
+           (!from.ts || carries(*lock, *from.ts));
+  }
   bool operator()(const FromHold& from) const {
     if (lock == nullptr || !carries(*lock, from.ts)) return false;
     const auto state = state_in(*lock);

@@ -43,14 +43,16 @@ bool has_document_error(const bson_t* reply, bson_error_t* error) {
 }  // namespace
 
 std::string clock_of(const bson_t* hello, std::string_view address) {
-  if (const auto process = find(hello, "topologyVersion.processId")) {
+  const auto process = find(hello, "topologyVersion.processId");
+  if (process && BSON_ITER_HOLDS_OID(&*process)) {
     std::array<char, 25> hex{};
     bson_oid_to_string(bson_iter_oid(&*process), hex.data());
     return std::string("mongod:") + hex.data();
   }
   // MongoDB 4.2 does not name its process. A member of a set knows its address, at least.
   const auto me = find(hello, "me");
-  return "mongod:" + (me ? bson_iter_utf8(&*me, nullptr) : std::string(address));
+  const bool knows_itself = me && BSON_ITER_HOLDS_UTF8(&*me);
+  return "mongod:" + (knows_itself ? bson_iter_utf8(&*me, nullptr) : std::string(address));
 }
 
 MongoCall::MongoCall(mongoc_client_pool_t* pool, const MongoSettings& settings, Doing doing)

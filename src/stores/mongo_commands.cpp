@@ -46,11 +46,18 @@ Bson claimed_fields(const Claim& claim) {
               {"takeover_after", std::int64_t{claim.takeover_after.count()}}});
 }
 
-Bson still_as(const FromFree& /*basis*/) { return equal("$state", 0); }
+// As state_of(): a decimal is no state.
+Bson state_is_sound() { return type_among("$state", array({"int", "long", "double"})); }
+
+Bson still_as(const FromFree& basis) {
+  Bson free = doc({{"$and", array({state_is_sound(), equal("$state", 0)})}});
+  if (!basis.ts) return free;
+  return doc({{"$and", array({std::move(free), equal("$ts", *basis.ts)})}});
+}
 
 Bson still_as(const FromHold& basis) {
-  return doc({{"$and",
-               array({equal("$ts", basis.ts), doc({{"$in", array({"$state", array({1, 2})})}})})}});
+  return doc({{"$and", array({equal("$ts", basis.ts), state_is_sound(),
+                              doc({{"$in", array({"$state", array({1, 2})})}})})}});
 }
 
 template <class Basis>

@@ -75,6 +75,16 @@ StoreTime time_at(const bson_t* document, const char* field_name) {
   return StoreTime(StoreTime::duration(bson_iter_date_time(&*time)));
 }
 
+// The server fixes its now before it looks the ping up, so one that was stamped in between is
+// later. That is no clock skew.
+void forgive_stamp_meanwhile(Inspection& inspection) {
+  constexpr std::chrono::seconds kLongestLookUp{1};
+  if (!inspection.ping || inspection.ping->clock != inspection.now->clock) return;
+  const StoreTime ping = inspection.ping->ping;
+  StoreTime& now = inspection.now->time;
+  if (ping > now && ping < now + kLongestLookUp) now = ping;
+}
+
 Inspection MongoStore::inspect(std::string_view name, Freshness freshness) {
   const MongoCall call = this->call("inspection of lock", name);
   Inspection inspection;
@@ -88,6 +98,7 @@ Inspection MongoStore::inspect(std::string_view name, Freshness freshness) {
   const auto ping = find(reply.get(), "cursor.firstBatch.0.ping.0");
   if (ping && inspection.lock->taken())
     inspection.ping = ping_from(document_at(&*ping).value_or(Document{}));
+  forgive_stamp_meanwhile(inspection);
   return inspection;
 }
 

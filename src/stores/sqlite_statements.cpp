@@ -55,7 +55,8 @@ std::string claim_stored(std::string_view condition) {
 SqliteStatements::SqliteStatements(const SqliteDatabase& db)
     : inspect(db.prepare("inspect", Effect::reads, kInspect)),
       claim_absent(db.prepare("claim", Effect::writes, kClaimAbsent)),
-      claim_free(db.prepare("claim", Effect::writes, claim_stored("AND state = 0"))),
+      claim_free(db.prepare("claim", Effect::writes,
+                            claim_stored("AND state = 0 AND (?8 IS NULL OR ts = ?8)"))),
       claim_hold(
           db.prepare("claim", Effect::writes, claim_stored("AND ts = ?8 AND state IN (1, 2)"))),
       release(db.prepare("release", Effect::writes, kRelease)),

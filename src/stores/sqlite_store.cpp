@@ -107,17 +107,23 @@ const SqliteStatement& SqliteStore::statement_for(const ClaimBasis& basis) const
   return statements_->claim_hold;
 }
 
+// The `ts` that the document must carry, or nothing.
+std::string ts_of(const ClaimBasis& basis) {
+  if (const auto* hold = std::get_if<FromHold>(&basis)) return to_hex(hold->ts);
+  const auto* free = std::get_if<FromFree>(&basis);
+  return free != nullptr && free->ts ? to_hex(*free->ts) : "";
+}
+
 std::optional<LockRecord> SqliteStore::claim(std::string_view name, const ClaimBasis& basis,
                                              const Claim& claim) {
   if (claim.cutoff.clock != clock_) return std::nullopt;
   const Guard guard = begin_call();
   const std::string ts = to_hex(claim.ts);
-  const auto* from = std::get_if<FromHold>(&basis);
-  const std::string held = from != nullptr ? to_hex(from->ts) : "";
+  const std::string from = ts_of(basis);
   SqliteRun run(statement_for(basis));
   run.bind(1, name).bind(2, claim.process).bind(3, claim.who).bind(4, claim.why).bind(5, ts);
   run.bind(6, claim.takeover_after.count()).bind(7, claim.cutoff.time.time_since_epoch().count());
-  if (from != nullptr) run.bind(8, held);
+  if (!from.empty()) run.bind(8, from);
   if (!run.step()) return std::nullopt;
   LockRecord lock{.name = std::string(name),
                   .state = LockState::taken,

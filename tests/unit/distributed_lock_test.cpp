@@ -162,13 +162,12 @@ TEST_CASE("a takeover is judged on a fresh read", "[lock][R6]") {
   }
 }
 
-TEST_CASE("a wall clock far from the store's refuses takeover", "[lock][R5]") {
+TEST_CASE("a store whose clock cannot step is not asked about the wall clock", "[lock][R5]") {
   Fleet fleet;
   const auto dead = fleet.process("dead").lock("balancer");
   REQUIRE(dead->lock_try("x"));
   const auto contender = fleet.process("b").lock("balancer");
   fleet.clock->advance(16min);
-  // The memory store's clock cannot step, so the wall clock is not asked (docs/design.md).
   fleet.clock->set_wall_off(1h);
   CHECK(contender->lock_try("y"));
 }
@@ -349,7 +348,7 @@ TEST_CASE("a deadline counts from the ping, not from the claim", "[lock][R9]") {
   const SteadyTime pinged = fleet.clock->steady_now();
   fleet.clock->advance(40s);
   REQUIRE(lock->lock_try("x"));
-  const auto deadline = pinged + 16min - 30s - 960ms;
+  const auto deadline = pinged + 16min - 70s - 960ms;
   CHECK(lock->valid_until() == deadline);
   fleet.clock->advance(deadline - fleet.clock->steady_now() - 1ns);
   CHECK_NOTHROW(lock->check());

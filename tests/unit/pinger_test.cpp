@@ -25,7 +25,7 @@ TEST_CASE("one ping an interval, whatever the number of locks", "[pinger][R12]")
   CHECK(a.store->calls("holds") == 1);
   CHECK(a.store->calls() == 2);
   CHECK(locks.front()->valid_until() == locks.back()->valid_until());
-  CHECK(locks.front()->valid_until() > fleet.clock->steady_now() + 15min);
+  CHECK(locks.front()->valid_until() > fleet.clock->steady_now() + 14min);
 }
 
 TEST_CASE("a failed ping is tried again within the interval", "[pinger][R12]") {

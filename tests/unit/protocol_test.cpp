@@ -238,34 +238,44 @@ TEST_CASE("a store's clock that was seen to step refuses takeover", "[protocol][
   CHECK(scene.judged().verdict == Verdict::dead);
 }
 
-TEST_CASE("a deadline keeps clear of skew and drift", "[protocol][R9]") {
+TEST_CASE("a deadline keeps clear of skew on both sides, one call and drift", "[protocol][R9]") {
   LockOptions options;
-  CHECK(allowance(options) == 30s + 960ms);
-  CHECK(validity(options) == 16min - 30s - 960ms);
+  CHECK(allowance(options, 10s) == 2 * 30s + 10s + 960ms);
+  CHECK(validity(options, 10s) == 16min - 70s - 960ms);
   options.takeover_after = 8s;
-  CHECK(max_clock_skew(options) == 1s);
-  CHECK(validity(options) == 8s - 1s - 8ms);
-  options.max_clock_skew = 2s;
-  CHECK(validity(options) == 8s - 2s - 8ms);
+  CHECK(validity(options, 1s) == 8s - 2 * 500ms - 1s - 8ms);
+}
+
+TEST_CASE("no contender tolerates more skew than a holder allows for", "[protocol][R5][R9]") {
+  LockOptions options;
+  CHECK(max_clock_skew(16min, options) == 30s);
+  CHECK(max_clock_skew(8s, options) == 500ms);
+  options.max_clock_skew = 1s;
+  CHECK(max_clock_skew(16min, options) == 1s);
+  CHECK(max_clock_skew(8s, options) == 500ms);
+  CHECK(allowance(options, 10s) == allowance(LockOptions{}, 10s));
+  for (const milliseconds longer : {16min, 20min, 60min}) {
+    const milliseconds earliest = longer - 2 * max_clock_skew(longer, LockOptions{});
+    CHECK(earliest >= 16min - 2 * max_clock_skew(16min, LockOptions{}));
+  }
 }
 
 TEST_CASE("options that leave a holder no time are refused with the sum", "[protocol][R9]") {
-  LockOptions lock{.takeover_after = 8s};
+  const LockOptions lock{.takeover_after = 8s};
   const PingerOptions pinger{.ping_every = 1s};
-  CHECK_NOTHROW(check_room(lock, pinger, 2996ms));
-  CHECK_THROWS_WITH(check_room(lock, pinger, 2997ms),
-                    Catch::Contains("8000 ms - allowance 1008 ms = 6992 ms") &&
-                        Catch::Contains("1000 ms + 2 x call_limit 2997 ms = 6994 ms"));
+  CHECK_NOTHROW(check_room(lock, pinger, 1997ms));
+  CHECK_THROWS_WITH(check_room(lock, pinger, 1998ms),
+                    Catch::Contains("8000 ms - allowance 3006 ms = 4994 ms") &&
+                        Catch::Contains("1000 ms + 2 x call_limit 1998 ms = 4996 ms"));
+  CHECK_THROWS_AS(check_room(lock, pinger, 0ms), Error);
 }
 
 TEST_CASE("a claim needs a ping that leaves it time to live", "[protocol][R7][R9]") {
-  const LockOptions lock;
   const PingerOptions pinger;
-  CHECK(must_ping_before_claim(std::nullopt, SteadyTime{1h}, lock, pinger));
-  CHECK_FALSE(must_ping_before_claim(SteadyTime{1h}, SteadyTime{1h + 60s}, lock, pinger));
-  CHECK(must_ping_before_claim(SteadyTime{1h}, SteadyTime{1h + 60s + 1ns}, lock, pinger));
-  const LockOptions tight{.takeover_after = 80s};
-  CHECK(must_ping_before_claim(SteadyTime{1h}, SteadyTime{1h + 35s}, tight, pinger));
+  CHECK(must_ping_before_claim(std::nullopt, SteadyTime{1h}, 10min, pinger));
+  CHECK_FALSE(must_ping_before_claim(SteadyTime{1h}, SteadyTime{1h + 60s}, 10min, pinger));
+  CHECK(must_ping_before_claim(SteadyTime{1h}, SteadyTime{1h + 60s + 1ns}, 10min, pinger));
+  CHECK(must_ping_before_claim(SteadyTime{1h}, SteadyTime{1h + 35s}, 69s, pinger));
 }
 
 TEST_CASE("unlock pauses are the original's", "[protocol][R11]") {
@@ -322,6 +332,9 @@ TEST_CASE("bad options are refused", "[protocol][input]") {
   refused({.takeover_after = std::chrono::minutes{1'000'000'000}});
   refused({.takeover_after = milliseconds::max()});
   refused({.max_clock_skew = -1ms});
+  refused({.max_clock_skew = 30001ms});
+  refused({.max_clock_skew = milliseconds::max()});
+  refused({.takeover_after = 16s, .max_clock_skew = 1001ms});
   refused({.poll_min = 0ms});
   refused({.poll_min = 2s, .poll_max = 1s});
   CHECK_NOTHROW(check_options(LockOptions{}));
