@@ -18,7 +18,8 @@ constexpr milliseconds kMarginMost = std::chrono::seconds{1};
 constexpr milliseconds kKillAgainAfter{20};
 
 std::string sum_text(const Room& room, milliseconds grace, milliseconds margin) {
-  const auto allowance = std::chrono::ceil<milliseconds>(protocol::allowance(room.lock));
+  const auto allowance =
+      std::chrono::ceil<milliseconds>(protocol::allowance(room.lock, room.call_limit));
   return "--takeover-after " + duration_text(room.lock.takeover_after) + " - allowance " +
          duration_text(allowance) + " = " + duration_text(room.lock.takeover_after - allowance) +
          ", but --ping-every " + duration_text(room.ping_every) + " + 2 x call limit " +
@@ -36,7 +37,8 @@ Patience fitting_patience(const Room& room, std::optional<milliseconds> grace, O
   const milliseconds margin = std::min(kMarginMost, room.lock.takeover_after / 16);
   // Often enough for who acts on the answer without us, the Keeper, to have one that is fresh.
   const milliseconds look_every = std::max(room.ping_every / 4, milliseconds{1});
-  const auto valid = std::chrono::floor<milliseconds>(protocol::validity(room.lock));
+  const auto valid =
+      std::chrono::floor<milliseconds>(protocol::validity(room.lock, room.call_limit));
   const milliseconds left = valid - room.ping_every - 2 * room.call_limit - margin;
   if (!grace) {
     const milliseconds usual = std::min(kGraceMost, room.lock.takeover_after / 8);

@@ -2,6 +2,7 @@
 #include "distlock/stores.h"
 #include "stores/mongo_store.h"
 #include "stores/sqlite_store.h"
+#include "stores/store_of_one_process.h"
 
 namespace distlock {
 
@@ -10,9 +11,9 @@ std::shared_ptr<Store> open_store(const ConnectionString& connection, const Stor
     case StoreKind::memory:
       return make_memory_store(host_clock(), options);
     case StoreKind::sqlite:
-      return open_sqlite_store(connection, options);
+      return for_this_process_only(open_sqlite_store(connection, options));
     case StoreKind::mongodb:
-      return open_mongo_store(connection, options);
+      return for_this_process_only(open_mongo_store(connection, options));
   }
   throw Error(Errc::invalid_argument, connection.redacted() + ": unknown kind of store");
 }

@@ -107,20 +107,20 @@ TEST_CASE("without a word the grace is 5 s, an eighth, or what fits", "[cli][cou
   CHECK(fitting_patience(room(2s), {}, OnLoss::terminate).grace == 250ms);
   CHECK(fitting_patience(room(2s), {}, OnLoss::terminate).margin == 125ms);
 
-  // 2000 - 252 - 1100 - 2 x 250 - 125
+  // 2000 - 502 - 850 - 2 x 250 - 125
   Room tight = room(2s);
-  tight.ping_every = 1100ms;
+  tight.ping_every = 850ms;
   CHECK(fitting_patience(tight, {}, OnLoss::terminate).grace == 23ms);
-  tight.ping_every = 1200ms;
+  tight.ping_every = 900ms;
   CHECK(fitting_patience(tight, {}, OnLoss::terminate).grace == 0ms);
 }
 
 TEST_CASE("a grace that leaves the pings no room is refused with the sum", "[cli][countdown]") {
-  CHECK(fitting_patience(room(2s), 873ms, OnLoss::terminate).grace == 873ms);
-  CHECK_THROWS_WITH(fitting_patience(room(2s), 874ms, OnLoss::terminate),
-                    Catch::Contains("2s - allowance 252ms = 1.748s") &&
-                        Catch::Contains("250ms + 2 x call limit 250ms + --grace 874ms + margin "
-                                        "125ms = 1.749s"));
+  CHECK(fitting_patience(room(2s), 623ms, OnLoss::terminate).grace == 623ms);
+  CHECK_THROWS_WITH(fitting_patience(room(2s), 624ms, OnLoss::terminate),
+                    Catch::Contains("2s - allowance 502ms = 1.498s") &&
+                        Catch::Contains("250ms + 2 x call limit 250ms + --grace 624ms + margin "
+                                        "125ms = 1.499s"));
   CHECK_NOTHROW(fitting_patience(room(2s), 1h, OnLoss::kill));
   CHECK_THROWS_AS(fitting_patience(room(24h * 365 * 5000), {}, OnLoss::terminate), Error);
 }

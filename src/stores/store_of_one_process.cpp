@@ -1,0 +1,52 @@
+#include "stores/store_of_one_process.h"
+
+#include "fork_guard.h"
+
+namespace distlock {
+namespace {
+
+class StoreOfOneProcess : public Store {
+ public:
+  explicit StoreOfOneProcess(std::shared_ptr<Store> store) : store_(std::move(store)) {}
+  ~StoreOfOneProcess() override {
+    if (guard_.in_child()) new std::shared_ptr<Store>(std::move(store_));
+  }
+  StoreOfOneProcess(const StoreOfOneProcess&) = delete;
+  StoreOfOneProcess& operator=(const StoreOfOneProcess&) = delete;
+
+  std::chrono::milliseconds call_limit() const override { return store_->call_limit(); }
+  Inspection inspect(std::string_view name, Freshness freshness) override {
+    return here().inspect(name, freshness);
+  }
+  std::optional<LockRecord> claim(std::string_view name, const ClaimBasis& basis,
+                                  const Claim& claim) override {
+    return here().claim(name, basis, claim);
+  }
+  ReleaseResult release(std::string_view name, const Token& ts) override {
+    return here().release(name, ts);
+  }
+  PingRecord ping(std::string_view process) override { return here().ping(process); }
+  void remove_ping(std::string_view process) override { here().remove_ping(process); }
+  std::int64_t forget_pings(std::chrono::milliseconds age) override {
+    return here().forget_pings(age);
+  }
+  std::vector<StoredHold> holds(std::string_view process) override { return here().holds(process); }
+  Listing list() override { return here().list(); }
+
+ private:
+  Store& here() const {
+    guard_.check("the store");
+    return *store_;
+  }
+
+  ForkGuard guard_;
+  std::shared_ptr<Store> store_;
+};
+
+}  // namespace
+
+std::shared_ptr<Store> for_this_process_only(std::shared_ptr<Store> store) {
+  return std::make_shared<StoreOfOneProcess>(std::move(store));
+}
+
+}  // namespace distlock

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <memory>
+
+#include "distlock/store.h"
+
+namespace distlock {
+
+/// The store, for the process that opened it. A forked child gets `forked` from every call, and its
+/// copy is never destroyed: connections, threads and file locks behind it are the parent's (R16).
+std::shared_ptr<Store> for_this_process_only(std::shared_ptr<Store> store);
+
+}  // namespace distlock
