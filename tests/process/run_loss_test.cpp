@@ -13,8 +13,8 @@ using Words = Desk::Words;
 
 namespace {
 
-// With --takeover-after 2s: 2 s less an eighth and a thousandth.
-constexpr double kValidFor = 1.748;
+// With --takeover-after 2s: less an allowance of 502 ms.
+constexpr double kValidFor = 1.498;
 // That much /proc/uptime may be behind.
 constexpr double kTick = 0.01;
 

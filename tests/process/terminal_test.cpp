@@ -1,0 +1,194 @@
+#include <fcntl.h>
+#include <poll.h>
+#include <pty.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <catch2/catch.hpp>
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+
+#include "process/desk.h"
+
+using distlock::testing::Desk;
+using Words = Desk::Words;
+
+namespace {
+
+// Not for synchronisation: the end of a test that would otherwise hang.
+constexpr int kPatienceMilliseconds = 120'000;
+constexpr char kStopped = 's';
+constexpr char kContinued = 'c';
+constexpr char kEnded = 'e';
+
+/// The tool as the one job of a job-control shell, on a terminal of its own.
+class TerminalJob {
+ public:
+  TerminalJob(Words words, const Desk& desk) {
+    words.insert(words.begin(), DISTLOCK_TOOL);
+    Words variables{std::string("PATH=") + getenv("PATH")};
+    for (const auto& [name, value] : desk.environment()) variables.push_back(name + '=' + value);
+    std::vector<char*> argv = pointers(words);
+    std::vector<char*> envp = pointers(variables);
+    if (pipe2(events_.data(), O_CLOEXEC) != 0) throw std::runtime_error("pipe2");
+    if (pipe2(orders_.data(), O_CLOEXEC) != 0) throw std::runtime_error("pipe2");
+    shell_ = forkpty(&terminal_, nullptr, nullptr, nullptr);
+    if (shell_ == 0) be_shell(argv.data(), envp.data());
+    if (shell_ < 0) throw std::runtime_error("forkpty");
+  }
+  ~TerminalJob() {
+    kill(shell_, SIGKILL);
+    waitpid(shell_, nullptr, 0);
+    close(terminal_);
+    for (const int end : {events_[0], events_[1], orders_[0], orders_[1]}) close(end);
+  }
+  TerminalJob(const TerminalJob&) = delete;
+  TerminalJob& operator=(const TerminalJob&) = delete;
+
+  void type(char key) const { REQUIRE(write(terminal_, &key, 1) == 1); }
+
+  /// As `fg`. Waits until that is done, for a SIGCONT discards a ^Z that is on its way.
+  void go_on() const {
+    REQUIRE(write(orders_[1], "", 1) == 1);
+    REQUIRE(next_event() == kContinued);
+  }
+
+  void wait_until_stopped() const { REQUIRE(next_event() == kStopped); }
+
+  int wait_for_status() const {
+    REQUIRE(next_event() == kEnded);
+    return static_cast<unsigned char>(next_event());
+  }
+
+ private:
+  static std::vector<char*> pointers(Words& words) {
+    std::vector<char*> result;
+    for (std::string& word : words) result.push_back(word.data());
+    result.push_back(nullptr);
+    return result;
+  }
+
+  [[noreturn]] void be_shell(char** argv, char** envp) const {
+    signal(SIGTTOU, SIG_IGN);  // Or who gives the terminal away is stopped for it.
+    const pid_t job = fork();
+    setpgid(job, job);
+    tcsetpgrp(STDIN_FILENO, job == 0 ? getpid() : job);
+    if (job == 0) {
+      signal(SIGTTOU, SIG_DFL);
+      execve(argv[0], argv, envp);
+      _exit(99);
+    }
+    int status = 0;
+    while (waitpid(job, &status, WUNTRACED) == job && WIFSTOPPED(status)) {
+      tell(kStopped);
+      char order = 0;
+      if (read(orders_[0], &order, 1) != 1) break;
+      kill(-job, SIGCONT);
+      tell(kContinued);
+    }
+    tell(kEnded);
+    tell(static_cast<char>(WEXITSTATUS(status)));
+    pause();
+    _exit(0);
+  }
+
+  void tell(char event) const {
+    [[maybe_unused]] const ssize_t written = write(events_[1], &event, 1);
+  }
+
+  char next_event() const {
+    pollfd waited{.fd = events_[0], .events = POLLIN, .revents = 0};
+    if (poll(&waited, 1, kPatienceMilliseconds) != 1) throw std::runtime_error("the job hangs");
+    char event = 0;
+    REQUIRE(read(events_[0], &event, 1) == 1);
+    return event;
+  }
+
+  pid_t shell_ = -1;
+  int terminal_ = -1;
+  std::array<int, 2> events_{};
+  std::array<int, 2> orders_{};
+};
+
+/// Waits until another opens the fifo and writes a line.
+std::string line_from(const std::filesystem::path& fifo) {
+  std::ifstream file(fifo);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+double last_number_in(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  double last = 0;
+  for (double number = 0; file >> number;) last = number;
+  return last;
+}
+
+/// Where the job says that it is there.
+std::filesystem::path fifo_of(const Desk& desk) {
+  const auto path = desk.folder.path() / "ready";
+  REQUIRE(mkfifo(path.c_str(), 0600) == 0);
+  return path;
+}
+
+}  // namespace
+
+TEST_CASE("^Z and fg work as if the tool were not there", "[process][run]") {
+  Desk desk;
+  const auto ready = fifo_of(desk);
+  const TerminalJob job(
+      {"run", "jobs", "--", "sh", "-c", "echo yes >" + ready.string() + "; read line; exit 4"},
+      desk);
+  REQUIRE(line_from(ready) == "yes");
+  for (int round = 0; round < 3; ++round) {
+    job.type('\x1a');
+    job.wait_until_stopped();
+    job.go_on();
+  }
+  CHECK(desk.status({"run", "-n", "jobs", "--", "true"}) == 1);
+  job.type('\n');
+  CHECK(job.wait_for_status() == 4);
+}
+
+TEST_CASE("^C ends the command once, and its status comes back", "[process][run]") {
+  Desk desk;
+  const auto ready = fifo_of(desk);
+  const TerminalJob job({"run", "jobs", "--", "sh", "-c",
+                         "trap 'exit 5' INT; echo yes >" + ready.string() + "; read line"},
+                        desk);
+  REQUIRE(line_from(ready) == "yes");
+  job.type('\x03');
+  CHECK(job.wait_for_status() == 5);
+}
+
+TEST_CASE("a job that ^Z stops for longer than its lease ends before a rival's begins",
+          "[process][run][R9]") {
+  Desk desk;
+  const auto ready = fifo_of(desk);
+  const auto stamps = desk.folder.path() / "stamps";
+  // Part of it ignores ^Z, as a daemon would.
+  const std::string stamp = "read up rest </proc/uptime; echo $up >>" + stamps.string() + "; ";
+  const std::string daemon = "trap '' TSTP TERM; " + stamp + "echo yes >" + ready.string() +
+                             "; while :; do " + stamp + "sleep 0.01; done";
+  const TerminalJob job(
+      {"run", "--takeover-after", "2s", "jobs", "--", "sh", "-c", "(" + daemon + ") & read line"},
+      desk);
+  REQUIRE(line_from(ready) == "yes");
+  job.type('\x1a');
+  job.wait_until_stopped();
+  REQUIRE(desk.status({"run", "-w", "100s", "--takeover-after", "2s", "jobs", "--", "sh", "-c",
+                       "read up rest </proc/uptime; echo $up"}) == 0);
+  const double begun = std::stod(desk.output);
+  const double last = last_number_in(stamps);
+  CHECK(last > 0);
+  CHECK(last < begun);
+
+  job.go_on();
+  CHECK(job.wait_for_status() == 75);
+  CHECK(last_number_in(stamps) == last);
+}
