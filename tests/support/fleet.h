@@ -12,8 +12,9 @@ namespace distlock::testing {
 
 /// One process of a fleet: its own handle on the store, which can be made to fail, and a pinger
 /// that pings when the test says so.
-struct Process {
-  std::shared_ptr<FaultyStore> store;
+template <class Handle>
+struct ProcessWith {
+  std::shared_ptr<Handle> store;
   std::shared_ptr<DistributedLockPinger> pinger;
 
   std::unique_ptr<DistributedLock> lock(const std::string& name,
@@ -22,18 +23,26 @@ struct Process {
   }
 };
 
+using Process = ProcessWith<FaultyStore>;
+
 /// Processes that share one memory store and one clock.
 class Fleet {
  public:
   Process process(const std::string& name, const PingerOptions& options = {}) {
-    auto handle = std::make_shared<FaultyStore>(store);
+    return process_with(std::make_shared<FaultyStore>(store), name, options);
+  }
+
+  /// A process whose handle on the store is of another kind.
+  template <class Handle>
+  ProcessWith<Handle> process_with(std::shared_ptr<Handle> handle, const std::string& name,
+                                   const PingerOptions& options = {}) {
     auto random = [state = std::hash<std::string>{}(name)]() mutable {
       return state = state * 6364136223846793005ULL + 1442695040888963407ULL;
     };
+    const Environment environment{
+        .store = handle, .clock = clock, .process = name, .random = random};
     return {handle,
-            std::make_shared<DistributedLockPinger>(
-                Environment{.store = handle, .clock = clock, .process = name, .random = random},
-                options, PingerDrive::caller)};
+            std::make_shared<DistributedLockPinger>(environment, options, PingerDrive::caller)};
   }
 
   LockRecord stored(const std::string& name) {

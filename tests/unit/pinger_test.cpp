@@ -1,12 +1,15 @@
 #include "distlock/pinger.h"
 
+#include <boost/thread/thread.hpp>
 #include <catch2/catch.hpp>
 
+#include "stores/memory_store.h"
 #include "support/fleet.h"
 
 using namespace distlock;
 using namespace std::chrono_literals;
 using distlock::testing::Fault;
+using distlock::testing::FaultyStore;
 using distlock::testing::Fleet;
 
 TEST_CASE("one ping an interval, whatever the number of locks", "[pinger][R12]") {
@@ -63,58 +66,6 @@ TEST_CASE("a ping counts from before it was sent", "[pinger][R9]") {
   CHECK(lock->valid_until() == before);
 }
 
-TEST_CASE("a clean stop removes the ping when nothing is held", "[pinger][R12]") {
-  Fleet fleet;
-  const auto a = fleet.process("a");
-  const auto lock = a.lock("balancer");
-  REQUIRE(lock->lock_try("x"));
-
-  SECTION("and not while a lock is") {
-    a.pinger->stop();
-    CHECK(fleet.store->list().pings.size() == 1);
-  }
-  SECTION("nor while a release is pending") {
-    a.store->fail("release", Fault::rejected, 4);
-    REQUIRE(lock->unlock() == UnlockResult::pending);
-    a.pinger->stop();
-    CHECK(fleet.store->list().pings.size() == 1);
-  }
-  SECTION("after a last try of what is pending") {
-    a.store->fail("release", Fault::rejected, 3);
-    REQUIRE(lock->unlock() == UnlockResult::pending);
-    a.pinger->stop();
-    CHECK_FALSE(fleet.stored("balancer").taken());
-    CHECK(fleet.store->list().pings.empty());
-  }
-  SECTION("nothing held") {
-    REQUIRE(lock->unlock() == UnlockResult::released);
-    a.pinger->stop();
-    CHECK(fleet.store->list().pings.empty());
-    a.store->forget_calls();
-    a.pinger->stop();
-    CHECK(a.store->calls() == 0);
-  }
-}
-
-TEST_CASE("a stopped pinger's locks claim nothing", "[pinger][R12]") {
-  Fleet fleet;
-  const auto a = fleet.process("a");
-  const auto lock = a.lock("balancer");
-  a.pinger->stop();
-  CHECK_THROWS_AS(lock->lock_try("x"), Error);
-  CHECK(a.store->calls("claim") == 0);
-  CHECK(a.store->calls("ping") == 0);
-}
-
-TEST_CASE("a stop in the middle of a claim leaves its ping", "[pinger][R7][R12]") {
-  Fleet fleet;
-  const auto a = fleet.process("a");
-  const auto lock = a.lock("balancer");
-  a.store->before("claim", [&] { a.pinger->stop(); });
-  REQUIRE(lock->lock_try("x"));
-  CHECK(fleet.store->list().pings.size() == 1);
-}
-
 TEST_CASE("old pings are forgotten about hourly", "[pinger][R13]") {
   Fleet fleet;
   const auto gone = fleet.process("gone");
@@ -145,6 +96,16 @@ TEST_CASE("old pings are forgotten about hourly", "[pinger][R13]") {
     CHECK(a.store->calls("forget_pings") >= 1);
     CHECK(a.store->calls("forget_pings") <= 3);
   }
+}
+
+TEST_CASE("pings without a clock are kept for four days, not less", "[pinger][R13]") {
+  Fleet fleet;
+  const auto opened = open_memory_store(fleet.clock, {});
+  const StoreTime now = opened.store->list().now.time;
+  opened.tables.put_ping({{"_id", std::string("old")}, {"ping", now - 96h}});
+  CHECK(opened.store->forget_pings(96h) == 0);
+  fleet.clock->advance(1ms);
+  CHECK(opened.store->forget_pings(96h) == 1);
 }
 
 TEST_CASE("a failing cleanup does not stop the pings", "[pinger][R12]") {
@@ -180,6 +141,17 @@ TEST_CASE("a ping thread survives a store that fails", "[pinger][R12]") {
   DistributedLock lock(pinger, "balancer",
                        {.takeover_after = 1min, .poll_min = 1ms, .poll_max = 2ms});
   CHECK(lock.try_lock_for(20s));
+}
+
+// Two callers of ping_round(): "all functions may be called from any thread" (run under TSan).
+TEST_CASE("rounds of two threads do not race", "[pinger][R12][tsan]") {
+  const auto pinger = std::make_shared<DistributedLockPinger>(
+      Environment{.store = make_memory_store()},
+      PingerOptions{.ping_every = 1ms, .forget_every = 1ms});
+  for (int i = 0; i < 200; ++i) {
+    pinger->ping_round();
+    boost::this_thread::yield();
+  }
 }
 
 TEST_CASE("one connection string has one pinger in a process", "[pinger]") {

@@ -28,6 +28,13 @@ TEST_CASE("an older ping confirmed later does not move it back", "[validity][R9]
   CHECK(validity.until() == SteadyTime{110s});
 }
 
+TEST_CASE("a ping confirmed at the deadline comes too late", "[validity][R9]") {
+  Validity validity(10s);
+  validity.begin(SteadyTime{100s});
+  validity.extend(SteadyTime{105s}, SteadyTime{110s});
+  CHECK(validity.until() == SteadyTime::min());
+}
+
 TEST_CASE("a deadline that has passed is final", "[validity][R9]") {
   Validity validity(10s);
   validity.begin(SteadyTime{100s});

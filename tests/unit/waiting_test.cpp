@@ -7,6 +7,7 @@
 using namespace distlock;
 using namespace std::chrono_literals;
 using distlock::testing::Fault;
+using distlock::testing::FaultyStore;
 using distlock::testing::Fleet;
 
 TEST_CASE("a wait ends with the lock as soon as it is free", "[waiting][R15]") {
@@ -139,4 +140,48 @@ TEST_CASE("four threads on one object never hold it together", "[waiting][R1]") 
   }
   threads.join_all();
   CHECK(unprotected == 4 * rounds);
+}
+
+TEST_CASE("a deadline in the distant past is no wait", "[waiting][R15]") {
+  Fleet fleet;
+  const auto held = fleet.process("a").lock("balancer");
+  REQUIRE(held->lock_try("x"));
+  const auto waiter = fleet.process("b").lock("balancer");
+  CHECK_FALSE(waiter->try_lock_until(std::chrono::system_clock::time_point::min()));
+  CHECK(fleet.clock->waited() == 0s);
+}
+
+TEST_CASE("patience counts from the last answer of the store", "[waiting][R15]") {
+  Fleet fleet;
+  const auto held = fleet.process("a").lock("balancer");
+  REQUIRE(held->lock_try("x"));
+  const auto b = fleet.process("b");
+  const auto waiter = b.lock("balancer");
+  int looks = 0;
+  std::function<void()> count = [&] {
+    if (++looks == 100) b.store->fail("inspect", Fault::rejected, 5);
+    if (looks == 110) REQUIRE(held->unlock() == UnlockResult::released);
+    b.store->before("inspect", count);
+  };
+  b.store->before("inspect", count);
+  CHECK_NOTHROW(waiter->lock());
+  CHECK(fleet.clock->waited() > 60s);
+}
+
+TEST_CASE("a stop ends a pause at once", "[waiting][R15]") {
+  const auto store = std::make_shared<FaultyStore>(make_memory_store());
+  const auto pinger = std::make_shared<DistributedLockPinger>(Environment{.store = store});
+  DistributedLock held(pinger, "balancer");
+  REQUIRE(held.lock_try("x"));
+  DistributedLock waiter(pinger, "balancer", {.poll_min = 50s, .poll_max = 50s});
+  std::stop_source stop;
+  const int before = store->calls("inspect");
+  bool got = true;
+  boost::thread thread([&] { got = waiter.lock(stop.get_token()); });
+  while (store->calls("inspect") == before) boost::this_thread::yield();
+  const SteadyTime asked = host_clock()->steady_now();
+  stop.request_stop();
+  thread.join();
+  CHECK_FALSE(got);
+  CHECK(host_clock()->steady_now() - asked < 20s);
 }

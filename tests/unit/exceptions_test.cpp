@@ -1,0 +1,137 @@
+// Exceptions that are no Error, and interrupted threads.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <boost/thread/thread.hpp>
+#include <catch2/catch.hpp>
+#include <csignal>
+#include <stdexcept>
+
+#include "support/fleet.h"
+#include "support/late_reply.h"
+
+using namespace distlock;
+using namespace std::chrono_literals;
+using distlock::testing::Fault;
+using distlock::testing::FaultyStore;
+using distlock::testing::Fleet;
+using distlock::testing::LateReply;
+
+namespace {
+
+/// Runs the action in a child, since a broken noexcept ends the process.
+int status_of_child(const std::function<void()>& action) {
+  const pid_t child = fork();
+  if (child == 0) {
+    for (const int signal : {SIGABRT, SIGSEGV}) std::signal(signal, SIG_DFL);
+    std::set_terminate([] { _exit(99); });
+    action();
+    _exit(0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  return status;
+}
+
+}  // namespace
+
+// A claim that was applied, and an exception that is no Error.
+TEST_CASE("a claim that ends in another exception is freed later", "[lock][R8]") {
+  Fleet fleet;
+  const auto a = fleet.process_with(std::make_shared<LateReply>(fleet.store), "a");
+  const auto lock = a.lock("balancer");
+
+  SECTION("of the claim itself") {
+    a.store->after_claim = [] { throw std::bad_alloc(); };
+  }
+  SECTION("of its read-back") {
+    REQUIRE(lock->lock_try("so that there is a ping and a document"));
+    REQUIRE(lock->unlock() == UnlockResult::released);
+    a.store->fail("claim", Fault::lost_reply);
+    a.store->before("inspect", [] { throw std::bad_alloc(); });
+  }
+
+  CHECK_THROWS(lock->lock_try("x"));
+  CHECK_FALSE(lock->held());
+  for (int i = 0; i < 100; ++i) {
+    fleet.clock->advance(30s);
+    a.pinger->ping_round();
+  }
+  CHECK_FALSE(fleet.stored("balancer").taken());
+}
+
+TEST_CASE("an interrupted thread does not forget its claim", "[lock][R8]") {
+  const auto inner = make_memory_store(host_clock(), {.call_limit = 200ms});
+  const auto store = std::make_shared<FaultyStore>(inner);
+  const auto pinger = std::make_shared<DistributedLockPinger>(Environment{.store = store},
+                                                              PingerOptions{.ping_every = 20ms});
+  DistributedLock lock(pinger, "balancer", {.takeover_after = 1min});
+  REQUIRE(lock.lock_try("x"));
+  REQUIRE(lock.unlock() == UnlockResult::released);
+  // The claim is delayed; the thread waits for its cutoff and is interrupted there.
+  store->fail("claim", Fault::delayed);
+  boost::thread claimer([&] {
+    try {
+      (void)lock.lock_try("y");
+    } catch (...) {
+    }
+  });
+  while (store->calls("inspect") < 2) boost::this_thread::yield();
+  claimer.interrupt();
+  store->deliver();
+  claimer.join();
+  const auto until = host_clock()->steady_now() + 15s;
+  bool freed = false;
+  while (!freed && !lock.held() && host_clock()->steady_now() < until) {
+    freed = !inner->inspect("balancer", Freshness::fresh).lock->taken();
+    boost::this_thread::yield();
+  }
+  CHECK((freed || lock.held()));
+}
+
+TEST_CASE("unlock() survives any exception of a store", "[lock][R11]") {
+  CHECK(status_of_child([] {
+          Fleet fleet;
+          const auto a = fleet.process("a");
+          const auto lock = a.lock("balancer");
+          if (!lock->lock_try("x")) _exit(1);
+          a.store->before("release", [] { throw std::bad_alloc(); });
+          lock->unlock();
+        }) == 0);
+}
+
+TEST_CASE("unlock() of an interrupted thread does not end the program", "[lock][R11]") {
+  CHECK(status_of_child([] {
+          const auto store = std::make_shared<FaultyStore>(make_memory_store());
+          const auto pinger = std::make_shared<DistributedLockPinger>(Environment{.store = store});
+          DistributedLock lock(pinger, "balancer");
+          if (!lock.lock_try("x")) _exit(1);
+          store->fail("release", Fault::rejected, 1);
+          boost::thread worker([&] { lock.unlock(); });
+          worker.interrupt();
+          worker.join();
+        }) == 0);
+}
+
+TEST_CASE("the last lock of an interrupted thread does not end the program", "[lock][R12]") {
+  CHECK(status_of_child([] {
+          boost::thread worker([] {
+            DistributedLock lock(
+                std::make_shared<DistributedLockPinger>(Environment{.store = make_memory_store()}),
+                "balancer");
+            if (!lock.lock_try("x")) _exit(1);
+            while (!boost::this_thread::interruption_requested()) boost::this_thread::yield();
+          });
+          worker.interrupt();
+          worker.join();
+        }) == 0);
+}
+
+TEST_CASE("a round survives any exception of a store", "[pinger][R12]") {
+  CHECK(status_of_child([] {
+          Fleet fleet;
+          const auto a = fleet.process("a");
+          a.store->before("ping", [] { throw 7; });
+          a.pinger->ping_round();
+        }) == 0);
+}

@@ -1,0 +1,237 @@
+#include <catch2/catch.hpp>
+
+#include "protocol.h"
+
+using namespace distlock;
+using namespace distlock::protocol;
+using namespace std::chrono_literals;
+using std::chrono::milliseconds;
+
+namespace {
+
+constexpr StoreTime kNow{std::chrono::hours{480000}};
+constexpr auto kWindow = 16min;
+const Token kTs{{1}};
+
+LockRecord taken_lock() {
+  return {.name = "balancer",
+          .state = LockState::taken,
+          .process = "db7",
+          .when = kNow - 1h,
+          .ts = kTs};
+}
+
+/// A contender's look: an instant call at the store's `now`, on a wall clock that agrees.
+struct Scene {
+  Inspection seen{taken_lock(), PingRecord{"db7", kNow, "c1"}, StoreNow{kNow, "c1"}, true};
+  LocalSpan span{SteadyTime{1h}, SteadyTime{1h}, WallTime{kNow.time_since_epoch()},
+                 WallTime{kNow.time_since_epoch()}};
+  LockOptions options;
+  bool stepped = false;
+  HolderWatch watch;
+
+  Scene& silent_for(milliseconds age) {
+    seen.ping->ping = kNow - age;
+    return *this;
+  }
+  void pass(std::chrono::nanoseconds time) {
+    const auto ms = std::chrono::duration_cast<milliseconds>(time);
+    span.sent += time;
+    span.received += time;
+    span.wall_sent += ms;
+    span.wall_received += ms;
+    seen.now->time += ms;
+  }
+  Judgement judged() { return judge(seen, span, stepped, options, watch); }
+};
+
+}  // namespace
+
+TEST_CASE("no document and a free one may be claimed", "[protocol][R2]") {
+  Scene scene;
+  scene.seen.lock->state = LockState::free;
+  CHECK(scene.judged().verdict == Verdict::free);
+  scene.seen.lock.reset();
+  CHECK(scene.judged().verdict == Verdict::absent);
+}
+
+TEST_CASE("a holder is dead from exactly the window on", "[protocol][R6]") {
+  Scene scene;
+  CHECK(scene.silent_for(kWindow - 1ms).judged().reason == Reason::pinged_recently);
+  CHECK(scene.silent_for(kWindow - 1ms).judged().until_takeover == 1ms);
+  CHECK(scene.silent_for(kWindow).judged().verdict == Verdict::dead);
+}
+
+TEST_CASE("fifteen takeover minutes are the original's whole-minute comparison", "[protocol][R6]") {
+  const LockOptions options = LockOptions::taking_over_after_minutes(15);
+  CHECK(options.takeover_after == 16min);
+  CHECK(LockOptions{}.takeover_after == options.takeover_after);
+  Scene scene;
+  scene.options = options;
+  CHECK(scene.silent_for(15min + 59s + 999ms).judged().verdict == Verdict::busy);
+  CHECK(scene.silent_for(16min).judged().verdict == Verdict::dead);
+}
+
+TEST_CASE("state 2 of MongoDB's own lock manager is taken, too", "[protocol][R14]") {
+  Scene scene;
+  scene.seen.lock->state = LockState::taken_by_mongodb;
+  CHECK(scene.silent_for(1min).judged().verdict == Verdict::busy);
+  CHECK(scene.silent_for(kWindow).judged().verdict == Verdict::dead);
+}
+
+TEST_CASE("the larger of the holder's and the contender's window counts", "[protocol][R6]") {
+  Scene scene;
+  scene.seen.lock->takeover_after = 20min;
+  CHECK(scene.silent_for(20min - 1ms).judged().verdict == Verdict::busy);
+  CHECK(scene.silent_for(20min).judged().verdict == Verdict::dead);
+  scene.seen.lock->takeover_after = 1min;
+  CHECK(scene.silent_for(kWindow - 1ms).judged().verdict == Verdict::busy);
+  scene.seen.lock->takeover_after = milliseconds::max();
+  CHECK(scene.silent_for(24h * 40000).judged().verdict == Verdict::busy);
+}
+
+TEST_CASE("a ping later than now is a clock skew, however little", "[protocol][R4]") {
+  Scene scene;
+  const Judgement judgement = scene.silent_for(-1ms).judged();
+  CHECK(judgement.reason == Reason::ping_in_future);
+  CHECK(judgement.elapsed == 1ms);
+  CHECK(scene.silent_for(0ms).judged().reason == Reason::pinged_recently);
+}
+
+TEST_CASE("dates beyond all sense do not overflow", "[protocol][R4]") {
+  Scene scene;
+  scene.seen.ping->ping = StoreTime::max();
+  CHECK(scene.judged().reason == Reason::ping_in_future);
+  scene.seen.ping->ping = StoreTime::min();
+  CHECK(scene.judged().verdict == Verdict::dead);
+  CHECK(scene.judged().impossible);
+  scene.seen.ping->clock = "another";
+  CHECK(scene.judged().verdict == Verdict::dead);
+  scene.seen.ping->ping = StoreTime::max();
+  CHECK(scene.judged().verdict == Verdict::busy);
+}
+
+TEST_CASE("more than a hundred years is warned of and judged all the same", "[protocol][R6]") {
+  Scene scene;
+  CHECK_FALSE(scene.silent_for(24h * 36525).judged().impossible);
+  CHECK(scene.silent_for(24h * 36525 + 1ms).judged().impossible);
+  CHECK(scene.judged().verdict == Verdict::dead);
+}
+
+TEST_CASE("a missing ping is refused", "[protocol][R7]") {
+  Scene scene;
+  scene.seen.ping.reset();
+  CHECK(scene.judged().reason == Reason::ping_missing);
+  scene.pass(24h * 365);
+  CHECK(scene.judged().reason == Reason::ping_missing);
+}
+
+TEST_CASE("on request a missing ping expires from when, watched or a day late", "[protocol][R7]") {
+  Scene scene;
+  scene.options.missing_ping = MissingPing::expire_from_when;
+  scene.seen.ping.reset();
+  scene.seen.lock->when = kNow - kWindow - 24h + 1ms;
+  CHECK(scene.judged().verdict == Verdict::busy);
+  scene.pass(1ms);
+  CHECK(scene.judged().verdict == Verdict::dead);
+}
+
+TEST_CASE("a ping by another clock is not judged by this one", "[protocol][R4][R6]") {
+  Scene scene;
+  scene.seen.ping->clock = "c2";
+  CHECK(scene.silent_for(kWindow).judged().reason == Reason::other_clock);
+
+  SECTION("but after a whole window of watching") {
+    scene.pass(kWindow - 1ms);
+    CHECK(scene.judged().verdict == Verdict::busy);
+    scene.pass(1ms);
+    CHECK(scene.judged().verdict == Verdict::dead);
+  }
+  SECTION("or when it is older by a day more") {
+    CHECK(scene.silent_for(kWindow + 24h - 1ms).judged().verdict == Verdict::busy);
+    CHECK(scene.silent_for(kWindow + 24h).judged().verdict == Verdict::dead);
+  }
+}
+
+TEST_CASE("a ping without a clock is judged by the original's rule", "[protocol][R4]") {
+  Scene scene;
+  scene.seen.ping->clock.reset();
+  CHECK(scene.silent_for(kWindow - 1ms).judged().verdict == Verdict::busy);
+  CHECK(scene.silent_for(kWindow).judged().verdict == Verdict::dead);
+}
+
+TEST_CASE("any sign of life restarts the watch", "[protocol][R6]") {
+  Scene scene;
+  scene.options.takeover_rule = TakeoverRule::watched;
+  scene.silent_for(24h * 365);
+  REQUIRE(scene.judged().reason == Reason::not_watched);
+  scene.pass(kWindow - 1ms);
+  REQUIRE(scene.judged().verdict == Verdict::busy);
+
+  SECTION("a new ping") { scene.seen.ping->ping += 1ms; }
+  SECTION("a ping set back") { scene.seen.ping->ping -= 1ms; }
+  SECTION("the same time by another clock") { scene.seen.ping->clock = "c2"; }
+  SECTION("a new acquisition") { scene.seen.lock->ts = Token{{2}}; }
+  SECTION("a ping that went missing") {
+    scene.options.missing_ping = MissingPing::expire_from_when;
+    scene.seen.ping.reset();
+  }
+
+  scene.pass(1ms);
+  CHECK(scene.judged().verdict == Verdict::busy);
+  scene.pass(kWindow - 1ms);
+  CHECK(scene.judged().verdict == Verdict::busy);
+  scene.pass(1ms);
+  CHECK(scene.judged().verdict == Verdict::dead);
+}
+
+TEST_CASE("watching counts from the first answer to the last question", "[protocol][R6]") {
+  Scene scene;
+  scene.options.takeover_rule = TakeoverRule::watched;
+  scene.span.received = scene.span.sent + 5s;
+  REQUIRE(scene.judged().verdict == Verdict::busy);
+  scene.pass(kWindow);
+  CHECK(scene.judged().verdict == Verdict::busy);
+  scene.pass(5s);
+  CHECK(scene.judged().verdict == Verdict::dead);
+}
+
+TEST_CASE("a store's clock far from the wall clock refuses takeover", "[protocol][R5]") {
+  Scene scene;
+  scene.silent_for(24h);
+  const auto direction = GENERATE(1, -1);
+  scene.span.wall_sent += direction * 30s;
+  scene.span.wall_received += direction * 30s;
+  CHECK(scene.judged().verdict == Verdict::dead);
+  scene.span.wall_sent += direction * 1ms;
+  scene.span.wall_received += direction * 1ms;
+  CHECK(scene.judged().reason == Reason::wall_clock_skew);
+  CHECK(scene.judged().elapsed == 30s + 1ms);
+}
+
+TEST_CASE("a slow answer is not mistaken for a skew", "[protocol][R5]") {
+  Scene scene;
+  scene.silent_for(24h);
+  scene.span.wall_sent -= 50s;
+  CHECK(scene.judged().verdict == Verdict::dead);
+}
+
+TEST_CASE("a clock that cannot step is not held against the wall clock", "[protocol][R5]") {
+  Scene scene;
+  scene.silent_for(24h);
+  scene.span.wall_sent += 1h;
+  scene.span.wall_received += 1h;
+  scene.seen.now->steady = true;
+  CHECK(scene.judged().verdict == Verdict::dead);
+}
+
+TEST_CASE("a store's clock that was seen to step refuses takeover", "[protocol][R5]") {
+  Scene scene;
+  scene.silent_for(24h);
+  scene.stepped = true;
+  CHECK(scene.judged().reason == Reason::clock_stepped);
+  scene.options.takeover_rule = TakeoverRule::watched;
+  scene.judged();
+  scene.pass(kWindow);
+  CHECK(scene.judged().verdict == Verdict::dead);
+}

@@ -1,0 +1,172 @@
+// What the pinger frees later: claims that could not be read back, releases that failed.
+#include <catch2/catch.hpp>
+
+#include "stores/memory_store.h"
+#include "support/fleet.h"
+#include "support/tampering.h"
+
+using namespace distlock;
+using namespace std::chrono_literals;
+using distlock::testing::Fault;
+using distlock::testing::Fleet;
+using distlock::testing::tamper;
+
+TEST_CASE("a claim that cannot be read back is an error and is freed later", "[lock][R8]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  const auto lock = a.lock("balancer");
+  REQUIRE(lock->lock_try("make it"));
+  REQUIRE(lock->unlock() == UnlockResult::released);
+  a.store->fail("inspect", Fault::rejected);
+  const auto try_it = [&] {
+    try {
+      (void)lock->lock_try("x");
+      FAIL("no error");
+    } catch (const Error& error) {
+      CHECK(error.errc() == Errc::outcome_unknown);
+    }
+    CHECK_FALSE(lock->held());
+  };
+
+  SECTION("it was applied") {
+    a.store->fail("claim", Fault::lost_reply);
+    try_it();
+    CHECK(fleet.stored("balancer").taken());
+    a.pinger->ping_round();
+    CHECK_FALSE(fleet.stored("balancer").taken());
+  }
+  SECTION("it arrives in time after the first try to free it") {
+    a.store->fail("claim", Fault::delayed);
+    try_it();
+    a.pinger->ping_round();
+    a.store->deliver();
+    CHECK(fleet.stored("balancer").taken());
+    fleet.clock->advance(30s);
+    a.pinger->ping_round();
+    CHECK_FALSE(fleet.stored("balancer").taken());
+  }
+  SECTION("it never arrives") {
+    a.store->fail("claim", Fault::lost_request);
+    try_it();
+    for (int i = 0; i < 5; ++i) {
+      fleet.clock->advance(30s);
+      a.pinger->ping_round();
+    }
+    a.store->forget_calls();
+    a.pinger->ping_round();
+    CHECK(a.store->calls("release") == 0);
+  }
+}
+
+TEST_CASE("a pending claim is kept for as long as it may arrive", "[lock][R8]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  const auto lock = a.lock("balancer");
+  REQUIRE(lock->lock_try("x"));
+  REQUIRE(lock->unlock() == UnlockResult::released);
+  const auto sent = fleet.clock->steady_now();
+  a.store->fail("claim", Fault::lost_request);
+  a.store->fail("inspect", Fault::rejected);
+  CHECK_THROWS_AS(lock->lock_try("y"), Error);
+  a.store->forget_calls();
+  const auto asked_at = [&](std::chrono::nanoseconds after) {
+    fleet.clock->wait_until(sent + after, {});
+    const int before = a.store->calls("release");
+    a.pinger->ping_round();
+    return a.store->calls("release") - before;
+  };
+  CHECK(asked_at(10s) == 1);
+  CHECK(asked_at(20s) == 1);
+  CHECK(asked_at(60s - 1ms) == 1);  // three call limits and the largest skew
+  CHECK(asked_at(60s) == 1);        // the last
+  CHECK(asked_at(61s) == 0);
+}
+
+TEST_CASE("a pending claim is asked for before, not after, it is settled", "[lock][R8]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  const auto lock = a.lock("balancer");
+  REQUIRE(lock->lock_try("x"));
+  REQUIRE(lock->unlock() == UnlockResult::released);
+  const auto sent = fleet.clock->steady_now();
+  a.store->fail("claim", Fault::lost_request);
+  a.store->fail("inspect", Fault::rejected);
+  CHECK_THROWS_AS(lock->lock_try("y"), Error);
+  fleet.clock->wait_until(sent + 49s, {});
+  a.store->before("release", [&] { fleet.clock->advance(5s); });
+  a.pinger->ping_round();
+  a.store->forget_calls();
+  a.pinger->ping_round();
+  CHECK(a.store->calls("release") == 1);
+}
+
+TEST_CASE("two pending releases of one lock are two", "[lock][R8]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  const auto one = a.lock("balancer");
+  REQUIRE(one->lock_try("x"));
+  REQUIRE(one->unlock() == UnlockResult::released);
+  const auto lose = [&] {
+    a.store->fail("claim", Fault::lost_request);
+    a.store->fail("inspect", Fault::rejected);
+    // Known to be free, so that it is claimed at once.
+    REQUIRE_THROWS_AS(one->lock_try("y"), Error);
+  };
+  lose();
+  REQUIRE(one->lock_try("z"));
+  a.store->fail("release", Fault::rejected, 3);
+  REQUIRE(one->unlock() == UnlockResult::pending);
+  a.store->forget_calls();
+  a.pinger->ping_round();
+  CHECK(a.store->calls("release") == 2);
+  CHECK_FALSE(fleet.stored("balancer").taken());
+  a.pinger->ping_round();
+  CHECK(a.store->calls("release") == 3);
+}
+
+// One pending release that the store always refuses stands in front of all the others.
+TEST_CASE("a pending release that cannot be done does not hold up the others", "[lock][R8][R11]") {
+  Fleet fleet;
+  const auto opened = open_memory_store(fleet.clock, {});
+  fleet.store = opened.store;
+  const auto a = fleet.process("a");
+  const auto one = a.lock("one");
+  const auto two = a.lock("two");
+  REQUIRE(one->lock_try("x"));
+  REQUIRE(two->lock_try("x"));
+  a.store->fail("release", Fault::rejected, 6);
+  REQUIRE(one->unlock() == UnlockResult::pending);
+  REQUIRE(two->unlock() == UnlockResult::pending);
+  tamper(opened.tables, "one", "state", std::int32_t{7});
+  for (int i = 0; i < 10; ++i) {
+    fleet.clock->advance(30s);
+    a.pinger->ping_round();
+  }
+  CHECK_FALSE(fleet.stored("two").taken());
+}
+
+// The pinger works off all that is pending before it pings again.
+TEST_CASE("many pending releases on a slow store do not cost a living hold", "[lock][R9][R12]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  const auto held = a.lock("balancer");
+  REQUIRE(held->lock_try("x"));
+  for (int i = 0; i < 250; ++i) {
+    const auto lock = a.lock("lock" + std::to_string(i));
+    REQUIRE(lock->lock_try("x"));
+    a.store->fail("release", Fault::rejected, 3);
+    REQUIRE(lock->unlock() == UnlockResult::pending);
+  }
+  std::function<void()> slowly = [&] {
+    fleet.clock->advance(4s);  // within the limit of 10 s
+    a.store->before("release", slowly);
+  };
+  a.store->before("release", slowly);
+  REQUIRE(held->held());
+  for (int i = 0; i < 40 && held->held(); ++i) {
+    const SteadyTime next = a.pinger->ping_round();
+    fleet.clock->wait_until(next, {});
+  }
+  CHECK(held->held());
+  a.store->before("release", {});
+}

@@ -1,0 +1,155 @@
+#include <atomic>
+#include <boost/thread/thread.hpp>
+#include <catch2/catch.hpp>
+
+#include "support/fleet.h"
+
+using namespace distlock;
+using namespace std::chrono_literals;
+using distlock::testing::Fault;
+using distlock::testing::FaultyStore;
+using distlock::testing::Fleet;
+
+TEST_CASE("a clean stop removes the ping when nothing is held", "[pinger][R12]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  const auto lock = a.lock("balancer");
+  REQUIRE(lock->lock_try("x"));
+
+  SECTION("and not while a lock is") {
+    a.pinger->stop();
+    CHECK(fleet.store->list().pings.size() == 1);
+  }
+  SECTION("nor while a release is pending") {
+    a.store->fail("release", Fault::rejected, 4);
+    REQUIRE(lock->unlock() == UnlockResult::pending);
+    a.pinger->stop();
+    CHECK(fleet.store->list().pings.size() == 1);
+  }
+  SECTION("after a last try of what is pending") {
+    a.store->fail("release", Fault::rejected, 3);
+    REQUIRE(lock->unlock() == UnlockResult::pending);
+    a.pinger->stop();
+    CHECK_FALSE(fleet.stored("balancer").taken());
+    CHECK(fleet.store->list().pings.empty());
+  }
+  SECTION("nothing held") {
+    REQUIRE(lock->unlock() == UnlockResult::released);
+    a.pinger->stop();
+    CHECK(fleet.store->list().pings.empty());
+    a.store->forget_calls();
+    a.pinger->stop();
+    CHECK(a.store->calls() == 0);
+  }
+}
+
+TEST_CASE("a stopped pinger's locks claim nothing", "[pinger][R12]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  const auto lock = a.lock("balancer");
+  a.pinger->stop();
+  CHECK_THROWS_AS(lock->lock_try("x"), Error);
+  CHECK(a.store->calls("claim") == 0);
+  CHECK(a.store->calls("ping") == 0);
+}
+
+TEST_CASE("a stop in the middle of a claim leaves its ping", "[pinger][R7][R12]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  const auto lock = a.lock("balancer");
+  a.store->before("claim", [&] { a.pinger->stop(); });
+  REQUIRE(lock->lock_try("x"));
+  CHECK(fleet.store->list().pings.size() == 1);
+}
+
+TEST_CASE("a stop while a claim may still arrive leaves the ping", "[pinger][R7][R8][R12]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  const auto lock = a.lock("balancer");
+  REQUIRE(lock->lock_try("x"));
+  REQUIRE(lock->unlock() == UnlockResult::released);
+  a.store->fail("claim", Fault::delayed);
+  a.store->fail("inspect", Fault::rejected);
+  CHECK_THROWS_AS(lock->lock_try("y"), Error);
+  a.pinger->stop();
+  a.store->deliver();
+  REQUIRE(fleet.stored("balancer").taken());
+  CHECK(fleet.store->list().pings.size() == 1);
+}
+
+TEST_CASE("a stop in the middle of a release that fails leaves the ping", "[pinger][R7][R12]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  const auto lock = a.lock("balancer");
+  REQUIRE(lock->lock_try("x"));
+  a.store->fail("release", Fault::rejected, 3);
+  a.store->before("release", [&] { a.pinger->stop(); });
+  REQUIRE(lock->unlock() == UnlockResult::pending);
+  CHECK(fleet.store->list().pings.size() == 1);
+}
+
+TEST_CASE("who never pinged has no ping to remove", "[pinger][R12]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  a.pinger->stop();
+  CHECK(a.store->calls() == 0);
+}
+
+TEST_CASE("after a stop no call reaches the store", "[pinger][R12]") {
+  Fleet fleet;
+  const auto held = fleet.process("a").lock("balancer");
+  REQUIRE(held->lock_try("x"));
+  const auto b = fleet.process("b");
+  const auto lock = b.lock("balancer");
+  b.pinger->ping_round();
+
+  SECTION("of lock_try()") {
+    b.pinger->stop();
+    b.store->forget_calls();
+    CHECK_THROWS_AS(lock->lock_try("x"), Error);
+  }
+  SECTION("of a wait") {
+    b.store->before("inspect", [&] {
+      b.pinger->stop();
+      b.store->forget_calls();
+    });
+    CHECK_THROWS_AS(lock->try_lock_for(60s), Error);
+  }
+  SECTION("of a round") {
+    b.pinger->stop();
+    b.store->forget_calls();
+    b.pinger->ping_round();
+    CHECK(fleet.store->list().pings.size() == 1);
+  }
+
+  CHECK(b.store->calls() == 0);
+}
+
+TEST_CASE("every stop() returns when no call is under way any more", "[pinger][R12]") {
+  const auto store = std::make_shared<FaultyStore>(make_memory_store());
+  const auto pinger = std::make_shared<DistributedLockPinger>(Environment{.store = store});
+  std::atomic<bool> removing{false};
+  std::atomic<bool> removed{false};
+  std::atomic<bool> go_on{false};
+  DistributedLock lock(pinger, "balancer");
+  REQUIRE(lock.lock_try("x"));
+  REQUIRE(lock.unlock() == UnlockResult::released);
+  store->before("remove_ping", [&] {
+    removing = true;
+    while (!go_on) boost::this_thread::yield();
+    removed = true;
+  });
+  boost::thread first([&] { pinger->stop(); });
+  while (!removing) boost::this_thread::yield();
+  bool was_removed = false;
+  boost::thread second([&] {
+    pinger->stop();
+    was_removed = removed;
+  });
+  // A second stop() that waits cannot end before this.
+  second.try_join_for(boost::chrono::milliseconds(200));
+  go_on = true;
+  second.join();
+  first.join();
+  CHECK(was_removed);
+}

@@ -1,0 +1,93 @@
+#include <catch2/catch.hpp>
+
+#include "support/fleet.h"
+
+using namespace distlock;
+using namespace std::chrono_literals;
+using distlock::testing::Fleet;
+
+TEST_CASE("a silent holder is taken over from the window on", "[lock][R6]") {
+  Fleet fleet;
+  const auto dead = fleet.process("dead");
+  const auto lost = dead.lock("balancer");
+  REQUIRE(lost->lock_try("x"));
+  const auto b = fleet.process("b");
+  const auto contender = b.lock("balancer");
+  fleet.clock->advance(16min - 1ms);
+  LockRecord other;
+  REQUIRE_FALSE(contender->lock_try("y", &other));
+  CHECK(other.process == "dead");
+  fleet.clock->advance(1ms);
+  REQUIRE(contender->lock_try("y"));
+  CHECK(fleet.stored("balancer").process == "b");
+  CHECK(contender->fence() == 2);
+}
+
+TEST_CASE("pings keep a hold alive for ever", "[lock][R6][R12]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  const auto held = a.lock("balancer");
+  REQUIRE(held->lock_try("x"));
+  const auto contender = fleet.process("b").lock("balancer");
+  for (int i = 0; i < 100; ++i) {
+    fleet.clock->advance(30s);
+    a.pinger->ping_round();
+    REQUIRE_FALSE(contender->lock_try("y"));
+    REQUIRE(held->held());
+  }
+}
+
+TEST_CASE("of two who judge one holder dead only one takes over", "[lock][R2]") {
+  Fleet fleet;
+  const auto dead = fleet.process("dead").lock("balancer");
+  REQUIRE(dead->lock_try("x"));
+  fleet.clock->advance(16min);
+  const auto a = fleet.process("a");
+  const auto first = a.lock("balancer");
+  const auto second = fleet.process("b").lock("balancer");
+  a.store->before("claim", [&] { REQUIRE(second->lock_try("quicker")); });
+  LockRecord other;
+  CHECK_FALSE(first->lock_try("slower", &other));
+  CHECK(other.process == "b");
+  CHECK(fleet.stored("balancer").process == "b");
+}
+
+TEST_CASE("a takeover is judged on a fresh read", "[lock][R6]") {
+  Fleet fleet;
+  const auto holder = fleet.process("holder");
+  const auto held = holder.lock("balancer");
+  REQUIRE(held->lock_try("x"));
+  fleet.clock->advance(16min);
+  const auto b = fleet.process("b");
+  b.store->always_fresh = false;
+  const auto contender = b.lock("balancer");
+
+  SECTION("which may save a holder that pinged meanwhile") {
+    int looks = 0;
+    b.store->before("inspect", [&] {
+      b.store->before("inspect", [&] {
+        ++looks;
+        holder.pinger->ping_round();
+      });
+    });
+    CHECK_FALSE(contender->lock_try("y"));
+    CHECK(looks == 1);
+    CHECK(b.store->calls("claim") == 0);
+  }
+  SECTION("and costs one more command") {
+    CHECK(contender->lock_try("y"));
+    CHECK(b.store->calls("inspect") == 2);
+  }
+}
+
+TEST_CASE("a hold says how long its silence must last", "[lock][R6]") {
+  Fleet fleet;
+  const auto held = fleet.process("a").lock("balancer", {.takeover_after = 1h});
+  REQUIRE(held->lock_try("x"));
+  CHECK(fleet.stored("balancer").takeover_after == 1h);
+  const auto contender = fleet.process("b").lock("balancer");
+  fleet.clock->advance(1h - 1ms);
+  CHECK_FALSE(contender->lock_try("y"));
+  fleet.clock->advance(1ms);
+  CHECK(contender->lock_try("y"));
+}

@@ -1,0 +1,209 @@
+// Claims of which nobody knows whether they were applied, and how they are read back.
+#include <catch2/catch.hpp>
+
+#include "support/server_fleet.h"
+
+using namespace distlock;
+using namespace std::chrono_literals;
+using distlock::testing::Fault;
+using distlock::testing::FaultyStore;
+using distlock::testing::Fleet;
+using distlock::testing::ManualClock;
+using distlock::testing::ServerFleet;
+using distlock::testing::ServerStore;
+
+TEST_CASE("a claim that was rejected is an error and nothing is held", "[lock][R8]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  const auto lock = a.lock("balancer");
+  a.store->fail("claim", Fault::rejected);
+  CHECK_THROWS_AS(lock->lock_try("x"), Error);
+  CHECK_FALSE(lock->held());
+  CHECK(lock->lock_try("again"));
+}
+
+TEST_CASE("a claim whose reply was lost is read back", "[lock][R8]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  const auto lock = a.lock("balancer");
+
+  SECTION("and is held if it was applied") {
+    a.store->fail("claim", Fault::lost_reply);
+    REQUIRE(lock->lock_try("x"));
+    CHECK(lock->record().ts == fleet.stored("balancer").ts);
+    CHECK(lock->fence() == 1);
+    CHECK(a.store->calls("inspect") + a.store->calls("claim") == 3);
+  }
+  SECTION("and is claimed anew once it cannot arrive any more") {
+    a.store->fail("claim", Fault::delayed);
+    REQUIRE(lock->lock_try("x"));
+    const auto ts = lock->record().ts;
+    a.store->deliver();
+    CHECK(fleet.stored("balancer").ts == ts);
+    CHECK(fleet.clock->waited() >= 10s);
+  }
+}
+
+TEST_CASE("a claim is read back freshly", "[lock][R8]") {
+  ServerFleet fleet;
+  const auto a = fleet.process("a");
+  const auto lock = a.lock("balancer");
+  REQUIRE(lock->lock_try("x"));
+  REQUIRE(lock->unlock() == UnlockResult::released);
+  a.store->freeze("balancer");
+  a.store->fail("claim", Fault::lost_reply);
+  REQUIRE(lock->lock_try("y"));
+  CHECK(lock->fence() == 2);
+  CHECK(fleet.clock->waited() == 0s);
+}
+
+TEST_CASE("a claim that was broken before its read-back is not held", "[lock][R8]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  const auto lock = a.lock("balancer");
+  REQUIRE(lock->lock_try("x"));
+  REQUIRE(lock->unlock() == UnlockResult::released);
+  a.store->fail("claim", Fault::lost_reply);
+  a.store->before("inspect", [&] {
+    const LockRecord claimed = fleet.stored("balancer");
+    REQUIRE(fleet.store->release("balancer", *claimed.ts) == ReleaseResult::freed);
+  });
+  REQUIRE(lock->lock_try("y"));
+  CHECK(lock->fence() == 3);
+  CHECK(fleet.stored("balancer").taken());
+}
+
+TEST_CASE("a claim has one call's time and not more", "[lock][R8]") {
+  ServerFleet fleet;
+  const auto a = fleet.process("a");
+  const auto lock = a.lock("balancer");
+  a.pinger->ping_round();
+  const StoreTime pinged = fleet.store->list().pings.front().record->ping;
+  fleet.clock->advance(40s);
+  REQUIRE(lock->lock_try("x"));
+  REQUIRE(a.store->cutoffs.size() == 1);
+  CHECK(a.store->cutoffs[0].time == pinged + 40s + a.store->call_limit());
+}
+
+TEST_CASE("at its cutoff a claim may still arrive", "[lock][R8]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  const auto lock = a.lock("balancer");
+  REQUIRE(lock->lock_try("x"));
+  REQUIRE(lock->unlock() == UnlockResult::released);
+  a.store->fail("claim", Fault::delayed);
+
+  SECTION("so a read-back then waits") {
+    a.store->before("inspect", [&] {
+      fleet.clock->advance(10s);
+      a.store->before("inspect", [&] { a.store->deliver(); });
+    });
+    REQUIRE(lock->lock_try("y"));
+    CHECK(fleet.clock->waited() > 0s);
+  }
+  SECTION("and is written then") {
+    a.store->before("inspect", [&] {
+      fleet.clock->advance(10s);
+      a.store->deliver();
+    });
+    REQUIRE(lock->lock_try("y"));
+    CHECK(lock->fence() == 2);
+    CHECK(fleet.clock->waited() == 0s);
+  }
+}
+
+// Seen on mongod 6.0.5: $$NOW is taken before the write waits for its turn. A claim that began in
+// time under an fsync lock was applied 2 s after reads had shown a clock past its cutoff.
+TEST_CASE("a claim that began before its cutoff may be applied after it", "[lock][R8]") {
+  // The server has compared the cutoff already when it gets stuck.
+  class StuckStore : public FaultyStore {
+   public:
+    using FaultyStore::FaultyStore;
+    std::optional<LockRecord> claim(std::string_view name, const ClaimBasis& basis,
+                                    const Claim& claim) override {
+      if (!std::exchange(stick, false)) return FaultyStore::claim(name, basis, claim);
+      Claim judged = claim;
+      judged.cutoff.time += 1h;
+      apply = [=, this, name = std::string(name)] {
+        (void)FaultyStore::claim(name, basis, judged);
+      };
+      throw Error(Errc::outcome_unknown, "the connection was lost");
+    }
+    bool stick = false;
+    std::function<void()> apply;
+  };
+  Fleet fleet;
+  const auto a = fleet.process_with(std::make_shared<StuckStore>(fleet.store), "a");
+  const auto lock = a.lock("balancer");
+  REQUIRE(lock->lock_try("x"));
+  REQUIRE(lock->unlock() == UnlockResult::released);
+  a.store->stick = true;
+  REQUIRE(lock->lock_try("y"));  // read back, past the cutoff, not there: claimed anew
+  REQUIRE(lock->unlock() == UnlockResult::released);
+  a.store->apply();
+  for (int i = 0; i < 100; ++i) {
+    fleet.clock->advance(30s);
+    a.pinger->ping_round();
+  }
+  CHECK_FALSE(fleet.stored("balancer").taken());
+}
+
+TEST_CASE("another clock does not tell that a cutoff has passed", "[lock][R4][R8]") {
+  ServerFleet fleet;
+  const auto a = fleet.process("a");
+  const auto lock = a.lock("balancer");
+  REQUIRE(lock->lock_try("x"));
+  REQUIRE(lock->unlock() == UnlockResult::released);
+  a.store->fail("claim", Fault::delayed);
+  // A fail-over to a member that is ahead by an hour, before the read-back.
+  a.store->before("inspect", [&] {
+    fleet.server->name = "c2";
+    fleet.server->off = 1h;
+  });
+  CHECK_THROWS_AS(lock->lock_try("y"), Error);
+  CHECK_FALSE(lock->held());
+  a.store->forget_calls();
+  a.pinger->ping_round();
+  CHECK(a.store->calls("release") == 1);
+}
+
+// The server was suspended together with its clock; the claim lay in its socket.
+TEST_CASE("a delayed claim is waited for by the clock that cuts it off", "[lock][R8]") {
+  const auto servers = std::make_shared<ManualClock>();
+  Fleet fleet;
+  fleet.store = make_memory_store(servers);
+  const auto a = fleet.process("a");
+  const auto lock = a.lock("balancer");
+  REQUIRE(lock->lock_try("x"));
+  REQUIRE(lock->unlock() == UnlockResult::released);
+  a.store->fail("claim", Fault::delayed);
+  a.store->fail("inspect", Fault::rejected, 2);
+  CHECK_THROWS_AS(lock->lock_try("y"), Error);
+  fleet.clock->advance(20min);  // the server's clock stood still
+  a.pinger->ping_round();       // by another connection, served first: "not ours"
+  a.store->deliver();           // its clock says that the cutoff has not passed
+  for (int i = 0; i < 100; ++i) {
+    fleet.clock->advance(30s);
+    servers->advance(30s);
+    a.pinger->ping_round();
+  }
+  CHECK_FALSE(fleet.stored("balancer").taken());
+}
+
+TEST_CASE("a new lock after a fail-over is claimed by the new clock", "[lock][R4][R8]") {
+  // As MongoDB: a lock without a document is seen without the time.
+  class Timeless : public ServerStore {
+   public:
+    using ServerStore::ServerStore;
+    Inspection inspect(std::string_view name, Freshness freshness) override {
+      Inspection seen = ServerStore::inspect(name, freshness);
+      if (!seen.lock) seen.now.reset();
+      return seen;
+    }
+  };
+  ServerFleet fleet;
+  const auto a = fleet.process_with(std::make_shared<Timeless>(fleet.store, fleet.server), "a");
+  a.pinger->ping_round();
+  fleet.server->name = "c2";
+  CHECK(a.lock("balancer")->lock_try("x"));
+}

@@ -1,0 +1,153 @@
+#include <boost/thread/thread.hpp>
+#include <catch2/catch.hpp>
+#include <mutex>
+
+#include "stores/memory_store.h"
+#include "support/fleet.h"
+#include "support/tampering.h"
+
+using namespace distlock;
+using namespace std::chrono_literals;
+using distlock::testing::Fault;
+using distlock::testing::Fleet;
+using distlock::testing::tamper;
+
+TEST_CASE("a late unlock frees nobody else's hold", "[lock][R3]") {
+  Fleet fleet;
+  const auto late = fleet.process("late").lock("balancer");
+  REQUIRE(late->lock_try("x"));
+  fleet.clock->advance(16min);
+  const auto next = fleet.process("next").lock("balancer");
+  REQUIRE(next->lock_try("y"));
+  CHECK(late->unlock() == UnlockResult::not_ours);
+  CHECK(fleet.stored("balancer").process == "next");
+  CHECK(fleet.stored("balancer").taken());
+}
+
+TEST_CASE("unlock tries three times, with the original's pauses", "[lock][R11]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  const auto lock = a.lock("balancer");
+  REQUIRE(lock->lock_try("x"));
+
+  SECTION("and the third may do it") {
+    a.store->fail("release", Fault::rejected, 2);
+    CHECK(lock->unlock() == UnlockResult::released);
+    CHECK(fleet.clock->waited() == 6s);
+  }
+  SECTION("and leaves it to the pinger after that") {
+    a.store->fail("release", Fault::rejected, 3);
+    CHECK(lock->unlock() == UnlockResult::pending);
+    CHECK(a.store->calls("release") == 3);
+    CHECK(fleet.clock->waited() == 6s);
+    CHECK_FALSE(lock->held());
+    a.store->fail("release", Fault::rejected);
+    a.pinger->ping_round();
+    CHECK(fleet.stored("balancer").taken());
+    a.pinger->ping_round();
+    CHECK_FALSE(fleet.stored("balancer").taken());
+  }
+  SECTION("and a lost reply does not make it a stranger's") {
+    a.store->fail("release", Fault::lost_reply);
+    CHECK(lock->unlock() == UnlockResult::released);
+  }
+  SECTION("and does not wait where the answer is known") {
+    REQUIRE(fleet.store->release("balancer", *lock->record().ts) == ReleaseResult::freed);
+    CHECK(lock->unlock() == UnlockResult::not_ours);
+    CHECK(a.store->calls("release") == 1);
+    CHECK(fleet.clock->waited() == 0s);
+  }
+}
+
+TEST_CASE("unlocking what is not held asks nobody", "[lock][R3]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  const auto lock = a.lock("balancer");
+  CHECK(lock->unlock() == UnlockResult::not_ours);
+  REQUIRE(lock->lock_try("x"));
+  REQUIRE(lock->unlock() == UnlockResult::released);
+  a.store->forget_calls();
+  CHECK(lock->unlock() == UnlockResult::not_ours);
+  CHECK(a.store->calls() == 0);
+}
+
+TEST_CASE("the destructor unlocks", "[lock][R11]") {
+  Fleet fleet;
+  auto lock = fleet.process("a").lock("balancer");
+  REQUIRE(lock->lock_try("x"));
+  lock.reset();
+  CHECK_FALSE(fleet.stored("balancer").taken());
+}
+
+// A guard of a thread whose hold ran out, at the end of its scope.
+TEST_CASE("until a thread has unlocked a hold that ran out, the others find it busy",
+          "[lock][R3]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  const auto lock = a.lock("balancer");
+  bool next_got = false;
+  {
+    const std::lock_guard guard(*lock);
+    fleet.clock->advance(15min + 40s);  // its deadline has passed, nobody took over
+    a.pinger->ping_round();
+    boost::thread([&] { next_got = lock->lock_try("next"); }).join();
+    CHECK_FALSE(next_got);
+    CHECK(fleet.stored("balancer").taken());
+  }
+  CHECK_FALSE(fleet.stored("balancer").taken());
+}
+
+TEST_CASE("a dist_lock_try that lost its hold does not free a later one", "[lock][R3]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  const auto lock = a.lock("balancer");
+  auto first = std::make_unique<dist_lock_try>(lock.get(), "first");
+  REQUIRE(first->got());
+  fleet.clock->advance(15min + 40s);
+  a.pinger->ping_round();
+  dist_lock_try second(lock.get(), "second");
+  REQUIRE(second.got());
+  first.reset();
+  CHECK(lock->held());
+  CHECK(fleet.stored("balancer").taken());
+}
+
+TEST_CASE("unlock does not wait where the answer is an error that stays", "[lock][R11]") {
+  Fleet fleet;
+  const auto opened = open_memory_store(fleet.clock, {});
+  fleet.store = opened.store;
+  const auto a = fleet.process("a");
+  const auto lock = a.lock("balancer");
+  REQUIRE(lock->lock_try("x"));
+  tamper(opened.tables, "balancer", "state", std::int32_t{7});
+  static_cast<void>(lock->unlock());
+  CHECK(fleet.clock->waited() == 0s);
+}
+
+TEST_CASE("an unlock of unknown outcome is tried again", "[lock][R11]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  const auto lock = a.lock("balancer");
+  REQUIRE(lock->lock_try("x"));
+  a.store->fail("release", Fault::lost_request, 2);
+  CHECK(lock->unlock() == UnlockResult::released);
+  CHECK_FALSE(fleet.stored("balancer").taken());
+  CHECK(a.store->calls("release") == 3);
+}
+
+// A lost request, then a takeover, is not "released".
+TEST_CASE("an unlock that nobody applied is not called released", "[lock][R8][R11]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  const auto lock = a.lock("balancer");
+  const auto rival = fleet.process("b").lock("balancer");
+  REQUIRE(lock->lock_try("x"));
+  a.store->fail("release", Fault::lost_request);
+  a.store->before("release", [&] {
+    a.store->before("release", [&] {
+      fleet.clock->advance(16min);
+      REQUIRE(rival->lock_try("takeover"));
+    });
+  });
+  CHECK(lock->unlock() != UnlockResult::released);
+}
