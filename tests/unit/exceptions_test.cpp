@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "support/fleet.h"
+#include "support/known_free.h"
 #include "support/late_reply.h"
 
 using namespace distlock;
@@ -16,6 +17,7 @@ using distlock::testing::Fault;
 using distlock::testing::FaultyStore;
 using distlock::testing::Fleet;
 using distlock::testing::LateReply;
+using distlock::testing::make_known_free;
 
 namespace {
 
@@ -45,8 +47,7 @@ TEST_CASE("a claim that ends in another exception is freed later", "[lock][R8]")
     a.store->after_claim = [] { throw std::bad_alloc(); };
   }
   SECTION("of its read-back") {
-    REQUIRE(lock->lock_try("so that there is a ping and a document"));
-    REQUIRE(lock->unlock() == UnlockResult::released);
+    make_known_free(*lock);
     a.store->fail("claim", Fault::lost_reply);
     a.store->before("inspect", [] { throw std::bad_alloc(); });
   }
@@ -66,8 +67,7 @@ TEST_CASE("an interrupted thread does not forget its claim", "[lock][R8]") {
   const auto pinger = std::make_shared<DistributedLockPinger>(Environment{.store = store},
                                                               PingerOptions{.ping_every = 20ms});
   DistributedLock lock(pinger, "balancer", {.takeover_after = 1min});
-  REQUIRE(lock.lock_try("x"));
-  REQUIRE(lock.unlock() == UnlockResult::released);
+  make_known_free(lock);
   // The claim is delayed; the thread waits for its cutoff and is interrupted there.
   store->fail("claim", Fault::delayed);
   boost::thread claimer([&] {

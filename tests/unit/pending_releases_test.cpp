@@ -3,20 +3,21 @@
 
 #include "stores/memory_store.h"
 #include "support/fleet.h"
+#include "support/known_free.h"
 #include "support/tampering.h"
 
 using namespace distlock;
 using namespace std::chrono_literals;
 using distlock::testing::Fault;
 using distlock::testing::Fleet;
+using distlock::testing::make_known_free;
 using distlock::testing::tamper;
 
 TEST_CASE("a claim that cannot be read back is an error and is freed later", "[lock][R8]") {
   Fleet fleet;
   const auto a = fleet.process("a");
   const auto lock = a.lock("balancer");
-  REQUIRE(lock->lock_try("make it"));
-  REQUIRE(lock->unlock() == UnlockResult::released);
+  make_known_free(*lock);
   a.store->fail("inspect", Fault::rejected);
   const auto try_it = [&] {
     try {
@@ -62,8 +63,7 @@ TEST_CASE("a pending claim is kept for as long as it may arrive", "[lock][R8]") 
   Fleet fleet;
   const auto a = fleet.process("a");
   const auto lock = a.lock("balancer");
-  REQUIRE(lock->lock_try("x"));
-  REQUIRE(lock->unlock() == UnlockResult::released);
+  make_known_free(*lock);
   const auto sent = fleet.clock->steady_now();
   a.store->fail("claim", Fault::lost_request);
   a.store->fail("inspect", Fault::rejected);
@@ -86,8 +86,7 @@ TEST_CASE("a pending claim is asked for before, not after, it is settled", "[loc
   Fleet fleet;
   const auto a = fleet.process("a");
   const auto lock = a.lock("balancer");
-  REQUIRE(lock->lock_try("x"));
-  REQUIRE(lock->unlock() == UnlockResult::released);
+  make_known_free(*lock);
   const auto sent = fleet.clock->steady_now();
   a.store->fail("claim", Fault::lost_request);
   a.store->fail("inspect", Fault::rejected);
@@ -104,8 +103,7 @@ TEST_CASE("two pending releases of one lock are two", "[lock][R8]") {
   Fleet fleet;
   const auto a = fleet.process("a");
   const auto one = a.lock("balancer");
-  REQUIRE(one->lock_try("x"));
-  REQUIRE(one->unlock() == UnlockResult::released);
+  make_known_free(*one);
   const auto lose = [&] {
     a.store->fail("claim", Fault::lost_request);
     a.store->fail("inspect", Fault::rejected);

@@ -3,12 +3,14 @@
 #include <catch2/catch.hpp>
 
 #include "support/fleet.h"
+#include "support/known_free.h"
 
 using namespace distlock;
 using namespace std::chrono_literals;
 using distlock::testing::Fault;
 using distlock::testing::FaultyStore;
 using distlock::testing::Fleet;
+using distlock::testing::make_known_free;
 
 TEST_CASE("a clean stop removes the ping when nothing is held", "[pinger][R12]") {
   Fleet fleet;
@@ -66,8 +68,7 @@ TEST_CASE("a stop while a claim may still arrive leaves the ping", "[pinger][R7]
   Fleet fleet;
   const auto a = fleet.process("a");
   const auto lock = a.lock("balancer");
-  REQUIRE(lock->lock_try("x"));
-  REQUIRE(lock->unlock() == UnlockResult::released);
+  make_known_free(*lock);
   a.store->fail("claim", Fault::delayed);
   a.store->fail("inspect", Fault::rejected);
   CHECK_THROWS_AS(lock->lock_try("y"), Error);
@@ -132,8 +133,7 @@ TEST_CASE("every stop() returns when no call is under way any more", "[pinger][R
   std::atomic<bool> removed{false};
   std::atomic<bool> go_on{false};
   DistributedLock lock(pinger, "balancer");
-  REQUIRE(lock.lock_try("x"));
-  REQUIRE(lock.unlock() == UnlockResult::released);
+  make_known_free(lock);
   store->before("remove_ping", [&] {
     removing = true;
     while (!go_on) boost::this_thread::yield();

@@ -1,6 +1,7 @@
 // Claims of which nobody knows whether they were applied, and how they are read back.
 #include <catch2/catch.hpp>
 
+#include "support/known_free.h"
 #include "support/server_fleet.h"
 
 using namespace distlock;
@@ -8,6 +9,7 @@ using namespace std::chrono_literals;
 using distlock::testing::Fault;
 using distlock::testing::FaultyStore;
 using distlock::testing::Fleet;
+using distlock::testing::make_known_free;
 using distlock::testing::ManualClock;
 using distlock::testing::ServerFleet;
 using distlock::testing::ServerStore;
@@ -48,8 +50,7 @@ TEST_CASE("a claim is read back freshly", "[lock][R8]") {
   ServerFleet fleet;
   const auto a = fleet.process("a");
   const auto lock = a.lock("balancer");
-  REQUIRE(lock->lock_try("x"));
-  REQUIRE(lock->unlock() == UnlockResult::released);
+  make_known_free(*lock);
   a.store->freeze("balancer");
   a.store->fail("claim", Fault::lost_reply);
   REQUIRE(lock->lock_try("y"));
@@ -61,8 +62,7 @@ TEST_CASE("a claim that was broken before its read-back is not held", "[lock][R8
   Fleet fleet;
   const auto a = fleet.process("a");
   const auto lock = a.lock("balancer");
-  REQUIRE(lock->lock_try("x"));
-  REQUIRE(lock->unlock() == UnlockResult::released);
+  make_known_free(*lock);
   a.store->fail("claim", Fault::lost_reply);
   a.store->before("inspect", [&] {
     const LockRecord claimed = fleet.stored("balancer");
@@ -89,8 +89,7 @@ TEST_CASE("at its cutoff a claim may still arrive", "[lock][R8]") {
   Fleet fleet;
   const auto a = fleet.process("a");
   const auto lock = a.lock("balancer");
-  REQUIRE(lock->lock_try("x"));
-  REQUIRE(lock->unlock() == UnlockResult::released);
+  make_known_free(*lock);
   a.store->fail("claim", Fault::delayed);
 
   SECTION("so a read-back then waits") {
@@ -135,8 +134,7 @@ TEST_CASE("a claim that began before its cutoff may be applied after it", "[lock
   Fleet fleet;
   const auto a = fleet.process_with(std::make_shared<StuckStore>(fleet.store), "a");
   const auto lock = a.lock("balancer");
-  REQUIRE(lock->lock_try("x"));
-  REQUIRE(lock->unlock() == UnlockResult::released);
+  make_known_free(*lock);
   a.store->stick = true;
   REQUIRE(lock->lock_try("y"));  // read back, past the cutoff, not there: claimed anew
   REQUIRE(lock->unlock() == UnlockResult::released);
@@ -152,8 +150,7 @@ TEST_CASE("another clock does not tell that a cutoff has passed", "[lock][R4][R8
   ServerFleet fleet;
   const auto a = fleet.process("a");
   const auto lock = a.lock("balancer");
-  REQUIRE(lock->lock_try("x"));
-  REQUIRE(lock->unlock() == UnlockResult::released);
+  make_known_free(*lock);
   a.store->fail("claim", Fault::delayed);
   // A fail-over to a member that is ahead by an hour, before the read-back.
   a.store->before("inspect", [&] {
@@ -174,8 +171,7 @@ TEST_CASE("a delayed claim is waited for by the clock that cuts it off", "[lock]
   fleet.store = make_memory_store(servers);
   const auto a = fleet.process("a");
   const auto lock = a.lock("balancer");
-  REQUIRE(lock->lock_try("x"));
-  REQUIRE(lock->unlock() == UnlockResult::released);
+  make_known_free(*lock);
   a.store->fail("claim", Fault::delayed);
   a.store->fail("inspect", Fault::rejected, 2);
   CHECK_THROWS_AS(lock->lock_try("y"), Error);
