@@ -7,11 +7,6 @@
 
 // One round of the pinger: the ping first, then what can wait and what may fail.
 namespace distlock {
-namespace {
-
-using std::chrono::nanoseconds;
-
-}  // namespace
 
 SteadyTime DistributedLockPinger::Impl::round() noexcept {
   if (stopped_) return SteadyTime::max();
@@ -20,7 +15,7 @@ SteadyTime DistributedLockPinger::Impl::round() noexcept {
   if (!ping_noting_failure()) {
     return environment.clock->steady_now() + protocol::ping_retry_pause(options);
   }
-  const SteadyTime give_up_at = begun + nanoseconds{options.ping_every} / 2;
+  const SteadyTime give_up_at = begun + std::chrono::nanoseconds{options.ping_every} / 2;
   attempt("verifying holds", [&] { verify_holds(give_up_at); });
   log_losses();
   attempt("working off pending releases",
