@@ -82,10 +82,20 @@ bool DistributedLockPinger::Impl::ping_noting_failure() noexcept {
 void DistributedLockPinger::Impl::ping() {
   Clock& clock = *environment.clock;
   protocol::LocalSpan span{clock.steady_now(), {}, clock.wall_now(), {}};
-  const PingRecord record = environment.store->ping(environment.process);
+  const PingRecord record =
+      environment.store->ping_and_report(environment.process, health_at(span.sent));
   span.received = clock.steady_now();
   span.wall_received = clock.wall_now();
   if (note_good_ping(record, span)) log::store_clock_stepped(record.clock.value_or(""));
+}
+
+// As it will be if this ping succeeds.
+PingHealth DistributedLockPinger::Impl::health_at(SteadyTime now) const {
+  const Guard lock(mutex_);
+  PingHealth health = health_;
+  ++health.successes;
+  health.late_by = protocol::late_by(last_ping_sent_, now, options);
+  return health;
 }
 
 // Says whether the store's clock was seen to step.

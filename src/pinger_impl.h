@@ -71,6 +71,7 @@ struct DistributedLockPinger::Impl {
   void run_pings();
   void run_watch();
   bool ping_noting_failure() noexcept;
+  PingHealth health_at(SteadyTime now) const;
   bool note_good_ping(const PingRecord& record, const protocol::LocalSpan& span);
   void note_bad_ping(std::string_view error);
   /// Asks the store about this process's holds, and announces those that it no longer has.

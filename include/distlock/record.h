@@ -78,6 +78,8 @@ struct PingRecord {
   StoreTime ping;
   /// Which clock stamped `ping` (R4). Absent in documents of others.
   std::optional<std::string> clock;
+  /// For people. Absent in documents of others, and where it makes no sense.
+  std::optional<PingHealth> health;
 };
 
 }  // namespace distlock

@@ -116,6 +116,12 @@ class DISTLOCK_EXPORT Store {
   /// Stamps the process's ping with the store's clock, durably, and gives it back.
   virtual PingRecord ping(std::string_view process) = 0;
 
+  /// As ping(), and keeps how this process's pings have fared with it, for people. A store that has
+  /// no room for that leaves it out.
+  virtual PingRecord ping_and_report(std::string_view process, const PingHealth& /*health*/) {
+    return ping(process);
+  }
+
   /// Removes the process's ping, if there is one.
   virtual void remove_ping(std::string_view process) = 0;
 

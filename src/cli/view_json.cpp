@@ -64,11 +64,20 @@ Json age_of(const PingRecord& ping, const std::optional<StoreNow>& now) {
   return between(ping.ping, now->time).count();
 }
 
+Json health_json(const std::optional<PingHealth>& health) {
+  if (!health) return nullptr;
+  return {{"successes", health->successes},
+          {"failures", health->failures},
+          {"round_trip_ms", health->round_trip.count()},
+          {"late_by_ms", health->late_by.count()}};
+}
+
 Json ping_json(const PingRecord& ping, const std::optional<StoreNow>& now) {
   Json object;
   add_time(object, "ping", ping.ping);
   object["age_ms"] = age_of(ping, now);
   object["clock"] = ping.clock ? Json(text(*ping.clock)) : Json(nullptr);
+  object["health"] = health_json(ping.health);
   return object;
 }
 

@@ -110,6 +110,22 @@ void require_holder(const Reader& reader) {
   reader.required<Token>("ts", "an ObjectId in a taken lock");
 }
 
+constexpr std::array<std::string_view, 4> kHealthFields{"ping_successes", "ping_failures",
+                                                        "ping_round_trip_ms", "ping_late_by_ms"};
+
+// Decides nothing, so it is left out where it makes no sense.
+std::optional<PingHealth> health_in(const Document& document) {
+  std::array<std::int64_t, kHealthFields.size()> numbers{};
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    const Value* value = find(document, kHealthFields[i]);
+    const auto* number = value == nullptr ? nullptr : std::get_if<std::int64_t>(value);
+    if (number == nullptr || *number < 0) return std::nullopt;
+    numbers[i] = *number;
+  }
+  return PingHealth{numbers[0], numbers[1], std::chrono::milliseconds{numbers[2]},
+                    std::chrono::milliseconds{numbers[3]}};
+}
+
 }  // namespace
 
 std::optional<LockState> state_of(const Value& value) {
@@ -147,7 +163,15 @@ PingRecord ping_from(const Document& document) {
   ping.process = reader.required<std::string>("_id", "a string");
   ping.ping = reader.required<StoreTime>("ping", "a date");
   ping.clock = reader.optional<std::string>("clock", "a string");
+  ping.health = health_in(document);
   return ping;
+}
+
+std::array<std::pair<std::string_view, std::int64_t>, 4> fields_of(const PingHealth& health) {
+  return {{{kHealthFields[0], health.successes},
+           {kHealthFields[1], health.failures},
+           {kHealthFields[2], health.round_trip.count()},
+           {kHealthFields[3], health.late_by.count()}}};
 }
 
 std::string id_of(const Document& document) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <compare>
 #include <cstdint>
 #include <optional>
@@ -44,6 +45,9 @@ LockRecord lock_from(const Document& document);
 
 /// The record that a document of `lockpings` holds. Errors: as above.
 PingRecord ping_from(const Document& document);
+
+/// How a process's pings have fared, as fields of its ping's document.
+std::array<std::pair<std::string_view, std::int64_t>, 4> fields_of(const PingHealth& health);
 
 /// The `_id` of a document, for people: the string, or what it is instead.
 std::string id_of(const Document& document);

@@ -58,6 +58,11 @@ class MemoryStore : public Store {
     return tables_.ping(process, clock_.now());
   }
 
+  PingRecord ping_and_report(std::string_view process, const PingHealth& health) override {
+    const boost::lock_guard<boost::mutex> guard(mutex_);
+    return tables_.ping(process, clock_.now(), &health);
+  }
+
   void remove_ping(std::string_view process) override {
     const boost::lock_guard<boost::mutex> guard(mutex_);
     tables_.remove_ping(process);

@@ -130,11 +130,15 @@ ReleaseResult MemoryTables::release(std::string_view name, const Token& ts) {
   return ReleaseResult::freed;
 }
 
-PingRecord MemoryTables::ping(std::string_view process, const StoreNow& now) {
+PingRecord MemoryTables::ping(std::string_view process, const StoreNow& now,
+                              const PingHealth* health) {
   const Document* stored = pings_.find(process);
   Document ping = stored != nullptr ? *stored : Document{{"_id", std::string(process)}};
   set(ping, "ping", now.time);
   set(ping, "clock", now.clock);
+  if (health != nullptr) {
+    for (const auto& [name, number] : fields_of(*health)) set(ping, name, number);
+  }
   pings_.put(ping);
   return ping_from(ping);
 }

@@ -23,7 +23,8 @@ class MemoryTables {
   std::optional<LockRecord> claim(std::string_view name, const ClaimBasis& basis,
                                   const Claim& claim, const StoreNow& now);
   ReleaseResult release(std::string_view name, const Token& ts);
-  PingRecord ping(std::string_view process, const StoreNow& now);
+  PingRecord ping(std::string_view process, const StoreNow& now,
+                  const PingHealth* health = nullptr);
   void remove_ping(std::string_view process);
   std::int64_t forget_pings(std::chrono::milliseconds age, const StoreNow& now);
   std::vector<StoredHold> holds(std::string_view process) const;

@@ -41,13 +41,17 @@ class MongoStore : public Store {
   std::optional<LockRecord> claim(std::string_view name, const ClaimBasis& basis,
                                   const Claim& claim) override;
   ReleaseResult release(std::string_view name, const Token& ts) override;
-  PingRecord ping(std::string_view process) override;
+  PingRecord ping(std::string_view process) override { return stamp(process, nullptr); }
+  PingRecord ping_and_report(std::string_view process, const PingHealth& health) override {
+    return stamp(process, &health);
+  }
   void remove_ping(std::string_view process) override;
   std::int64_t forget_pings(std::chrono::milliseconds age) override;
   std::vector<StoredHold> holds(std::string_view process) override;
   Listing list() override;
 
  private:
+  PingRecord stamp(std::string_view process, const PingHealth* health);
   MongoCall call(std::string_view verb, std::string_view object = {}) const {
     return {pool_.get(), settings_, Doing{verb, object}};
   }
@@ -135,10 +139,10 @@ void make_indexes(const MongoCall& call) {
   }
 }
 
-PingRecord MongoStore::ping(std::string_view process) {
+PingRecord MongoStore::stamp(std::string_view process, const PingHealth* health) {
   const MongoCall call = this->call("ping of process", process);
   if (!indexes_made_.exchange(true)) make_indexes(call);
-  const WriteOutcome outcome = call.write(ping_command(process, call.clock()));
+  const WriteOutcome outcome = call.write(ping_command(process, call.clock(), health));
   if (outcome.duplicate_key)
     throw Error(Errc::not_applied, "two first pings of one process met in the MongoDB server");
   return ping_from(value_of(outcome).value_or(Document{}));

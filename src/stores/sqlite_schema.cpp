@@ -17,7 +17,8 @@ constexpr const char* kSchema = R"(
   CREATE TABLE locks(_id NOT NULL PRIMARY KEY, state, process, who, "when", why, ts, fence,
                      takeover_after) WITHOUT ROWID;
   CREATE INDEX locks_process ON locks(process);
-  CREATE TABLE lockpings(_id NOT NULL PRIMARY KEY, ping, clock) WITHOUT ROWID;
+  CREATE TABLE lockpings(_id NOT NULL PRIMARY KEY, ping, clock, ping_successes, ping_failures,
+                         ping_round_trip_ms, ping_late_by_ms) WITHOUT ROWID;
   CREATE INDEX lockpings_ping ON lockpings(ping);
   CREATE TABLE clocks(clock NOT NULL PRIMARY KEY, epoch) WITHOUT ROWID;
   PRAGMA application_id = 0x646c636b;

@@ -29,8 +29,13 @@ constexpr std::string_view kRelease =
     "UPDATE locks SET state = 0 WHERE _id = ?1 AND ts = ?2 AND state IN (1, 2)";
 
 constexpr std::string_view kPing = R"(
-  INSERT INTO lockpings(_id, ping, clock) VALUES(?1, store_now(), ?2)
-  ON CONFLICT DO UPDATE SET ping = excluded.ping, clock = excluded.clock
+  INSERT INTO lockpings(_id, ping, clock, ping_successes, ping_failures, ping_round_trip_ms,
+                        ping_late_by_ms)
+  VALUES(?1, store_now(), ?2, ?3, ?4, ?5, ?6)
+  ON CONFLICT DO UPDATE SET
+    ping = excluded.ping, clock = excluded.clock, ping_successes = excluded.ping_successes,
+    ping_failures = excluded.ping_failures, ping_round_trip_ms = excluded.ping_round_trip_ms,
+    ping_late_by_ms = excluded.ping_late_by_ms
   RETURNING ping)";
 
 // Whatever is not certainly free protects its holder's ping (R13). A day in milliseconds more for

@@ -38,7 +38,10 @@ class SqliteStore : public Store {
   std::optional<LockRecord> claim(std::string_view name, const ClaimBasis& basis,
                                   const Claim& claim) override;
   ReleaseResult release(std::string_view name, const Token& ts) override;
-  PingRecord ping(std::string_view process) override;
+  PingRecord ping(std::string_view process) override { return stamp(process, nullptr); }
+  PingRecord ping_and_report(std::string_view process, const PingHealth& health) override {
+    return stamp(process, &health);
+  }
   void remove_ping(std::string_view process) override;
   std::int64_t forget_pings(std::chrono::milliseconds age) override;
   std::vector<StoredHold> holds(std::string_view process) override;
@@ -47,6 +50,7 @@ class SqliteStore : public Store {
  private:
   using Guard = boost::unique_lock<boost::timed_mutex>;
 
+  PingRecord stamp(std::string_view process, const PingHealth* health);
   Guard begin_call();
   StoreNow now() const { return {StoreTime{epoch_ + since_boot()}, clock_, true}; }
   const SqliteStatement& statement_for(const ClaimBasis& basis) const;
@@ -164,10 +168,15 @@ std::optional<ReleaseResult> SqliteStore::release_without_effect(std::string_vie
 
 // The stamp is older than the commit by what the commit takes. So the ping looks older to a
 // contender than it is, never younger; a holder counts from before it asked (R9).
-PingRecord SqliteStore::ping(std::string_view process) {
+PingRecord SqliteStore::stamp(std::string_view process, const PingHealth* health) {
   const Guard guard = begin_call();
   SqliteRun run(statements_->ping);
-  run.bind(1, process).bind(2, clock_).step();
+  run.bind(1, process).bind(2, clock_);
+  if (health != nullptr) {
+    int parameter = 3;
+    for (const auto& [name, number] : fields_of(*health)) run.bind(parameter++, number);
+  }
+  run.step();
   const StoreTime time{std::chrono::milliseconds{run.integer(0)}};
   run.finish();
   return {std::string(process), time, clock_};

@@ -26,6 +26,9 @@ class StoreOfOneProcess : public Store {
     return here().release(name, ts);
   }
   PingRecord ping(std::string_view process) override { return here().ping(process); }
+  PingRecord ping_and_report(std::string_view process, const PingHealth& health) override {
+    return here().ping_and_report(process, health);
+  }
   void remove_ping(std::string_view process) override { here().remove_ping(process); }
   std::int64_t forget_pings(std::chrono::milliseconds age) override {
     return here().forget_pings(age);

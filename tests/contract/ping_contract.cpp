@@ -142,3 +142,14 @@ TEST_CASE("a ping by another clock is kept one more day", "[store][R4][R13]") {
   CHECK(under_test->raw_ping("kept"));
   CHECK_FALSE(under_test->raw_ping("forgotten"));
 }
+
+TEST_CASE("how pings have fared is kept with them", "[store][R12]") {
+  const auto under_test = make_store_under_test();
+  const auto store = under_test->open();
+  const PingHealth health{.successes = 7, .failures = 2, .round_trip = 3ms, .late_by = 15s};
+  CHECK(store->ping_and_report("a", health).clock == store->ping("b").clock);
+  const Listing listing = store->list();
+  REQUIRE(listing.pings.size() == 2);
+  CHECK(listing.pings[0].record->health == health);
+  CHECK_FALSE(listing.pings[1].record->health);
+}
