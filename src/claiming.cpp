@@ -82,6 +82,7 @@ bool DistributedLock::Impl::keep(LockRecord record, SteadyTime ping_sent) {
     release(record, SteadyTime::min());
     return false;
   }
+  watch.reset();
   log::acquired(record);
   const boost::lock_guard<boost::mutex> lock(mutex);
   claimed = std::move(record);

@@ -19,6 +19,16 @@ ClaimBasis basis_of(const Inspection& seen, Verdict verdict) {
   return FromHold{*seen.lock->ts};
 }
 
+// The options, once it is sure that a lock can be made with them.
+LockOptions checked(const LockOptions& options, std::string_view name,
+                    const DistributedLockPinger::Impl& pinging) {
+  pinging.fork_guard.check("the pinger");
+  protocol::check_name(name);
+  protocol::check_options(options);
+  protocol::check_room(options, pinging.options, pinging.environment.store->call_limit());
+  return options;
+}
+
 }  // namespace
 
 LockOptions LockOptions::taking_over_after_minutes(int minutes) {
@@ -36,15 +46,11 @@ DistributedLock::Impl::Impl(std::shared_ptr<DistributedLockPinger> given_pinger,
                             std::string given_name, const LockOptions& given_options)
     : pinger(std::move(given_pinger)),
       pinging(std::move(given_pinging)),
-      name(std::move(given_name)),
-      options(given_options),
+      options(checked(given_options, given_name, *pinging)),
       hold(std::make_shared<Hold>(
-          name, protocol::validity(given_options, pinging->environment.store->call_limit()))) {
-  pinging->fork_guard.check("the pinger");
-  protocol::check_name(name);
-  protocol::check_options(options);
-  protocol::check_room(options, pinging->options, pinging->environment.store->call_limit());
-}
+          std::move(given_name),
+          protocol::validity(options, pinging->environment.store->call_limit()))),
+      name(hold->name) {}
 
 bool DistributedLock::lock_try(std::string_view why, LockRecord* other) {
   protocol::check_why(why);
@@ -118,10 +124,11 @@ bool DistributedLock::Impl::claim_remembered(std::string_view why) {
 }
 
 Judgement DistributedLock::Impl::judge_now(Look& look) {
+  if (!watch) watch = std::make_unique<protocol::HolderWatch>();
   const auto judged = [&](Freshness freshness) {
     look = pinging->look(name, freshness);
     const bool stepped = pinging->clock_stepped(look.seen, options);
-    return protocol::judge(look.seen, look.span, stepped, options, watch);
+    return protocol::judge(look.seen, look.span, stepped, options, *watch);
   };
   Judgement judgement = judged(Freshness::ordinary);
   if (judgement.verdict == Verdict::dead && !look.seen.fresh) judgement = judged(Freshness::fresh);

@@ -68,16 +68,16 @@ struct DistributedLock::Impl {
 
   const std::shared_ptr<DistributedLockPinger> pinger;
   const std::shared_ptr<DistributedLockPinger::Impl> pinging;
-  const std::string name;
   const LockOptions options;
   const std::shared_ptr<Hold> hold;
+  const std::string& name;  // the hold's
 
   mutable boost::mutex mutex;
   Phase phase = Phase::idle;
   boost::thread::id holder;
   std::optional<LockRecord> claimed;
   std::optional<ClaimBasis> remembered;
-  protocol::HolderWatch watch;  // of whoever is claiming
+  std::unique_ptr<protocol::HolderWatch> watch;  // of whoever is claiming; none while holding
   std::chrono::milliseconds until_takeover{0};
   int waiting = 0;
   std::optional<protocol::Reason> logged;
