@@ -42,7 +42,7 @@ class StoreClockHistory {
   void halve();
 
   const std::chrono::nanoseconds grain_;
-  std::chrono::nanoseconds longest_window_ = std::chrono::hours{1};
+  std::chrono::nanoseconds longest_window_ = std::chrono::hours{24};
   std::deque<Offsets> readings_;
   std::optional<StoreNow> last_;
   SteadyTime last_sent_;

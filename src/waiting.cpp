@@ -23,6 +23,7 @@ bool DistributedLock::lock(const std::stop_token& stop, std::string_view why, Lo
 
 bool DistributedLock::wait_for(std::chrono::nanoseconds limit, const std::stop_token& stop,
                                std::string_view why, LockRecord* other) {
+  impl_->pinging->check_usable();
   const Environment& environment = impl_->pinging->environment;
   Clock& clock = *environment.clock;
   const SteadyTime deadline = clock.steady_now() + limit;

@@ -72,7 +72,9 @@ class DISTLOCK_EXPORT DistributedLockPinger {
   PingerStats stats() const;
 
   /// Ends the pings within milliseconds of the store call that is under way, if any. Removes this
-  /// process's ping if nothing is held or pending (R12). No store call after it.
+  /// process's ping if nothing is held or pending (R12). After it the pinger calls
+  /// the store no more and no lock claims. unlock() still frees what is held, and the watch over
+  /// its deadline goes on.
   void stop() noexcept;
 
   struct Impl;  // of the library

@@ -202,3 +202,15 @@ TEST_CASE("a fence that cannot grow is not claimed rather than begun anew", "[st
   CHECK_FALSE(store->claim("jobs", FromFree{}, claim_by(*store, "contender")));
   CHECK(under_test->raw_lock("jobs") == before);
 }
+
+TEST_CASE("a claim from a free lock may name the hold that it was freed from", "[store][R2][R8]") {
+  const auto under_test = make_store_under_test();
+  const auto store = under_test->open();
+  const Claim first = claim_by(*store, "first");
+  claimed(*store, "jobs", FromAbsent{}, first);
+  REQUIRE(store->release("jobs", first.ts) == ReleaseResult::freed);
+
+  CHECK_FALSE(store->claim("jobs", FromFree{Token{{7}}}, claim_by(*store, "late")));
+  CHECK(store->claim("jobs", FromFree{first.ts}, claim_by(*store, "next")));
+  CHECK_FALSE(store->claim("jobs", FromFree{first.ts}, claim_by(*store, "late")));
+}

@@ -57,6 +57,7 @@ TEST_CASE("in a forked child every handle is inert", "[process][R16]") {
     if (parent.lock->held()) return 1;
     if (parent.lock->unlock() != UnlockResult::not_ours) return 2;
     if (!says_forked([&] { (void)parent.lock->lock_try("y"); })) return 3;
+    if (!says_forked([&] { parent.lock->lock(); })) return 10;
     if (!says_forked([&] { parent.lock->check(); })) return 4;
     if (!says_forked([&] { (void)parent.lock->still_held(); })) return 5;
     if (!says_forked([&] { (void)parent.lock->record(); })) return 6;

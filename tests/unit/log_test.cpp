@@ -128,6 +128,17 @@ TEST_CASE("a pinger that is late says so once, and again when it recovers", "[lo
   CHECK(log.count(severity_level::warning, "pinging again") == 1);
 }
 
+TEST_CASE("a wait says the same thing once", "[log][R15]") {
+  Fleet fleet;
+  const auto gone = fleet.process("gone").lock("balancer");
+  REQUIRE(gone->lock_try("x"));
+  fleet.store->remove_ping("gone");
+  const auto waiter = fleet.process("b").lock("balancer");
+  Captured log;
+  CHECK_FALSE(waiter->try_lock_for(1min));
+  CHECK(log.count(severity_level::error, "lock is taken by old process?") == 1);
+}
+
 TEST_CASE("what is below the level is not logged", "[log]") {
   Captured log;
   const LockRecord lock{.name = "balancer"};

@@ -203,3 +203,18 @@ TEST_CASE("a new lock after a fail-over is claimed by the new clock", "[lock][R4
   fleet.server->name = "c2";
   CHECK(a.lock("balancer")->lock_try("x"));
 }
+
+TEST_CASE("a hold of this process that no object knows of is freed", "[unknown_outcome][R8]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  const auto held = a.lock("held");
+  REQUIRE(held->lock_try("x"));
+  const StoreNow cutoff{fleet.store->list().now.time + 1h, "memory"};
+  const Claim stray{.process = "a", .who = "a:1:1", .why = "", .ts = {{9}}, .cutoff = cutoff};
+  REQUIRE(fleet.store->claim("stray", FromAbsent{}, stray));
+  a.pinger->ping_round();
+  a.pinger->ping_round();
+  CHECK_FALSE(fleet.stored("stray").taken());
+  CHECK(fleet.stored("held").taken());
+  CHECK(held->held());
+}
