@@ -53,6 +53,8 @@ void DistributedLockPinger::Impl::verify_holds(SteadyTime give_up_at) {
 // The last net under R8: whatever became of a claim that was given up, its hold shows here.
 void DistributedLockPinger::Impl::adopt_if_stray(const StoredHold& hold) {
   if (holds.knows(hold.ts) || pending.contains(hold.ts)) return;
+  // An unlock that ended while the list was on its way leaves no stray.
+  if (fate_of(hold.name, hold.ts)) return;
   log::stray_hold(hold.name);
   pending.add({hold.name, hold.ts});
 }

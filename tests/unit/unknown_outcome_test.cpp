@@ -218,3 +218,26 @@ TEST_CASE("a hold of this process that no object knows of is freed", "[unknown_o
   CHECK(fleet.stored("held").taken());
   CHECK(held->held());
 }
+
+TEST_CASE("an unlock during a round is no stray hold", "[unknown_outcome][R8]") {
+  // Gives the list as it was before the unlock.
+  class SlowList : public FaultyStore {
+   public:
+    using FaultyStore::FaultyStore;
+    std::vector<StoredHold> holds(std::string_view process) override {
+      auto list = FaultyStore::holds(process);
+      if (const auto action = std::exchange(after_holds, {})) action();
+      return list;
+    }
+    std::function<void()> after_holds;
+  };
+  Fleet fleet;
+  const auto a = fleet.process_with(std::make_shared<SlowList>(fleet.store), "a");
+  const auto lock = a.lock("balancer");
+  REQUIRE(lock->lock_try("x"));
+  a.store->after_holds = [&] { REQUIRE(lock->unlock() == UnlockResult::released); };
+  a.store->forget_calls();
+  a.pinger->ping_round();
+  a.pinger->ping_round();
+  CHECK(a.store->calls("release") == 1);
+}
