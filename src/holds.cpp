@@ -93,10 +93,18 @@ std::vector<ActiveHold> Holds::active() const {
   return holds;
 }
 
-bool Holds::knows(const Token& ts) const {
-  const Guard lock(mutex_);
-  return std::any_of(enlisted_.begin(), enlisted_.end(),
-                     [&](const auto& hold) { return hold->ts == ts || hold->claiming == ts; });
+std::vector<Token> Holds::known() const {
+  std::vector<Token> tokens;
+  {
+    const Guard lock(mutex_);
+    tokens.reserve(2 * enlisted_.size());
+    for (const auto& hold : enlisted_) {
+      tokens.push_back(hold->ts);
+      tokens.push_back(hold->claiming);
+    }
+  }
+  std::sort(tokens.begin(), tokens.end());
+  return tokens;
 }
 
 void Holds::lose(const ActiveHold& lost, LossReason reason) {

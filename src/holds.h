@@ -64,8 +64,8 @@ class Holds {
   void extend(SteadyTime sent, SteadyTime confirmed);
 
   std::vector<ActiveHold> active() const;
-  /// Whether some object here has claimed, or is claiming, with that `ts`.
-  bool knows(const Token& ts) const;
+  /// Each `ts` that some object here has claimed, or is claiming, with. Sorted.
+  std::vector<Token> known() const;
   /// That hold is lost; announced once.
   void lose(const ActiveHold& hold, LossReason reason);
   std::optional<LossReason> lost(const Hold& hold) const;

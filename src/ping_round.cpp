@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <boost/thread/lock_guard.hpp>
 #include <set>
 
@@ -36,8 +37,11 @@ void DistributedLockPinger::Impl::attempt(const char* what,
 void DistributedLockPinger::Impl::verify_holds(SteadyTime give_up_at) {
   const std::vector<ActiveHold> active = holds.active();
   std::set<std::pair<std::string, Token>> stored;
-  for (StoredHold& hold : environment.store->holds(environment.process)) {
-    adopt_if_stray(hold);
+  std::vector<StoredHold> list = environment.store->holds(environment.process);
+  // After the list: whatever was being claimed meanwhile is known by now, or pending.
+  const std::vector<Token> known = holds.known();
+  for (StoredHold& hold : list) {
+    if (!std::binary_search(known.begin(), known.end(), hold.ts)) adopt_if_stray(hold);
     stored.emplace(std::move(hold.name), hold.ts);
   }
   for (const ActiveHold& hold : active) {
@@ -52,7 +56,7 @@ void DistributedLockPinger::Impl::verify_holds(SteadyTime give_up_at) {
 
 // The last net under R8: whatever became of a claim that was given up, its hold shows here.
 void DistributedLockPinger::Impl::adopt_if_stray(const StoredHold& hold) {
-  if (holds.knows(hold.ts) || pending.contains(hold.ts)) return;
+  if (pending.contains(hold.ts)) return;
   // An unlock that ended while the list was on its way leaves no stray.
   if (fate_of(hold.name, hold.ts)) return;
   log::stray_hold(hold.name);
