@@ -3,7 +3,6 @@
 #include <pthread.h>
 
 #include <boost/thread/lock_guard.hpp>
-#include <set>
 
 #include "distlock/error.h"
 #include "failure.h"

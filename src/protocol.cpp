@@ -1,7 +1,6 @@
 #include "protocol.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "distlock/error.h"
 #include "text.h"
