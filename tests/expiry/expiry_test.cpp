@@ -1,0 +1,17 @@
+#include <catch2/catch.hpp>
+
+#include "expiry/expiries.h"
+#include "support/temporary_folder.h"
+
+using namespace distlock;
+using namespace distlock::testing;
+
+TEST_CASE("holders hear of their loss before a rival claims the lock", "[process][lifetime][R9]") {
+  TemporaryFolder folder;
+  const std::string store =
+      GENERATE_REF(std::string("memory:"), "sqlite:" + (folder.path() / "locks.db").string());
+  const auto expiries = observe_expiries(ConnectionString(store), 500, 250);
+  INFO(to_row(store, expiries));
+  CHECK(expiries.size() == 500);
+  CHECK(inversions(expiries) == 0);
+}
