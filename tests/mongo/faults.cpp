@@ -1,5 +1,8 @@
 #include "mongo/faults.h"
 
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <sstream>
 #include <stdexcept>
 
@@ -17,6 +20,20 @@ pid_t pid_behind(int port) {
   throw std::runtime_error("no server of ours listens on port " + std::to_string(port));
 }
 
+bool stands_still(const std::filesystem::path& thread) {
+  std::ifstream status(thread / "status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("State:")) return line.find("T (stopped)") != std::string::npos;
+  }
+  return true;  // It has ended.
+}
+
+bool all_threads_stand_still(pid_t pid) {
+  const std::filesystem::directory_iterator threads("/proc/" + std::to_string(pid) + "/task");
+  return std::all_of(begin(threads), end(threads),
+                     [](const auto& thread) { return stands_still(thread.path()); });
+}
+
 }  // namespace
 
 FailPoint::FailPoint(const Server& server, const std::string& command, std::string_view collection,
@@ -32,7 +49,11 @@ FailPoint::~FailPoint() {
   server_.admin(json(R"({"configureFailPoint": "failCommand", "mode": "off"})"));
 }
 
-Stopped::Stopped(int port) : pid_(pid_behind(port)) { ::kill(pid_, SIGSTOP); }
+// On a loaded machine the server goes on answering for a while after the signal was sent.
+Stopped::Stopped(int port) : pid_(pid_behind(port)) {
+  ::kill(pid_, SIGSTOP);
+  wait_until("a stopped server", [this] { return all_threads_stand_still(pid_); });
+}
 
 std::string direct_uri(int port) {
   return "mongodb://127.0.0.1:" + std::to_string(port) +

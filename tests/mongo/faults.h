@@ -22,7 +22,8 @@ class FailPoint {
   const Server& server_;
 };
 
-/// The process behind one port, stopped (SIGSTOP) until continued or destroyed.
+/// The process behind one port, stopped (SIGSTOP) until continued or destroyed. From its
+/// constructor's end on it does nothing any more.
 class Stopped {
  public:
   explicit Stopped(int port);
