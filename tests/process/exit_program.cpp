@@ -1,3 +1,6 @@
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <cstdlib>
 #include <iostream>
 #include <optional>
@@ -14,6 +17,16 @@ namespace {
 // Destroyed after everything that main() made.
 std::optional<distlock::DistributedLock> static_lock;
 
+/// Whether the hold outlives a child that ends as any program does, with copies of all static
+/// objects.
+bool outlives_a_child() {
+  const pid_t child = fork();
+  if (child == 0) std::exit(0);
+  int status = 0;
+  waitpid(child, &status, 0);
+  return status == 0 && static_lock->still_held();
+}
+
 int run(const std::string& way, const distlock::ConnectionString& config) {
   static_lock.emplace(config, "jobs");
   if (!static_lock->lock_try("until the end")) return 3;
@@ -26,6 +39,7 @@ int run(const std::string& way, const distlock::ConnectionString& config) {
     static auto& leaked = *new distlock::DistributedLock(config, "leaked, too");
     return leaked.lock_try("x") ? 0 : 4;
   }
+  if (way == "fork") return outlives_a_child() ? 0 : 6;
   if (way == "throw") throw std::runtime_error("out of main");
   return 5;
 }

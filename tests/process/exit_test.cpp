@@ -54,6 +54,11 @@ TEST_CASE("a program that ends without destructors leaves its hold to takeover",
   }
 }
 
+TEST_CASE("a forked child that ends with its static objects leaves its parent's hold alone",
+          "[process][exit][R16]") {
+  CHECK(end_by("fork").status == 0);
+}
+
 TEST_CASE("locks that are never destroyed do not keep a program from ending", "[process][exit]") {
   CHECK(end_by("leak").status == 0);
 }

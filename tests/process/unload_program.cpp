@@ -1,0 +1,23 @@
+#include <dlfcn.h>
+
+#include <iostream>
+#include <string>
+
+// Loads the module of its first argument, lets it hold "jobs" in the store of its second in the way
+// of its third, unloads it, says so, and ends with its input. Does not know distlock itself.
+int main(int count, char** words) {
+  if (count != 4) return 2;
+  void* module = dlopen(words[1], RTLD_NOW | RTLD_LOCAL);
+  if (module == nullptr) {
+    std::cerr << dlerror() << '\n';
+    return 4;
+  }
+  using Hold = int (*)(const char*, const char*);
+  const int held = reinterpret_cast<Hold>(dlsym(module, "hold"))(words[2], words[3]);
+  if (held != 0) return held;
+  if (dlclose(module) != 0 || dlopen(words[1], RTLD_NOW | RTLD_NOLOAD) != nullptr) return 5;
+  std::cout << "unloaded" << std::endl;
+  std::string line;
+  std::getline(std::cin, line);
+  return 0;
+}
