@@ -3,15 +3,13 @@
 #include <catch2/catch.hpp>
 #include <ctime>
 #include <fstream>
-#include <sstream>
 
-#include "distlock/clock.h"
 #include "process/desk.h"
+#include "process/stamps.h"
 
 using namespace std::chrono_literals;
 using distlock::host_clock;
-using distlock::testing::Desk;
-using distlock::testing::ToolProcess;
+using namespace distlock::testing;
 using Words = Desk::Words;
 
 namespace {
@@ -29,6 +27,13 @@ enum class Jumping {
   wall_clock,   ///< Somebody sets it.
   every_clock,  ///< As far as a process can tell, the machine was suspended.
 };
+
+Words lease(Words options) {
+  for (const char* word : {"--takeover-after", "2s", "--ping-every", "200ms"}) {
+    options.emplace_back(word);
+  }
+  return options;
+}
 
 /// One SQLite file, and tools whose clock jumps while they run.
 class JumpyDesk : public Desk {
@@ -54,17 +59,9 @@ class JumpyDesk : public Desk {
   /// Whether the lock is busy for somebody who begins now and waits for more than the lease.
   bool busy_for_another() const {
     const auto begun = host_clock()->steady_now();
-    const int status = start_jumpy(run({"-w", "2500ms"}, "true"))->wait();
+    const int status = start_jumpy(run(lease({"-w", "2500ms"}), "true"))->wait();
     CHECK(host_clock()->steady_now() - begun < 60s);
     return status == 1;
-  }
-
-  static Words run(const Words& options, const std::string& script) {
-    Words words{"run", "--takeover-after", "2s", "--ping-every", "200ms"};
-    words.insert(words.end(), options.begin(), options.end());
-    for (const char* word : {"jobs", "--", "sh", "-c"}) words.emplace_back(word);
-    words.push_back(script);
-    return words;
   }
 
  private:
@@ -73,22 +70,15 @@ class JumpyDesk : public Desk {
   Jumping jumping_;
 };
 
-double last_number(const std::string& output) {
-  std::istringstream lines(output);
-  double last = 0;
-  for (double number = 0; lines >> number;) last = number;
-  return last;
-}
-
 }  // namespace
 
 TEST_CASE("a wall clock that jumps by hours neither ends a hold nor gives it away",
           "[process][run][R4][R9]") {
   JumpyDesk desk(Jumping::wall_clock);
   const auto holder =
-      desk.start_jumpy(JumpyDesk::run({}, "echo ready; read line; date +%s; echo done"));
+      desk.start_jumpy(run(lease({}), "echo ready; read line; date +%s; echo done"));
   REQUIRE(holder->next_output() == "ready");
-  const auto waiting = desk.start_jumpy(JumpyDesk::run({"-w", "20h"}, "echo mine"));
+  const auto waiting = desk.start_jumpy(run(lease({"-w", "20h"}), "echo mine"));
   desk.jump("+5h");
   CHECK(desk.busy_for_another());
   desk.jump("-5h");
@@ -106,16 +96,14 @@ TEST_CASE("a command whose machine was suspended for hours ends before a rival's
           "[process][run][R9]") {
   JumpyDesk desk(Jumping::every_clock);
   // What is in /proc is not faked: both commands write the same clock's time.
-  const auto holder = desk.start_jumpy(JumpyDesk::run(
-      {}, "trap '' TERM; while :; do read up rest </proc/uptime; echo $up; sleep 0.01; done"));
+  const auto holder = desk.start_jumpy(run(lease({}), stamping("''")));
   REQUIRE_FALSE(holder->next_output().empty());
-  const auto rival =
-      desk.start_jumpy(JumpyDesk::run({"-w", "20h"}, "read up rest </proc/uptime; echo $up"));
+  const auto rival = desk.start_jumpy(run(lease({"-w", "20h"}), kStamp));
   CHECK(desk.busy_for_another());
   desk.jump("+10h");
   CHECK(holder->wait() == 75);
   CHECK_THAT(holder->rest_of_messages(), Catch::Contains("lost jobs while the command ran"));
-  const double last = last_number(holder->rest_of_output());
+  const double last = last_stamp(holder->rest_of_output());
   CHECK(rival->wait() == 0);
-  CHECK(last_number(rival->rest_of_output()) > last);
+  CHECK(last_stamp(rival->rest_of_output()) > last);
 }
