@@ -18,7 +18,8 @@ void Holds::enlist(const std::shared_ptr<Hold>& hold, const Token& claiming) {
     throw Error(Errc::stopped, "the pinger was stopped: nothing would keep a hold alive");
   }
   hold->claiming = claiming;
-  enlisted_.insert(hold);
+  if (hold->number == 0) hold->number = ++numbered_;
+  enlisted_.emplace(hold->number, hold);
 }
 
 void Holds::begin(Hold& hold, const Token& ts, SteadyTime ping_sent) {
@@ -46,7 +47,7 @@ void Holds::delist(const std::shared_ptr<Hold>& hold) {
   const Guard lock(mutex_);
   hold->active = false;
   hold->validity.end();
-  enlisted_.erase(hold);
+  enlisted_.erase(hold->number);
 }
 
 bool Holds::empty() const {
@@ -56,8 +57,8 @@ bool Holds::empty() const {
 
 std::size_t Holds::active_count() const {
   const Guard lock(mutex_);
-  return static_cast<std::size_t>(std::count_if(enlisted_.begin(), enlisted_.end(),
-                                                [](const auto& hold) { return hold->active; }));
+  return static_cast<std::size_t>(std::count_if(
+      enlisted_.begin(), enlisted_.end(), [](const auto& entry) { return entry.second->active; }));
 }
 
 void Holds::close() {
@@ -76,7 +77,7 @@ void Holds::wake_watch() {
 
 void Holds::extend(SteadyTime sent, SteadyTime confirmed) {
   const Guard lock(mutex_);
-  for (const auto& hold : enlisted_) {
+  for (const auto& [number, hold] : enlisted_) {
     if (!hold->active) continue;
     const SteadyTime before = hold->validity.until();
     hold->validity.extend(sent, confirmed);
@@ -87,7 +88,7 @@ void Holds::extend(SteadyTime sent, SteadyTime confirmed) {
 std::vector<ActiveHold> Holds::active() const {
   const Guard lock(mutex_);
   std::vector<ActiveHold> holds;
-  for (const auto& hold : enlisted_) {
+  for (const auto& [number, hold] : enlisted_) {
     if (hold->active) holds.push_back({hold, hold->ts});
   }
   return holds;
@@ -98,7 +99,7 @@ std::vector<Token> Holds::known() const {
   {
     const Guard lock(mutex_);
     tokens.reserve(2 * enlisted_.size());
-    for (const auto& hold : enlisted_) {
+    for (const auto& [number, hold] : enlisted_) {
       tokens.push_back(hold->ts);
       tokens.push_back(hold->claiming);
     }
@@ -152,7 +153,7 @@ Holds::Due Holds::announce_due(SteadyTime now) {
   Due due{SteadyTime::max(), {}};
   {
     const Guard lock(mutex_);
-    for (const auto& hold : enlisted_) {
+    for (const auto& [number, hold] : enlisted_) {
       if (hold->active) due.next = std::min(due.next, judge(*hold, now, announcements));
     }
     next_ = due.next;

@@ -1,11 +1,12 @@
 #pragma once
 
 #include <boost/thread/mutex.hpp>
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
-#include <unordered_set>
 #include <vector>
 
 #include "announcer.h"
@@ -27,7 +28,8 @@ struct Hold {
  private:
   friend class Holds;
   // Guarded by the mutex of Holds.
-  bool active = false;  // claimed and neither given up nor announced as lost
+  std::uint64_t number = 0;  // in the order of first enlistment
+  bool active = false;       // claimed and neither given up nor announced as lost
   bool risk_told = false;
   Token ts;
   Token claiming;
@@ -95,7 +97,8 @@ class Holds {
 
   const AnnounceOn announce_on_;
   mutable boost::mutex mutex_;
-  std::unordered_set<std::shared_ptr<Hold>> enlisted_;
+  std::map<std::uint64_t, std::shared_ptr<Hold>> enlisted_;  // by number: in the same order always
+  std::uint64_t numbered_ = 0;
   bool closed_ = false;
   SteadyTime next_ = SteadyTime::max();
   std::stop_source changed_;

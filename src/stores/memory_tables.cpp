@@ -193,6 +193,11 @@ Listing MemoryTables::list(const StoreNow& now) const {
 void MemoryTables::put_lock(const Document& document) { locks_.put(document); }
 void MemoryTables::put_ping(const Document& document) { pings_.put(document); }
 
+void MemoryTables::remove_lock(std::string_view name) {
+  const auto found = locks_.named.find(name);
+  if (found != locks_.named.end()) locks_.named.erase(found);
+}
+
 std::optional<Document> MemoryTables::raw_lock(std::string_view name) const {
   const Document* found = locks_.find(name);
   return found == nullptr ? std::nullopt : std::optional(*found);

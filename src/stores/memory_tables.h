@@ -33,6 +33,7 @@ class MemoryTables {
   /// For tests: documents as another program might have written them.
   void put_lock(const Document& document);
   void put_ping(const Document& document);
+  void remove_lock(std::string_view name);
   std::optional<Document> raw_lock(std::string_view name) const;
   std::optional<Document> raw_ping(std::string_view process) const;
   void clear();

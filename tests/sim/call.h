@@ -1,0 +1,70 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "distlock/error.h"
+#include "sim/scheduler.h"
+#include "stores/memory_tables.h"
+
+namespace distlock::sim {
+
+/// One call of the port on its way: what it is, what it does at a server, what came of it. Shared,
+/// for it may reach a server long after its caller has gone.
+struct Call {
+  Call() = default;
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+  virtual ~Call() = default;
+
+  /// Takes effect on the tables. The first time, its answer is kept.
+  void happen(MemoryTables& tables, const StoreNow& now) {
+    try {
+      apply(tables, now);
+    } catch (const Error& error) {
+      if (!answered) failure = error;
+    }
+    answered = true;
+  }
+
+  bool of_a_lock() const { return verb == "claim" || verb == "release"; }
+  /// Somebody still waits for the answer.
+  bool open() const { return caller != nullptr && !replied; }
+
+  std::string verb;
+  std::string process;
+  std::string object;  // a lock's name, or a process
+  bool writes = false;
+  bool fresh = true;
+  Fiber* caller = nullptr;  // null once it has given up
+  Time give_up_at{0};
+
+  std::optional<Error> failure;
+  bool answered = false;  // at a server
+  bool changed = false;   // the store
+  bool late = false;      // was sent on its way so that it comes after its caller gave up
+  bool replied = false;   // to the caller
+
+ private:
+  virtual void apply(MemoryTables& tables, const StoreNow& now) = 0;
+};
+
+template <class Operation>
+struct CallOf : Call {
+  using Answer = std::invoke_result_t<Operation&, MemoryTables&, const StoreNow&>;
+
+  explicit CallOf(Operation given) : operation(std::move(given)) {}
+
+  Operation operation;
+  std::optional<Answer> answer;
+
+ private:
+  void apply(MemoryTables& tables, const StoreNow& now) override {
+    Answer got = operation(tables, now);
+    if (!answered) answer = std::move(got);
+  }
+};
+
+}  // namespace distlock::sim

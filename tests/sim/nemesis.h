@@ -1,0 +1,48 @@
+#pragma once
+
+#include "sim/world.h"
+
+namespace distlock::sim {
+
+/// Does what befalls processes, clocks, the store and the documents, at random moments until the
+/// horizon. (Faults of single requests strike in SimStore and Servers.)
+class Nemesis {
+ public:
+  explicit Nemesis(World& world);
+
+  /// What is so from the beginning: clocks, and pings that others left behind.
+  void set_the_scene();
+  /// Of its own fiber.
+  void work();
+  /// Undoes what only people can mend, and stops.
+  void make_peace();
+
+ private:
+  void strike(Fault fault);
+  void strike_process(Fault fault);
+  void strike_clock(Fault fault);
+  void strike_store(Fault fault);
+  void strike_documents(Fault fault);
+
+  SimProcess* somebody();
+  void fall_upon(SimProcess& process, Fault fault, Time duration);
+  void restart(SimProcess& process);
+  void leave_a_dead_hold(const StoreNow& now);
+  void step_store_clock(bool above);
+  void break_lock(const std::string& name);
+  void spoil(const std::string& name);
+  void delete_lock(const std::string& name);
+  void delete_ping(const std::string& name);
+  void collide();
+  Time window() const;
+
+  World& world_;
+  Random random_;
+  FiberGroup group_;
+  std::vector<Fault> faults_;
+  std::vector<std::string> spoiled_;
+  std::vector<std::chrono::milliseconds> member_off_;
+  bool stepped_above_ = false;
+};
+
+}  // namespace distlock::sim

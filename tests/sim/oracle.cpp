@@ -1,0 +1,220 @@
+#include "sim/oracle.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "sim/trace.h"
+
+namespace distlock::sim {
+namespace {
+
+const Value* field(const Document& document, std::string_view name) {
+  const auto found = std::find_if(document.begin(), document.end(),
+                                  [&](const auto& entry) { return entry.first == name; });
+  return found == document.end() ? nullptr : &found->second;
+}
+
+// Any whole number, whatever its type.
+std::optional<std::int64_t> whole_number(const Value* value) {
+  if (value == nullptr) return std::nullopt;
+  if (const auto* small = std::get_if<std::int32_t>(value)) return *small;
+  if (const auto* large = std::get_if<std::int64_t>(value)) return *large;
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::size_t TokenHash::operator()(const Token& token) const {
+  std::uint64_t tail = 0;
+  std::memcpy(&tail, token.bytes.data() + 4, sizeof tail);
+  return tail;
+}
+
+StoredLock stored_lock(const std::optional<Document>& document) {
+  StoredLock lock;
+  if (!document) return lock;
+  lock.exists = true;
+  const auto state = whole_number(field(*document, "state"));
+  lock.sound = state && *state >= 0 && *state <= 2;
+  lock.taken = !state || *state != 0;
+  if (const Value* process = field(*document, "process")) {
+    const auto* text = std::get_if<std::string>(process);
+    lock.sound = lock.sound && text != nullptr;
+    if (text != nullptr) lock.process = *text;
+  }
+  if (const Value* ts = field(*document, "ts")) {
+    const auto* token = std::get_if<Token>(ts);
+    lock.sound = lock.sound && token != nullptr;
+    if (token != nullptr) lock.ts = *token;
+  }
+  lock.fence = whole_number(field(*document, "fence")).value_or(0);
+  const auto window = whole_number(field(*document, "takeover_after"));
+  lock.takeover_after = std::chrono::milliseconds{window.value_or(0)};
+  return lock;
+}
+
+void Oracle::violate(const std::string& what) {
+  if (!violation_) violation_ = "at " + text_of(scheduler_.now()) + ": " + what;
+}
+
+Oracle::LockHistory& Oracle::history(const std::string& name) {
+  LockHistory& found = locks_[name];
+  if (found.versions.empty()) found.versions.push_back({Time{0}, {}});
+  return found;
+}
+
+const StoredLock& Oracle::now_stored(const std::string& name) {
+  return history(name).versions.back().lock;
+}
+
+void Oracle::lock_changed(const Doer& by, const std::string& name, const StoredLock& before,
+                          const StoredLock& after) {
+  if (before == after) return;
+  LockHistory& lock = history(name);
+  lock.versions.push_back({scheduler_.now(), after});
+  if (by.process.empty()) {
+    if (before.ts) excused_.insert(*before.ts);
+    if (!after.exists || !after.sound || after.fence < before.fence) lock.greatest_granted = 0;
+    return;
+  }
+  if (by.call == "claim") return claim_took_effect(by, name, before, after);
+  if (by.call == "release") return release_took_effect(by, name, before);
+  violate(std::string(by.call) + " of " + std::string(by.process) + " changed lock " + name);
+}
+
+void Oracle::lock_rolled_back(const std::string& name, const StoredLock& now) {
+  LockHistory& lock = history(name);
+  if (!(lock.versions.back().lock == now)) lock.versions.push_back({scheduler_.now(), now});
+}
+
+void Oracle::claim_took_effect(const Doer& by, const std::string& name, const StoredLock& before,
+                               const StoredLock& after) {
+  if (!after.taken || !after.ts || after.process != by.process) {
+    return violate("a claim of " + std::string(by.process) + " left lock " + name + " otherwise");
+  }
+  if (refused_.contains(*after.ts)) {
+    violate("a claim on " + name + " took effect that had been refused");
+  }
+  if (before.exists && before.sound && after.fence <= before.fence) {
+    violate("the fence of " + name + " did not grow with a claim");
+  }
+  claims_[*after.ts] = {after.process, scheduler_.now(), after.takeover_after};
+  for (const Belief& belief : beliefs_) {
+    if (belief.lock == name && belief.ts != *after.ts && valid(belief)) {
+      violate("lock " + name + " was granted to " + after.process + " while " + belief.process +
+              " validly held it");
+    }
+  }
+}
+
+void Oracle::release_took_effect(const Doer& by, const std::string& name,
+                                 const StoredLock& before) {
+  const auto claim = before.ts ? claims_.find(*before.ts) : claims_.end();
+  if (claim != claims_.end() && claim->second.process == by.process) return;
+  violate("a release of " + std::string(by.process) + " freed lock " + name + " of " +
+          before.process);
+}
+
+void Oracle::pinged(const std::string& process, Time read_at) { pings_[process] = read_at; }
+
+void Oracle::ping_removed(const Doer& by, const std::string& process, bool holds_something) {
+  pings_.erase(process);
+  if (!by.process.empty() && holds_something) {
+    violate(std::string(by.call) + " of " + std::string(by.process) + " removed the ping of " +
+            process + ", which protects a hold");
+  }
+}
+
+void Oracle::granted(const Belief& belief, Time asked) {
+  const auto claim = claims_.find(belief.ts);
+  if (claim == claims_.end() || claim->second.process != belief.process) {
+    return violate(belief.process + " was told that it holds " + belief.lock +
+                   ", which the store never granted it");
+  }
+  if (claim->second.when < asked) {
+    violate(belief.process + " was told of a claim on " + belief.lock + " from before it asked");
+  }
+  Fence& greatest = history(belief.lock).greatest_granted;
+  if (!excused(belief.ts)) {
+    if (belief.fence <= greatest) {
+      violate("fence " + std::to_string(belief.fence) + " of " + belief.lock + " after " +
+              std::to_string(greatest));
+    }
+    greatest = std::max(greatest, belief.fence);
+  }
+  beliefs_.push_back(belief);
+}
+
+void Oracle::gave_up(const Token& ts) {
+  std::erase_if(beliefs_, [&](const Belief& belief) { return belief.ts == ts; });
+}
+
+void Oracle::died(std::string_view process) {
+  std::erase_if(beliefs_, [&](const Belief& belief) { return belief.process == process; });
+}
+
+void Oracle::unlocked(const std::string& name, const Token& ts, UnlockResult result) {
+  const StoredLock& lock = now_stored(name);
+  if (result != UnlockResult::pending && lock.taken && lock.ts == ts && !excused(ts)) {
+    violate("unlock of " + name + " did not say pending, but the store still has the hold");
+  }
+}
+
+void Oracle::shown(const std::string& name, const LockRecord& other, Time asked, bool fresh) {
+  const auto& versions = history(name).versions;
+  for (std::size_t i = 0; i < versions.size(); ++i) {
+    const bool ended = i + 1 < versions.size() && versions[i + 1].since < asked;
+    if (fresh && ended) continue;
+    const StoredLock& lock = versions[i].lock;
+    const bool absent = !lock.exists && !other.taken() && !other.ts;
+    if (absent || (lock.ts == other.ts && lock.taken == other.taken())) return;
+  }
+  violate("a loser of " + name + " was shown a record that was never true");
+}
+
+bool Oracle::valid(const Belief& belief) const {
+  return !excused(belief.ts) &&
+         belief.object->valid_until() > belief.clock->steady_at_this_moment();
+}
+
+bool Oracle::someone_believes(std::string_view process) const {
+  return std::any_of(beliefs_.begin(), beliefs_.end(),
+                     [&](const Belief& belief) { return belief.process == process; });
+}
+
+bool Oracle::someone_valid(const std::string& lock) const {
+  return std::any_of(beliefs_.begin(), beliefs_.end(),
+                     [&](const Belief& belief) { return belief.lock == lock && valid(belief); });
+}
+
+void Oracle::check_now() {
+  for (std::size_t i = 0; i < beliefs_.size(); ++i) {
+    if (!valid(beliefs_[i])) continue;
+    check_margin(beliefs_[i]);
+    for (std::size_t j = 0; j < i; ++j) check_pair(beliefs_[j], beliefs_[i]);
+  }
+}
+
+void Oracle::check_pair(const Belief& one, const Belief& other) {
+  if (one.lock != other.lock || !valid(one)) return;
+  violate("two valid holders of " + one.lock + ": " + one.process + " and " + other.process);
+}
+
+// A contender may be as far ahead of the clock that stamped the ping as two tolerances allow, and
+// the clocks of both may run at different rates.
+void Oracle::check_margin(const Belief& belief) {
+  const auto ping = pings_.find(belief.process);
+  if (!margins_hold_ || ping == pings_.end()) return;
+  const Time window = claims_.at(belief.ts).takeover_after;
+  const Time tolerated = std::min<Time>(std::chrono::seconds{30}, window / 16);
+  const Time earliest = ping->second + window - 2 * tolerated;
+  if (true_deadline(belief) <= earliest) return;
+  violate(belief.process + " believes that it may act on " + belief.lock + " until " +
+          text_of(true_deadline(belief)) + ", but a rival may have it from " + text_of(earliest));
+}
+
+Time Oracle::true_deadline(const Belief& belief) const {
+  return scheduler_.now() + (belief.object->valid_until() - belief.clock->steady_at_this_moment());
+}
+
+}  // namespace distlock::sim

@@ -1,0 +1,130 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "distlock/distributed_lock.h"
+#include "sim/scheduler.h"
+#include "sim/sim_clock.h"
+#include "stores/document.h"
+
+namespace distlock::sim {
+
+struct TokenHash {
+  std::size_t operator()(const Token& token) const;
+};
+
+/// What a lock's document says, read without the library's help. `sound` is false for one that
+/// nobody could judge.
+struct StoredLock {
+  bool sound = true;
+  bool exists = false;
+  bool taken = false;
+  std::string process;
+  std::optional<Token> ts;
+  Fence fence = 0;
+  Time takeover_after{0};
+
+  friend bool operator==(const StoredLock&, const StoredLock&) = default;
+};
+StoredLock stored_lock(const std::optional<Document>& document);
+
+/// One process's belief that it holds a lock: from the moment it was told to the moment it gives
+/// up or is gone.
+struct Belief {
+  std::string lock;
+  std::string process;
+  Token ts;
+  Fence fence = 0;
+  const DistributedLock* object = nullptr;
+  const SimClock* clock = nullptr;
+};
+
+/// Who did something to the store.
+struct Doer {
+  std::string_view process;  // ours; empty for outsiders: operators, others' programs, accidents
+  std::string_view call;
+};
+
+/// Judges a run from outside, on true time: it sees what the store holds and what each process
+/// believes, and uses none of the protocol's code. The first violation is kept.
+///
+/// A hold that an outsider touched (an operator, a program of the original, an accident) is excused
+/// from then on: nobody promised anything about it.
+class Oracle {
+ public:
+  explicit Oracle(const Scheduler& scheduler) : scheduler_(scheduler) {}
+
+  // What the store does.
+  void lock_changed(const Doer& by, const std::string& name, const StoredLock& before,
+                    const StoredLock& after);
+  /// Unconfirmed writes were undone, so that this is what is stored now.
+  void lock_rolled_back(const std::string& name, const StoredLock& now);
+  /// `read_at`: when the store read its clock for it.
+  void pinged(const std::string& process, Time read_at);
+  void ping_removed(const Doer& by, const std::string& process, bool holds_something);
+  /// The store's clocks have been further from the truth than a contender tolerates.
+  void clocks_beyond_tolerance() { margins_hold_ = false; }
+
+  // What processes are told and believe.
+  void granted(const Belief& belief, Time asked);
+  void gave_up(const Token& ts);
+  void died(std::string_view process);
+  /// The store's port told this process that its claim was refused.
+  void refused(const Token& ts) { refused_.insert(ts); }
+  void unlocked(const std::string& name, const Token& ts, UnlockResult result);
+  /// A loser was shown `other`, having asked at `asked`.
+  void shown(const std::string& name, const LockRecord& other, Time asked, bool fresh);
+
+  /// After every step: no two valid holders, no deadline too late.
+  void check_now();
+
+  void violate(const std::string& what);
+  const std::optional<std::string>& violation() const { return violation_; }
+
+  bool valid(const Belief& belief) const;
+  bool someone_believes(std::string_view process) const;
+  bool someone_valid(const std::string& lock) const;
+  bool excused(const Token& ts) const { return excused_.contains(ts); }
+  const StoredLock& now_stored(const std::string& name);
+
+ private:
+  struct Version {
+    Time since;
+    StoredLock lock;
+  };
+  struct LockHistory {
+    std::vector<Version> versions;
+    Fence greatest_granted = 0;
+  };
+
+  void claim_took_effect(const Doer& by, const std::string& name, const StoredLock& before,
+                         const StoredLock& after);
+  void release_took_effect(const Doer& by, const std::string& name, const StoredLock& before);
+  void check_pair(const Belief& one, const Belief& other);
+  void check_margin(const Belief& belief);
+  Time true_deadline(const Belief& belief) const;
+  LockHistory& history(const std::string& name);
+
+  const Scheduler& scheduler_;
+  std::optional<std::string> violation_;
+  bool margins_hold_ = true;
+  std::vector<Belief> beliefs_;
+  std::map<std::string, LockHistory, std::less<>> locks_;
+  std::unordered_map<std::string, Time> pings_;  // when the stored one was stamped
+  struct Claimed {
+    std::string process;
+    Time when;
+    Time takeover_after;
+  };
+  std::unordered_map<Token, Claimed, TokenHash> claims_;
+  std::unordered_set<Token, TokenHash> refused_;
+  std::unordered_set<Token, TokenHash> excused_;
+};
+
+}  // namespace distlock::sim

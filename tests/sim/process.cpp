@@ -1,0 +1,145 @@
+#include "sim/process.h"
+
+#include "sim/worker.h"
+#include "sim/world.h"
+
+namespace distlock::sim {
+namespace {
+
+constexpr double kDriftMost = 0.0004;
+
+std::shared_ptr<SimClock> clock_of(World& world) {
+  const Time offset =
+      world.random.between(Time{std::chrono::hours{1}}, Time{std::chrono::hours{99}});
+  double rate = 1;
+  if (world.faults.enabled(Fault::drift)) {
+    const double share = static_cast<double>(world.random.below(2001)) / 1000 - 1;
+    rate += kDriftMost * share;
+    world.faults.note(Fault::drift);
+  }
+  return std::make_shared<SimClock>(world.scheduler, offset, rate);
+}
+
+}  // namespace
+
+SimProcess::SimProcess(World& world, std::string host, const LockOptions& options)
+    : world_(world),
+      host_(std::move(host)),
+      id_(host_ + ":" + std::to_string(world.scheduler.now().count() / 1'000'000'000) + ":" +
+          std::to_string(world.random.below(1'000'000))),
+      options_(options),
+      random_(world.random.fork()),
+      clock_(clock_of(world)),
+      store_(std::make_shared<SimStore>(world.servers, world.scheduler, world.faults, world.oracle,
+                                        world.trace, id_, world.setup.call_limit,
+                                        world.random.fork())) {
+  group_.id = static_cast<int>(world.processes.size());
+  clock_->set_interruptions(world.random.fork(), world.setup.interruptions);
+  store_->on_point([this](const Call& call) { at_point(call); });
+  pinger_ = std::make_shared<DistributedLockPinger>(
+      Environment{store_, clock_, id_, [this] { return random_.next(); }}, world.setup.pinger,
+      PingerDrive::caller);
+}
+
+void SimProcess::start(int workers, int locks) {
+  working_ = workers;
+  Scheduler& scheduler = world_.scheduler;
+  for (int i = 0; i < workers; ++i) {
+    scheduler.spawn(group_, id_ + " worker", [this, i, locks] { run_worker(i, locks); });
+  }
+  pinging_ = &scheduler.spawn(group_, id_ + " pinger", [this] { run_pings(); });
+  scheduler.spawn(group_, id_ + " watch", [this] { run_watch(); });
+}
+
+void SimProcess::run_worker(int number, int locks) {
+  Worker worker(*this, world_.lock_name(static_cast<std::uint64_t>(number % locks)),
+                world_.random.fork());
+  worker.work();
+  if (--working_ == 0) ending_.request_stop();
+}
+
+void SimProcess::run_pings() {
+  std::stop_token ending = ending_.get_token();
+  while (!dead_ && !(ending.stop_requested() && working_ == 0)) {
+    const SteadyTime next = pinger_->ping_round();
+    clock_->wait_until(next, working_ == 0 ? ending : std::stop_token{});
+  }
+  if (dead_) return stopping_watch_.request_stop(), void();
+  world_.trace.say(id_, [] { return "stops its pinger"; });
+  pinger_->stop();
+  if (!dead_) store_->expect_silence();
+  stopped_ = true;
+  stopping_watch_.request_stop();
+}
+
+void SimProcess::run_watch() {
+  const std::stop_token stop = stopping_watch_.get_token();
+  const auto nap = world_.setup.pinger.ping_every;
+  while (!dead_ && !stop.stop_requested()) {
+    const SteadyTime next = pinger_->watch_round();
+    clock_->wait_until(std::min(next, clock_->steady_at_this_moment() + nap), stop);
+  }
+}
+
+void SimProcess::crash() {
+  if (!alive()) return;
+  if (world_.oracle.someone_believes(id_)) world_.faults.mattered(Fault::crash);
+  world_.trace.say(id_, [] { return "crashes"; });
+  dead_ = true;
+  clock_->die();
+  store_->die();
+  world_.oracle.died(id_);
+  ending_.request_stop();
+  stopping_watch_.request_stop();
+  group_.paused_until = Time{0};
+  world_.scheduler.wake_all(group_);
+}
+
+void SimProcess::pause(Time until) {
+  if (!alive()) return;
+  ++pauses_;
+  world_.trace.say(id_, [&] { return "stands still until " + text_of(until); });
+  group_.paused_until = std::max(group_.paused_until, until);
+}
+
+void SimProcess::pause_pinger(Time until) {
+  if (!alive()) return;
+  if (world_.oracle.someone_believes(id_)) world_.faults.mattered(Fault::pinger_paused);
+  world_.trace.say(id_, [&] { return "has its pinger stand still until " + text_of(until); });
+  world_.scheduler.pause(*pinging_, until);
+}
+
+void SimProcess::ambush(Fault fault, int points, Time duration) {
+  ambush_ = Ambush{fault, points, duration};
+}
+
+void SimProcess::at_point(const Call& call) {
+  if (call.verb == "release" && !call.replied && world_.faults.strikes(Fault::crash_in_unlock)) {
+    world_.faults.mattered(Fault::crash_in_unlock);
+    return crash();
+  }
+  if (!ambush_ || --ambush_->points > 0) return;
+  spring(*std::exchange(ambush_, std::nullopt));
+}
+
+void SimProcess::spring(const Ambush& ambush) {
+  if (!world_.faults.enabled(ambush.fault)) return;
+  world_.faults.note(ambush.fault);
+  if (ambush.fault == Fault::crash) return crash();
+  if (ambush.fault == Fault::pause_short || world_.oracle.someone_believes(id_)) {
+    world_.faults.mattered(ambush.fault);
+  }
+  pause(world_.scheduler.now() + ambush.duration);
+  world_.scheduler.yield();
+}
+
+void SimProcess::set_wall_off(std::chrono::milliseconds off) {
+  world_.trace.say(id_, [&] {
+    return "has its wall clock " + std::to_string(off.count()) + " ms from the truth";
+  });
+  clock_->set_wall_off(off);
+}
+
+void SimProcess::end_soon() { ending_.request_stop(); }
+
+}  // namespace distlock::sim

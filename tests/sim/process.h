@@ -1,0 +1,84 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "distlock/pinger.h"
+#include "sim/setup.h"
+#include "sim/sim_clock.h"
+#include "sim/sim_store.h"
+
+namespace distlock::sim {
+
+struct World;
+
+/// One simulated process: the library's own pinger on fibers, and workers that use its locks.
+class SimProcess {
+ public:
+  SimProcess(World& world, std::string host, const LockOptions& options);
+
+  /// Begins to ping, to watch its deadlines, and to work.
+  void start(int workers, int locks);
+
+  // What befalls it.
+  void crash();
+  void pause(Time until);
+  void pause_pinger(Time until);
+  /// At the n-th point from now between two instructions, instead of at once.
+  void ambush(Fault fault, int points, Time duration);
+  void set_wall_off(std::chrono::milliseconds off);
+  /// Its workers finish, then its pinger stops.
+  void end_soon();
+
+  const std::string& id() const { return id_; }
+  const std::string& host() const { return host_; }
+  bool alive() const { return !dead_ && !stopped_; }
+  bool dead() const { return dead_; }
+  bool ending() const { return ending_.stop_requested(); }
+  std::stop_token ending_token() const { return ending_.get_token(); }
+  /// How often it has stood still: what took long since may have been that.
+  int pauses() const { return pauses_; }
+
+  World& world() { return world_; }
+  SimClock& clock() { return *clock_; }
+  SimStore& store() { return *store_; }
+  const LockOptions& options() const { return options_; }
+  const std::shared_ptr<DistributedLockPinger>& pinger() { return pinger_; }
+  FiberGroup& group() { return group_; }
+
+ private:
+  struct Ambush {
+    Fault fault;
+    int points;
+    Time duration;
+  };
+
+  void at_point(const Call& call);
+  void spring(const Ambush& ambush);
+  void run_pings();
+  void run_watch();
+  void run_worker(int number, int locks);
+
+  World& world_;
+  const std::string host_;
+  const std::string id_;
+  const LockOptions options_;
+  FiberGroup group_;
+  Random random_;
+  std::shared_ptr<SimClock> clock_;
+  std::shared_ptr<SimStore> store_;
+  std::shared_ptr<DistributedLockPinger> pinger_;
+  Fiber* pinging_ = nullptr;
+  std::stop_source ending_;
+  std::stop_source stopping_watch_;
+  std::optional<Ambush> ambush_;
+  int working_ = 0;
+  int pauses_ = 0;
+  bool dead_ = false;
+  bool stopped_ = false;
+};
+
+}  // namespace distlock::sim

@@ -1,0 +1,138 @@
+#include "sim/scheduler.h"
+
+#include <cxxabi.h>
+
+#include <algorithm>
+#include <boost/context/pooled_fixedsize_stack.hpp>
+#include <cstring>
+#include <utility>
+
+namespace distlock::sim {
+namespace {
+
+constexpr std::size_t kStackBytes = 128 * 1024;
+
+// Shared by all runs of a thread: a run makes some twenty fibers, and mapping stacks is slow.
+boost::context::pooled_fixedsize_stack& stacks() {
+  thread_local boost::context::pooled_fixedsize_stack pool(kStackBytes);
+  return pool;
+}
+
+// The C++ runtime keeps the exceptions that are being handled by thread. Fibers wait inside of
+// catch blocks, so each needs its own.
+template <class Saved>
+void exchange_exceptions(Saved& saved) {
+  auto* current = reinterpret_cast<Saved*>(abi::__cxa_get_globals());
+  std::swap(*current, saved);
+}
+
+}  // namespace
+
+Scheduler::Scheduler(std::uint64_t seed) : random_(seed) { events_.reserve(256); }
+
+Scheduler::~Scheduler() {
+  // Unwinding one that still waits would run through functions that must not throw.
+  for (auto& fiber : fibers_) {
+    if (!fiber->done) static_cast<void>(fiber.release());
+  }
+}
+
+std::vector<std::string> Scheduler::unfinished() const {
+  std::vector<std::string> names;
+  for (const auto& fiber : fibers_) {
+    if (!fiber->done) names.push_back(fiber->name);
+  }
+  return names;
+}
+
+Fiber& Scheduler::spawn(FiberGroup& group, std::string name, std::function<void()> body) {
+  auto& fiber = *fibers_.emplace_back(std::make_unique<Fiber>());
+  fiber.group = &group;
+  fiber.name = std::move(name);
+  fiber.context = boost::context::fiber(
+      std::allocator_arg, stacks(), [&fiber, body = std::move(body)](boost::context::fiber&& back) {
+        fiber.back = std::move(back);
+        body();
+        fiber.done = true;
+        return std::move(fiber.back);
+      });
+  wake(fiber);
+  return fiber;
+}
+
+void Scheduler::at(Time when, std::function<void()> event) {
+  push(when, nullptr, std::make_unique<std::function<void()>>(std::move(event)));
+}
+
+void Scheduler::push(Time when, Fiber* fiber, std::unique_ptr<std::function<void()>> action) {
+  const std::uint64_t order = (random_.next() << 32U) | (++count_ & 0xffffffffU);
+  const std::uint64_t ticket = fiber != nullptr ? fiber->ticket : 0;
+  events_.push_back({std::max(when, now_), order, fiber, ticket, std::move(action)});
+  std::push_heap(events_.begin(), events_.end(), Later{});
+}
+
+Scheduler::Event Scheduler::pop() {
+  std::pop_heap(events_.begin(), events_.end(), Later{});
+  Event event = std::move(events_.back());
+  events_.pop_back();
+  return event;
+}
+
+void Scheduler::rest_until(Time when) {
+  ++current_->ticket;
+  if (when != kNever) push(when, current_, nullptr);
+  switch_away();
+}
+
+void Scheduler::wake(Fiber& fiber) {
+  if (fiber.done || &fiber == current_) return;
+  ++fiber.ticket;
+  push(now_, &fiber, nullptr);
+}
+
+void Scheduler::wake_all(const FiberGroup& group) {
+  for (const auto& fiber : fibers_) {
+    if (fiber->group == &group) wake(*fiber);
+  }
+}
+
+void Scheduler::pause(Fiber& fiber, Time until) {
+  fiber.paused_until = std::max(fiber.paused_until, until);
+}
+
+void Scheduler::run(Time end, const std::function<bool()>& stop) {
+  while (!events_.empty() && events_.front().when <= end && !stop()) {
+    Event event = pop();
+    now_ = event.when;
+    happen(event);
+  }
+  if (!stop()) now_ = std::max(now_, end);
+}
+
+void Scheduler::happen(Event& event) {
+  if (event.fiber == nullptr) {
+    ++steps_;
+    return (*event.action)();
+  }
+  Fiber& fiber = *event.fiber;
+  if (fiber.done || fiber.ticket != event.ticket) return;
+  const Time paused = std::max(fiber.paused_until, fiber.group->paused_until);
+  if (paused > now_) return push(paused, &fiber, nullptr);
+  ++steps_;
+  resume(fiber);
+}
+
+void Scheduler::resume(Fiber& fiber) {
+  current_ = &fiber;
+  exchange_exceptions(fiber.exceptions);
+  fiber.context = std::move(fiber.context).resume();
+  exchange_exceptions(fiber.exceptions);
+  current_ = nullptr;
+}
+
+void Scheduler::switch_away() {
+  Fiber& fiber = *current_;
+  fiber.back = std::move(fiber.back).resume();
+}
+
+}  // namespace distlock::sim

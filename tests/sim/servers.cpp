@@ -1,0 +1,239 @@
+#include "sim/servers.h"
+
+#include <algorithm>
+#include <set>
+
+namespace distlock::sim {
+namespace {
+
+using std::chrono::milliseconds;
+
+std::set<std::string> processes_with_pings(const MemoryTables& tables, const StoreNow& now) {
+  std::set<std::string> processes;
+  for (const auto& ping : tables.list(now).pings) processes.insert(ping.id);
+  return processes;
+}
+
+}  // namespace
+
+Servers::Servers(StoreKind kind, Scheduler& scheduler, Faults& faults, Oracle& oracle, Trace& trace,
+                 Time call_limit, Random random)
+    : kind_(kind),
+      scheduler_(scheduler),
+      faults_(faults),
+      oracle_(oracle),
+      trace_(trace),
+      call_limit_(call_limit),
+      random_(random),
+      clock_off_(kMembers, milliseconds{0}),
+      clock_rate_(kMembers, 1.0) {}
+
+StoreNow Servers::now_of(std::size_t member) const {
+  const auto ticks = static_cast<double>(scheduler_.now().count()) * clock_rate_[member];
+  const auto since = std::chrono::floor<milliseconds>(Time{static_cast<std::int64_t>(ticks)});
+  const StoreTime time{kEpoch + since + clock_off_[member]};
+  if (kind_ == StoreKind::steady) return {time, "steady", true};
+  return {time, "member " + std::to_string(member), false};
+}
+
+StoreNow Servers::now() const { return now_of(primary_member_); }
+
+bool Servers::something_taken() const {
+  const Listing listing = primary_.list(now());
+  return std::any_of(listing.locks.begin(), listing.locks.end(),
+                     [](const auto& lock) { return lock.record && lock.record->taken(); });
+}
+
+// What a request meets.
+
+void Servers::arrive(const std::shared_ptr<Call>& call) {
+  if (old_primary_ && scheduler_.now() >= old_primary_->until) old_primary_.reset();
+  if (old_primary_ && random_.chance(0.3)) return at_old_primary(call);
+  if (turned_away(call)) return;
+  const Time read_at = scheduler_.now();
+  const StoreNow now = this->now();
+  if (!call->writes || !faults_.strikes(Fault::slow_command)) return execute(call, now, read_at);
+  const Time delay = random_.between(Time{0}, call_limit_ * 9 / 10);
+  trace_.say(call->process, [&] { return call->verb + " is held up in the server"; });
+  scheduler_.at(scheduler_.now() + delay, [this, call, now, read_at, term = term_] {
+    if (term != term_) return;
+    execute(call, now, read_at);
+    if (call->verb == "claim" && call->changed) faults_.mattered(Fault::slow_command);
+  });
+}
+
+bool Servers::turned_away(const std::shared_ptr<Call>& call) {
+  if (scheduler_.now() < away_until_) {
+    if (something_taken()) faults_.mattered(Fault::store_away);
+    // A closed port answers, a dead host does not.
+    if (random_.chance(0.5)) reply_failure(call, Errc::not_applied, scheduler_.now());
+    return true;
+  }
+  if (scheduler_.now() < refusing_until_ && call->writes) {
+    if (call->verb == "claim" || call->verb == "ping") faults_.mattered(Fault::store_refuses);
+    reply_failure(call, Errc::not_applied, scheduler_.now());
+    return true;
+  }
+  return false;
+}
+
+void Servers::execute(const std::shared_ptr<Call>& call, const StoreNow& now, Time read_at) {
+  if (!call->writes) return read(call, now);
+  if (call->of_a_lock()) {
+    change_lock(call, now);
+  } else {
+    change_pings(call, now);
+  }
+  write(call, now, read_at);
+}
+
+// The deposed primary does not know it yet. It answers what it can answer alone.
+void Servers::at_old_primary(const std::shared_ptr<Call>& call) {
+  faults_.note(Fault::old_primary);
+  if (call->writes) {
+    return reply_failure(call, Errc::outcome_unknown, scheduler_.now() + call_limit_ * 9 / 10);
+  }
+  if (call->fresh) {
+    return reply_failure(call, Errc::not_applied, scheduler_.now() + call_limit_ * 9 / 10);
+  }
+  if (!(stored_lock(old_primary_->confirmed.raw_lock(call->object)) ==
+        stored_lock(primary_.raw_lock(call->object)))) {
+    faults_.mattered(Fault::old_primary);
+  }
+  trace_.say(call->process, [&] { return call->verb + " is answered by the deposed primary"; });
+  call->happen(old_primary_->confirmed, now_of(old_primary_->member));
+  reply(call);
+}
+
+// Reads.
+
+void Servers::read(const std::shared_ptr<Call>& call, const StoreNow& now) {
+  if (kind_ == StoreKind::steady) {
+    call->happen(primary_, now);
+    return reply(call);
+  }
+  if (!call->fresh) {
+    call->happen(confirmed_, now);
+    return reply(call);
+  }
+  // Linearizable: what it saw must be confirmed, by a primary that still is one.
+  call->happen(primary_, now);
+  scheduler_.at(std::max(all_confirmed_, scheduler_.now()), [this, call, term = term_] {
+    if (term == term_) return reply(call);
+    reply_failure(call, Errc::not_applied, scheduler_.now());
+  });
+}
+
+// Writes.
+
+void Servers::change_lock(const std::shared_ptr<Call>& call, const StoreNow& now) {
+  const bool repeated = call->changed;
+  const StoredLock before = stored_lock(primary_.raw_lock(call->object));
+  call->happen(primary_, now);
+  const StoredLock after = stored_lock(primary_.raw_lock(call->object));
+  call->changed = call->changed || !(before == after);
+  note_change(*call, before, after, repeated);
+  oracle_.lock_changed({call->process, call->verb}, call->object, before, after);
+}
+
+void Servers::note_change(const Call& call, const StoredLock& before, const StoredLock& after,
+                          bool repeated) {
+  if (repeated) faults_.mattered(Fault::doubled_request);
+  if (call.late && !(before == after)) faults_.mattered(Fault::late_request);
+  trace_.say(call.process, [&] {
+    const std::string outcome = before == after ? " changes nothing" : " takes effect";
+    return call.verb + " of " + call.object + outcome +
+           (after.taken ? ", taken by " + after.process + ", fence " + std::to_string(after.fence)
+                        : ", free");
+  });
+}
+
+void Servers::change_pings(const std::shared_ptr<Call>& call, const StoreNow& now) {
+  const bool removes = call->verb != "ping";
+  const auto before = removes ? processes_with_pings(primary_, now) : std::set<std::string>{};
+  call->happen(primary_, now);
+  call->changed = true;
+  if (call->late && call->verb == "ping") faults_.mattered(Fault::late_request);
+  if (!removes) return;
+  const auto after = processes_with_pings(primary_, now);
+  for (const std::string& process : before) {
+    if (after.contains(process)) continue;
+    trace_.say(call->process, [&] { return call->verb + " removes the ping of " + process; });
+    oracle_.ping_removed({call->process, call->verb}, process, !primary_.holds(process).empty());
+    if (call->verb == "forget_pings") faults_.mattered(Fault::foreign_cleanup);
+  }
+}
+
+// Confirmed at once where there is one server, otherwise when a majority has it.
+void Servers::write(const std::shared_ptr<Call>& call, const StoreNow& now, Time read_at) {
+  if (kind_ == StoreKind::steady) {
+    if (call->verb == "ping") oracle_.pinged(call->object, read_at);
+    return reply(call);
+  }
+  const Time confirmed_at = std::max(all_confirmed_, scheduler_.now() + replication_lag(*call));
+  all_confirmed_ = confirmed_at;
+  const std::uint64_t number = ++writes_;
+  unconfirmed_.push_back({call, now, read_at, number});
+  scheduler_.at(confirmed_at, [this, number] { confirm_up_to(number); });
+  const Time limit = scheduler_.now() + call_limit_ * 9 / 10;
+  if (confirmed_at > limit) reply_failure(call, Errc::outcome_unknown, limit);
+}
+
+Time Servers::replication_lag(const Call& call) {
+  const Time usual = random_.between(Time{0}, Time{std::chrono::milliseconds{5}});
+  const Time beyond = call_limit_ + random_.between(Time{0}, call_limit_);
+  if (faults_.strikes(Fault::wtimeout_kept)) {
+    if (call.changed) faults_.mattered(Fault::wtimeout_kept);
+    return beyond;
+  }
+  if (call.verb == "claim" && faults_.strikes(Fault::wtimeout_rolled_back)) {
+    if (call.changed) faults_.mattered(Fault::wtimeout_rolled_back);
+    scheduler_.at(scheduler_.now() + call_limit_, [this] { fail_over(false); });
+    return beyond;
+  }
+  return usual;
+}
+
+void Servers::confirm_up_to(std::uint64_t number) {
+  while (!unconfirmed_.empty() && unconfirmed_.front().number <= number) confirm_first();
+}
+
+void Servers::confirm_first() {
+  const Write first = std::move(unconfirmed_.front());
+  unconfirmed_.pop_front();
+  first.call->happen(confirmed_, first.now);
+  if (first.call->verb == "ping") oracle_.pinged(first.call->object, first.read_at);
+  reply(first.call);
+}
+
+// Replies.
+
+void Servers::reply(const std::shared_ptr<Call>& call) {
+  if (!call->open()) return;
+  if (faults_.strikes(Fault::lost_reply)) {
+    if (call->changed) faults_.mattered(Fault::lost_reply);
+    trace_.say(call->process, [&] { return "the reply to its " + call->verb + " is lost"; });
+    return;
+  }
+  Time when = scheduler_.now() + random_.between(Time{100'000}, Time{3'000'000});
+  if (faults_.strikes(Fault::late_reply)) {
+    if (call->verb == "claim") faults_.mattered(Fault::late_reply);
+    when = std::max(when, call->give_up_at - random_.between(Time{0}, call_limit_ / 4));
+  }
+  scheduler_.at(when, [this, call] {
+    if (!call->open()) return;
+    call->replied = true;
+    scheduler_.wake(*call->caller);
+  });
+}
+
+void Servers::reply_failure(const std::shared_ptr<Call>& call, Errc code, Time when) {
+  scheduler_.at(when, [this, call, code] {
+    if (!call->open()) return;
+    call->failure = Error(code, "the store says no");
+    call->replied = true;
+    scheduler_.wake(*call->caller);
+  });
+}
+
+}  // namespace distlock::sim

@@ -1,0 +1,110 @@
+#include "sim/setup.h"
+
+#include <algorithm>
+#include <array>
+
+namespace distlock::sim {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+// Options as people choose them: the defaults, and leases of seconds.
+struct Timing {
+  milliseconds takeover_after;
+  milliseconds ping_every;
+  milliseconds call_limit;
+};
+constexpr std::array kTimings{
+    Timing{std::chrono::minutes{16}, seconds{30}, seconds{10}},
+    Timing{std::chrono::minutes{2}, seconds{15}, seconds{5}},
+    Timing{seconds{20}, seconds{4}, seconds{1}},
+    Timing{seconds{8}, seconds{1}, milliseconds{500}},
+};
+
+// Big steps of the store's clock are seen by wall clocks, so these must be right then, and the
+// members' clocks together: the assumptions of docs/guarantees.md, promise 1.
+void leave_out_what_is_not_promised(FaultSet& faults) {
+  if (!has(faults, Fault::store_steps_above)) return;
+  for (const Fault fault :
+       {Fault::wall_ahead, Fault::wall_behind, Fault::wall_steps_forward, Fault::wall_steps_back,
+        Fault::members_apart, Fault::store_steps_under}) {
+    faults.reset(static_cast<std::size_t>(fault));
+  }
+}
+
+LockOptions lock_options(const Timing& timing, Random& random) {
+  LockOptions options;
+  options.takeover_after = timing.takeover_after;
+  if (random.chance(0.2)) options.takeover_after *= 2;
+  if (random.chance(0.1)) options.takeover_rule = TakeoverRule::watched;
+  options.poll_min = timing.ping_every / 20;
+  options.poll_max = timing.ping_every;
+  options.store_patience = timing.call_limit * 3;
+  return options;
+}
+
+}  // namespace
+
+milliseconds Setup::tolerance() const {
+  milliseconds least = seconds{30};
+  for (const LockOptions& options : lock_options) {
+    least = std::min(least, options.takeover_after / 16);
+  }
+  return least;
+}
+
+milliseconds Setup::longest_window() const {
+  milliseconds longest{0};
+  for (const LockOptions& options : lock_options) {
+    longest = std::max(longest, options.takeover_after);
+  }
+  return longest;
+}
+
+Setup setup_from(std::uint64_t seed, const Narrowing& narrowing) {
+  Random random(seed);
+  Setup setup;
+  setup.seed = seed;
+  setup.store = random.chance(0.35) ? StoreKind::steady : StoreKind::replica_set;
+  setup.processes = 2 + static_cast<int>(random.below(3));
+  setup.workers = 1 + static_cast<int>(random.below(2));
+  setup.locks = 1 + static_cast<int>(random.below(2));
+  const Timing& timing = kTimings[random.below(kTimings.size())];
+  setup.pinger.ping_every = timing.ping_every;
+  setup.pinger.forget_every = timing.takeover_after * 2;
+  setup.call_limit = timing.call_limit;
+  for (int i = 0; i < setup.processes; ++i) {
+    setup.lock_options.push_back(lock_options(timing, random));
+  }
+  setup.interruptions = random.chance(0.5) ? 0.1 : 0;
+  setup.long_end = random.chance(0.02);
+  setup.horizon = Time{timing.takeover_after} * (2 + static_cast<int>(random.below(4)));
+  setup.faults = swarm(random);
+
+  setup.faults = narrowing.faults.value_or(setup.faults);
+  leave_out_what_is_not_promised(setup.faults);
+  setup.processes = std::min(narrowing.processes.value_or(setup.processes), setup.processes);
+  setup.workers = narrowing.workers.value_or(setup.workers);
+  setup.horizon = narrowing.horizon.value_or(setup.horizon);
+  return setup;
+}
+
+std::string replay_arguments(std::uint64_t seed, const Narrowing& narrowing) {
+  std::string arguments = "--seed " + std::to_string(seed);
+  if (narrowing.processes) arguments += " --processes " + std::to_string(*narrowing.processes);
+  if (narrowing.workers) arguments += " --workers " + std::to_string(*narrowing.workers);
+  if (narrowing.horizon) {
+    const auto ms = std::chrono::ceil<milliseconds>(*narrowing.horizon).count();
+    arguments += " --until-ms " + std::to_string(ms);
+  }
+  if (!narrowing.faults) return arguments;
+  std::string names;
+  for (std::size_t i = 0; i < kFaults; ++i) {
+    if (!(*narrowing.faults)[i]) continue;
+    names += (names.empty() ? "" : ",") + std::string(name_of(static_cast<Fault>(i)));
+  }
+  return arguments + " --faults " + (names.empty() ? "none" : names);
+}
+
+}  // namespace distlock::sim

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "distlock/options.h"
+#include "sim/faults.h"
+#include "sim/servers.h"
+
+namespace distlock::sim {
+
+/// What one run is made of. Drawn from a seed; what is given narrows it, so that a failing run can
+/// be made smaller.
+struct Setup {
+  std::uint64_t seed = 0;
+  FaultSet faults;
+  StoreKind store = StoreKind::steady;
+  int processes = 2;
+  int workers = 1;  // a process
+  int locks = 1;
+  Time horizon{0};  // until faults end and everybody settles down
+
+  std::vector<LockOptions> lock_options;  // a process
+  PingerOptions pinger;
+  std::chrono::milliseconds call_limit{0};
+  double interruptions = 0;
+  bool long_end = false;  // days more, for the cleanup
+
+  /// The smallest tolerance for clocks that any process of the run has.
+  std::chrono::milliseconds tolerance() const;
+  std::chrono::milliseconds longest_window() const;
+};
+
+struct Narrowing {
+  std::optional<FaultSet> faults;
+  std::optional<int> processes;
+  std::optional<int> workers;
+  std::optional<Time> horizon;
+};
+
+Setup setup_from(std::uint64_t seed, const Narrowing& narrowing = {});
+
+/// The arguments of tools/sim that have this run again.
+std::string replay_arguments(std::uint64_t seed, const Narrowing& narrowing);
+
+}  // namespace distlock::sim

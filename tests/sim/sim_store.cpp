@@ -1,0 +1,142 @@
+#include "sim/sim_store.h"
+
+#include "sim/forked_child.h"
+
+namespace distlock::sim {
+
+SimStore::SimStore(Servers& servers, Scheduler& scheduler, Faults& faults, Oracle& oracle,
+                   Trace& trace, std::string process, std::chrono::milliseconds call_limit,
+                   Random random)
+    : servers_(servers),
+      scheduler_(scheduler),
+      faults_(faults),
+      oracle_(oracle),
+      trace_(trace),
+      process_(std::move(process)),
+      call_limit_(call_limit),
+      random_(random) {}
+
+void SimStore::check_allowed(const Call& call) {
+  if (ForkedChild::running()) {
+    oracle_.violate("a forked child of " + process_ + " calls the store: " + call.verb);
+  }
+  if (silent_ && call.verb != "release" && call.verb != "inspect") {
+    oracle_.violate(process_ + " calls the store after stop(): " + call.verb);
+  }
+}
+
+void SimStore::begin(Call& call) {
+  if (dead_) throw Error(Errc::not_applied, "the process is gone");
+  check_allowed(call);
+  call.process = process_;
+  call.caller = scheduler_.current();
+  point_(call);
+  scheduler_.yield();
+  if (dead_) throw Error(Errc::not_applied, "the process is gone");
+  call.give_up_at = scheduler_.now() + call_limit_;
+}
+
+void SimStore::send(const std::shared_ptr<Call>& call) {
+  trace_.say(process_, [&] { return "sends " + call->verb + " of " + call->object; });
+  const auto arrive_after = [&](Time delay) {
+    scheduler_.at(scheduler_.now() + delay, [this, call] { servers_.arrive(call); });
+  };
+  const bool decides = call->verb == "claim" || call->verb == "release";
+  if (faults_.strikes(Fault::lost_request)) {
+    if (decides) faults_.mattered(Fault::lost_request);
+    trace_.say(process_, [&] { return "its " + call->verb + " is lost"; });
+    return;
+  }
+  if (call->writes && faults_.strikes(Fault::late_request)) {
+    call->late = true;
+    return arrive_after(call_limit_ + random_.between(Time{0}, Time{call_limit_} * 8));
+  }
+  const Time usual = random_.between(Time{100'000}, Time{3'000'000});
+  arrive_after(usual);
+  if (call->writes && faults_.strikes(Fault::doubled_request)) {
+    arrive_after(usual + random_.between(Time{0}, Time{call_limit_} * 4));
+  }
+}
+
+void SimStore::await(Call& call) {
+  point_(call);
+  while (!dead_ && !call.replied && scheduler_.now() < call.give_up_at) {
+    scheduler_.rest_until(call.give_up_at);
+  }
+  if (!dead_) point_(call);
+  call.caller = nullptr;
+  if (dead_) throw Error(Errc::not_applied, "the process is gone");
+  if (!call.replied) {
+    trace_.say(process_, [&] { return "gives up its " + call.verb; });
+    throw Error(call.writes ? Errc::outcome_unknown : Errc::not_applied, "no answer in time");
+  }
+  if (call.failure) {
+    trace_.say(process_, [&] { return "its " + call.verb + " fails: " + call.failure->what(); });
+    throw Error(*call.failure);
+  }
+  trace_.say(process_, [&] { return "has the answer to its " + call.verb; });
+}
+
+Inspection SimStore::inspect(std::string_view name, Freshness freshness) {
+  const bool one_server = servers_.kind() == StoreKind::steady;
+  const bool fresh = one_server || freshness == Freshness::fresh;
+  Inspection seen = call("inspect", name, false, fresh,
+                         [lock = std::string(name)](MemoryTables& tables, const StoreNow& now) {
+                           return tables.inspect(lock, now);
+                         });
+  seen.fresh = fresh;
+  return seen;
+}
+
+std::optional<LockRecord> SimStore::claim(std::string_view name, const ClaimBasis& basis,
+                                          const Claim& claim) {
+  auto record =
+      call("claim", name, true, true,
+           [lock = std::string(name), basis, claim](MemoryTables& tables, const StoreNow& now) {
+             return tables.claim(lock, basis, claim, now);
+           });
+  if (!record) oracle_.refused(claim.ts);
+  return record;
+}
+
+ReleaseResult SimStore::release(std::string_view name, const Token& ts) {
+  return call("release", name, true, true,
+              [lock = std::string(name), ts](MemoryTables& tables, const StoreNow&) {
+                return tables.release(lock, ts);
+              });
+}
+
+PingRecord SimStore::ping(std::string_view process) {
+  return call("ping", process, true, true,
+              [id = std::string(process)](MemoryTables& tables, const StoreNow& now) {
+                return tables.ping(id, now);
+              });
+}
+
+void SimStore::remove_ping(std::string_view process) {
+  call("remove_ping", process, true, true,
+       [id = std::string(process)](MemoryTables& tables, const StoreNow&) {
+         tables.remove_ping(id);
+         return true;
+       });
+}
+
+std::int64_t SimStore::forget_pings(std::chrono::milliseconds age) {
+  return call("forget_pings", "", true, true, [age](MemoryTables& tables, const StoreNow& now) {
+    return tables.forget_pings(age, now);
+  });
+}
+
+std::vector<StoredHold> SimStore::holds(std::string_view process) {
+  return call("holds", process, false, false,
+              [id = std::string(process)](MemoryTables& tables, const StoreNow&) {
+                return tables.holds(id);
+              });
+}
+
+Listing SimStore::list() {
+  return call("list", "", false, false,
+              [](MemoryTables& tables, const StoreNow& now) { return tables.list(now); });
+}
+
+}  // namespace distlock::sim

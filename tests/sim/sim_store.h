@@ -1,0 +1,81 @@
+#pragma once
+
+#include <functional>
+
+#include "distlock/store.h"
+#include "sim/servers.h"
+
+namespace distlock::sim {
+
+/// One process's handle on the servers: the port, each call split into send, take effect, reply.
+class SimStore : public Store {
+ public:
+  /// Where others may come in between, and this process be paused or killed.
+  using Point = std::function<void(const Call& call)>;
+
+  SimStore(Servers& servers, Scheduler& scheduler, Faults& faults, Oracle& oracle, Trace& trace,
+           std::string process, std::chrono::milliseconds call_limit, Random random);
+
+  void on_point(Point point) { point_ = std::move(point); }
+  /// The process is gone: every call fails at once and reaches nobody.
+  void die() { dead_ = true; }
+  /// The pinger has said that it calls the store no more (R12).
+  void expect_silence() { silent_ = true; }
+
+  /// Any operation on the tables, for programs that do not use the port.
+  template <class Operation>
+  auto raw(std::string verb, std::string_view object, bool writes, Operation operation);
+
+  std::chrono::milliseconds call_limit() const override { return call_limit_; }
+  Inspection inspect(std::string_view name, Freshness freshness) override;
+  std::optional<LockRecord> claim(std::string_view name, const ClaimBasis& basis,
+                                  const Claim& claim) override;
+  ReleaseResult release(std::string_view name, const Token& ts) override;
+  PingRecord ping(std::string_view process) override;
+  void remove_ping(std::string_view process) override;
+  std::int64_t forget_pings(std::chrono::milliseconds age) override;
+  std::vector<StoredHold> holds(std::string_view process) override;
+  Listing list() override;
+
+ private:
+  template <class Operation>
+  auto call(std::string verb, std::string_view object, bool writes, bool fresh,
+            Operation operation);
+  void begin(Call& call);
+  void send(const std::shared_ptr<Call>& call);
+  void await(Call& call);
+  void check_allowed(const Call& call);
+
+  Servers& servers_;
+  Scheduler& scheduler_;
+  Faults& faults_;
+  Oracle& oracle_;
+  Trace& trace_;
+  const std::string process_;
+  const std::chrono::milliseconds call_limit_;
+  Random random_;
+  Point point_;
+  bool dead_ = false;
+  bool silent_ = false;
+};
+
+template <class Operation>
+auto SimStore::call(std::string verb, std::string_view object, bool writes, bool fresh,
+                    Operation operation) {
+  const auto call = std::make_shared<CallOf<Operation>>(std::move(operation));
+  call->verb = std::move(verb);
+  call->object = object;
+  call->writes = writes;
+  call->fresh = fresh;
+  begin(*call);
+  send(call);
+  await(*call);
+  return std::move(*call->answer);
+}
+
+template <class Operation>
+auto SimStore::raw(std::string verb, std::string_view object, bool writes, Operation operation) {
+  return call(std::move(verb), object, writes, true, std::move(operation));
+}
+
+}  // namespace distlock::sim

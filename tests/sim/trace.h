@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+#include <iosfwd>
+#include <string>
+#include <string_view>
+
+#include "sim/scheduler.h"
+
+namespace distlock::sim {
+
+/// What happens in a run, a line each: true time, who, what. Written only when somebody reads it.
+class Trace {
+ public:
+  /// `out` may be null.
+  Trace(const Scheduler& scheduler, std::ostream* out) : scheduler_(scheduler), out_(out) {}
+
+  /// `text` is called only if it is read.
+  template <class Text>
+  void say(std::string_view who, const Text& text) {
+    if (out_ != nullptr) write(who, text());
+  }
+
+ private:
+  void write(std::string_view who, const std::string& text);
+
+  const Scheduler& scheduler_;
+  std::ostream* out_;
+};
+
+/// `1234.567890 s`
+std::string text_of(Time time);
+
+}  // namespace distlock::sim

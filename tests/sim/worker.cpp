@@ -1,0 +1,164 @@
+#include "sim/worker.h"
+
+#include "distlock/error.h"
+#include "sim/forked_child.h"
+#include "sim/world.h"
+
+namespace distlock::sim {
+
+Worker::Worker(SimProcess& process, std::string lock_name, Random random)
+    : process_(process),
+      world_(process.world()),
+      lock_name_(std::move(lock_name)),
+      random_(random) {}
+
+void Worker::work() {
+  while (!process_.ending()) {
+    DistributedLock lock(process_.pinger(), lock_name_, process_.options());
+    if (random_.chance(0.5)) {
+      lock.on_lost([&](LossReason) {
+        if (random_.chance(0.2)) throw std::runtime_error("a callback that throws");
+      });
+    }
+    const std::uint64_t turns = 1 + random_.below(8);
+    for (std::uint64_t i = 0; i < turns && !process_.ending(); ++i) one_turn(lock);
+  }
+}
+
+// Whether it went without one of the errors that a store may cause.
+template <class Operation>
+bool Worker::tolerate(const Operation& operation) {
+  try {
+    operation();
+    return true;
+  } catch (const Error& error) {
+    world_.trace.say(process_.id(), [&] { return std::string("gets the error: ") + error.what(); });
+    const Errc code = error.errc();
+    if (code == Errc::invalid_argument || code == Errc::forked || code == Errc::already_held) {
+      world_.oracle.violate(std::string("an error that nothing called for: ") + error.what());
+    }
+    return false;
+  }
+}
+
+void Worker::think(Time most) {
+  SimClock& clock = process_.clock();
+  const SteadyTime until = clock.steady_at_this_moment() + random_.between(Time{0}, most);
+  clock.wait_until(until, process_.ending_token());
+}
+
+void Worker::one_turn(DistributedLock& lock) {
+  think(Time{process_.options().takeover_after} / 8);
+  if (process_.ending() || !get(lock)) return;
+  believe(lock, asked_);
+  act(lock);
+  give_up(lock);
+}
+
+bool Worker::get(DistributedLock& lock) {
+  asked_ = world_.scheduler.now();
+  if (random_.chance(0.5)) return wait_for(lock);
+  bool got = false;
+  LockRecord other;
+  if (tolerate([&] { got = lock.lock_try("work", &other); }) && !got) tell_loser(other, asked_);
+  return got;
+}
+
+bool Worker::wait_for(DistributedLock& lock) {
+  const Time limit = random_.between(Time{0}, Time{process_.options().takeover_after} * 2);
+  const int pauses = process_.pauses();
+  bool got = false;
+  tolerate([&] { got = lock.try_lock_for(limit, process_.ending_token(), "work"); });
+  // The last lock_try() began in time, and is bounded by the store's limit for a call.
+  const Time most = limit + 40 * Time{world_.setup.call_limit} + std::chrono::seconds{1};
+  if (process_.pauses() == pauses && world_.scheduler.now() > asked_ + most) {
+    world_.oracle.violate(process_.id() + " waited for " + lock_name_ + " beyond its deadline");
+  }
+  return got;
+}
+
+void Worker::tell_loser(const LockRecord& other, Time asked) {
+  if (process_.dead()) return;
+  const bool fresh = world_.servers.kind() == StoreKind::steady;
+  world_.oracle.shown(lock_name_, other, asked, fresh);
+}
+
+void Worker::believe(DistributedLock& lock, Time asked) {
+  if (process_.dead()) return;
+  const LockRecord record = lock.record();
+  believed_ = record.ts;
+  world_.trace.say(process_.id(), [&] {
+    return "holds " + lock_name_ + " with fence " + std::to_string(record.fence);
+  });
+  world_.oracle.granted(
+      {lock_name_, process_.id(), *record.ts, record.fence, &lock, &process_.clock()}, asked);
+}
+
+void Worker::act(DistributedLock& lock) {
+  const std::uint64_t steps = random_.below(6);
+  for (std::uint64_t i = 0; i < steps && !process_.dead() && believed_; ++i) {
+    think(Time{process_.options().takeover_after} / 4);
+    act_once(lock);
+  }
+}
+
+void Worker::act_once(DistributedLock& lock) {
+  if (process_.dead()) return;
+  if (world_.faults.strikes(Fault::fork)) in_a_forked_child(lock);
+  switch (random_.below(4)) {
+    case 0:
+      tolerate([&] { static_cast<void>(lock.still_held()); });
+      break;
+    case 1:
+      if (!lock.held()) claim_anew(lock);
+      break;
+    default:
+      tolerate([&] { lock.check(); });
+  }
+}
+
+void Worker::claim_anew(DistributedLock& lock) {
+  const bool by_reclaim = random_.chance(0.5);
+  world_.oracle.gave_up(*std::exchange(believed_, std::nullopt));
+  const Time asked = world_.scheduler.now();
+  bool got = false;
+  tolerate([&] { got = by_reclaim ? lock.reclaim("more work") : lock.lock_try("more work"); });
+  if (got) believe(lock, asked);
+}
+
+void Worker::give_up(DistributedLock& lock) {
+  if (!believed_ || process_.dead()) return;
+  const Token ts = *std::exchange(believed_, std::nullopt);
+  world_.oracle.gave_up(ts);
+  const int pauses = process_.pauses();
+  const Time asked = world_.scheduler.now();
+  const UnlockResult result = random_.chance(0.5) ? lock.unlock() : lock.unlock(ts);
+  if (process_.dead()) return;
+  world_.oracle.unlocked(lock_name_, ts, result);
+  const Time most = 3 * Time{world_.setup.call_limit} + std::chrono::seconds{7};
+  if (process_.pauses() == pauses && world_.scheduler.now() > asked + most) {
+    world_.oracle.violate("unlock of " + lock_name_ + " took too long");
+  }
+}
+
+void Worker::in_a_forked_child(DistributedLock& lock) {
+  if (lock.held()) world_.faults.mattered(Fault::fork);
+  const ForkedChild child;
+  const auto refused = [&](const auto& operation) {
+    try {
+      operation();
+    } catch (const Error& error) {
+      return error.errc() == Errc::forked;
+    }
+    return false;
+  };
+  const bool inert = !lock.held() && lock.unlock() == UnlockResult::not_ours &&
+                     refused([&] { static_cast<void>(lock.lock_try("child")); }) &&
+                     refused([&] { static_cast<void>(lock.still_held()); }) &&
+                     refused([&] { lock.check(); });
+  process_.pinger()->ping_round();
+  process_.pinger()->stop();
+  if (!inert) world_.oracle.violate("a forked child of " + process_.id() + " is not inert");
+}
+
+}  // namespace distlock::sim

@@ -1,0 +1,173 @@
+#include "sim/world.h"
+
+#include "distlock/distributed_lock.h"
+#include "sim/nemesis.h"
+
+namespace distlock::sim {
+namespace {
+
+// From the end of all faults on. Contenders have a window to watch, or to wait for, and a hold that
+// was just pinged ends a window later.
+Time time_to_settle(const Setup& setup) {
+  return 3 * Time{setup.longest_window()} + 20 * Time{setup.call_limit} +
+         10 * Time{setup.pinger.ping_every};
+}
+
+class Run {
+ public:
+  Run(const Setup& setup, std::ostream* trace_to) : world_(setup, trace_to), nemesis_(world_) {}
+
+  Outcome outcome() {
+    events_so_far() = {};
+    nemesis_.set_the_scene();
+    start();
+    until(world_.setup.horizon);
+    settle();
+    check_every_lock_is_obtainable();
+    if (world_.setup.long_end) check_cleanup();
+    check_everything_ended();
+    const auto takeovers = static_cast<std::size_t>(Event::forcefully_taking_over);
+    if (events_so_far().happened[takeovers] > 0 && has(world_.setup.faults, Fault::drift)) {
+      world_.faults.mattered(Fault::drift);
+    }
+    return {world_.oracle.violation(), world_.faults.counts(), events_so_far(),
+            world_.scheduler.steps()};
+  }
+
+ private:
+  bool violated() const { return world_.oracle.violation().has_value(); }
+
+  void until(Time end) {
+    world_.scheduler.run(end, [this] {
+      world_.oracle.check_now();
+      return violated();
+    });
+  }
+
+  void start() {
+    for (int i = 0; i < world_.setup.processes; ++i) {
+      SimProcess& process = world_.add_process(
+          "host" + std::to_string(i), world_.setup.lock_options[static_cast<std::size_t>(i)]);
+      process.start(world_.setup.workers, world_.setup.locks);
+    }
+    world_.scheduler.spawn(outside_, "nemesis", [this] { nemesis_.work(); });
+  }
+
+  // The faults are over. Who lives gives up what it holds, says farewell, and must come to an end.
+  void settle() {
+    if (violated()) return;
+    nemesis_.make_peace();
+    world_.trace.say("world", [] { return "the faults are over"; });
+    for (const auto& process : world_.processes) {
+      process->end_soon();
+      world_.scheduler.wake_all(process->group());
+    }
+    until(world_.scheduler.now() + time_to_settle(world_.setup));
+    for (const auto& process : world_.processes) {
+      if (violated() || process->dead()) continue;
+      if (process->alive())
+        return world_.oracle.violate(process->id() + " does not come to an end");
+      check_nothing_left(*process);
+    }
+  }
+
+  void check_nothing_left(SimProcess& process) {
+    for (const StoredHold& hold : world_.servers.tables().holds(process.id())) {
+      if (world_.oracle.excused(hold.ts) || process.pinger()->stats().pending_releases > 0)
+        continue;
+      world_.oracle.violate(process.id() + " ended and left " + hold.name + " taken");
+    }
+  }
+
+  // A free lock at once, a dead one within the window and what it takes to watch it (liveness).
+  void check_every_lock_is_obtainable() {
+    if (violated()) return;
+    free_what_only_people_can();
+    LockOptions options;
+    options.takeover_after = world_.setup.longest_window();
+    options.poll_max = world_.setup.pinger.ping_every;
+    if (clock_is_wrong()) options.takeover_rule = TakeoverRule::watched;
+    SimProcess& prober = world_.add_process("prober", options);
+    int got = 0;
+    world_.scheduler.spawn(prober.group(), "prober", [&] {
+      for (int i = 0; i < world_.setup.locks; ++i) got += obtain(prober, i) ? 1 : 0;
+      prober.pinger()->stop();
+    });
+    until(world_.scheduler.now() + world_.setup.locks * 2 * time_to_settle(world_.setup));
+    if (violated() || got == world_.setup.locks) return;
+    world_.oracle.violate("a lock is not obtainable although nothing goes wrong any more");
+  }
+
+  bool obtain(SimProcess& prober, int number) {
+    DistributedLock lock(prober.pinger(), world_.lock_name(static_cast<std::uint64_t>(number)),
+                         prober.options());
+    return lock.try_lock_for(time_to_settle(world_.setup));
+  }
+
+  bool clock_is_wrong() const {
+    const StoreNow now = world_.servers.now();
+    const auto truth = std::chrono::floor<std::chrono::milliseconds>(world_.scheduler.now());
+    const auto off = now.time.time_since_epoch() - kEpoch - truth;
+    return !now.steady && std::chrono::abs(off) > world_.setup.tolerance() * 9 / 10;
+  }
+
+  // A hold without a ping is refused to everybody (R7).
+  void free_what_only_people_can() {
+    for (int i = 0; i < world_.setup.locks; ++i) {
+      const std::string name = world_.lock_name(static_cast<std::uint64_t>(i));
+      const StoredLock stored = world_.oracle.now_stored(name);
+      if (!stored.taken || world_.servers.tables().raw_ping(stored.process)) continue;
+      world_.servers.meddle(name, [&](MemoryTables& tables) {
+        tables.put_lock({{"_id", name}, {"state", 0}, {"who", std::string()}});
+      });
+    }
+  }
+
+  // The pings of the dead go after four days, and one more if by another clock (R13).
+  void check_cleanup() {
+    if (violated()) return;
+    world_.scheduler.run(world_.scheduler.now() + std::chrono::days{6}, [] { return false; });
+    SimProcess& cleaner = world_.add_process("cleaner", world_.setup.lock_options.front());
+    world_.scheduler.spawn(cleaner.group(), "cleaner", [&] {
+      cleaner.pinger()->ping_round();
+      cleaner.pinger()->stop();
+    });
+    until(world_.scheduler.now() + time_to_settle(world_.setup));
+    for (const auto& process : world_.processes) {
+      if (!world_.servers.tables().raw_ping(process->id())) continue;
+      if (!world_.servers.tables().holds(process->id()).empty()) continue;
+      world_.oracle.violate("the ping of " + process->id() + " is never removed");
+    }
+  }
+
+  void check_everything_ended() {
+    for (const auto& process : world_.processes) process->crash();
+    world_.scheduler.run(kNever - Time{1}, [] { return false; });
+    for (const std::string& name : world_.scheduler.unfinished()) {
+      world_.oracle.violate("the fiber of " + name + " never ended");
+    }
+  }
+
+  World world_;
+  Nemesis nemesis_;
+  FiberGroup outside_;
+};
+
+}  // namespace
+
+World::World(const Setup& given, std::ostream* trace_to)
+    : setup(given),
+      random(given.seed ^ 0x5eed),
+      scheduler(random.next()),
+      faults(given.faults, random.fork()),
+      oracle(scheduler),
+      trace(scheduler, trace_to),
+      servers(given.store, scheduler, faults, oracle, trace, given.call_limit, random.fork()) {}
+
+SimProcess& World::add_process(const std::string& host, const LockOptions& options) {
+  return *processes.emplace_back(std::make_unique<SimProcess>(*this, host, options));
+}
+
+Outcome run(const Setup& setup, std::ostream* trace_to) { return Run(setup, trace_to).outcome(); }
+
+}  // namespace distlock::sim
