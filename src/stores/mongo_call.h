@@ -46,6 +46,8 @@ class MongoCall {
   /// do, for clients may know one server by several.
   const std::string& clock() const { return clock_; }
   bool replica_set() const { return replica_set_; }
+  /// What it is about and where, for messages.
+  std::string what() const;
 
   /// Sends it once, with majority and journal. A duplicate key is a value.
   /// Errors: as errc_of().
@@ -57,7 +59,6 @@ class MongoCall {
                  const std::function<void(const Document&)>& take) const;
 
  private:
-  std::string what() const;
   Bson with_limit(const Bson& command) const;
 
   const MongoSettings& settings_;

@@ -11,10 +11,15 @@
 namespace distlock {
 namespace {
 
-// Of a findAndModify: the document, or nothing if none matched.
-std::optional<Document> value_of(const WriteOutcome& outcome) {
+// Of a findAndModify: the document, or nothing if none matched. An answer that says neither, as of
+// something between that only looks like MongoDB, is no answer: the write may have been applied.
+std::optional<Document> value_of(const MongoCall& call, const WriteOutcome& outcome) {
+  if (outcome.duplicate_key) return std::nullopt;
   const auto value = find(outcome.reply.get(), "value");
-  return value ? document_at(&*value) : std::nullopt;
+  auto document = value ? document_at(&*value) : std::nullopt;
+  if (!document && !(value && BSON_ITER_HOLDS_NULL(&*value)))
+    throw Error(Errc::outcome_unknown, call.what() + ": the server's answer has no \"value\"");
+  return document;
 }
 
 const Value* field(const Document& document, std::string_view name) {
@@ -95,6 +100,8 @@ Inspection MongoStore::inspect(std::string_view name, Freshness freshness) {
   const ReadConcern concern = freshness == Freshness::fresh ? fresh(call) : ordinary(call);
   inspection.fresh = !call.replica_set() || concern == ReadConcern::linearizable;
   const Bson reply = call.read(inspect_command(name), concern);
+  if (!find(reply.get(), "cursor.firstBatch"))
+    throw Error(Errc::not_applied, call.what() + ": the server's answer has no \"cursor\"");
   const auto lock = find(reply.get(), "cursor.firstBatch.0.lock");
   if (!lock) return inspection;
   inspection.lock = lock_from(document_at(&*lock).value_or(Document{}));
@@ -111,7 +118,7 @@ std::optional<LockRecord> MongoStore::claim(std::string_view name, const ClaimBa
   const MongoCall call = this->call("claim of lock", name);
   // Another clock than the one that the cutoff is by cannot tell whether it has passed (R4, R8).
   if (call.clock() != claim.cutoff.clock) return std::nullopt;
-  const auto document = value_of(call.write(claim_command(name, basis, claim)));
+  const auto document = value_of(call, call.write(claim_command(name, basis, claim)));
   if (!document) return std::nullopt;
   const Value* ts = field(*document, "ts");
   if (ts == nullptr || *ts != Value(claim.ts)) return std::nullopt;
@@ -120,7 +127,7 @@ std::optional<LockRecord> MongoStore::claim(std::string_view name, const ClaimBa
 
 ReleaseResult MongoStore::release(std::string_view name, const Token& ts) {
   const MongoCall call = this->call("release of lock", name);
-  const auto before = value_of(call.write(release_command(name, ts)));
+  const auto before = value_of(call, call.write(release_command(name, ts)));
   if (!before) return ReleaseResult::not_ours;
   const Value* state = field(*before, "state");
   const auto known = state == nullptr ? std::nullopt : state_of(*state);
@@ -145,7 +152,7 @@ PingRecord MongoStore::stamp(std::string_view process, const PingHealth* health)
   const WriteOutcome outcome = call.write(ping_command(process, call.clock(), health));
   if (outcome.duplicate_key)
     throw Error(Errc::not_applied, "two first pings of one process met in the MongoDB server");
-  return ping_from(value_of(outcome).value_or(Document{}));
+  return ping_from(value_of(call, outcome).value_or(Document{}));
 }
 
 void MongoStore::remove_ping(std::string_view process) {

@@ -47,6 +47,21 @@ TEST_CASE("every operation is one command", "[mongo]") {
   CHECK(commands_of(server, [&] { store->remove_ping("db7:1:1"); }) == 1);
 }
 
+TEST_CASE("two indexes are there after the first ping, and keep no document out", "[mongo]") {
+  const Server server(standalone_uri());
+  open_mongo_store(server.connection(), {})->ping("db7:1:1");
+  for (const auto& [collection, name] :
+       {std::pair{"locks", "state_1_process_1"}, std::pair{"lockpings", "ping_1"}}) {
+    const Bson all = server.run(doc({{"listIndexes", collection}}));
+    const auto made = find(all.get(), "cursor.firstBatch.1.name");
+    REQUIRE(made);
+    CHECK(bson_iter_utf8(&*made, nullptr) == std::string(name));
+    CHECK_FALSE(find(all.get(), "cursor.firstBatch.1.unique"));
+    CHECK_FALSE(find(all.get(), "cursor.firstBatch.1.expireAfterSeconds"));
+    CHECK_FALSE(find(all.get(), "cursor.firstBatch.2"));
+  }
+}
+
 TEST_CASE("a claim by another clock is not even sent", "[mongo][R4][R8]") {
   const Server server(standalone_uri());
   const auto store = open_mongo_store(server.connection(), {});

@@ -40,8 +40,15 @@ const Write kClaim{"claim", kLocks, [](Scene& scene) {
                      const Claim claim = our_claim(*scene.store);
                      static_cast<void>(scene.store->claim("free", FromFree{}, claim));
                    }};
+const Write kTakeover{"takeover", kLocks, [](Scene& scene) {
+                        Claim claim = our_claim(*scene.store);
+                        claim.process = "next";
+                        static_cast<void>(scene.store->claim("held", FromHold{kOurs}, claim));
+                      }};
 const Write kRelease{"release", kLocks, [](Scene& scene) { scene.store->release("held", kOurs); }};
 const Write kPing{"ping", kLockPings, [](Scene& scene) { scene.store->ping("db7:1:1"); }};
+const Write kFarewell{"removal of a ping", kLockPings,
+                      [](Scene& scene) { scene.store->remove_ping("db7:1:1"); }};
 
 struct Answer {
   int code;
@@ -51,7 +58,7 @@ struct Answer {
 }  // namespace
 
 TEST_CASE("what a server answers instead of applying a write", "[mongo][R8]") {
-  const Write write = GENERATE(values({kClaim, kRelease, kPing}));
+  const Write write = GENERATE(values({kClaim, kTakeover, kRelease, kPing, kFarewell}));
   const Answer answer = GENERATE(values<Answer>({{112, Errc::not_applied},
                                                  {10107, Errc::not_applied},
                                                  {13435, Errc::not_applied},
@@ -70,11 +77,13 @@ TEST_CASE("what a server answers instead of applying a write", "[mongo][R8]") {
     CHECK(failure_of([&] { write.make(scene); }) == answer.expected);
   }
   CHECK_FALSE(scene.claimed("free"));
+  CHECK(lock_from(*scene.server.raw(kLocks, "held")).process == "db7:1:1");
   CHECK(scene.claimed("held"));
+  CHECK(scene.server.raw(kLockPings, "db7:1:1"));
 }
 
 TEST_CASE("a connection lost under a write leaves its outcome unknown", "[mongo][R8]") {
-  const Write write = GENERATE(values({kClaim, kRelease, kPing}));
+  const Write write = GENERATE(values({kClaim, kTakeover, kRelease, kPing, kFarewell}));
   Scene scene(GENERATE(values({standalone_uri(), replica_set_uri()})));
   const FailPoint fail(scene.server, "findAndModify", write.collection,
                        R"("closeConnection": true)");
@@ -86,16 +95,33 @@ TEST_CASE("a write that is not replicated in time was applied all the same", "[m
   const int code = GENERATE(64, 91, 100, 11602);
   INFO("code " << code);
   Scene scene(replica_set_uri());
-  const FailPoint fail(
-      scene.server, "findAndModify", kLocks,
-      R"("writeConcernError": {"errmsg": "planted", "code": )" + std::to_string(code) + "}");
+  const auto outcome_of = [&](const Write& write) {
+    const FailPoint fail(
+        scene.server, "findAndModify", write.collection,
+        R"("writeConcernError": {"errmsg": "planted", "code": )" + std::to_string(code) + "}");
+    return failure_of([&] { write.make(scene); });
+  };
   SECTION("a claim") {
-    CHECK(failure_of([&] { kClaim.make(scene); }) == Errc::outcome_unknown);
+    CHECK(outcome_of(kClaim) == Errc::outcome_unknown);
     CHECK(scene.claimed("free"));
   }
+  SECTION("a takeover") {
+    CHECK(outcome_of(kTakeover) == Errc::outcome_unknown);
+    CHECK(lock_from(*scene.server.raw(kLocks, "held")).process == "next");
+  }
   SECTION("a release") {
-    CHECK(failure_of([&] { kRelease.make(scene); }) == Errc::outcome_unknown);
+    CHECK(outcome_of(kRelease) == Errc::outcome_unknown);
     CHECK_FALSE(scene.claimed("held"));
+  }
+  SECTION("a ping") {
+    const auto before = ping_from(*scene.server.raw(kLockPings, "db7:1:1")).ping;
+    wait_until("a later time", [&] { return scene.store->list().now.time > before; });
+    CHECK(outcome_of(kPing) == Errc::outcome_unknown);
+    CHECK(ping_from(*scene.server.raw(kLockPings, "db7:1:1")).ping > before);
+  }
+  SECTION("the removal of a ping") {
+    CHECK(outcome_of(kFarewell) == Errc::outcome_unknown);
+    CHECK_FALSE(scene.server.raw(kLockPings, "db7:1:1"));
   }
 }
 
