@@ -117,8 +117,10 @@ TEST_CASE("a state may be any number that is 0, 1 or 2", "[store][R14]") {
 
 TEST_CASE("a taken lock without one of its fields is refused", "[store][R14]") {
   const std::string field = GENERATE("process"s, "who"s, "when"s, "why"s, "ts"s);
+  const std::int32_t state = GENERATE(1, 2);
   const auto under_test = make_store_under_test();
-  under_test->put_lock(without(taken_lock("jobs", "db7", kTheirs), field));
+  const Document lock = with(taken_lock("jobs", "db7", kTheirs), "state", state);
+  under_test->put_lock(without(lock, field));
   check_refused_and_unchanged(*under_test, field);
 }
 

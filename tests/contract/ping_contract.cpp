@@ -143,6 +143,22 @@ TEST_CASE("a ping by another clock is kept one more day", "[store][R4][R13]") {
   CHECK_FALSE(under_test->raw_ping("forgotten"));
 }
 
+TEST_CASE("pings come and go and no lock changes", "[store][R12][R13]") {
+  const auto under_test = make_store_under_test();
+  const auto store = under_test->open();
+  under_test->put_lock(taken_lock("jobs", "db7", new_token()));
+  under_test->put_lock(free_lock("mail"));
+  const auto jobs = under_test->raw_lock("jobs");
+  const auto mail = under_test->raw_lock("mail");
+
+  store->ping("db7");
+  store->ping("another");
+  store->forget_pings(kAge);
+  store->remove_ping("db7");
+  CHECK(under_test->raw_lock("jobs") == jobs);
+  CHECK(under_test->raw_lock("mail") == mail);
+}
+
 TEST_CASE("how pings have fared is kept with them", "[store][R12]") {
   const auto under_test = make_store_under_test();
   const auto store = under_test->open();

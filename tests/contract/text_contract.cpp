@@ -63,6 +63,24 @@ TEST_CASE("unknown fields outlive claim, takeover and release", "[store][R14]") 
   CHECK(*field_of(*raw, "term") == Value{"theirs"s});
 }
 
+TEST_CASE("a lock is read as it is stored, whatever its state", "[store][R14]") {
+  const auto [stored, state] = GENERATE(table<std::int32_t, LockState>(
+      {{0, LockState::free}, {1, LockState::taken}, {2, LockState::taken_by_mongodb}}));
+  const auto under_test = make_store_under_test();
+  const Token ts = new_token();
+  under_test->put_lock(with(taken_lock("jobs", "db7:1:2", ts), "state", stored));
+  const auto lock = under_test->open()->inspect("jobs", Freshness::ordinary).lock;
+
+  REQUIRE(lock);
+  CHECK(lock->name == "jobs");
+  CHECK(lock->state == state);
+  CHECK(lock->process == "db7:1:2");
+  CHECK(lock->who == "db7:1:2:conn12:846930886");
+  CHECK(lock->when == StoreTime{std::chrono::milliseconds{1300000000000}});
+  CHECK(lock->why == "doing balance round");
+  CHECK(lock->ts == ts);
+}
+
 TEST_CASE("locks are listed by name", "[store]") {
   const auto under_test = make_store_under_test();
   const auto store = under_test->open();

@@ -44,6 +44,7 @@ TEST_CASE("a document whose _id is no string is refused by what it is", "[docume
       refusal_of({{"_id", std::int32_t{7}}, {"state", std::int32_t{0}}}),
       Catch::Contains("whose _id is the 32-bit integer 7") && Catch::Contains("field \"_id\""));
   CHECK_THAT(refusal_of({{"state", std::int32_t{0}}}), Catch::Contains("without _id"));
+  CHECK_THROWS_AS(ping_from({{"ping", StoreTime{}}}), Error);
 }
 
 TEST_CASE("a state is a number of any type, and nothing between", "[document][R14]") {

@@ -185,6 +185,20 @@ TEST_CASE("any sign of life restarts the watch", "[protocol][R6]") {
   CHECK(scene.judged().verdict == Verdict::dead);
 }
 
+TEST_CASE("a ping that only repeats its time is no sign of life", "[protocol][R6]") {
+  Scene scene;
+  scene.options.takeover_rule = TakeoverRule::watched;
+  scene.silent_for(1h);
+  for (const auto minute : {0min, 5min, 10min, 15min}) {
+    INFO(minute.count());
+    const StoreTime repeated = scene.seen.ping->ping;
+    REQUIRE(scene.judged().verdict == Verdict::busy);
+    scene.pass(5min);
+    scene.seen.ping = PingRecord{"db7", repeated, "c1"};
+  }
+  CHECK(scene.judged().verdict == Verdict::dead);
+}
+
 TEST_CASE("watching counts from the first answer to the last question", "[protocol][R6]") {
   Scene scene;
   scene.options.takeover_rule = TakeoverRule::watched;

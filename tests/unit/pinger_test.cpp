@@ -66,6 +66,40 @@ TEST_CASE("a ping counts from before it was sent", "[pinger][R9]") {
   CHECK(lock->valid_until() == before);
 }
 
+TEST_CASE("a store that is away for ten minutes costs no hold", "[pinger][R9][R12]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  const auto lock = a.lock("balancer");
+  REQUIRE(lock->lock_try("x"));
+  a.store->fail("ping", Fault::lost_request, 80);
+  const auto rival = fleet.process("b").lock("balancer");
+  for (const SteadyTime back = fleet.clock->steady_now() + 10min;
+       fleet.clock->steady_now() < back;) {
+    fleet.clock->wait_until(a.pinger->ping_round(), {});
+    CHECK(lock->held());
+  }
+  a.pinger->ping_round();
+  fleet.clock->advance(14min);
+  CHECK(lock->held());
+  CHECK_FALSE(rival->lock_try("y"));
+}
+
+TEST_CASE("a hold that began after failed pings is kept alive like any other", "[pinger][R12]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  const auto lock = a.lock("balancer");
+  REQUIRE(lock->lock_try("x"));
+  a.store->fail("ping", Fault::lost_request, 3);
+  for (int i = 0; i < 3; ++i) a.pinger->ping_round();
+  REQUIRE(lock->unlock() == UnlockResult::released);
+  REQUIRE(lock->lock_try("y"));
+  for (int i = 0; i < 100; ++i) {
+    fleet.clock->advance(30s);
+    a.pinger->ping_round();
+  }
+  CHECK(lock->held());
+}
+
 TEST_CASE("old pings are forgotten about hourly", "[pinger][R13]") {
   Fleet fleet;
   const auto gone = fleet.process("gone");

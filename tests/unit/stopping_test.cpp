@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <atomic>
 #include <boost/thread/thread.hpp>
 #include <catch2/catch.hpp>
@@ -42,6 +43,44 @@ TEST_CASE("a clean stop removes the ping when nothing is held", "[pinger][R12]")
     a.store->forget_calls();
     a.pinger->stop();
     CHECK(a.store->calls() == 0);
+  }
+}
+
+TEST_CASE("a stop works off all that is pending, and leaves the rest to takeover",
+          "[pinger][R8][R12]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  std::vector<std::unique_ptr<DistributedLock>> locks;
+  for (int i = 0; i < 10; ++i) {
+    locks.push_back(a.lock("lock" + std::to_string(i)));
+    REQUIRE(locks.back()->lock_try("x"));
+    a.store->fail("release", Fault::rejected, 3);
+    REQUIRE(locks.back()->unlock() == UnlockResult::pending);
+  }
+  const auto taken = [&] {
+    const auto all = fleet.store->list().locks;
+    return std::count_if(all.begin(), all.end(),
+                         [](const auto& lock) { return lock.record->taken(); });
+  };
+
+  SECTION("all, if the store answers") {
+    a.pinger->stop();
+    CHECK(taken() == 0);
+    CHECK(fleet.store->list().pings.empty());
+  }
+  SECTION("not the rest, if it does not") {
+    int released = 0;
+    std::function<void()> fail_after_three = [&] {
+      if (++released == 4) a.store->fail("release", Fault::lost_request, 100);
+      a.store->before("release", fail_after_three);
+    };
+    a.store->before("release", fail_after_three);
+    a.pinger->stop();
+    CHECK(taken() == 7);
+    CHECK(fleet.store->list().pings.size() == 1);
+    fleet.clock->advance(16min);
+    CHECK(fleet.process("b").lock("lock9")->lock_try("y"));
+    a.store->before("release", {});
   }
 }
 

@@ -151,3 +151,34 @@ TEST_CASE("an unlock that nobody applied is not called released", "[lock][R8][R1
   });
   CHECK(lock->unlock() != UnlockResult::released);
 }
+
+// The reply of a release was lost, and the same process holds anew when it is repeated.
+TEST_CASE("a repeated release does not free the next hold of the same process", "[lock][R3][R8]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  const auto lock = a.lock("balancer");
+  const auto next = a.lock("balancer");
+  REQUIRE(lock->lock_try("x"));
+  a.store->fail("release", Fault::lost_reply);
+  a.store->before("release",
+                  [&] { a.store->before("release", [&] { REQUIRE(next->lock_try("y")); }); });
+  static_cast<void>(lock->unlock());
+  CHECK(a.store->calls("release") == 2);
+  CHECK(next->held());
+  CHECK(fleet.stored("balancer").ts == next->record().ts);
+  CHECK(fleet.stored("balancer").taken());
+}
+
+TEST_CASE("a lock whose release failed can be had again after the next good ping", "[lock][R11]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  const auto lock = a.lock("balancer");
+  REQUIRE(lock->lock_try("x"));
+  a.store->fail("release", Fault::rejected, 3);
+  REQUIRE(lock->unlock() == UnlockResult::pending);
+  a.pinger->ping_round();
+  REQUIRE(lock->lock_try("y"));
+  a.pinger->ping_round();
+  CHECK(lock->held());
+  CHECK(fleet.stored("balancer").taken());
+}
