@@ -15,15 +15,33 @@ BootTimer::BootTimer() : descriptor_(timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC)
 
 BootTimer::~BootTimer() { close(descriptor_); }
 
+namespace {
+
+itimerspec setting_of(std::chrono::nanoseconds left) {
+  const auto seconds = std::chrono::floor<std::chrono::seconds>(left);
+  itimerspec setting{};
+  setting.it_value.tv_sec = seconds.count();
+  setting.it_value.tv_nsec = (left - seconds).count();
+  return setting;
+}
+
+}  // namespace
+
+// By the time that is left, which libfaketime leaves alone: an absolute one it moves by what it
+// adds to the wall clock. It is set again if we were held up between the look at the clock and the
+// setting.
 void BootTimer::set(SteadyTime at) const {
-  itimerspec setting{};  // All 0 disarms it.
-  if (at != SteadyTime::max()) {
-    const auto since_boot = std::max(at.time_since_epoch(), std::chrono::nanoseconds{1});
-    const auto seconds = std::chrono::floor<std::chrono::seconds>(since_boot);
-    setting.it_value.tv_sec = seconds.count();
-    setting.it_value.tv_nsec = (since_boot - seconds).count();
-  }
-  timerfd_settime(descriptor_, TFD_TIMER_ABSTIME, &setting, nullptr);
+  constexpr std::chrono::nanoseconds kAtOnce{1};
+  constexpr std::chrono::milliseconds kHeldUp{1};
+  SteadyTime looked;
+  do {
+    looked = host_clock()->steady_now();
+    // All 0 disarms it.
+    const auto setting = at == SteadyTime::max()
+                             ? itimerspec{}
+                             : setting_of(std::max(at, looked + kAtOnce) - looked);
+    timerfd_settime(descriptor_, 0, &setting, nullptr);
+  } while (host_clock()->steady_now() - looked > kHeldUp);
 }
 
 }  // namespace distlock::cli

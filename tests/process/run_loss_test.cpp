@@ -1,50 +1,14 @@
 #include <signal.h>
 
 #include <catch2/catch.hpp>
-#include <sstream>
 
-#include "distlock/clock.h"
 #include "process/desk.h"
+#include "process/stamps.h"
 
-using distlock::testing::Desk;
-using distlock::testing::SqliteFile;
-using distlock::testing::ToolProcess;
+using namespace distlock::testing;
 using Words = Desk::Words;
 
 namespace {
-
-// With --takeover-after 2s: less an allowance of 502 ms.
-constexpr double kValidFor = 1.498;
-// That much /proc/uptime may be behind.
-constexpr double kTick = 0.01;
-
-double now() {
-  const auto since_boot = distlock::host_clock()->steady_now().time_since_epoch();
-  return std::chrono::duration<double>(since_boot).count();
-}
-
-/// A shell's loop that writes the time again and again.
-std::string stamping(const std::string& trap) {
-  return "trap " + trap +
-         " TERM; while :; do read up rest </proc/uptime; echo $up; sleep 0.01; done";
-}
-
-Words run(const Words& options, const std::string& script) {
-  Words words{"run"};
-  words.insert(words.end(), options.begin(), options.end());
-  for (const std::string& word :
-       {std::string("jobs"), std::string("--"), std::string("sh"), std::string("-c"), script}) {
-    words.push_back(word);
-  }
-  return words;
-}
-
-double last_stamp(const std::string& output) {
-  std::istringstream lines(output);
-  double last = 0;
-  for (double stamp = 0; lines >> stamp;) last = stamp;
-  return last;
-}
 
 std::string message_with(ToolProcess& tool, const std::string& text) {
   std::string line;
@@ -56,8 +20,7 @@ const Words kShort{"--takeover-after", "2s"};
 
 /// Gets the lock as soon as it can, and says when its command ran.
 std::unique_ptr<ToolProcess> rival_of(const Desk& desk) {
-  return desk.start(
-      run({"-w", "100s", "--takeover-after", "2s"}, "read up rest </proc/uptime; echo $up"));
+  return desk.start(run({"-w", "100s", "--takeover-after", "2s"}, kStamp));
 }
 
 }  // namespace

@@ -1,0 +1,67 @@
+#include <catch2/catch.hpp>
+
+#include "mongo/faults.h"
+#include "process/stamps.h"
+#include "process/tool_process.h"
+
+using namespace distlock::testing;
+using Words = std::vector<std::string>;
+
+namespace {
+
+/// A database of its own, and tools that use it.
+struct MongoDesk {
+  explicit MongoDesk(const std::string& uri) : server(uri) {}
+
+  std::unique_ptr<ToolProcess> start(const Words& words) const {
+    return std::make_unique<ToolProcess>(
+        words, ToolProcess::Environment{{"HOME", folder.path().string()},
+                                        {"MONGOC_DISABLE_SHM", "1"},
+                                        {"DISTLOCK_URI", server.connection().text()}});
+  }
+
+  TemporaryFolder folder;
+  Server server;
+};
+
+}  // namespace
+
+TEST_CASE("while mongod does not answer the command ends before the deadline, and a rival follows",
+          "[mongo][run][R9]") {
+  const MongoDesk desk(standalone_uri());
+  const auto holder = desk.start(run({"--takeover-after", "2s"}, stamping("''")));
+  REQUIRE_FALSE(holder->next_output().empty());
+  Stopped server(ports_of(standalone_uri()).at(0));
+  const double last_ping_at_most = now();
+  CHECK(holder->wait() == 75);
+  const double last = last_stamp(holder->rest_of_output());
+  CHECK(last + kTick < last_ping_at_most + kValidFor);
+  server.go_on();
+  const auto rival = desk.start(run({"-w", "100s", "--takeover-after", "2s"}, kStamp));
+  CHECK(rival->wait() == 0);
+  CHECK(last_stamp(rival->rest_of_output()) > last);
+}
+
+TEST_CASE("a command outlives a fail-over that is shorter than its lease", "[mongo][run][R9]") {
+  wait_until_whole(replica_set_uri());
+  const MongoDesk desk(replica_set_uri());
+  const auto holder = desk.start(run({"--takeover-after", "120s", "--ping-every", "200ms"},
+                                     "echo ready; read line; echo done"));
+  REQUIRE(holder->next_output() == "ready");
+  const auto ports = ports_of(replica_set_uri());
+  const int before = primary_among(ports);
+  {
+    const Stopped primary(before);
+    wait_until("another primary", [&] {
+      std::vector<int> others = ports;
+      std::erase(others, before);
+      return primary_among(others) != 0;
+    });
+    const auto rival = desk.start(run({"-n", "--takeover-after", "120s"}, "true"));
+    CHECK(rival->wait() == 1);
+  }
+  holder->close_input();
+  CHECK(holder->next_output() == "done");
+  CHECK(holder->wait() == 0);
+  wait_until_whole(replica_set_uri());
+}
