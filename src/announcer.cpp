@@ -28,6 +28,11 @@ void Announcer::begin() {
   stop_ = std::stop_source{};
 }
 
+void Announcer::begin_lost() {
+  const Guard lock(mutex_);
+  stop_.request_stop();
+}
+
 std::stop_token Announcer::stop_token() {
   const Guard lock(mutex_);
   return stop_.get_token();

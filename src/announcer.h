@@ -30,6 +30,8 @@ class Announcer : public std::enable_shared_from_this<Announcer> {
 
   /// A new hold, which gets a token of its own.
   void begin();
+  /// The hold was lost before this was made: only its token tells.
+  void begin_lost();
   std::stop_token stop_token();
 
   void lost(LossReason reason);

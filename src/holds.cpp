@@ -139,7 +139,11 @@ std::optional<LossReason> Holds::lost(const Hold& hold) const {
 
 std::shared_ptr<Announcer> Holds::announcer(Hold& hold) {
   const Guard lock(mutex_);
-  if (!hold.announcer) hold.announcer = std::make_shared<Announcer>(hold.name, announce_on_);
+  if (!hold.announcer) {
+    hold.announcer = std::make_shared<Announcer>(hold.name, announce_on_);
+    // The loss found nobody to tell.
+    if (hold.lost) hold.announcer->begin_lost();
+  }
   return hold.announcer;
 }
 

@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "cli/supervision.h"
+#include "support/temporary_folder.h"
 
 using namespace distlock::cli;
 
@@ -49,8 +50,9 @@ TEST_CASE("a child gets our environment and what is added, which wins", "[cli][c
 
 TEST_CASE("a command that is not there or not executable is a start failure", "[cli][child]") {
   const Signals signals;
+  const distlock::testing::TemporaryFolder empty;
   try {
-    run_to_end({.words = {"/nonexistent/command"}, .environment = {}}, signals);
+    run_to_end({.words = {empty.path() / "command"}, .environment = {}}, signals);
     FAIL("it started");
   } catch (const StartFailure& failure) {
     CHECK(failure.error == ENOENT);

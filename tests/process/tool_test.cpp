@@ -195,9 +195,10 @@ TEST_CASE("a store that is away is 69, and its password stays unsaid", "[process
 
 TEST_CASE("what cannot be used is 64", "[process]") {
   Desk desk;
+  const std::string absent = desk.folder.path() / "absent";
   for (const Words& words :
        {Words{}, Words{"walk"}, Words{"run", "jobs"}, Words{"run", "", "--", "true"},
-        Words{"list", "--uri", "nfs:x"}, Words{"list", "--uri-file", "/nonexistent"},
+        Words{"list", "--uri", "nfs:x"}, Words{"list", "--uri-file", absent},
         Words{"run", "--takeover-after", "1000000000m", "jobs", "--", "true"},
         Words{"run", "--takeover-after", "1s", "--ping-every", "1m", "jobs", "--", "true"}}) {
     CAPTURE(words);

@@ -1,6 +1,7 @@
 #include <boost/thread/barrier.hpp>
 #include <boost/thread/thread.hpp>
 #include <catch2/catch.hpp>
+#include <future>
 
 #include "support/fleet.h"
 
@@ -12,6 +13,14 @@ using distlock::testing::Fleet;
 namespace {
 
 constexpr auto kValidity = 16min - 70s - 960ms;
+
+// For the tests that wait for a real deadline. A claim may be held up for the call's limit.
+const LockOptions kShortLived{.takeover_after = 1s};
+
+std::shared_ptr<distlock::testing::FaultyStore> store_in_real_time() {
+  return std::make_shared<distlock::testing::FaultyStore>(
+      make_memory_store(host_clock(), {.call_limit = 100ms}));
+}
 
 }  // namespace
 
@@ -35,6 +44,18 @@ TEST_CASE("a deadline that passes is announced when it passes", "[lifetime][R9]"
   CHECK(lock->lost() == LossReason::deadline_passed);
   a.pinger->watch_round();
   CHECK(lost.size() == 1);
+}
+
+TEST_CASE("a stop token that is asked for after the loss is stopped already", "[lifetime][R9]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  const auto lock = a.lock("balancer");
+  REQUIRE(lock->lock_try("x"));
+  fleet.clock->advance(kValidity);
+  a.pinger->watch_round();
+  CHECK(lock->stop_token().stop_requested());
+  REQUIRE(lock->reclaim("y"));
+  CHECK_FALSE(lock->stop_token().stop_requested());
 }
 
 TEST_CASE("an early warning comes at half the validity, once", "[lifetime][R9]") {
@@ -209,36 +230,33 @@ TEST_CASE("callbacks may throw, unlock and destroy the lock", "[lifetime][R9]") 
 }
 
 TEST_CASE("a callback that blocks holds up no other lock", "[lifetime][R9][threads]") {
-  const auto store = std::make_shared<distlock::testing::FaultyStore>(
-      make_memory_store(host_clock(), {.call_limit = 10ms}));
+  const auto store = store_in_real_time();
   const auto short_lived = std::make_shared<DistributedLockPinger>(
       Environment{.store = store}, PingerOptions{.ping_every = 20ms});
-  const LockOptions options{.takeover_after = 200ms};
   boost::barrier may_end(2);
   boost::barrier other_told(2);
-  DistributedLock blocked(short_lived, "blocked", options);
-  DistributedLock free(short_lived, "free", options);
+  DistributedLock blocked(short_lived, "blocked", kShortLived);
+  DistributedLock free(short_lived, "free", kShortLived);
   blocked.on_lost([&](LossReason) { may_end.wait(); });
   free.on_lost([&](LossReason) { other_told.wait(); });
   REQUIRE(blocked.lock_try("x"));
   REQUIRE(free.lock_try("x"));
-  store->fail("ping", Fault::rejected, 1000000);
+  store->fail("ping", Fault::rejected, 100'000);
   other_told.wait();
   CHECK(free.lost() == LossReason::deadline_passed);
   may_end.wait();
 }
 
 TEST_CASE("a stop token stops a thread that works under the lock", "[lifetime][R9][threads]") {
-  const auto store = std::make_shared<distlock::testing::FaultyStore>(
-      make_memory_store(host_clock(), {.call_limit = 10ms}));
+  const auto store = store_in_real_time();
   const auto pinger = std::make_shared<DistributedLockPinger>(Environment{.store = store},
                                                               PingerOptions{.ping_every = 20ms});
-  boost::barrier stopped(2);
-  DistributedLock lock(pinger, "balancer", {.takeover_after = 200ms});
+  DistributedLock lock(pinger, "balancer", kShortLived);
   REQUIRE(lock.lock_try("x"));
-  store->fail("ping", Fault::rejected, 1000000);
-  const std::stop_callback at_loss(lock.stop_token(), [&] { stopped.wait(); });
-  stopped.wait();
+  store->fail("ping", Fault::rejected, 100'000);
+  std::promise<void> stopped;
+  const std::stop_callback at_loss(lock.stop_token(), [&] { stopped.set_value(); });
+  stopped.get_future().wait();
   CHECK_FALSE(lock.held());
 }
 
