@@ -30,6 +30,18 @@ Bson pinned_to(const ServerDescription& server) {
   return doc({{"serverId", static_cast<std::int32_t>(mongoc_server_description_id(server.get()))}});
 }
 
+// One for all commands of a list. The driver would give each its own, and the server refuses a
+// getMore in another session than the cursor's.
+Session session_of(mongoc_client_t* client) {
+  mongoc_session_opt_t* options = mongoc_session_opts_new();
+  // Else it would name a time to read after, which a linearizable read may not.
+  mongoc_session_opts_set_causal_consistency(options, false);
+  // Null where the server knows no sessions, and then it asks for none.
+  Session session(mongoc_client_start_session(client, options, nullptr));
+  mongoc_session_opts_destroy(options);
+  return session;
+}
+
 // Errors of single documents, of which a delete reports the first here and `ok: 1` all the same.
 bool has_document_error(const bson_t* reply, bson_error_t* error) {
   const auto code = find(reply, "writeErrors.0.code");
@@ -85,7 +97,11 @@ WriteOutcome MongoCall::write(const Bson& command) const {
 }
 
 Bson MongoCall::read(const Bson& command, ReadConcern concern) const {
-  Bson options = pinned_to(server_);
+  return read(command, concern, pinned_to(server_));
+}
+
+Bson MongoCall::read(const Bson& command, ReadConcern concern, const Bson& pinned) const {
+  Bson options(pinned.get());
   // Local is what a primary does by itself.
   if (concern == ReadConcern::majority)
     append(options, "readConcern", doc({{"level", MONGOC_READ_CONCERN_LEVEL_MAJORITY}}));
@@ -102,8 +118,10 @@ Bson MongoCall::read(const Bson& command, ReadConcern concern) const {
 
 void MongoCall::read_each(const Bson& command, ReadConcern concern,
                           const std::function<void(const Document&)>& take) const {
-  Bson first = read(command, concern);
-  const Bson options = pinned_to(server_);
+  const Session session = session_of(client_.get());
+  Bson options = pinned_to(server_);
+  if (session) mongoc_client_session_append(session.get(), options.get(), nullptr);
+  const Bson first = read(command, concern, options);
   // The cursor takes over what is inside the reply.
   bson_t reply;
   bson_copy_to(first.get(), &reply);

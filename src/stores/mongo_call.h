@@ -59,6 +59,7 @@ class MongoCall {
                  const std::function<void(const Document&)>& take) const;
 
  private:
+  Bson read(const Bson& command, ReadConcern concern, const Bson& pinned) const;
   Bson with_limit(const Bson& command) const;
 
   const MongoSettings& settings_;

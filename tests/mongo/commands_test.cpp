@@ -1,4 +1,6 @@
+#include <atomic>
 #include <catch2/catch.hpp>
+#include <thread>
 
 #include "mongo/attempts.h"
 #include "mongo/server.h"
@@ -113,4 +115,31 @@ TEST_CASE("collections with many documents are listed whole", "[mongo]") {
   for (int i = 0; i < 250; ++i)
     server.put(kLocks, json(R"({"_id": "lock)" + std::to_string(i) + R"(", "state": 0})"));
   CHECK(store->list().locks.size() == 250);
+}
+
+TEST_CASE("long lists are read whole while others use the store", "[mongo]") {
+  const Server server(GENERATE(values({standalone_uri(), replica_set_uri()})));
+  const auto store = open_mongo_store(server.connection(), {});
+  for (int i = 0; i < 250; ++i) {
+    server.put(kLocks, json(R"({"_id": "lock)" + std::to_string(i) +
+                            R"(", "state": 1, "process": "db7:1:1",)" +
+                            R"("ts": {"$oid": "4d7f0000000000000000aa01"}})"));
+  }
+  std::atomic<bool> over = false;
+  std::vector<std::jthread> others;
+  for (int i = 0; i < 4; ++i) {
+    others.emplace_back([&] {
+      while (!over) failure_of([&] { store->ping("db7:1:1"); });
+    });
+  }
+  int whole = 0;
+  std::string message;
+  for (int i = 0; i < 100; ++i) {
+    const auto failed =
+        failure_of([&] { whole += store->holds("db7:1:1").size() == 250; }, &message);
+    if (failed) break;
+  }
+  over = true;
+  INFO(message);
+  CHECK(whole == 100);
 }
