@@ -36,12 +36,9 @@ class CountingStore : public Store {
     ++writes_;
     return store_->release(name, ts);
   }
-  PingRecord ping(std::string_view process) override {
-    ++writes_;
-    const PingRecord record = store_->ping(process);
-    ++pings_;
-    pings_.notify_all();
-    return record;
+  PingRecord ping(std::string_view process) override { return counted(store_->ping(process)); }
+  PingRecord ping_and_report(std::string_view process, const PingHealth& health) override {
+    return counted(store_->ping_and_report(process, health));
   }
   void remove_ping(std::string_view process) override {
     ++writes_;
@@ -61,6 +58,13 @@ class CountingStore : public Store {
   }
 
  private:
+  PingRecord counted(PingRecord ping) {
+    ++writes_;
+    ++pings_;
+    pings_.notify_all();
+    return ping;
+  }
+
   std::shared_ptr<Store> store_;
   std::atomic<std::int64_t> writes_{0};
   std::atomic<std::int64_t> reads_{0};

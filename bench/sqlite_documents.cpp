@@ -15,7 +15,7 @@ class SqliteDocuments : public Documents {
     check(sqlite3_open_v2(connection.path().c_str(), &db_, SQLITE_OPEN_READWRITE, nullptr) ==
           SQLITE_OK);
     lock_ = prepare("INSERT INTO locks VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)");
-    ping_ = prepare("INSERT INTO lockpings VALUES(?1, ?2, ?3)");
+    ping_ = prepare("INSERT INTO lockpings(_id, ping, clock) VALUES(?1, ?2, ?3)");
     sqlite3_stmt* any = prepare("SELECT 1 FROM locks UNION SELECT 1 FROM lockpings");
     if (sqlite3_step(any) == SQLITE_ROW)
       throw std::runtime_error("the file holds locks already: give another one");
