@@ -31,12 +31,12 @@ bool kept_its_type(const std::optional<Document>& raw, const std::string& field,
 
 // Whether the lock "jobs" is refused with a message that names what is wrong, and left alone by
 // every kind of claim and by a release.
-void check_refused_and_unchanged(StoreUnderTest& under_test, const std::string& field) {
-  const auto store = under_test.open();
+void check_refused_and_unchanged(StoreUnderTest& under_test, Store& store,
+                                 const std::string& field) {
   const auto lock_before = under_test.raw_lock("jobs");
   const auto ping_before = under_test.raw_ping("db7");
   try {
-    store->inspect("jobs", Freshness::ordinary);
+    store.inspect("jobs", Freshness::ordinary);
     FAIL_CHECK("the document was accepted");
   } catch (const Error& error) {
     CHECK(error.errc() == Errc::bad_record);
@@ -47,11 +47,10 @@ void check_refused_and_unchanged(StoreUnderTest& under_test, const std::string& 
   CHECK(under_test.raw_ping("db7") == ping_before);
 }
 
-void check_unclaimable(StoreUnderTest& under_test) {
-  const auto store = under_test.open();
+void check_unclaimable(StoreUnderTest& under_test, Store& store) {
   const auto before = under_test.raw_lock("jobs");
   for (const ClaimBasis& basis : {ClaimBasis{FromAbsent{}}, {FromFree{}}, {FromHold{kTheirs}}}) {
-    CHECK_FALSE(store->claim("jobs", basis, claim_by(*store, "contender")));
+    CHECK_FALSE(store.claim("jobs", basis, claim_by(store, "contender")));
   }
   CHECK(under_test.raw_lock("jobs") == before);
 }
@@ -68,6 +67,7 @@ TEST_CASE("a documented field of a wrong type is refused, free or taken", "[stor
                                                          {"takeover_after", Type::int64}}));
   const std::int32_t state = GENERATE(0, 1, 2);
   const auto under_test = make_store_under_test();
+  const auto store = under_test->open();
   int tried = 0;
   for (const Value& value : kOneOfEach) {
     if (value.index() == static_cast<std::size_t>(expected.type)) continue;
@@ -75,7 +75,7 @@ TEST_CASE("a documented field of a wrong type is refused, free or taken", "[stor
     under_test->put_lock(with(lock, expected.field, value));
     if (!kept_its_type(under_test->raw_lock("jobs"), expected.field, value)) continue;
     INFO("field " << expected.field << ", state " << state << ", type " << value.index());
-    check_refused_and_unchanged(*under_test, expected.field);
+    check_refused_and_unchanged(*under_test, *store, expected.field);
     ++tried;
   }
   CHECK(tried >= 3);
@@ -86,13 +86,14 @@ TEST_CASE("a state that is not 0, 1 or 2 is refused, and nobody can claim it", "
                                               0.5, -1.0, std::numeric_limits<double>::infinity(),
                                               "x"s, "0"s, "1"s, StoreTime{}, Foreign{"an array"}}));
   const auto under_test = make_store_under_test();
+  const auto store = under_test->open();
   under_test->put_lock(with(taken_lock("jobs", "db7", kTheirs), "state", state));
   const auto raw = under_test->raw_lock("jobs");
   // A store without dates has an integer there now: that of a free lock.
   if (std::holds_alternative<StoreTime>(state) && !kept_its_type(raw, "state", state)) return;
-  check_refused_and_unchanged(*under_test, "state");
-  check_unclaimable(*under_test);
-  CHECK_THROWS_AS(under_test->open()->release("jobs", kTheirs), Error);
+  check_refused_and_unchanged(*under_test, *store, "state");
+  check_unclaimable(*under_test, *store);
+  CHECK_THROWS_AS(store->release("jobs", kTheirs), Error);
   CHECK(under_test->raw_lock("jobs") == raw);
 }
 
@@ -119,16 +120,18 @@ TEST_CASE("a taken lock without one of its fields is refused", "[store][R14]") {
   const std::string field = GENERATE("process"s, "who"s, "when"s, "why"s, "ts"s);
   const std::int32_t state = GENERATE(1, 2);
   const auto under_test = make_store_under_test();
+  const auto store = under_test->open();
   const Document lock = with(taken_lock("jobs", "db7", kTheirs), "state", state);
   under_test->put_lock(without(lock, field));
-  check_refused_and_unchanged(*under_test, field);
+  check_refused_and_unchanged(*under_test, *store, field);
 }
 
 TEST_CASE("a document without a state is refused, and nobody can claim it", "[store][R14]") {
   const auto under_test = make_store_under_test();
+  const auto store = under_test->open();
   under_test->put_lock(without(free_lock("jobs"), "state"));
-  check_refused_and_unchanged(*under_test, "state");
-  check_unclaimable(*under_test);
+  check_refused_and_unchanged(*under_test, *store, "state");
+  check_unclaimable(*under_test, *store);
 }
 
 TEST_CASE("a free lock needs a name and a state only", "[store][R14]") {
@@ -142,25 +145,28 @@ TEST_CASE("a free lock needs a name and a state only", "[store][R14]") {
 TEST_CASE("a malformed fence is refused, and nobody can claim it", "[store][R10][R14]") {
   const Value fence = GENERATE(values<Value>({std::int64_t{-1}, 1.0, "1"s, Foreign{"an array"}}));
   const auto under_test = make_store_under_test();
+  const auto store = under_test->open();
   SECTION("of a free lock") { under_test->put_lock(with(free_lock("jobs"), "fence", fence)); }
   SECTION("of a taken one") {
     under_test->put_lock(with(taken_lock("jobs", "db7", kTheirs), "fence", fence));
   }
-  check_refused_and_unchanged(*under_test, "fence");
-  check_unclaimable(*under_test);
+  check_refused_and_unchanged(*under_test, *store, "fence");
+  check_unclaimable(*under_test, *store);
 }
 
 TEST_CASE("a negative takeover_after is refused", "[store][R6][R14]") {
   const auto under_test = make_store_under_test();
+  const auto store = under_test->open();
   under_test->put_lock(
       with(taken_lock("jobs", "db7", kTheirs), "takeover_after", std::int64_t{-1}));
-  check_refused_and_unchanged(*under_test, "takeover_after");
+  check_refused_and_unchanged(*under_test, *store, "takeover_after");
 }
 
 TEST_CASE("a malformed ping of a holder is refused", "[store][R14]") {
   const FieldType expected =
       GENERATE(values<FieldType>({{"ping", Type::date}, {"clock", Type::text}}));
   const auto under_test = make_store_under_test();
+  const auto store = under_test->open();
   under_test->put_lock(taken_lock("jobs", "db7", kTheirs));
   int tried = 0;
   for (const Value& value : kOneOfEach) {
@@ -168,7 +174,7 @@ TEST_CASE("a malformed ping of a holder is refused", "[store][R14]") {
     under_test->put_ping(with(ping_document("db7", StoreTime{}), expected.field, value));
     if (!kept_its_type(under_test->raw_ping("db7"), expected.field, value)) continue;
     INFO("field " << expected.field << ", type " << value.index());
-    check_refused_and_unchanged(*under_test, expected.field);
+    check_refused_and_unchanged(*under_test, *store, expected.field);
     ++tried;
   }
   CHECK(tried >= 3);
@@ -187,9 +193,10 @@ TEST_CASE("a malformed ping is not forgotten", "[store][R13][R14]") {
 
 TEST_CASE("a ping without its time is refused", "[store][R14]") {
   const auto under_test = make_store_under_test();
+  const auto store = under_test->open();
   under_test->put_lock(taken_lock("jobs", "db7", kTheirs));
   under_test->put_ping({{"_id", "db7"s}});
-  check_refused_and_unchanged(*under_test, "ping");
+  check_refused_and_unchanged(*under_test, *store, "ping");
 }
 
 TEST_CASE("dates before 1970 and after 9999 are dates", "[store][R14]") {

@@ -45,10 +45,10 @@ std::string required_variable(const char* name) {
 
 void wait_until(std::string_view what, const std::function<bool()>& condition) {
   const std::shared_ptr<Clock> clock = host_clock();
-  const SteadyTime limit = clock->steady_now() + std::chrono::minutes{1};
+  const SteadyTime limit = clock->steady_now() + std::chrono::minutes{5};
   while (!condition()) {
     if (clock->steady_now() > limit)
-      throw std::runtime_error("in vain for a minute: " + std::string(what));
+      throw std::runtime_error("in vain for five minutes: " + std::string(what));
     clock->wait_until(clock->steady_now() + std::chrono::milliseconds{20}, {});
   }
 }

@@ -23,7 +23,7 @@ inline std::string replica_set_uri() {
 }
 inline std::string ahead_set_uri() { return required_variable("DISTLOCK_MONGODB_AHEAD_SET_URI"); }
 
-/// Waits until `condition` is true; throws after a minute. `what` is for that message.
+/// Waits until `condition` is true; throws after five minutes. `what` is for that message.
 void wait_until(std::string_view what, const std::function<bool()>& condition);
 
 /// A database of its own on a running server, as another program would use it. Dropped at the end.

@@ -23,7 +23,7 @@ End end_by(const std::string& way) {
   TemporaryFolder folder;
   const std::string uri = "sqlite:" + (folder.path() / "locks.db").string();
   const std::string command =
-      "timeout -s KILL 30 " DISTLOCK_EXIT_PROGRAM " '" + uri + "' " + way + " >/dev/null 2>&1";
+      "timeout -s KILL 120 " DISTLOCK_EXIT_PROGRAM " '" + uri + "' " + way + " >/dev/null 2>&1";
   const int status = std::system(command.c_str());
   const Listing left = open_store(ConnectionString{uri})->list();
   return {WEXITSTATUS(status), left.locks.at(0).record->taken(), left.pings.size()};

@@ -20,7 +20,7 @@ namespace {
 int answer_of_child(const std::function<int()>& question) {
   const pid_t child = fork();
   if (child == 0) {
-    alarm(20);
+    alarm(120);
     _exit(question());
   }
   int status = 0;
