@@ -83,9 +83,13 @@ bool Faults::strikes(Fault fault) {
 }
 
 FaultSet swarm(Random& random) {
+  FaultSet set;
+  if (random.chance(0.25)) {
+    for (int i = 0; i < 2; ++i) set.set(random.below(kFaults));
+    return set;
+  }
   constexpr std::array kShare{0.0, 0.1, 0.2, 0.35};
   const double share = kShare[random.below(kShare.size())];
-  FaultSet set;
   for (std::size_t i = 0; i < kFaults; ++i) set[i] = random.chance(share);
   return set;
 }

@@ -38,6 +38,8 @@ Nemesis::Nemesis(World& world)
                       contains(kOfTheStore, fault) || contains(kOfDocuments, fault);
     if (ours && has(world.setup.faults, fault)) faults_.push_back(fault);
   }
+  // Who lives through a step sees it; who comes later has only its wall clock to see it by.
+  walls_follow_ = !has(world.setup.faults, Fault::restart) && random_.chance(0.5);
 }
 
 Time Nemesis::window() const { return world_.setup.longest_window(); }
@@ -185,6 +187,9 @@ void Nemesis::step_store_clock(bool above) {
     off = tolerance + random_.between(tolerance / 8, milliseconds{hours{5}});
     if (random_.chance(0.5)) off = -off;
     world_.oracle.clocks_beyond_tolerance();
+    if (walls_follow_) {
+      for (const auto& process : world_.processes) process->set_wall_off(off);
+    }
   }
   const Fault fault = above ? Fault::store_steps_above : Fault::store_steps_under;
   world_.faults.note(fault);
@@ -218,10 +223,8 @@ void Nemesis::strike_store(Fault fault) {
 void Nemesis::make_peace() {
   world_.faults.cease();
   world_.servers.heal();
-  for (const auto& process : world_.processes) {
-    process->group().paused_until = world_.scheduler.now();
-    process->clock().set_wall_off(milliseconds{0});
-  }
+  world_.scheduler.end_pauses();
+  for (const auto& process : world_.processes) process->clock().set_wall_off(milliseconds{0});
   for (const std::string& name : spoiled_) {
     if (world_.oracle.now_stored(name).sound) continue;
     world_.servers.meddle(name, [&](MemoryTables& tables) {

@@ -43,6 +43,7 @@ class Nemesis {
   std::vector<std::string> spoiled_;
   std::vector<std::chrono::milliseconds> member_off_;
   bool stepped_above_ = false;
+  bool walls_follow_ = false;
 };
 
 }  // namespace distlock::sim

@@ -14,6 +14,9 @@ const Value* field(const Document& document, std::string_view name) {
   return found == document.end() ? nullptr : &found->second;
 }
 
+// The longest that a claim may come after the look that it is based on.
+constexpr Time kJudgementToClaim = std::chrono::minutes{1};
+
 // Any whole number, whatever its type.
 std::optional<std::int64_t> whole_number(const Value* value) {
   if (value == nullptr) return std::nullopt;
@@ -98,11 +101,44 @@ void Oracle::claim_took_effect(const Doer& by, const std::string& name, const St
   if (before.exists && before.sound && after.fence <= before.fence) {
     violate("the fence of " + name + " did not grow with a claim");
   }
+  if (!pings_.contains(after.process) && !tampered_.contains(after.process)) {
+    violate(after.process + " was granted " + name + " without a ping to protect it");
+  }
   claims_[*after.ts] = {after.process, scheduler_.now(), after.takeover_after};
+  if (before.taken && before.process != after.process) check_takeover(name, before, after);
+  check_rivals(name, after);
+}
+
+// Not before the holder has been silent for the window, by the larger of both words.
+void Oracle::check_takeover(const std::string& name, const StoredLock& before,
+                            const StoredLock& after) {
+  const auto ping = pings_.find(before.process);
+  const bool judged = margins_hold_ && ping != pings_.end() &&
+                      !tampered_.contains(before.process) && !(before.ts && excused(*before.ts));
+  if (!judged) return;
+  const Time window = std::max(before.takeover_after, after.takeover_after);
+  const Time tolerated = std::min<Time>(std::chrono::seconds{30}, window / 16);
+  const Time slack = clocks_exact_ ? Time{1'000'000} : 2 * tolerated + window / 1000;
+  // The holder may have been heard again between the judgement and the claim.
+  const bool lately = scheduler_.now() - ping->second.silence_ended <= kJudgementToClaim;
+  const Time silent = std::max(scheduler_.now() - ping->second.stamped,
+                               lately ? ping->second.silence_before : Time{0});
+  if (silent >= window - slack) return;
+  violate(after.process + " took " + name + " over after " + text_of(silent) + " of silence of " +
+          before.process + ", with a window of " + text_of(window));
+}
+
+void Oracle::check_rivals(const std::string& name, const StoredLock& after) {
   for (const Belief& belief : beliefs_) {
-    if (belief.lock == name && belief.ts != *after.ts && valid(belief)) {
+    if (belief.lock != name || belief.ts == *after.ts || excused(belief.ts)) continue;
+    if (valid(belief)) {
       violate("lock " + name + " was granted to " + after.process + " while " + belief.process +
               " validly held it");
+    }
+    const bool own = belief.process == after.process;
+    if (!own && belief.told && belief.told->times == 0 && belief.told->could_have_been()) {
+      violate("lock " + name + " was granted to " + after.process + " before " + belief.process +
+              " was told of its loss");
     }
   }
 }
@@ -110,14 +146,34 @@ void Oracle::claim_took_effect(const Doer& by, const std::string& name, const St
 void Oracle::release_took_effect(const Doer& by, const std::string& name,
                                  const StoredLock& before) {
   const auto claim = before.ts ? claims_.find(*before.ts) : claims_.end();
+  const Belief* belief = before.ts ? belief_of(*before.ts) : nullptr;
+  if (belief != nullptr && belief->lock == name && valid(*belief)) {
+    violate("lock " + name + " was freed while " + belief->process + " counted on it");
+  }
   if (claim != claims_.end() && claim->second.process == by.process) return;
   violate("a release of " + std::string(by.process) + " freed lock " + name + " of " +
           before.process);
 }
 
-void Oracle::pinged(const std::string& process, Time read_at) { pings_[process] = read_at; }
+void Oracle::pinged(const std::string& process, Time read_at) {
+  const auto [found, first] = pings_.try_emplace(process, Ping{read_at});
+  Ping& ping = found->second;
+  const Time silence = read_at - ping.stamped;
+  if (silence >= ping.silence_before || scheduler_.now() - ping.silence_ended > kJudgementToClaim) {
+    ping.silence_before = silence;
+    ping.silence_ended = scheduler_.now();
+  }
+  ping.stamped = read_at;
+}
 
 void Oracle::ping_removed(const Doer& by, const std::string& process, bool holds_something) {
+  const auto ping = pings_.find(process);
+  const bool young =
+      ping != pings_.end() && scheduler_.now() - ping->second.stamped < std::chrono::days{3};
+  if (by.process.empty()) tampered_.insert(process);
+  if (by.call == "forget_pings" && young) {
+    violate(std::string(by.process) + " removed the young ping of " + process);
+  }
   pings_.erase(process);
   if (!by.process.empty() && holds_something) {
     violate(std::string(by.call) + " of " + std::string(by.process) + " removed the ping of " +
@@ -158,6 +214,52 @@ void Oracle::unlocked(const std::string& name, const Token& ts, UnlockResult res
   if (result != UnlockResult::pending && lock.taken && lock.ts == ts && !excused(ts)) {
     violate("unlock of " + name + " did not say pending, but the store still has the hold");
   }
+}
+
+bool Oracle::stored_throughout(const std::string& name, const Token& ts, Time since, bool at_all) {
+  const auto& versions = history(name).versions;
+  for (std::size_t i = 0; i < versions.size(); ++i) {
+    if (i + 1 < versions.size() && versions[i + 1].since < since) continue;
+    const bool there = versions[i].lock.taken && versions[i].lock.ts == ts;
+    if (there == at_all) return at_all;
+  }
+  return !at_all;
+}
+
+void Oracle::still_held_said(const Belief& belief, Time asked, bool answer) {
+  if (answer && !stored_throughout(belief.lock, belief.ts, asked, true)) {
+    violate("still_held() of " + belief.process + " said yes, but the store did not have the hold");
+  }
+  if (!answer && valid(belief)) {
+    violate("still_held() of " + belief.process + " said no, and left the hold valid");
+  }
+}
+
+void Oracle::told_lost(const std::string& name, const Token& ts, LossReason reason) {
+  if (reason == LossReason::deadline_passed || excused(ts)) return;
+  const StoredLock& lock = now_stored(name);
+  if (!lock.taken || lock.ts != ts) return;
+  violate("a holder of " + name + " was told that its hold is gone, but the store has it");
+}
+
+void Oracle::check_nothing_is_stray(const std::function<bool(const std::string& process)>& runs,
+                                    Time for_at_least) {
+  for (const auto& [name, lock] : locks_) {
+    const Version& last = lock.versions.back();
+    const bool ours = last.lock.taken && last.lock.sound && last.lock.ts &&
+                      claims_.contains(*last.lock.ts) && runs(last.lock.process);
+    if (!ours || scheduler_.now() - last.since < for_at_least) continue;
+    if (belief_of(*last.lock.ts) == nullptr) {
+      violate("lock " + name + " is kept from everybody by " + last.lock.process +
+              ", which does not know that it holds it");
+    }
+  }
+}
+
+const Belief* Oracle::belief_of(const Token& ts) const {
+  const auto found = std::find_if(beliefs_.begin(), beliefs_.end(),
+                                  [&](const Belief& belief) { return belief.ts == ts; });
+  return found == beliefs_.end() ? nullptr : &*found;
 }
 
 void Oracle::shown(const std::string& name, const LockRecord& other, Time asked, bool fresh) {
@@ -207,7 +309,7 @@ void Oracle::check_margin(const Belief& belief) {
   if (!margins_hold_ || ping == pings_.end()) return;
   const Time window = claims_.at(belief.ts).takeover_after;
   const Time tolerated = std::min<Time>(std::chrono::seconds{30}, window / 16);
-  const Time earliest = ping->second + window - 2 * tolerated;
+  const Time earliest = ping->second.stamped + window - 2 * tolerated;
   if (true_deadline(belief) <= earliest) return;
   violate(belief.process + " believes that it may act on " + belief.lock + " until " +
           text_of(true_deadline(belief)) + ", but a rival may have it from " + text_of(earliest));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -34,6 +35,12 @@ struct StoredLock {
 };
 StoredLock stored_lock(const std::optional<Document>& document);
 
+/// What a holder was told of a loss, and whether its process could run.
+struct Told {
+  int times = 0;
+  std::function<bool()> could_have_been;
+};
+
 /// One process's belief that it holds a lock: from the moment it was told to the moment it gives
 /// up or is gone.
 struct Belief {
@@ -43,6 +50,7 @@ struct Belief {
   Fence fence = 0;
   const DistributedLock* object = nullptr;
   const SimClock* clock = nullptr;
+  const Told* told = nullptr;  // null if it asked for no news
 };
 
 /// Who did something to the store.
@@ -70,6 +78,8 @@ class Oracle {
   void ping_removed(const Doer& by, const std::string& process, bool holds_something);
   /// The store's clocks have been further from the truth than a contender tolerates.
   void clocks_beyond_tolerance() { margins_hold_ = false; }
+  /// They run at one rate and are never stepped.
+  void clocks_are_exact() { clocks_exact_ = true; }
 
   // What processes are told and believe.
   void granted(const Belief& belief, Time asked);
@@ -78,11 +88,17 @@ class Oracle {
   /// The store's port told this process that its claim was refused.
   void refused(const Token& ts) { refused_.insert(ts); }
   void unlocked(const std::string& name, const Token& ts, UnlockResult result);
+  void still_held_said(const Belief& belief, Time asked, bool answer);
+  /// Before the deadline, and not by an announcement of the deadline.
+  void told_lost(const std::string& name, const Token& ts, LossReason reason);
   /// A loser was shown `other`, having asked at `asked`.
   void shown(const std::string& name, const LockRecord& other, Time asked, bool fresh);
 
   /// After every step: no two valid holders, no deadline too late.
   void check_now();
+  /// Nothing has gone wrong for a while: what is taken is somebody's who knows it.
+  void check_nothing_is_stray(const std::function<bool(const std::string& process)>& runs,
+                              Time for_at_least);
 
   void violate(const std::string& what);
   const std::optional<std::string>& violation() const { return violation_; }
@@ -90,6 +106,7 @@ class Oracle {
   bool valid(const Belief& belief) const;
   bool someone_believes(std::string_view process) const;
   bool someone_valid(const std::string& lock) const;
+  const Belief* belief_of(const Token& ts) const;
   bool excused(const Token& ts) const { return excused_.contains(ts); }
   const StoredLock& now_stored(const std::string& name);
 
@@ -105,6 +122,9 @@ class Oracle {
 
   void claim_took_effect(const Doer& by, const std::string& name, const StoredLock& before,
                          const StoredLock& after);
+  void check_takeover(const std::string& name, const StoredLock& before, const StoredLock& after);
+  void check_rivals(const std::string& name, const StoredLock& after);
+  bool stored_throughout(const std::string& name, const Token& ts, Time since, bool at_all);
   void release_took_effect(const Doer& by, const std::string& name, const StoredLock& before);
   void check_pair(const Belief& one, const Belief& other);
   void check_margin(const Belief& belief);
@@ -114,9 +134,16 @@ class Oracle {
   const Scheduler& scheduler_;
   std::optional<std::string> violation_;
   bool margins_hold_ = true;
+  bool clocks_exact_ = false;
   std::vector<Belief> beliefs_;
   std::map<std::string, LockHistory, std::less<>> locks_;
-  std::unordered_map<std::string, Time> pings_;  // when the stored one was stamped
+  struct Ping {
+    Time stamped;            // the stored one
+    Time silence_before{0};  // the longest that ended lately
+    Time silence_ended{0};
+  };
+  std::unordered_map<std::string, Ping> pings_;
+  std::unordered_set<std::string> tampered_;  // processes whose ping an outsider touched
   struct Claimed {
     std::string process;
     Time when;

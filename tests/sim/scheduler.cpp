@@ -100,6 +100,14 @@ void Scheduler::pause(Fiber& fiber, Time until) {
   fiber.paused_until = std::max(fiber.paused_until, until);
 }
 
+void Scheduler::end_pauses() {
+  for (const auto& fiber : fibers_) {
+    fiber->paused_until = Time{0};
+    fiber->group->paused_until = std::min(fiber->group->paused_until, now_);
+    wake(*fiber);
+  }
+}
+
 void Scheduler::run(Time end, const std::function<bool()>& stop) {
   while (!events_.empty() && events_.front().when <= end && !stop()) {
     Event event = pop();

@@ -51,6 +51,8 @@ class Scheduler {
   void wake_all(const FiberGroup& group);
   /// Of one fiber alone.
   void pause(Fiber& fiber, Time until);
+  /// Nobody stands still any more.
+  void end_pauses();
 
   /// Null outside of fibers.
   Fiber* current() const { return current_; }

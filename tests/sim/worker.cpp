@@ -1,5 +1,7 @@
 #include "sim/worker.h"
 
+#include <stdexcept>
+
 #include "distlock/error.h"
 #include "sim/forked_child.h"
 #include "sim/world.h"
@@ -10,19 +12,33 @@ Worker::Worker(SimProcess& process, std::string lock_name, Random random)
     : process_(process),
       world_(process.world()),
       lock_name_(std::move(lock_name)),
-      random_(random) {}
+      random_(random) {
+  told_.could_have_been = [this] {
+    const Time since = world_.scheduler.now() - Time{std::chrono::milliseconds{1}};
+    return process_.alive() && process_.group().paused_until < since;
+  };
+}
 
 void Worker::work() {
   while (!process_.ending()) {
     DistributedLock lock(process_.pinger(), lock_name_, process_.options());
-    if (random_.chance(0.5)) {
-      lock.on_lost([&](LossReason) {
-        if (random_.chance(0.2)) throw std::runtime_error("a callback that throws");
-      });
-    }
+    ask_for_news(lock);
     const std::uint64_t turns = 1 + random_.below(8);
     for (std::uint64_t i = 0; i < turns && !process_.ending(); ++i) one_turn(lock);
   }
+}
+
+void Worker::ask_for_news(DistributedLock& lock) {
+  wants_news_ = random_.chance(0.7);
+  if (wants_news_) lock.on_lost([this](LossReason reason) { hear(reason); });
+}
+
+void Worker::hear(LossReason reason) {
+  if (process_.dead()) return;
+  if (++told_.times > 1) world_.oracle.violate(process_.id() + " was told twice of one loss");
+  if (believed_) world_.oracle.told_lost(lock_name_, *believed_, reason);
+  world_.trace.say(process_.id(), [&] { return "hears: " + std::string(to_text(reason)); });
+  if (random_.chance(0.2)) throw std::runtime_error("a callback that throws");
 }
 
 // Whether it went without one of the errors that a store may cause.
@@ -87,11 +103,13 @@ void Worker::believe(DistributedLock& lock, Time asked) {
   if (process_.dead()) return;
   const LockRecord record = lock.record();
   believed_ = record.ts;
+  told_.times = 0;
   world_.trace.say(process_.id(), [&] {
     return "holds " + lock_name_ + " with fence " + std::to_string(record.fence);
   });
-  world_.oracle.granted(
-      {lock_name_, process_.id(), *record.ts, record.fence, &lock, &process_.clock()}, asked);
+  world_.oracle.granted({lock_name_, process_.id(), *record.ts, record.fence, &lock,
+                         &process_.clock(), wants_news_ ? &told_ : nullptr},
+                        asked);
 }
 
 void Worker::act(DistributedLock& lock) {
@@ -107,13 +125,22 @@ void Worker::act_once(DistributedLock& lock) {
   if (world_.faults.strikes(Fault::fork)) in_a_forked_child(lock);
   switch (random_.below(4)) {
     case 0:
-      tolerate([&] { static_cast<void>(lock.still_held()); });
+      ask_store(lock);
       break;
     case 1:
       if (!lock.held()) claim_anew(lock);
       break;
     default:
       tolerate([&] { lock.check(); });
+  }
+}
+
+void Worker::ask_store(DistributedLock& lock) {
+  const Time asked = world_.scheduler.now();
+  bool held = false;
+  if (!tolerate([&] { held = lock.still_held(); }) || process_.dead()) return;
+  if (const Belief* belief = world_.oracle.belief_of(*believed_)) {
+    world_.oracle.still_held_said(*belief, asked, held);
   }
 }
 

@@ -17,6 +17,9 @@ class Worker {
   void work();
 
  private:
+  void ask_for_news(DistributedLock& lock);
+  void hear(LossReason reason);
+  void ask_store(DistributedLock& lock);
   void one_turn(DistributedLock& lock);
   bool get(DistributedLock& lock);
   bool wait_for(DistributedLock& lock);
@@ -36,6 +39,8 @@ class Worker {
   const std::string lock_name_;
   Random random_;
   std::optional<Token> believed_;
+  Told told_;
+  bool wants_news_ = false;
   Time asked_{0};
 };
 

@@ -1,5 +1,7 @@
 #include "sim/world.h"
 
+#include <algorithm>
+
 #include "distlock/distributed_lock.h"
 #include "sim/nemesis.h"
 
@@ -20,6 +22,7 @@ class Run {
   Outcome outcome() {
     events_so_far() = {};
     nemesis_.set_the_scene();
+    if (!steps(world_.setup.faults)) world_.oracle.clocks_are_exact();
     start();
     until(world_.setup.horizon);
     settle();
@@ -35,6 +38,11 @@ class Run {
   }
 
  private:
+  static bool steps(const FaultSet& faults) {
+    return has(faults, Fault::store_steps_under) || has(faults, Fault::store_steps_above) ||
+           has(faults, Fault::drift) || has(faults, Fault::slow_command);
+  }
+
   bool violated() const { return world_.oracle.violation().has_value(); }
 
   void until(Time end) {
@@ -58,6 +66,8 @@ class Run {
     if (violated()) return;
     nemesis_.make_peace();
     world_.trace.say("world", [] { return "the faults are over"; });
+    check_nothing_is_stray();
+    if (violated()) return;
     for (const auto& process : world_.processes) {
       process->end_soon();
       world_.scheduler.wake_all(process->group());
@@ -69,6 +79,19 @@ class Run {
         return world_.oracle.violate(process->id() + " does not come to an end");
       check_nothing_left(*process);
     }
+  }
+
+  // For a while everybody goes on with nothing in the way: what a claim of unknown outcome left is
+  // freed by then.
+  void check_nothing_is_stray() {
+    const Time patience = 4 * Time{world_.setup.pinger.ping_every} +
+                          10 * Time{world_.setup.call_limit} + 2 * Time{world_.setup.tolerance()};
+    until(world_.scheduler.now() + 2 * patience);
+    const auto runs = [&](const std::string& id) {
+      return std::any_of(world_.processes.begin(), world_.processes.end(),
+                         [&](const auto& one) { return one->id() == id && one->alive(); });
+    };
+    if (!violated()) world_.oracle.check_nothing_is_stray(runs, patience);
   }
 
   void check_nothing_left(SimProcess& process) {
