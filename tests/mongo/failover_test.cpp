@@ -57,18 +57,6 @@ class InFlight {
   boost::thread_group threads_;
 };
 
-void step_up(const std::string& uri, int port) {
-  wait_until("the fail-over", [&] {
-    if (primary_among(ports_of(uri)) == port) return true;
-    try {
-      Server(direct_uri(port), "admin").admin(doc({{"replSetStepUp", 1}}));
-    } catch (const std::runtime_error&) {
-      // Not caught up yet; the next look tries again.
-    }
-    return false;
-  });
-}
-
 }  // namespace
 
 TEST_CASE("a write that a majority does not confirm in time is unknown, and applied",

@@ -96,4 +96,16 @@ void wait_until_whole(const std::string& uri) {
   });
 }
 
+void step_up(const std::string& uri, int port) {
+  wait_until("the fail-over", [&] {
+    if (primary_among(ports_of(uri)) == port) return true;
+    try {
+      Server(direct_uri(port), "admin").admin(doc({{"replSetStepUp", 1}}));
+    } catch (const std::runtime_error&) {
+      // Not caught up yet; the next look tries again.
+    }
+    return false;
+  });
+}
+
 }  // namespace distlock::testing
