@@ -1,0 +1,95 @@
+#include <atomic>
+#include <boost/log/core.hpp>
+#include <boost/log/sinks/basic_sink_backend.hpp>
+#include <boost/log/sinks/sync_frontend.hpp>
+#include <catch2/catch.hpp>
+#include <future>
+#include <stdexcept>
+
+#include "distlock/distributed_lock.h"
+#include "distlock/log.h"
+#include "distlock/stores.h"
+#include "support/faulty_store.h"
+
+using namespace distlock;
+using namespace distlock::testing;
+using namespace std::chrono_literals;
+
+namespace {
+
+/// A lock whose deadline really comes when pings end, and who is told of it.
+struct Holder {
+  Holder() {
+    lock.on_lost([this](LossReason reason) { told.set_value(reason); });
+    if (!lock.lock_try("x")) throw std::runtime_error("it is busy");
+  }
+
+  bool is_told_in_time() {
+    auto reason = told.get_future();
+    // The window ends 225 ms after the deadline; a machine with much to do is late by itself.
+    return reason.wait_for(20s) == std::future_status::ready &&
+           reason.get() == LossReason::deadline_passed;
+  }
+
+  std::shared_ptr<FaultyStore> store =
+      std::make_shared<FaultyStore>(make_memory_store(host_clock(), {.call_limit = 100ms}));
+  std::shared_ptr<DistributedLockPinger> pinger = std::make_shared<DistributedLockPinger>(
+      Environment{.store = store}, PingerOptions{.ping_every = 20ms});
+  std::promise<LossReason> told;
+  DistributedLock lock{pinger, "balancer", {.takeover_after = 1s}};
+};
+
+/// A sink that takes no record to its end while this lives.
+class Blocked {
+ public:
+  Blocked() {
+    sink_->locked_backend()->open = over_.get_future().share();
+    boost::log::core::get()->add_sink(sink_);
+    set_log_level(LogLevel::debug);
+  }
+  ~Blocked() {
+    set_log_level(LogLevel::off);
+    over_.set_value();
+    boost::log::core::get()->remove_sink(sink_);
+  }
+  Blocked(const Blocked&) = delete;
+  Blocked& operator=(const Blocked&) = delete;
+
+  void wait_for_a_record() { sink_blocks_.wait(); }
+
+ private:
+  struct Backend : boost::log::sinks::basic_sink_backend<boost::log::sinks::concurrent_feeding> {
+    void consume(const boost::log::record_view& /*record*/) {
+      if (!reached.exchange(true)) blocks.set_value();
+      open.wait();
+    }
+    std::atomic<bool> reached = false;
+    std::promise<void> blocks;
+    std::shared_future<void> open;
+  };
+  using Sink = boost::log::sinks::synchronous_sink<Backend>;
+
+  std::promise<void> over_;
+  boost::shared_ptr<Sink> sink_ = boost::make_shared<Sink>();
+  std::future<void> sink_blocks_ = sink_->locked_backend()->blocks.get_future();
+};
+
+}  // namespace
+
+TEST_CASE("a ping that hangs does not hold up the announcement", "[lifetime][R9][threads]") {
+  Holder holder;
+  std::promise<void> goes_on;
+  holder.store->before("ping", [&] { goes_on.get_future().wait(); });
+  CHECK(holder.is_told_in_time());
+  goes_on.set_value();
+}
+
+TEST_CASE("a log sink that blocks does not hold up the announcement", "[lifetime][R9][threads]") {
+  Holder holder;
+  {
+    Blocked log;
+    log.wait_for_a_record();
+    CHECK(holder.is_told_in_time());
+  }
+  CHECK_FALSE(holder.lock.held());
+}
