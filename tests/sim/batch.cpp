@@ -118,7 +118,7 @@ void save(std::ostream& out, std::uint64_t next_seed, const Totals& totals) {
   for (const auto& [seed, what] : totals.violations) out << seed << ' ' << what << '\n';
 }
 
-std::uint64_t load(std::istream& in, Totals& totals) {
+std::uint64_t load(std::istream& in, const std::string& file, Totals& totals) {
   std::string header;
   std::getline(in, header);
   std::uint64_t next_seed = 0;
@@ -127,7 +127,7 @@ std::uint64_t load(std::istream& in, Totals& totals) {
   read_numbers(in, totals.faults.mattered);
   read_numbers(in, totals.events.happened);
   if (!in || header != kStateHeader) {
-    throw std::runtime_error("is not the state of a simulation of this version");
+    throw std::runtime_error(file + " is not the state of a simulation of this version");
   }
   std::uint64_t seed = 0;
   std::string what;

@@ -39,7 +39,7 @@ std::vector<std::string> never_reached(const Totals& totals);
 
 /// So that a long batch can be resumed.
 void save(std::ostream& out, std::uint64_t next_seed, const Totals& totals);
-/// Errors: std::runtime_error if it is not such a file.
-std::uint64_t load(std::istream& in, Totals& totals);
+/// Errors: std::runtime_error if it is not such a file, naming it.
+std::uint64_t load(std::istream& in, const std::string& file, Totals& totals);
 
 }  // namespace distlock::sim

@@ -28,6 +28,7 @@ struct Arguments {
   int workers = 0;
   std::uint64_t until_ms = 0;
   std::string state_file;
+  std::string table_file;
   bool until_violation = false;
   bool assert_reach = false;
   bool list_faults = false;
@@ -72,6 +73,7 @@ void define(CLI::App& app, Arguments& arguments) {
   app.add_option("--workers", arguments.workers, "So many a process")->check(CLI::Range(1, 8));
   app.add_option("--until-ms", arguments.until_ms, "When the faults end")->check(at_least_one);
   app.add_option("--state", arguments.state_file, "Where to keep what is done, and to go on from");
+  app.add_option("--table", arguments.table_file, "Where to write what happened, as Markdown");
   app.add_flag("--until-violation", arguments.until_violation, "Stop at the first violation");
   app.add_flag("--assert-reach", arguments.assert_reach,
                "Fail if a fault never mattered or a branch was never taken");
@@ -116,12 +118,25 @@ void save_state(const std::string& file, std::uint64_t next_seed, const Totals& 
   std::filesystem::rename(file + ".new", file);
 }
 
+void write_table(const std::string& file, const Totals& totals) {
+  if (file.empty()) return;
+  std::ofstream out(file);
+  out << "# What the simulation reached\n\nWritten by `tools/sim --schedules " << totals.runs
+      << " --table docs/simulation-reach.md`: " << totals.runs << " schedules, " << totals.steps
+      << " steps, " << totals.violations.size() << " violations.\n\n```\n";
+  print_coverage(out, totals);
+  out << "```\n";
+  if (!out.flush()) throw std::runtime_error("cannot write " + file);
+}
+
 int run_many(const Arguments& arguments) {
   const Narrowing narrowing = narrowing_of(arguments);
   Totals totals;
   std::uint64_t next = arguments.first_seed;
   const std::uint64_t end = arguments.first_seed + arguments.schedules;
-  if (std::ifstream state(arguments.state_file); state) next = load(state, totals);
+  if (std::ifstream state(arguments.state_file); state) {
+    next = load(state, arguments.state_file, totals);
+  }
   const std::uint64_t runs_before = totals.runs;
   const auto begun = std::chrono::steady_clock::now();
   while (next < end && !interrupted) {
@@ -133,6 +148,7 @@ int run_many(const Arguments& arguments) {
   }
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begun;
   if (!arguments.quiet) print_coverage(std::cout, totals);
+  write_table(arguments.table_file, totals);
   report_violations(totals, narrowing);
   std::cout << totals.runs << " schedules, " << totals.steps << " steps, "
             << totals.violations.size() << " violations; "
@@ -168,7 +184,7 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : kWrongUsage;
   } catch (const std::exception& error) {
-    std::cerr << "tools/sim: " << arguments.state_file << ' ' << error.what() << '\n';
+    std::cerr << "tools/sim: " << error.what() << '\n';
     return kWrongUsage;
   }
 }

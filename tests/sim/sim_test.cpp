@@ -69,7 +69,7 @@ TEST_CASE("what was done is kept and read again", "[sim]") {
   std::stringstream file;
   save(file, 20, totals);
   Totals again;
-  CHECK(load(file, again) == 20);
+  CHECK(load(file, "state", again) == 20);
   CHECK(again.runs == totals.runs);
   CHECK(again.faults.happened == totals.faults.happened);
   CHECK(again.events.happened == totals.events.happened);
@@ -79,5 +79,5 @@ TEST_CASE("what was done is kept and read again", "[sim]") {
 TEST_CASE("a state of something else is refused", "[sim]") {
   std::stringstream file("something else\n1 2 3\n");
   Totals totals;
-  CHECK_THROWS_AS(load(file, totals), std::runtime_error);
+  CHECK_THROWS_AS(load(file, "state", totals), std::runtime_error);
 }
