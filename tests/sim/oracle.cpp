@@ -191,6 +191,12 @@ void Oracle::still_held_said(const Belief& belief, Time asked, bool answer) {
   }
 }
 
+void Oracle::waited_in_vain(const std::string& process, const std::string& name, Time since) {
+  const auto& versions = history(name).versions;
+  if (versions.back().since > since || versions.back().lock.taken) return;
+  violate(process + " waited in vain for " + name + ", which was free");
+}
+
 void Oracle::told_lost(const std::string& name, const Token& ts, LossReason reason) {
   if (reason == LossReason::deadline_passed || excused(ts)) return;
   const StoredLock& lock = now_stored(name);

@@ -70,7 +70,8 @@ class Oracle {
   void refused(const Token& ts) { refused_.insert(ts); }
   void unlocked(const std::string& name, const Token& ts, UnlockResult result);
   void still_held_said(const Belief& belief, Time asked, bool answer);
-  /// Before the deadline, and not by an announcement of the deadline.
+  /// Nothing went wrong, and since then it has looked at least once.
+  void waited_in_vain(const std::string& process, const std::string& name, Time since);
   void told_lost(const std::string& name, const Token& ts, LossReason reason);
   /// A loser was shown `other`, having asked at `asked`.
   void shown(const std::string& name, const LockRecord& other, Time asked, bool fresh);

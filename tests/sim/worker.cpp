@@ -90,6 +90,11 @@ bool Worker::wait_for(DistributedLock& lock) {
   if (process_.pauses() == pauses && world_.scheduler.now() > asked_ + most) {
     world_.oracle.violate(process_.id() + " waited for " + lock_name_ + " beyond its deadline");
   }
+  const Time look = Time{process_.options().poll_max} + std::chrono::seconds{1};
+  const bool in_vain = !got && !process_.ending() && limit > look;
+  if (in_vain && world_.setup.faults.none()) {
+    world_.oracle.waited_in_vain(process_.id(), lock_name_, world_.scheduler.now() - look);
+  }
   return got;
 }
 
