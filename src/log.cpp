@@ -6,6 +6,7 @@
 #include <boost/log/sources/record_ostream.hpp>
 #include <boost/log/sources/severity_channel_logger.hpp>
 #include <boost/log/trivial.hpp>
+#include <boost/thread/thread.hpp>
 
 #include "distlock/log.h"
 #include "text.h"
@@ -50,15 +51,17 @@ bool wanted(severity_level level) {
 template <class... Parts>
 void write(severity_level level, const Parts&... parts) {
   if (!wanted(level)) return;
-  // A sink of the program's may throw. That must not cost a lock.
+  // A sink of the program's may throw anything. That must not cost a lock.
   try {
     boost::log::record record = logger().open_record(boost::log::keywords::severity = level);
     if (!record) return;
+    // Where a sink waits, an interruption would come out. It stays for the program's own waits.
+    const boost::this_thread::disable_interruption no_interruption;
     boost::log::record_ostream stream(record);
     (stream << ... << parts);
     stream.flush();
     logger().push_record(std::move(record));
-  } catch (const std::exception&) {
+  } catch (...) {
   }
 }
 

@@ -6,7 +6,9 @@
 #include <boost/log/sinks/basic_sink_backend.hpp>
 #include <boost/log/sinks/sync_frontend.hpp>
 #include <boost/log/trivial.hpp>
+#include <boost/thread/thread.hpp>
 #include <catch2/catch.hpp>
+#include <functional>
 
 #include "distlock/log.h"
 #include "support/fleet.h"
@@ -39,6 +41,9 @@ class Captured {
   Captured(const Captured&) = delete;
   Captured& operator=(const Captured&) = delete;
 
+  /// Runs after each record from now on.
+  void then(std::function<void()> action) { sink_->locked_backend()->then = std::move(action); }
+
   int count(severity_level level, const std::string& part) {
     int found = 0;
     for (const Line& line : sink_->locked_backend()->lines) {
@@ -54,14 +59,38 @@ class Captured {
       lines.push_back({*boost::log::extract<severity_level>("Severity", record),
                        *boost::log::extract<std::string>("Channel", record),
                        *record[boost::log::expressions::smessage]});
+      if (then) then();
     }
     std::vector<Line> lines;
+    std::function<void()> then;
   };
   using Sink = boost::log::sinks::synchronous_sink<Backend>;
   boost::shared_ptr<Sink> sink_ = boost::make_shared<Sink>();
 };
 
 }  // namespace
+
+TEST_CASE("a sink that throws costs no lock, whatever it throws", "[log][R11]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  const auto lock = a.lock("balancer");
+  Captured log;
+  SECTION("an exception") {
+    log.then([] { throw std::runtime_error("a full disk"); });
+  }
+  SECTION("what is no exception") {
+    log.then([] { throw 42; });
+  }
+  SECTION("an interruption") {
+    log.then([] { throw boost::thread_interrupted(); });
+  }
+  REQUIRE(lock->lock_try("x"));
+  a.store->fail("ping", Fault::rejected);
+  a.pinger->ping_round();
+  CHECK(lock->held());
+  CHECK(lock->unlock() == UnlockResult::released);
+  CHECK(log.count(severity_level::warning, "ping failed") == 1);
+}
 
 TEST_CASE("every tenth successful ping is info, the others debug", "[log][R12]") {
   Fleet fleet;
