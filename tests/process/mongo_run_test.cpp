@@ -1,6 +1,7 @@
 #include <catch2/catch.hpp>
 
 #include "mongo/faults.h"
+#include "process/jumping_clock.h"
 #include "process/stamps.h"
 #include "process/tool_process.h"
 
@@ -13,11 +14,13 @@ namespace {
 struct MongoDesk {
   explicit MongoDesk(const std::string& uri) : server(uri) {}
 
+  ToolProcess::Environment environment() const {
+    return {{"HOME", folder.path().string()},
+            {"MONGOC_DISABLE_SHM", "1"},
+            {"DISTLOCK_URI", server.connection().text()}};
+  }
   std::unique_ptr<ToolProcess> start(const Words& words) const {
-    return std::make_unique<ToolProcess>(
-        words, ToolProcess::Environment{{"HOME", folder.path().string()},
-                                        {"MONGOC_DISABLE_SHM", "1"},
-                                        {"DISTLOCK_URI", server.connection().text()}});
+    return std::make_unique<ToolProcess>(words, environment());
   }
 
   TemporaryFolder folder;
@@ -64,4 +67,26 @@ TEST_CASE("a command outlives a fail-over that is shorter than its lease", "[mon
   CHECK(holder->next_output() == "done");
   CHECK(holder->wait() == 0);
   wait_until_whole(replica_set_uri());
+}
+
+TEST_CASE("on MongoDB, too, a wall clock that jumps by hours gives no hold away",
+          "[mongo][run][R5][R9]") {
+  const MongoDesk desk(standalone_uri());
+  JumpingClock clock(Jumping::wall_clock);
+  const auto start = [&](const Words& options, const std::string& script) {
+    Words lease{"--takeover-after", "60s", "--ping-every", "200ms"};
+    lease.insert(lease.end(), options.begin(), options.end());
+    return std::make_unique<ToolProcess>(run(lease, script), clock.added_to(desk.environment()));
+  };
+  const auto holder = start({}, "echo ready; read line; echo done");
+  REQUIRE(holder->next_output() == "ready");
+  const auto waiting = start({"-w", "100s"}, "echo mine");
+  for (const char* offset : {"+5h", "-5h"}) {
+    clock.jump(offset);
+    CHECK(start({"-w", "1s"}, "true")->wait() != 0);
+  }
+  holder->close_input();
+  CHECK(holder->next_output() == "done");
+  CHECK(holder->wait() == 0);
+  CHECK(waiting->wait() == 0);
 }
