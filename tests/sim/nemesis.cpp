@@ -38,7 +38,6 @@ Nemesis::Nemesis(World& world)
                       contains(kOfTheStore, fault) || contains(kOfDocuments, fault);
     if (ours && has(world.setup.faults, fault)) faults_.push_back(fault);
   }
-  // Who lives through a step sees it; who comes later has only its wall clock to see it by.
   walls_follow_ = !has(world.setup.faults, Fault::restart) && random_.chance(0.5);
 }
 
@@ -176,14 +175,23 @@ void Nemesis::strike_clock(Fault fault) {
   process->set_wall_off(before + (ahead ? off : -off));
 }
 
+bool Nemesis::all_will_see_a_step() const {
+  const std::string clock = world_.servers.now().clock;
+  return std::all_of(world_.processes.begin(), world_.processes.end(), [&](const auto& process) {
+    return !process->alive() || process->store().has_read(clock);
+  });
+}
+
 void Nemesis::step_store_clock(bool above) {
   if (world_.servers.kind() == StoreKind::steady) return;
   const std::size_t member = world_.servers.primary_member();
   const milliseconds tolerance = world_.setup.tolerance();
   milliseconds off = random_.between(-tolerance, tolerance) * 98 / 100;
   if (above) {
-    // Once, and for good.
-    if (std::exchange(stepped_above_, true)) return;
+    // Once, and for good. Who lives through it sees it; who does not has its wall clock to see it
+    // by.
+    if (stepped_above_ || (walls_follow_ && !all_will_see_a_step())) return;
+    stepped_above_ = true;
     off = tolerance + random_.between(tolerance / 8, milliseconds{hours{5}});
     if (random_.chance(0.5)) off = -off;
     world_.oracle.clocks_beyond_tolerance();

@@ -28,6 +28,7 @@ class Nemesis {
   void fall_upon(SimProcess& process, Fault fault, Time duration);
   void restart(SimProcess& process);
   void leave_a_dead_hold(const StoreNow& now);
+  bool all_will_see_a_step() const;
   void step_store_clock(bool above);
   void break_lock(const std::string& name);
   void spoil(const std::string& name);

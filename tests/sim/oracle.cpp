@@ -5,13 +5,6 @@
 #include "sim/trace.h"
 
 namespace distlock::sim {
-namespace {
-
-// The longest that a claim may come after the look that it is based on.
-constexpr Time kJudgementToClaim = std::chrono::minutes{1};
-
-}  // namespace
-
 void Oracle::violate(const std::string& what) {
   if (!violation_) violation_ = "at " + text_of(scheduler_.now()) + ": " + what;
 }
@@ -75,10 +68,11 @@ void Oracle::check_takeover(const std::string& name, const StoredLock& before,
   const Time window = std::max(before.takeover_after, after.takeover_after);
   const Time tolerated = std::min<Time>(std::chrono::seconds{30}, window / 16);
   const Time slack = clocks_exact_ ? Time{1'000'000} : 2 * tolerated + window / 1000;
-  // The holder may have been heard again between the judgement and the claim.
-  const bool lately = scheduler_.now() - ping->second.silence_ended <= kJudgementToClaim;
-  const Time silent = std::max(scheduler_.now() - ping->second.stamped,
-                               lately ? ping->second.silence_before : Time{0});
+  // Once it has been silent for so long the hold is dead, even if it is heard again.
+  const auto claim = claims_.find(before.ts.value_or(Token{}));
+  const Time since = claim == claims_.end() ? Time{0} : claim->second.when;
+  const Time silent =
+      std::max(scheduler_.now() - ping->second.stamped, ping->second.longest_silence_since(since));
   if (silent >= window - slack) return;
   violate(after.process + " took " + name + " over after " + text_of(silent) + " of silence of " +
           before.process + ", with a window of " + text_of(window));
@@ -112,14 +106,17 @@ void Oracle::release_took_effect(const Doer& by, const std::string& name,
 }
 
 void Oracle::pinged(const std::string& process, Time read_at) {
-  const auto [found, first] = pings_.try_emplace(process, Ping{read_at});
-  Ping& ping = found->second;
-  const Time silence = read_at - ping.stamped;
-  if (silence >= ping.silence_before || scheduler_.now() - ping.silence_ended > kJudgementToClaim) {
-    ping.silence_before = silence;
-    ping.silence_ended = scheduler_.now();
-  }
+  Ping& ping = pings_.try_emplace(process, Ping{read_at, {}}).first->second;
+  const Time length = read_at - ping.stamped;
+  while (!ping.silences.empty() && ping.silences.back().length <= length) ping.silences.pop_back();
+  ping.silences.push_back({scheduler_.now(), length});
   ping.stamped = read_at;
+}
+
+Time Oracle::Ping::longest_silence_since(Time since) const {
+  const auto found = std::find_if(silences.begin(), silences.end(),
+                                  [&](const Silence& silence) { return silence.ended >= since; });
+  return found == silences.end() ? Time{0} : found->length;
 }
 
 void Oracle::ping_removed(const Doer& by, const std::string& process, bool holds_something) {

@@ -119,10 +119,16 @@ class Oracle {
   bool clocks_exact_ = false;
   std::vector<Belief> beliefs_;
   std::map<std::string, LockHistory, std::less<>> locks_;
+  struct Silence {
+    Time ended;
+    Time length;
+  };
   struct Ping {
-    Time stamped;            // the stored one
-    Time silence_before{0};  // the longest that ended lately
-    Time silence_ended{0};
+    Time stamped;  // the stored one
+    // Each longer than all that came later.
+    std::vector<Silence> silences;
+
+    Time longest_silence_since(Time since) const;
   };
   std::unordered_map<std::string, Ping> pings_;
   std::unordered_set<std::string> tampered_;  // processes whose ping an outsider touched

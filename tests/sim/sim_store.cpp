@@ -85,6 +85,7 @@ Inspection SimStore::inspect(std::string_view name, Freshness freshness) {
                            return tables.inspect(lock, now);
                          });
   seen.fresh = fresh;
+  clocks_read_.insert(seen.now->clock);
   return seen;
 }
 
@@ -107,10 +108,12 @@ ReleaseResult SimStore::release(std::string_view name, const Token& ts) {
 }
 
 PingRecord SimStore::ping(std::string_view process) {
-  return call("ping", process, true, true,
-              [id = std::string(process)](MemoryTables& tables, const StoreNow& now) {
-                return tables.ping(id, now);
-              });
+  PingRecord ping = call("ping", process, true, true,
+                         [id = std::string(process)](MemoryTables& tables, const StoreNow& now) {
+                           return tables.ping(id, now);
+                         });
+  clocks_read_.insert(*ping.clock);
+  return ping;
 }
 
 void SimStore::remove_ping(std::string_view process) {

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <functional>
+#include <set>
+#include <string>
 
 #include "distlock/store.h"
 #include "sim/servers.h"
@@ -21,6 +23,9 @@ class SimStore : public Store {
   void die() { dead_ = true; }
   /// The pinger has said that it calls the store no more (R12).
   void expect_silence() { silent_ = true; }
+
+  /// Whether this process has ever read that clock of the store.
+  bool has_read(const std::string& clock) const { return clocks_read_.contains(clock); }
 
   /// Any operation on the tables, for programs that do not use the port.
   template <class Operation>
@@ -55,6 +60,7 @@ class SimStore : public Store {
   const std::chrono::milliseconds call_limit_;
   Random random_;
   Point point_;
+  std::set<std::string> clocks_read_;
   bool dead_ = false;
   bool silent_ = false;
 };
