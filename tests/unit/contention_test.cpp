@@ -1,5 +1,6 @@
 // One lock_try() among others: what it does when they are quicker, when what it looked at is gone,
 // and when the store fails in the middle.
+#include <atomic>
 #include <boost/thread/thread.hpp>
 #include <catch2/catch.hpp>
 #include <mutex>
@@ -185,9 +186,11 @@ TEST_CASE("a holder without a ping keeps others out until somebody frees its hol
   }
 }
 
-TEST_CASE("ten processes that wait all get their turn", "[waiting][R1][R15]") {
+TEST_CASE("ten processes that wait all get their turn, one after the other", "[waiting][R1][R15]") {
   const std::shared_ptr<Store> store = make_memory_store();
-  int unprotected = 0;
+  std::atomic<bool> inside{false};
+  std::atomic<int> turns{0};
+  std::atomic<int> overlaps{0};
   boost::thread_group threads;
   for (int i = 0; i < 10; ++i) {
     threads.create_thread([&] {
@@ -195,10 +198,14 @@ TEST_CASE("ten processes that wait all get their turn", "[waiting][R1][R15]") {
                            "balancer", {.poll_min = 1ms, .poll_max = 4ms});
       for (int turn = 0; turn < 10; ++turn) {
         const std::lock_guard guard(lock);
-        ++unprotected;
+        if (inside.exchange(true)) ++overlaps;
+        for (int i = 0; i < 100; ++i) boost::this_thread::yield();
+        inside = false;
+        ++turns;
       }
     });
   }
   threads.join_all();
-  CHECK(unprotected == 100);
+  CHECK(turns == 100);
+  CHECK(overlaps == 0);
 }

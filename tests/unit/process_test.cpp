@@ -1,0 +1,72 @@
+// What makes a process one of its own: its id, its ping, and threads that hold up no other.
+#include <atomic>
+#include <boost/thread/barrier.hpp>
+#include <boost/thread/thread.hpp>
+#include <catch2/catch.hpp>
+
+#include "support/fleet.h"
+
+using namespace distlock;
+using namespace std::chrono_literals;
+using distlock::testing::Fault;
+using distlock::testing::FaultyStore;
+using distlock::testing::Fleet;
+
+namespace {
+
+std::shared_ptr<DistributedLockPinger> started_by(const Fleet& fleet) {
+  return std::make_shared<DistributedLockPinger>(
+      Environment{.store = fleet.store, .clock = fleet.clock}, PingerOptions{},
+      PingerDrive::caller);
+}
+
+}  // namespace
+
+TEST_CASE("a process that starts anew on its host is another one", "[pinger][R1][R3]") {
+  Fleet fleet;
+  const auto before = started_by(fleet);
+  DistributedLock held(before, "balancer");
+  REQUIRE(held.lock_try("x"));
+
+  const auto after = started_by(fleet);
+  CHECK(after->process() != before->process());
+  DistributedLock lock(after, "balancer");
+  CHECK_FALSE(lock.lock_try("y"));
+  CHECK(lock.unlock() == UnlockResult::not_ours);
+  after->ping_round();
+  after->stop();
+  CHECK(fleet.stored("balancer").taken());
+  CHECK(held.still_held());
+}
+
+TEST_CASE("processes that come and go leave no ping and no hold", "[pinger][R12]") {
+  const std::shared_ptr<Store> store = make_memory_store();
+  for (int i = 0; i < 100; ++i) {
+    DistributedLock lock(std::make_shared<DistributedLockPinger>(Environment{.store = store}),
+                         "balancer");
+    REQUIRE(lock.lock_try("x"));
+    CHECK(lock.fence() == i + 1);
+  }
+  CHECK(store->list().pings.empty());
+  CHECK_FALSE(store->inspect("balancer", Freshness::fresh).lock->taken());
+}
+
+TEST_CASE("a ping that hangs does not delay the word of a loss", "[lifetime][R9][threads]") {
+  const auto store =
+      std::make_shared<FaultyStore>(make_memory_store(host_clock(), {.call_limit = 10ms}));
+  const auto pinger = std::make_shared<DistributedLockPinger>(Environment{.store = store},
+                                                              PingerOptions{.ping_every = 20ms});
+  boost::barrier told(3);
+  std::atomic<bool> hanging{false};
+  DistributedLock lock(pinger, "balancer", {.takeover_after = 200ms});
+  lock.on_lost([&](LossReason) { told.wait(); });
+  REQUIRE(lock.lock_try("x"));
+  // Goes on only once the loss was announced; the test's time-out is the bound.
+  store->before("ping", [&] {
+    hanging = true;
+    told.wait();
+  });
+  while (!hanging) boost::this_thread::yield();
+  told.wait();
+  CHECK_FALSE(lock.held());
+}
