@@ -97,6 +97,23 @@ TEST_CASE("a claim that others outrun three times says busy", "[lock][R2]") {
   a.store->before("claim", {});
 }
 
+TEST_CASE("a delayed claim from a free lock finds nothing once another has held it",
+          "[lock][R2][R8]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  const auto known = a.lock("balancer");
+  make_known_free(*known);
+  const auto unknown = a.lock("balancer");
+  const auto next = fleet.process("b").lock("balancer");
+  a.store->fail("claim", Fault::delayed);
+  a.store->before("claim", [&] { a.store->fail("inspect", Fault::rejected); });
+  SECTION("by its own last release") { CHECK_THROWS_AS(known->lock_try("x"), Error); }
+  SECTION("by a look") { CHECK_THROWS_AS(unknown->lock_try("x"), Error); }
+  make_known_free(*next);
+  a.store->deliver();
+  CHECK_FALSE(fleet.stored("balancer").taken());
+}
+
 // At each round another one has got the dead lock, and has died at once.
 TEST_CASE("watching begins anew with every new holder", "[lock][R6]") {
   Fleet fleet;

@@ -1,3 +1,4 @@
+#include <atomic>
 #include <boost/thread/thread.hpp>
 #include <catch2/catch.hpp>
 #include <mutex>
@@ -37,7 +38,9 @@ TEST_CASE("a wait ends by its deadline", "[waiting][R15]") {
     CHECK(fleet.clock->waited() == 5s);
     CHECK(other.process == "a");
     // Polite: 20 ms, doubling to 1 s.
+    CHECK(b.store->calls("inspect") >= 5);
     CHECK(b.store->calls("inspect") <= 20);
+    CHECK(b.store->calls("release") == 0);
   }
   SECTION("a wait of nothing tries once") {
     CHECK_FALSE(waiter->try_lock_for(0s));
@@ -127,6 +130,8 @@ TEST_CASE("four threads on one object never hold it together", "[waiting][R1]") 
   const auto pinger =
       std::make_shared<DistributedLockPinger>(Environment{.store = make_memory_store()});
   DistributedLock lock(pinger, "balancer", {.poll_min = 1ms, .poll_max = 1ms});
+  std::atomic<bool> inside{false};
+  std::atomic<int> overlaps{0};
   int unprotected = 0;
   const int rounds = 100;
   boost::thread_group threads;
@@ -134,12 +139,16 @@ TEST_CASE("four threads on one object never hold it together", "[waiting][R1]") 
     threads.create_thread([&] {
       for (int round = 0; round < rounds; ++round) {
         const std::lock_guard guard(lock);
+        if (inside.exchange(true)) ++overlaps;
         ++unprotected;
+        boost::this_thread::yield();
+        inside = false;
       }
     });
   }
   threads.join_all();
   CHECK(unprotected == 4 * rounds);
+  CHECK(overlaps == 0);
 }
 
 TEST_CASE("a deadline in the distant past is no wait", "[waiting][R15]") {
