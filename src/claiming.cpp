@@ -68,10 +68,8 @@ std::optional<std::optional<LockRecord>> DistributedLock::Impl::read_back(const 
 }
 
 void DistributedLock::Impl::leave_pending(const Token& ts, SteadyTime sent) noexcept {
-  // The request may arrive until its cutoff, and what began then may take another call's time.
-  const auto settled = 3 * pinging->environment.store->call_limit() +
-                       protocol::max_clock_skew(options.takeover_after, options);
-  pinging->pending.add({name, ts, sent + settled});
+  const auto call_limit = pinging->environment.store->call_limit();
+  pinging->pending.add({name, ts, sent + protocol::settled_after(options, call_limit)});
 }
 
 bool DistributedLock::Impl::keep(LockRecord record, SteadyTime ping_sent) {

@@ -143,6 +143,10 @@ nanoseconds validity(const LockOptions& options, milliseconds call_limit) {
   return options.takeover_after - allowance(options, call_limit);
 }
 
+milliseconds settled_after(const LockOptions& options, milliseconds call_limit) {
+  return 3 * call_limit + 2 * default_max_skew(options.takeover_after);
+}
+
 bool must_ping_before_claim(std::optional<SteadyTime> last_ping_sent, SteadyTime now,
                             nanoseconds validity, const PingerOptions& pinger) {
   if (!last_ping_sent) return true;

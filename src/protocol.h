@@ -50,6 +50,12 @@ std::chrono::nanoseconds allowance(const LockOptions& options,
 /// How long after it was sent a confirmed ping keeps a hold valid (R9).
 std::chrono::nanoseconds validity(const LockOptions& options, std::chrono::milliseconds call_limit);
 
+/// How long after it was sent a claim of unknown outcome may still arrive (R8). Its cutoff is one
+/// call after the latest that the store's clock can say; that clock may fall from as far ahead as
+/// any contender lets pass to as far behind; and what began in time may take another call or two.
+std::chrono::milliseconds settled_after(const LockOptions& options,
+                                        std::chrono::milliseconds call_limit);
+
 /// Whether a process must ping before it claims: contenders look at the ping alone, so a claim on
 /// top of an old one would be born half dead (R7, R9).
 bool must_ping_before_claim(std::optional<SteadyTime> last_ping_sent, SteadyTime now,

@@ -1,9 +1,9 @@
 /* The rules of docs/protocol.md that are about claims, each beside the bug that tools/model plants in
    its place. */
 
-#define SKEW   1 /* How far the store's clock may be ahead or behind: as far as R5 lets pass. */
+#define SKEW   2 /* How far the store's clock may be ahead or behind: as far as R5 lets pass. */
 #define LIMIT  1 /* A call's: a ping that takes effect at all does so by then. */
-#define WINDOW 5
+#define WINDOW 7
 
 #if defined(NO_ALLOWANCE)
 #define VALID WINDOW
@@ -15,7 +15,12 @@
 #define VALID (WINDOW - 2 * SKEW - LIMIT) /* R9 */
 #endif
 #define CUTOFF  (LIMIT + 2 * SKEW) /* A claim takes effect by then; the clock may fall behind. R8 */
-#define SETTLED (3 * LIMIT + SKEW) /* From then on "not ours" ends a pending release. R8 */
+
+#if defined(SETTLED_AFTER_ONE_SKEW)
+#define SETTLED (3 * LIMIT + SKEW)
+#else
+#define SETTLED (3 * LIMIT + 2 * SKEW) /* From then on "not ours" ends a pending release. R8 */
+#endif
 
 #if defined(TAKEOVER_BY_NAME)
 #define matches(b, h) (h || (doc_ts == b && !doc_taken))
