@@ -216,7 +216,7 @@ TEST_CASE("ten processes that wait all get their turn, one after the other", "[w
       for (int turn = 0; turn < 10; ++turn) {
         const std::lock_guard guard(lock);
         if (inside.exchange(true)) ++overlaps;
-        for (int i = 0; i < 100; ++i) boost::this_thread::yield();
+        for (int step = 0; step < 100; ++step) boost::this_thread::yield();
         inside = false;
         ++turns;
       }
