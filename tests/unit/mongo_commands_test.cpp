@@ -74,3 +74,18 @@ TEST_CASE("a release names its hold and sets nothing but the state", "[mongo][R3
   CHECK_FALSE(has(release, "update.0.$set.ts"));
   CHECK_FALSE(has(release, "update.1"));
 }
+
+TEST_CASE("a claim names the hold or the release that it starts from", "[mongo][R2]") {
+  const Token from = *token_from_hex("4d7f000000000000000000bb");
+  const Claim claim = claim_with_why("");
+  for (const ClaimBasis& basis : {ClaimBasis{FromFree{from}}, {FromHold{from}}}) {
+    const std::string text = claim_command("jobs", basis, claim).json();
+    CHECK_THAT(text, Catch::Contains(R"("$eq" : [ "$ts", { "$oid" : ")" + to_hex(from)));
+  }
+}
+
+TEST_CASE("a ping that is removed is old when it is removed", "[mongo][R13]") {
+  const Bson removal = forget_pings_command(Bson(Bson::Kind::array), 96h, "mongod:1");
+  CHECK_THAT(text_under(removal, "deletes.0.q.$expr.$and.0.$lt.0"), Catch::Equals("$ping"));
+  CHECK(has(removal, "deletes.0.q._id.$in"));
+}

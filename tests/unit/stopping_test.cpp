@@ -117,6 +117,18 @@ TEST_CASE("a stop while a claim may still arrive leaves the ping", "[pinger][R7]
   CHECK(fleet.store->list().pings.size() == 1);
 }
 
+TEST_CASE("a stop leaves the ping while a claim past its cutoff may still be written",
+          "[pinger][R7][R8][R12]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  const auto lock = a.lock("balancer");
+  a.store->fail("claim", Fault::delayed);
+  REQUIRE(lock->lock_try("the second claim, since the first is not there"));
+  REQUIRE(lock->unlock() == UnlockResult::released);
+  a.pinger->stop();
+  CHECK(a.store->calls("remove_ping") == 0);
+}
+
 TEST_CASE("a stop in the middle of a release that fails leaves the ping", "[pinger][R7][R12]") {
   Fleet fleet;
   const auto a = fleet.process("a");

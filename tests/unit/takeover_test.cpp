@@ -1,10 +1,12 @@
 #include <catch2/catch.hpp>
 
 #include "support/fleet.h"
+#include "support/known_free.h"
 
 using namespace distlock;
 using namespace std::chrono_literals;
 using distlock::testing::Fleet;
+using distlock::testing::make_known_free;
 
 TEST_CASE("a silent holder is taken over from the window on", "[lock][R6]") {
   Fleet fleet;
@@ -50,6 +52,43 @@ TEST_CASE("of two who judge one holder dead only one takes over", "[lock][R2]") 
   CHECK_FALSE(first->lock_try("slower", &other));
   CHECK(other.process == "b");
   CHECK(fleet.stored("balancer").process == "b");
+}
+
+TEST_CASE("a takeover is one write, and the lock is never free in between", "[lock][R2]") {
+  Fleet fleet;
+  const auto dead = fleet.process("dead").lock("balancer");
+  REQUIRE(dead->lock_try("x"));
+  fleet.clock->advance(16min);
+  const auto b = fleet.process("b");
+  const auto contender = b.lock("balancer");
+  b.store->before("claim", [&] {
+    CHECK(fleet.stored("balancer").taken());
+    CHECK(fleet.stored("balancer").process == "dead");
+  });
+  REQUIRE(contender->lock_try("y"));
+  CHECK(b.store->calls("claim") == 1);
+  CHECK(b.store->calls("release") == 0);
+}
+
+TEST_CASE("a free lock that was held meanwhile is not claimed from the old look", "[lock][R2]") {
+  Fleet fleet;
+  const auto slow = fleet.process("slow");
+  const auto lock = slow.lock("balancer");
+  const auto quick = fleet.process("quick").lock("balancer");
+  const auto hold_meanwhile = [&] { make_known_free(*quick); };
+
+  SECTION("that another had freed") {
+    make_known_free(*quick);
+    slow.store->before("claim", hold_meanwhile);
+  }
+  SECTION("that it had freed itself") {
+    make_known_free(*lock);
+    slow.store->forget_calls();
+    slow.store->before("claim", hold_meanwhile);
+  }
+  REQUIRE(lock->lock_try("x"));
+  CHECK(slow.store->calls("claim") == 2);
+  CHECK(lock->fence() == 3);
 }
 
 TEST_CASE("a takeover is judged on a fresh read", "[lock][R6]") {

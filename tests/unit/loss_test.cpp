@@ -1,0 +1,35 @@
+#include <catch2/catch.hpp>
+
+#include "support/server_fleet.h"
+
+using namespace distlock;
+using namespace std::chrono_literals;
+using distlock::testing::Fleet;
+using distlock::testing::ServerFleet;
+
+TEST_CASE("whether a hold is lost is asked of a fresh read", "[lifetime][R9]") {
+  ServerFleet fleet;
+  const auto a = fleet.process("a");
+  const auto lock = a.lock("balancer");
+  REQUIRE(lock->lock_try("x"));
+  a.store->freeze("balancer");
+  REQUIRE(fleet.store->release("balancer", *lock->record().ts) == ReleaseResult::freed);
+  SECTION("by the holder") { CHECK_FALSE(lock->still_held()); }
+  SECTION("by its pinger") {
+    a.pinger->ping_round();
+    CHECK_FALSE(lock->held());
+  }
+}
+
+TEST_CASE("a loss that two notice is told once", "[lifetime][R9]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  const auto lock = a.lock("balancer");
+  int told = 0;
+  lock->on_lost([&](LossReason) { ++told; });
+  REQUIRE(lock->lock_try("x"));
+  REQUIRE(fleet.store->release("balancer", *lock->record().ts) == ReleaseResult::freed);
+  a.store->before("inspect", [&] { a.pinger->ping_round(); });
+  CHECK_FALSE(lock->still_held());
+  CHECK(told == 1);
+}
