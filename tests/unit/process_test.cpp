@@ -52,12 +52,13 @@ TEST_CASE("processes that come and go leave no ping and no hold", "[pinger][R12]
 }
 
 TEST_CASE("a ping that hangs does not delay the word of a loss", "[lifetime][R9][threads]") {
+  // Before the pinger, whose thread is the last to leave it.
+  boost::barrier told(3);
+  std::atomic<bool> hanging{false};
   const auto store =
       std::make_shared<FaultyStore>(make_memory_store(host_clock(), {.call_limit = 10ms}));
   const auto pinger = std::make_shared<DistributedLockPinger>(Environment{.store = store},
                                                               PingerOptions{.ping_every = 20ms});
-  boost::barrier told(3);
-  std::atomic<bool> hanging{false};
   DistributedLock lock(pinger, "balancer", {.takeover_after = 200ms});
   lock.on_lost([&](LossReason) { told.wait(); });
   REQUIRE(lock.lock_try("x"));
