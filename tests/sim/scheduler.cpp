@@ -49,13 +49,18 @@ Fiber& Scheduler::spawn(FiberGroup& group, std::string name, std::function<void(
   auto& fiber = *fibers_.emplace_back(std::make_unique<Fiber>());
   fiber.group = &group;
   fiber.name = std::move(name);
-  fiber.context = boost::context::fiber(
-      std::allocator_arg, stacks(), [&fiber, body = std::move(body)](boost::context::fiber&& back) {
-        fiber.back = std::move(back);
-        body();
-        fiber.done = true;
-        return std::move(fiber.back);
-      });
+  fiber.context =
+      boost::context::fiber(std::allocator_arg, stacks(),
+                            [this, &fiber, body = std::move(body)](boost::context::fiber&& back) {
+                              fiber.back = std::move(back);
+                              try {
+                                body();
+                              } catch (const std::exception& error) {
+                                escaped_ = fiber.name + " ends with an exception: " + error.what();
+                              }
+                              fiber.done = true;
+                              return std::move(fiber.back);
+                            });
   wake(fiber);
   return fiber;
 }

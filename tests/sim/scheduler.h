@@ -6,6 +6,7 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <queue>
 #include <string>
 #include <vector>
@@ -59,6 +60,8 @@ class Scheduler {
 
   /// Until nothing is left to do before `end`. True time is `end` then, unless `stop` said so.
   void run(Time end, const std::function<bool()>& stop);
+  /// What a fiber let escape, if one did: it ended there.
+  const std::optional<std::string>& escaped() const { return escaped_; }
   /// The names of the fibers that have not ended.
   std::vector<std::string> unfinished() const;
 
@@ -89,6 +92,7 @@ class Scheduler {
   std::vector<Event> events_;
   std::vector<std::unique_ptr<Fiber>> fibers_;
   Fiber* current_ = nullptr;
+  std::optional<std::string> escaped_;
 };
 
 /// The group that a fiber runs for, and its name.

@@ -48,6 +48,7 @@ class Run {
   void until(Time end) {
     world_.scheduler.run(end, [this] {
       world_.oracle.check_now();
+      if (world_.scheduler.escaped()) world_.oracle.violate(*world_.scheduler.escaped());
       return violated();
     });
   }
