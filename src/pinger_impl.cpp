@@ -190,8 +190,10 @@ bool DistributedLockPinger::Impl::clock_stepped(const Inspection& seen,
   if (!seen.lock || !seen.now) return false;
   const SteadyTime here = environment.clock->steady_now();
   const milliseconds window = protocol::window(*seen.lock, lock_options);
+  // A document may state more than nanoseconds hold; nobody remembers that far back.
+  constexpr std::chrono::hours kLongest{24 * 365 * 100};
   const Guard lock(mutex_);
-  return history_.stepped(seen.now->clock, here, window,
+  return history_.stepped(seen.now->clock, here, std::min<milliseconds>(window, kLongest),
                           protocol::max_clock_skew(window, lock_options));
 }
 

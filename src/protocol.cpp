@@ -31,10 +31,8 @@ milliseconds saturating_sum(milliseconds a, milliseconds b) {
   return a > milliseconds::max() - b ? milliseconds::max() : a + b;
 }
 
-std::string text(nanoseconds duration) {
-  const auto ms = duration_cast<milliseconds>(duration).count();
-  return std::to_string(ms) + " ms";
-}
+// Not from nanoseconds, which hold no more than 292 years.
+std::string text(milliseconds duration) { return std::to_string(duration.count()) + " ms"; }
 
 [[noreturn]] void refuse(const std::string& what) { throw Error(Errc::invalid_argument, what); }
 
@@ -119,13 +117,15 @@ void check_options(const PingerOptions& options) {
 
 void check_room(const LockOptions& lock, const PingerOptions& pinger, milliseconds call_limit) {
   if (call_limit <= milliseconds{0}) refuse("the store's call_limit must be more than 0");
+  if (call_limit > kHundredYears) refuse("the store's call_limit is more than 100 years");
   const nanoseconds left = validity(lock, call_limit);
   const nanoseconds needed = pinger.ping_every + 2 * call_limit;
   if (left >= needed) return;
+  const auto whole = [](nanoseconds duration) { return duration_cast<milliseconds>(duration); };
   refuse("takeover_after leaves a holder too little time: takeover_after " +
-         text(lock.takeover_after) + " - allowance " + text(allowance(lock, call_limit)) + " = " +
-         text(left) + ", but ping_every " + text(pinger.ping_every) + " + 2 x call_limit " +
-         text(call_limit) + " = " + text(needed) +
+         text(lock.takeover_after) + " - allowance " + text(whole(allowance(lock, call_limit))) +
+         " = " + text(whole(left)) + ", but ping_every " + text(pinger.ping_every) +
+         " + 2 x call_limit " + text(call_limit) + " = " + text(whole(needed)) +
          "; take over later, ping more often or lower call_limit");
 }
 

@@ -188,7 +188,9 @@ Time Servers::replication_lag(const Call& call) {
   }
   if (call.verb == "claim" && faults_.strikes(Fault::wtimeout_rolled_back)) {
     if (call.changed) faults_.mattered(Fault::wtimeout_rolled_back);
-    scheduler_.at(scheduler_.now() + call_limit_, [this] { fail_over(false); });
+    scheduler_.at(scheduler_.now() + call_limit_, [this] {
+      if (faults_.enabled(Fault::wtimeout_rolled_back)) fail_over(false);
+    });
     return beyond;
   }
   return usual;
