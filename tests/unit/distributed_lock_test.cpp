@@ -136,6 +136,19 @@ TEST_CASE("locking again by the holding thread is an error, by another busy", "[
   CHECK(lock->held());
 }
 
+TEST_CASE("while a thread claims, the others find the object busy", "[lock][R1]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  const auto lock = a.lock("balancer");
+  a.store->before("claim", [&] {
+    bool got = true;
+    boost::thread([&] { got = lock->lock_try("y"); }).join();
+    CHECK_FALSE(got);
+  });
+  REQUIRE(lock->lock_try("x"));
+  CHECK(a.store->calls("claim") == 1);
+}
+
 TEST_CASE("dist_lock_try locks while it lives and can be moved", "[lock][raii]") {
   Fleet fleet;
   const auto lock = fleet.process("a").lock("balancer");

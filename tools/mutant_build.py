@@ -1,0 +1,128 @@
+"""The build of tools/mutants: to that of the tree, a bug adds the few objects that it changes."""
+
+import json
+import os
+import pathlib
+import re
+import shlex
+import shutil
+import subprocess
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+DEV = ROOT / "build/dev"
+LANES = ROOT / "build/mutants"
+PRECOMPILED = LANES / "system_headers.h"
+SYSTEM_HEADERS = (
+    "boost/thread/lock_guard.hpp", "boost/thread/lock_types.hpp", "boost/thread/mutex.hpp",
+    "boost/thread/thread.hpp", "algorithm", "array", "atomic", "chrono", "cstdint", "functional",
+    "map", "memory", "optional", "set", "stop_token", "string", "variant", "vector")
+# What comes out of static libraries, by whether it is for the simulation: that has a log and a fork
+# guard of its own.
+IN_LIBRARIES = {
+    False: re.compile(r"src/CMakeFiles/|tests/contract/CMakeFiles/contract_words"),
+    True: re.compile(r"src/CMakeFiles/distlock.dir/(?!log\.|fork_guard\.)"
+                     r"|tests/sim/CMakeFiles/simulation"),
+}
+
+
+class Spoiled(Exception):
+    """The bug cannot be planted, so that nothing is known about it."""
+
+
+def must(command, folder):
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, errors="replace",
+                          env=dict(os.environ, GIT_CEILING_DIRECTORIES=str(LANES)))
+    if done.returncode != 0:
+        said = done.stdout + done.stderr
+        error = re.search(r".*error:.*", said)
+        raise Spoiled(error.group(0) if error else said.strip()[-2000:])
+    return done.stdout
+
+
+class Build:
+    """Of the tree as it is, without a bug."""
+
+    def __init__(self, programs):
+        must(["tools/build", "dev", *programs], ROOT)
+        commands = json.loads((DEV / "compile_commands.json").read_text())
+        self.compilers = {one["file"]: shlex.split(one["command"]) for one in commands}
+        self.sources = {re.search(r" -o (\S+)", one["command"]).group(1): pathlib.Path(one["file"])
+                        for one in commands}
+        self.links = {name: self._link(name) for name in programs}
+        self.includes = {}  # Of each object, what it was made from.
+        for block in must(["ninja", "-t", "deps"], DEV).split("\n\n"):
+            made, *of = block.strip().splitlines() or [""]
+            self.includes[made.split(":")[0]] = {os.path.normpath(DEV / one.strip()) for one in of}
+        self._precompile()
+
+    @staticmethod
+    def _link(name):
+        line = must(["ninja", "-t", "commands", name], DEV).strip().splitlines()[-1]
+        words = shlex.split(line.removeprefix(": && ").split(" && ")[0])
+        # Without what is for debuggers, linking takes a fifth of the time.
+        return [words[0], "-fuse-ld=gold", "-Wl,-S", *words[1:]]
+
+    def _precompile(self):
+        """What the library includes of others takes most of a compilation: so it is read once."""
+        LANES.mkdir(parents=True, exist_ok=True)
+        words = self.compiler(ROOT / "src/holds.cpp")
+        text = "".join(f"#include <{name}>\n" for name in SYSTEM_HEADERS) + f"// {words}\n"
+        if PRECOMPILED.exists() and PRECOMPILED.read_text() == text:
+            return
+        PRECOMPILED.write_text(text)
+        made = f"{PRECOMPILED}.gch"
+        must([*words, "-x", "c++-header", str(PRECOMPILED), "-o", f"{made}.new"], DEV)
+        os.replace(f"{made}.new", made)
+
+    def compiler(self, source):
+        words = [word for word in self.compilers[str(source)] if word != "-g"]
+        words = words[next(i for i, word in enumerate(words) if word.endswith("c++")):]
+        return words[:words.index("-o")]
+
+    def objects_of(self, changed):
+        """The objects that a bug in these files changes, each with its source."""
+        return {made: self.sources[made] for made, of in self.includes.items()
+                if made in self.sources and of & changed}
+
+
+class Lane:
+    """A copy of the sources, in which one bug at a time is planted, and the programs with it."""
+
+    def __init__(self, number, build):
+        self.tree = LANES / str(number)
+        self.build = build
+        self.made = {}
+
+    def plant(self, patch, files):
+        for folder in ("src", "include"):
+            shutil.rmtree(self.tree / folder, ignore_errors=True)
+            shutil.copytree(ROOT / folder, self.tree / folder)
+        must(["git", "apply", str(patch)], self.tree)
+        self.made = {}
+        changed = {str(ROOT / name) for name in files}
+        for number, (made, source) in enumerate(self.build.objects_of(changed).items()):
+            self.made[made] = (source, self.tree / f"{number}.o")
+            self.made[made][1].unlink(missing_ok=True)
+
+    def _compile(self, made):
+        source, target = self.made[made]
+        if not target.exists():
+            name = source.relative_to(ROOT)
+            own = [f"-I{self.tree / 'include'}", f"-I{self.tree / 'src'}"]
+            first, *words = self.build.compiler(source)
+            if name.parts[0] == "src":
+                source = self.tree / name
+                own += ["-include", str(PRECOMPILED)]
+            must([first, *own, *words, "-c", str(source), "-o", str(target)], DEV)
+        return str(target)
+
+    def program(self, name):
+        """Linked with the bug: changed objects stand before the libraries, which then have no use
+        for their own."""
+        words = self.build.links[name]
+        in_libraries = IN_LIBRARIES[name == "sim"]
+        mine = [self._compile(made) for made in self.made if in_libraries.match(made)]
+        words = [self._compile(word) if word in self.made else word for word in words]
+        at = words.index("-o")
+        must([*words[:at], *mine, "-o", str(self.tree / name), *words[at + 2:]], DEV)
+        return str(self.tree / name)
