@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <iosfwd>
 #include <string>
 #include <utility>
@@ -30,6 +31,9 @@ Totals run_batch(std::uint64_t first, std::uint64_t last, int jobs, const Narrow
 
 /// Fewer processes, faults and steps that still violate what that seed violates.
 Narrowing shrink(std::uint64_t seed, Narrowing narrowing);
+/// The same for whatever else a run of that setup may show.
+Narrowing shrink(const Setup& setup, Narrowing narrowing,
+                 const std::function<bool(const Narrowing&)>& shows);
 
 /// How often each fault and each branch happened.
 void print_coverage(std::ostream& out, const Totals& totals);

@@ -11,6 +11,9 @@
 
 namespace distlock::sim {
 
+/// What a program that does not use the port may change with one operation.
+enum class Touches { nothing, lock, pings };
+
 /// One call of the port on its way: what it is, what it does at a server, what came of it. Shared,
 /// for it may reach a server long after its caller has gone.
 struct Call {
@@ -29,13 +32,17 @@ struct Call {
     answered = true;
   }
 
-  bool of_a_lock() const { return verb == "claim" || verb == "release"; }
+  bool of_a_lock() const {
+    return outsider ? touches == Touches::lock : verb == "claim" || verb == "release";
+  }
   /// Somebody still waits for the answer.
   bool open() const { return caller != nullptr && !replied; }
 
   std::string verb;
   std::string process;
-  std::string object;  // a lock's name, or a process
+  std::string object;                  // a lock's name, or a process
+  bool outsider = false;               // of a program that does not use the port
+  Touches touches = Touches::nothing;  // if so
   bool writes = false;
   bool fresh = true;
   Fiber* caller = nullptr;  // null once it has given up

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <iostream>
 
+#include "original/search.h"
 #include "sim/batch.h"
 
 // tools/sim: many schedules of the shipping classes, or one again.
@@ -34,6 +35,7 @@ struct Arguments {
   bool list_faults = false;
   bool quiet = false;
   bool traces = false;
+  bool original = false;
 };
 
 FaultSet faults_of(const std::string& names) {
@@ -79,6 +81,8 @@ void define(CLI::App& app, Arguments& arguments) {
                "Fail if a fault never mattered or a branch was never taken");
   app.add_flag("--list-faults", arguments.list_faults, "Print all faults, and end");
   app.add_flag("--traces", arguments.traces, "Print what happens in every one, and nothing else");
+  app.add_flag("--original", arguments.original,
+               "Let only processes of the original's algorithm run, and say how it breaks");
   app.add_flag("--quiet", arguments.quiet, "No table of what happened");
 }
 
@@ -162,6 +166,17 @@ int run_many(const Arguments& arguments) {
   return missing.empty() ? 0 : kViolated;
 }
 
+// How the original breaks is no failure of ours.
+int run_original(const Arguments& arguments) {
+  const Narrowing narrowing = narrowing_of(arguments);
+  const std::uint64_t first = arguments.first_seed;
+  if (arguments.seed) return distlock::original::replay(std::cout, *arguments.seed, narrowing), 0;
+  const auto found =
+      distlock::original::search(first, first + arguments.schedules, narrowing, interrupted);
+  distlock::original::print(std::cout, found, narrowing);
+  return interrupted ? 130 : 0;
+}
+
 void print_faults() {
   for (std::size_t i = 0; i < kFaults; ++i) {
     const auto fault = static_cast<Fault>(i);
@@ -179,6 +194,7 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
     if (arguments.list_faults) return print_faults(), 0;
+    if (arguments.original) return run_original(arguments);
     if (arguments.seed) return replay(arguments);
     return arguments.traces ? print_traces(arguments) : run_many(arguments);
   } catch (const CLI::ParseError& error) {

@@ -14,6 +14,10 @@ std::set<std::string> processes_with_pings(const MemoryTables& tables, const Sto
   return processes;
 }
 
+Doer doer_of(const Call& call) {
+  return {call.outsider ? std::string_view() : std::string_view(call.process), call.verb};
+}
+
 }  // namespace
 
 Servers::Servers(StoreKind kind, Scheduler& scheduler, Faults& faults, Oracle& oracle, Trace& trace,
@@ -133,7 +137,7 @@ void Servers::change_lock(const std::shared_ptr<Call>& call, const StoreNow& now
   const StoredLock after = stored_lock(primary_.raw_lock(call->object));
   call->changed = call->changed || !(before == after);
   note_change(*call, before, after, repeated);
-  oracle_.lock_changed({call->process, call->verb}, call->object, before, after);
+  oracle_.lock_changed(doer_of(*call), call->object, before, after);
 }
 
 void Servers::note_change(const Call& call, const StoredLock& before, const StoredLock& after,
@@ -159,7 +163,7 @@ void Servers::change_pings(const std::shared_ptr<Call>& call, const StoreNow& no
   for (const std::string& process : before) {
     if (after.contains(process)) continue;
     trace_.say(call->process, [&] { return call->verb + " removes the ping of " + process; });
-    oracle_.ping_removed({call->process, call->verb}, process, !primary_.holds(process).empty());
+    oracle_.ping_removed(doer_of(*call), process, !primary_.holds(process).empty());
     if (call->verb == "forget_pings") faults_.mattered(Fault::foreign_cleanup);
   }
 }

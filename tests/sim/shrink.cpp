@@ -3,17 +3,15 @@
 namespace distlock::sim {
 namespace {
 
-bool fails(std::uint64_t seed, const Narrowing& narrowing) {
-  return run(setup_from(seed, narrowing)).violation.has_value();
-}
+using Shows = std::function<bool(const Narrowing&)>;
 
-bool drop_faults(std::uint64_t seed, Narrowing& narrowing) {
+bool drop_faults(const Shows& shows, Narrowing& narrowing) {
   bool smaller = false;
   for (std::size_t i = 0; i < kFaults; ++i) {
     if (!(*narrowing.faults)[i]) continue;
     Narrowing without = narrowing;
     without.faults->reset(i);
-    if (!fails(seed, without)) continue;
+    if (!shows(without)) continue;
     narrowing = without;
     smaller = true;
   }
@@ -21,11 +19,11 @@ bool drop_faults(std::uint64_t seed, Narrowing& narrowing) {
 }
 
 template <class Number>
-bool lower(std::uint64_t seed, Narrowing& narrowing, std::optional<Number> Narrowing::*what,
+bool lower(const Shows& shows, Narrowing& narrowing, std::optional<Number> Narrowing::*what,
            Number to) {
   Narrowing lower = narrowing;
   lower.*what = to;
-  if (!fails(seed, lower)) return false;
+  if (!shows(lower)) return false;
   narrowing = lower;
   return true;
 }
@@ -33,21 +31,26 @@ bool lower(std::uint64_t seed, Narrowing& narrowing, std::optional<Number> Narro
 }  // namespace
 
 Narrowing shrink(std::uint64_t seed, Narrowing narrowing) {
-  const Setup setup = setup_from(seed, narrowing);
+  return shrink(setup_from(seed, narrowing), narrowing, [seed](const Narrowing& smaller) {
+    return run(setup_from(seed, smaller)).violation.has_value();
+  });
+}
+
+Narrowing shrink(const Setup& setup, Narrowing narrowing, const Shows& shows) {
   narrowing.faults = setup.faults;
   narrowing.processes = setup.processes;
   narrowing.workers = setup.workers;
   narrowing.horizon = setup.horizon;
   for (bool smaller = true; smaller;) {
-    smaller = drop_faults(seed, narrowing);
+    smaller = drop_faults(shows, narrowing);
     for (int n = 1; n < *narrowing.processes && !smaller; ++n) {
-      smaller = lower(seed, narrowing, &Narrowing::processes, n);
+      smaller = lower(shows, narrowing, &Narrowing::processes, n);
     }
-    if (*narrowing.workers > 1) smaller |= lower(seed, narrowing, &Narrowing::workers, 1);
+    if (*narrowing.workers > 1) smaller |= lower(shows, narrowing, &Narrowing::workers, 1);
     const Time half = *narrowing.horizon / 2;
-    if (half > Time{1'000'000}) smaller |= lower(seed, narrowing, &Narrowing::horizon, half);
+    if (half > Time{1'000'000}) smaller |= lower(shows, narrowing, &Narrowing::horizon, half);
     const Time less = *narrowing.horizon * 9 / 10;
-    if (less > Time{1'000'000}) smaller |= lower(seed, narrowing, &Narrowing::horizon, less);
+    if (less > Time{1'000'000}) smaller |= lower(shows, narrowing, &Narrowing::horizon, less);
   }
   return narrowing;
 }

@@ -18,6 +18,7 @@ class SimStore : public Store {
   SimStore(Servers& servers, Scheduler& scheduler, Faults& faults, Oracle& oracle, Trace& trace,
            std::string process, std::chrono::milliseconds call_limit, Random random);
 
+  const std::string& process() const { return process_; }
   void on_point(Point point) { point_ = std::move(point); }
   /// The process is gone: every call fails at once and reaches nobody.
   void die() { dead_ = true; }
@@ -29,7 +30,7 @@ class SimStore : public Store {
 
   /// Any operation on the tables, for programs that do not use the port.
   template <class Operation>
-  auto raw(std::string verb, std::string_view object, bool writes, Operation operation);
+  auto raw(std::string verb, std::string_view object, Touches touches, Operation operation);
 
   std::chrono::milliseconds call_limit() const override { return call_limit_; }
   Inspection inspect(std::string_view name, Freshness freshness) override;
@@ -46,6 +47,8 @@ class SimStore : public Store {
   template <class Operation>
   auto call(std::string verb, std::string_view object, bool writes, bool fresh,
             Operation operation);
+  template <class Operation>
+  auto perform(const std::shared_ptr<CallOf<Operation>>& call);
   void begin(Call& call);
   void send(const std::shared_ptr<Call>& call);
   void await(Call& call);
@@ -73,6 +76,11 @@ auto SimStore::call(std::string verb, std::string_view object, bool writes, bool
   call->object = object;
   call->writes = writes;
   call->fresh = fresh;
+  return perform(call);
+}
+
+template <class Operation>
+auto SimStore::perform(const std::shared_ptr<CallOf<Operation>>& call) {
   begin(*call);
   send(call);
   await(*call);
@@ -80,8 +88,16 @@ auto SimStore::call(std::string verb, std::string_view object, bool writes, bool
 }
 
 template <class Operation>
-auto SimStore::raw(std::string verb, std::string_view object, bool writes, Operation operation) {
-  return call(std::move(verb), object, writes, true, std::move(operation));
+auto SimStore::raw(std::string verb, std::string_view object, Touches touches,
+                   Operation operation) {
+  const auto call = std::make_shared<CallOf<Operation>>(std::move(operation));
+  call->verb = std::move(verb);
+  call->object = object;
+  call->outsider = true;
+  call->touches = touches;
+  call->writes = touches != Touches::nothing;
+  call->fresh = false;
+  return perform(call);
 }
 
 }  // namespace distlock::sim

@@ -4,6 +4,7 @@
 
 #include "distlock/distributed_lock.h"
 #include "sim/nemesis.h"
+#include "sim/original_rival.h"
 
 namespace distlock::sim {
 namespace {
@@ -17,7 +18,8 @@ Time time_to_settle(const Setup& setup) {
 
 class Run {
  public:
-  Run(const Setup& setup, std::ostream* trace_to) : world_(setup, trace_to), nemesis_(world_) {}
+  Run(const Setup& setup, std::ostream* trace_to)
+      : world_(setup, trace_to), nemesis_(world_), rival_(world_) {}
 
   Outcome outcome() {
     events_so_far() = {};
@@ -59,6 +61,7 @@ class Run {
           "host" + std::to_string(i), world_.setup.lock_options[static_cast<std::size_t>(i)]);
       process.start(world_.setup.workers, world_.setup.locks);
     }
+    rival_.start();
     world_.scheduler.spawn(outside_, "nemesis", [this] { nemesis_.work(); });
   }
 
@@ -66,6 +69,7 @@ class Run {
   void settle() {
     if (violated()) return;
     nemesis_.make_peace();
+    rival_.stop_working();
     world_.trace.say("world", [] { return "the faults are over"; });
     check_nothing_is_stray();
     if (violated()) return;
@@ -135,12 +139,14 @@ class Run {
     return !now.steady && std::chrono::abs(off) > world_.setup.tolerance() * 9 / 10;
   }
 
-  // A hold without a ping is refused to everybody (R7).
+  // A hold without a ping is refused to everybody (R7), and so is one with a ping of the future.
   void free_what_only_people_can() {
+    rival_.end();
     for (int i = 0; i < world_.setup.locks; ++i) {
       const std::string name = world_.lock_name(static_cast<std::uint64_t>(i));
       const StoredLock stored = world_.oracle.now_stored(name);
-      if (!stored.taken || world_.servers.tables().raw_ping(stored.process)) continue;
+      const bool pinged = world_.servers.tables().raw_ping(stored.process).has_value();
+      if (!stored.taken || (pinged && !rival_.left(stored))) continue;
       world_.servers.meddle(name, [&](MemoryTables& tables) {
         tables.put_lock({{"_id", name}, {"state", 0}, {"who", std::string()}});
       });
@@ -174,6 +180,7 @@ class Run {
 
   World world_;
   Nemesis nemesis_;
+  OriginalRival rival_;
   FiberGroup outside_;
 };
 

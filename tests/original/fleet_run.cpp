@@ -1,0 +1,173 @@
+#include "original/fleet_run.h"
+
+#include "original/judge.h"
+#include "original/original_process.h"
+
+namespace distlock::original {
+namespace {
+
+using sim::Fault;
+using sim::Random;
+using sim::Time;
+using std::chrono::milliseconds;
+using std::chrono::minutes;
+
+constexpr std::array kOfRequests{Fault::lost_request, Fault::lost_reply, Fault::late_request,
+                                 Fault::doubled_request, Fault::late_reply};
+constexpr std::array kOfProcesses{
+    Fault::crash,         Fault::restart,    Fault::pause_short, Fault::pause_beyond_lease,
+    Fault::pinger_paused, Fault::wall_ahead, Fault::wall_behind};
+
+class Run {
+ public:
+  Run(const FleetSetup& setup, std::ostream* trace_to)
+      : setup_(setup),
+        world_(setup.world, trace_to),
+        random_(world_.random.fork()),
+        judge_(world_.scheduler, world_.trace, window()) {
+    for (const Fault fault : kOfProcesses) {
+      if (world_.faults.enabled(fault)) faults_.push_back(fault);
+    }
+  }
+
+  Findings findings() {
+    for (int i = 0; i < setup_.world.processes; ++i) add("host" + std::to_string(i));
+    world_.scheduler.spawn(outside_, "nemesis", [this] { befall(); });
+    until(setup_.world.horizon);
+    settle();
+    for (int i = 0; i < setup_.world.locks; ++i) judge_leftover(static_cast<std::uint64_t>(i));
+    end();
+    return judge_.findings();
+  }
+
+ private:
+  Time window() const { return minutes{setup_.constants.takeover_minutes + 1}; }
+
+  void until(Time end) {
+    world_.scheduler.run(end, [] { return false; });
+  }
+
+  void add(const std::string& host) {
+    auto& process = processes_.emplace_back(
+        std::make_unique<OriginalProcess>(world_, host, setup_.constants, judge_));
+    perhaps_set_clock(*process);
+    process->start(setup_.world.workers, setup_.together);
+  }
+
+  void perhaps_set_clock(OriginalProcess& process) {
+    for (const Fault fault : {Fault::wall_ahead, Fault::wall_behind}) {
+      if (world_.faults.enabled(fault) && random_.chance(0.3)) strike(process, fault);
+    }
+  }
+
+  // What befalls the processes, until the horizon.
+  void befall() {
+    if (faults_.empty()) return;
+    const Time pause = window() / static_cast<std::int64_t>(1 + random_.below(6));
+    while (true) {
+      world_.scheduler.rest_until(world_.scheduler.now() + random_.between(Time{0}, 2 * pause));
+      if (world_.scheduler.now() >= setup_.world.horizon) return;
+      OriginalProcess& process = *processes_[random_.below(processes_.size())];
+      const Fault fault = faults_[random_.below(faults_.size())];
+      if (process.dead() == (fault == Fault::restart)) strike(process, fault);
+    }
+  }
+
+  void strike(OriginalProcess& process, Fault fault) {
+    world_.faults.note(fault);
+    const int points = 1 + static_cast<int>(random_.below(12));
+    const Time now = world_.scheduler.now();
+    switch (fault) {
+      case Fault::crash:
+        return random_.chance(0.3) ? process.crash() : process.ambush(points, {});
+      case Fault::restart:
+        return processes_.size() < 8 ? add(process.host()) : void();
+      case Fault::pause_short:
+        return process.ambush(points, random_.between(Time{0}, window() / 4));
+      case Fault::pause_beyond_lease:
+        return process.ambush(points, random_.between(window() / 2, 3 * window()));
+      case Fault::pinger_paused:
+        return process.pause_pinger(now + random_.between(Time{0}, 2 * window()));
+      default:
+        return process.set_wall_off(fault == Fault::wall_ahead ? some_skew() : -some_skew());
+    }
+  }
+
+  // From seconds to a week.
+  milliseconds some_skew() {
+    const milliseconds most = std::chrono::days{7};
+    return random_.between(milliseconds{1}, most) /
+           static_cast<std::int64_t>(1 + random_.below(random_.chance(0.5) ? 2 : 2000));
+  }
+
+  // The faults are over: who lives unlocks, and pings on; the dead are taken over from if anybody
+  // can.
+  void settle() {
+    world_.trace.say("world", [] { return "the faults are over"; });
+    world_.faults.cease();
+    for (const auto& process : processes_) process->stop_working();
+    until(world_.scheduler.now() + window() + 20 * Time{setup_.world.call_limit});
+  }
+
+  void judge_leftover(std::uint64_t number) {
+    const std::string name = world_.lock_name(number);
+    judge_.judge_leftover(name, sim::stored_lock(world_.servers.tables().raw_lock(name)));
+  }
+
+  void end() {
+    for (const auto& process : processes_) process->crash();
+    until(sim::kNever - Time{1});
+  }
+
+  const FleetSetup setup_;
+  sim::World world_;
+  Random random_;
+  Judge judge_;
+  std::vector<std::unique_ptr<OriginalProcess>> processes_;
+  std::vector<Fault> faults_;
+  sim::FiberGroup outside_;
+};
+
+sim::FaultSet faults_of_originals(Random& random) {
+  sim::FaultSet set;
+  const auto draw = [&](const auto& faults) {
+    for (const Fault fault : faults) {
+      set[static_cast<std::size_t>(fault)] = random.chance(0.3);
+    }
+  };
+  draw(kOfRequests);
+  draw(kOfProcesses);
+  return set;
+}
+
+}  // namespace
+
+// With draws of its own: what the docs quote must not change with the options of our own processes.
+FleetSetup fleet_setup_from(std::uint64_t seed, const sim::Narrowing& narrowing) {
+  Random random(seed);
+  FleetSetup setup;
+  constexpr std::array kMinutes{1, 2, 15};
+  setup.constants.takeover_minutes = kMinutes[random.below(kMinutes.size())];
+  setup.together = random.chance(0.3);
+  const Time window = minutes{setup.constants.takeover_minutes + 1};
+  const int processes = 2 + static_cast<int>(random.below(3));
+  const int workers = 1 + static_cast<int>(random.below(2));
+  const Time horizon = window * static_cast<std::int64_t>(2 + random.below(3));
+
+  sim::Setup& world = setup.world;
+  world.seed = seed;
+  world.locks = 1 + static_cast<int>(random.below(2));
+  world.call_limit = std::chrono::seconds{10};
+  const sim::FaultSet faults = faults_of_originals(random);
+  world.faults = narrowing.faults.value_or(faults);
+  world.processes = std::min(narrowing.processes.value_or(processes), processes);
+  world.workers = narrowing.workers.value_or(workers);
+  world.horizon = narrowing.horizon.value_or(horizon);
+  return setup;
+}
+
+Findings run(const FleetSetup& setup, std::ostream* trace_to) {
+  return Run(setup, trace_to).findings();
+}
+
+}  // namespace distlock::original

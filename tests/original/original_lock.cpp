@@ -1,0 +1,151 @@
+#include "original/original_lock.h"
+
+#include <chrono>
+
+#include "original/documents.h"
+
+namespace distlock::original {
+namespace {
+
+using sim::stored_lock;
+using sim::Touches;
+using std::chrono::floor;
+using std::chrono::milliseconds;
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+constexpr std::int32_t kFree = 0;
+constexpr std::int32_t kTaken = 1;
+
+std::optional<Value> copy_of(const Value* value) {
+  return value == nullptr ? std::nullopt : std::optional(*value);
+}
+
+bool is_free(const Document& lock) {
+  const Value* state = field_of(lock, "state");
+  return state != nullptr && state_of(*state) == LockState::free;
+}
+
+// By name: whoever holds it by then.
+bool set_free(MemoryTables& tables, const std::string& name) {
+  auto lock = tables.raw_lock(name);
+  if (!lock) return false;
+  set_field(*lock, "state", kFree);
+  tables.put_lock(*lock);
+  return true;
+}
+
+}  // namespace
+
+template <class Change>
+bool OriginalLock::write(const char* verb, std::optional<Token> meant, Change change) {
+  return program_.store.raw(
+      verb, name_, Touches::lock,
+      [=, id = program_.id, name = name_, &witness = program_.witness](MemoryTables& tables,
+                                                                       const StoreNow&) {
+        const auto before = stored_lock(tables.raw_lock(name));
+        const bool matched = change(tables);
+        witness.wrote({verb, id, name, meant}, before, stored_lock(tables.raw_lock(name)));
+        return matched;
+      });
+}
+
+bool OriginalLock::lock_try() {
+  const auto lock = find();  // step 1
+  if (!lock) {
+    insert_free();
+    return take(nullptr);
+  }
+  if (!taken(*lock)) return take(field_of(*lock, "ts"));  // step 3
+  return holder_is_dead(*lock) && force(*lock) && take(nullptr);
+}
+
+std::optional<Document> OriginalLock::find() {
+  return program_.store.raw(
+      "find", name_, Touches::nothing,
+      [name = name_](MemoryTables& tables, const StoreNow&) { return tables.raw_lock(name); });
+}
+
+void OriginalLock::insert_free() {
+  try {
+    write("insert", {}, [name = name_](MemoryTables& tables) {
+      if (tables.raw_lock(name)) return false;
+      tables.put_lock({{"_id", name}, {"state", kFree}, {"who", std::string()}});
+      return true;
+    });
+  } catch (const Error&) {
+    // Logged and ignored: step 4 tells.
+  }
+}
+
+// Step 2, up to "forcefully taking over".
+bool OriginalLock::holder_is_dead(const Document& lock) {
+  const std::string process = stored_lock(lock).process;
+  const auto ping = program_.store.raw(
+      "find holder's ping", name_, Touches::nothing,
+      [process](MemoryTables& tables, const StoreNow&) { return tables.raw_ping(process); });
+  const Value* field = ping ? field_of(*ping, "ping") : nullptr;
+  const auto* time = field != nullptr ? std::get_if<StoreTime>(field) : nullptr;
+  const auto say = [&](const std::string& what) {
+    program_.trace.say(program_.id, [&] { return "sees " + process + ' ' + what; });
+    return false;
+  };
+  if (time == nullptr) return say("without a ping: refused");
+  const StoreTime now = program_.now();
+  if (now < *time) return say("ping in the future: refused");
+  const auto elapsed = floor<minutes>(now - *time);
+  if (elapsed.count() <= program_.constants.takeover_minutes) return false;
+  say("silent for " + std::to_string(elapsed.count()) + " minutes: takes over");
+  return true;
+}
+
+bool OriginalLock::force(const Document& lock) {
+  try {
+    write("force", stored_lock(lock).ts,
+          [name = name_](MemoryTables& tables) { return set_free(tables, name); });
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+// Step 4, on the condition of step 3.
+bool OriginalLock::take(const Value* seen_ts) {
+  const Token ts = program_.new_token();
+  const bool matched = write("take", ts,
+                             [=, id = program_.id, name = name_, now = program_.now(),
+                              seen = copy_of(seen_ts)](MemoryTables& tables) {
+                               auto lock = tables.raw_lock(name);
+                               if (!lock || !is_free(*lock)) return false;
+                               if (seen && copy_of(field_of(*lock, "ts")) != seen) return false;
+                               set_field(*lock, "state", kTaken);
+                               set_field(*lock, "who", id + ":conn1:1");
+                               set_field(*lock, "process", id);
+                               set_field(*lock, "when", now);
+                               set_field(*lock, "why", std::string("work"));
+                               set_field(*lock, "ts", ts);
+                               tables.put_lock(*lock);
+                               return true;
+                             });
+  if (matched) {
+    ts_ = ts;
+  } else {
+    find();  // `other` is the document as it is now.
+  }
+  return matched;
+}
+
+void OriginalLock::unlock() {
+  for (int attempt = 1; attempt <= program_.constants.unlock_attempts; ++attempt) {
+    try {
+      write("unlock", ts_, [name = name_](MemoryTables& tables) { return set_free(tables, name); });
+      return;
+    } catch (const Error&) {
+      const auto pause = seconds{1 << attempt};
+      program_.clock.wait_until(program_.clock.steady_at_this_moment() + pause, {});
+    }
+  }
+  program_.trace.say(program_.id, [&] { return "couldn't consummate unlock of " + name_; });
+}
+
+}  // namespace distlock::original

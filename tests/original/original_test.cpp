@@ -1,0 +1,88 @@
+#include <catch2/catch.hpp>
+
+#include "original/fleet_run.h"
+#include "original/search.h"
+
+using namespace distlock::original;
+using distlock::sim::FaultSet;
+using distlock::sim::Narrowing;
+
+// The original, step by step as in Part 1 of docs/protocol.md, in the world in which our own
+// classes find nothing. If the search did not find these, it would be no search.
+namespace {
+
+constexpr std::uint64_t kSchedules = 100'000;
+
+void check_found(Flaw flaw) {
+  const auto seed = first_seed(flaw, kSchedules);
+  CAPTURE(name_of(flaw));
+  REQUIRE(seed);
+}
+
+}  // namespace
+
+TEST_CASE("two originals take over one dead lock, and both hold", "[original][R2]") {
+  check_found(Flaw::double_takeover);
+}
+
+TEST_CASE("an original's late unlock frees the next holder's lock", "[original][R3]") {
+  check_found(Flaw::late_unlock);
+}
+
+TEST_CASE("an original's unlock that comes twice frees its own next hold", "[original][R3]") {
+  check_found(Flaw::own_late_unlock);
+}
+
+TEST_CASE("an original with a fast clock takes over from a living holder", "[original][R4]") {
+  check_found(Flaw::fast_clock);
+}
+
+TEST_CASE("an original with a slow clock loses its lock while it pings", "[original][R4]") {
+  check_found(Flaw::slow_clock);
+}
+
+TEST_CASE("an original's cleanup of pings leaves a lock to nobody for ever", "[original][R13]") {
+  check_found(Flaw::cleanup_wedge);
+}
+
+TEST_CASE("an original that dies before its first ping leaves its lock to nobody",
+          "[original][R7]") {
+  check_found(Flaw::no_first_ping);
+}
+
+TEST_CASE("a dead original whose clock was ahead keeps its lock for days", "[original][R4]") {
+  check_found(Flaw::ping_in_the_future);
+}
+
+TEST_CASE("an original that does not know of its claim keeps the lock while it lives",
+          "[original][R8]") {
+  check_found(Flaw::stuck_claim);
+}
+
+TEST_CASE("an original whose unlock failed keeps the lock while it lives", "[original][R11]") {
+  check_found(Flaw::stuck_unlock);
+}
+
+TEST_CASE("originals with true clocks in a world without faults hold one at a time",
+          "[original][R1]") {
+  Narrowing none;
+  none.faults = FaultSet{};
+  const std::atomic<bool> never{false};
+  const Found found = search(0, 200, none, never);
+  for (std::size_t i = 0; i < kFlaws; ++i) {
+    CAPTURE(name_of(static_cast<Flaw>(i)));
+    CHECK(found.times[i] == 0);
+  }
+}
+
+TEST_CASE("the same seed gives the same run of originals, byte by byte", "[original]") {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    std::ostringstream one;
+    std::ostringstream two;
+    run(fleet_setup_from(seed), &one);
+    run(fleet_setup_from(seed), &two);
+    CAPTURE(seed);
+    REQUIRE(one.str() == two.str());
+    REQUIRE(one.str().size() > 1000);
+  }
+}
