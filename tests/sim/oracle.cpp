@@ -62,17 +62,15 @@ void Oracle::claim_took_effect(const Doer& by, const std::string& name, const St
 void Oracle::check_takeover(const std::string& name, const StoredLock& before,
                             const StoredLock& after) {
   const auto ping = pings_.find(before.process);
-  const bool judged = margins_hold_ && ping != pings_.end() &&
-                      !tampered_.contains(before.process) && !(before.ts && excused(*before.ts));
-  if (!judged) return;
+  const auto claim = claims_.find(before.ts.value_or(Token{}));
+  const bool ours = claim != claims_.end() && ping != pings_.end();
+  if (!ours || !margins_hold_ || tampered_.contains(before.process) || excused(*before.ts)) return;
   const Time window = std::max(before.takeover_after, after.takeover_after);
   const Time tolerated = std::min<Time>(std::chrono::seconds{30}, window / 16);
   const Time slack = clocks_exact_ ? Time{1'000'000} : 2 * tolerated + window / 1000;
   // Once it has been silent for so long the hold is dead, even if it is heard again.
-  const auto claim = claims_.find(before.ts.value_or(Token{}));
-  const Time since = claim == claims_.end() ? Time{0} : claim->second.when;
-  const Time silent =
-      std::max(scheduler_.now() - ping->second.stamped, ping->second.longest_silence_since(since));
+  const Time silent = std::max(scheduler_.now() - ping->second.stamped,
+                               ping->second.longest_silence_since(claim->second.when));
   if (silent >= window - slack) return;
   violate(after.process + " took " + name + " over after " + text_of(silent) + " of silence of " +
           before.process + ", with a window of " + text_of(window));

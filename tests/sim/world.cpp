@@ -171,6 +171,7 @@ class Run {
   }
 
   void check_everything_ended() {
+    rival_.end();
     for (const auto& process : world_.processes) process->crash();
     world_.scheduler.run(kNever - Time{1}, [] { return false; });
     for (const std::string& name : world_.scheduler.unfinished()) {
