@@ -1,0 +1,186 @@
+#include "differential/answers.h"
+
+#include <array>
+#include <map>
+#include <sstream>
+#include <stdexcept>
+
+#include "contract/contract.h"
+#include "distlock/error.h"
+
+// What stores may differ in, and how it is made equal here:
+// - Times and the names of clocks. A time is said as hours before the store's now, a clock as this
+//   or another one.
+// - `now` where there is no lock, and `fresh` of a read that need not be: left out.
+// - How a process's pings fared, which store.h lets a store leave out: left out. SQLite gives it in
+//   listings only, and a plain ping() takes it away there.
+// - The order of holds().
+// - What a message says of a wrong value's type: only the code and the field's name are compared.
+// - A claim from no document past its cutoff may leave a free document (store.h):
+//   leave_a_free_document() sees to it that there is one.
+namespace distlock::testing {
+namespace {
+
+using namespace std::chrono_literals;
+
+std::string hours_ago(StoreTime time, const StoreNow& now) {
+  return std::to_string(std::chrono::round<std::chrono::hours>(now.time - time).count()) + "h ago";
+}
+
+std::string shown(const LockRecord& lock, const StoreNow& now) {
+  std::ostringstream out;
+  out << lock.name << " state " << static_cast<int>(lock.state) << " process " << lock.process
+      << " who " << lock.who << " why " << lock.why << " fence " << lock.fence;
+  if (lock.when) out << " when " << hours_ago(*lock.when, now);
+  if (lock.ts) out << " ts " << to_hex(*lock.ts);
+  if (lock.takeover_after) out << " takeover_after " << lock.takeover_after->count();
+  return out.str();
+}
+
+std::string shown(const PingRecord& ping, const StoreNow& now) {
+  std::ostringstream out;
+  out << ping.process << " pinged " << hours_ago(ping.ping, now);
+  if (ping.clock) out << (*ping.clock == now.clock ? " by this clock" : " by another clock");
+  return out.str();
+}
+
+// `field "x"` of a message that names one.
+std::string field_in(const std::string& message) {
+  const auto begin = message.find("field \"");
+  if (begin == std::string::npos) return "no field";
+  return message.substr(begin, message.find('"', begin + 7) - begin + 1);
+}
+
+template <class Record>
+std::string shown(const std::vector<Listed<Record>>& all, const StoreNow& now) {
+  std::string lines;
+  for (const auto& [id, record, problem] : all) {
+    lines += "  " + (record ? shown(*record, now) : id + " malformed " + field_in(problem)) + '\n';
+  }
+  return lines;
+}
+
+ClaimBasis basis_of(const Step& step, const Token& ts) {
+  switch (step.basis) {
+    case Basis::absent:
+      return FromAbsent{};
+    case Basis::free:
+      return FromFree{};
+    case Basis::free_of_hold:
+      return FromFree{ts};
+    case Basis::hold:
+      return FromHold{ts};
+  }
+  throw std::logic_error("no such basis");
+}
+
+StoreNow cutoff_of(const Step& step, StoreNow now) {
+  now.time += step.cutoff == Cutoff::past ? -1s : 60s;
+  if (step.cutoff == Cutoff::of_another_clock) now.clock += " of another";
+  return now;
+}
+
+}  // namespace
+
+Answering::Answering(std::unique_ptr<StoreUnderTest> under_test)
+    : under_test_(std::move(under_test)),
+      store_(under_test_->open()),
+      another_(under_test_->open()) {}
+
+std::string Answering::answer(const Step& step) {
+  try {
+    return call(step);
+  } catch (const Error& error) {
+    return "error " + error.code().message() + ", " + field_in(error.what());
+  }
+}
+
+std::string Answering::state() {
+  const Listing listing = another_->list();
+  return shown(listing.locks, listing.now) + shown(listing.pings, listing.now);
+}
+
+std::string Answering::call(const Step& step) {
+  switch (step.call) {
+    case Call::inspect:
+      return inspection(step);
+    case Call::claim:
+      return claim(step);
+    case Call::release: {
+      constexpr std::array kResults{"freed", "already free", "not ours"};
+      return kResults.at(static_cast<std::size_t>(store_->release(step.name, ts_for(step))));
+    }
+    case Call::ping:
+      return shown(store_->ping(step.process), store_->list().now);
+    case Call::ping_and_report:
+      return shown(store_->ping_and_report(step.process, step.health), store_->list().now);
+    case Call::remove_ping:
+      store_->remove_ping(step.process);
+      return "done";
+    case Call::forget_pings:
+      return "forgot " + std::to_string(store_->forget_pings(step.age));
+    case Call::holds: {
+      std::map<std::string, Token> all;
+      for (const auto& [name, ts] : store_->holds(step.process)) all.emplace(name, ts);
+      std::string holds = "holds";
+      for (const auto& [name, ts] : all) {
+        holds += ' ' + name + ' ' + to_hex(ts);
+      }
+      return holds;
+    }
+    case Call::put_lock:
+    case Call::put_ping:
+      return put(step);
+  }
+  throw std::logic_error("no such call");
+}
+
+std::string Answering::inspection(const Step& step) {
+  const Inspection seen = store_->inspect(step.name, step.freshness);
+  if (!seen.lock) return "no lock";
+  std::string text = "sees " + shown(*seen.lock, *seen.now);
+  if (seen.ping) text += "; " + shown(*seen.ping, *seen.now);
+  if (step.freshness == Freshness::fresh) text += seen.fresh ? "; fresh" : "; not fresh";
+  return text;
+}
+
+std::string Answering::claim(const Step& step) {
+  const StoreNow now = store_->list().now;
+  const Claim claim{.process = step.process,
+                    .who = step.process + ":main:$1",
+                    .why = "to differ",
+                    .ts = step.new_ts,
+                    .takeover_after = 16min,
+                    .cutoff = cutoff_of(step, now)};
+  const auto lock = store_->claim(step.name, basis_of(step, ts_for(step)), claim);
+  if (lock) return "granted " + shown(*lock, now);
+  leave_a_free_document(step);
+  return "refused";
+}
+
+void Answering::leave_a_free_document(const Step& step) {
+  if (step.basis != Basis::absent || step.cutoff == Cutoff::ahead) return;
+  if (!under_test_->raw_lock(step.name)) under_test_->put_lock(free_lock(step.name));
+}
+
+std::string Answering::put(const Step& step) {
+  const StoreNow now = store_->list().now;
+  Document document = step.document;
+  for (auto& [field, value] : document) {
+    if (auto* time = std::get_if<StoreTime>(&value)) *time = now.time + time->time_since_epoch();
+    if (value == Value{std::string(kThisClock)}) value = now.clock;
+  }
+  step.call == Call::put_lock ? under_test_->put_lock(document) : under_test_->put_ping(document);
+  return "put";
+}
+
+// A lock without a token gives one that no hold has.
+Token Answering::ts_for(const Step& step) {
+  if (!step.right_ts) return step.other_ts;
+  for (const auto& [id, lock, problem] : store_->list().locks) {
+    if (id == step.name && lock && lock->ts) return *lock->ts;
+  }
+  return step.other_ts;
+}
+
+}  // namespace distlock::testing

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "differential/generator.h"
+#include "support/store_under_test.h"
+
+namespace distlock::testing {
+
+/// One store's part in a comparison: takes steps and says in words what came of them.
+class Answering {
+ public:
+  explicit Answering(std::unique_ptr<StoreUnderTest> under_test);
+
+  /// What the call gave, or the error. Free of what stores may differ in.
+  std::string answer(const Step& step);
+  /// What everything looks like now, by another handle than the call's.
+  std::string state();
+
+ private:
+  std::string claim(const Step& step);
+  std::string inspection(const Step& step);
+  std::string put(const Step& step);
+  std::string call(const Step& step);
+  Token ts_for(const Step& step);
+  void leave_a_free_document(const Step& step);
+
+  std::unique_ptr<StoreUnderTest> under_test_;
+  std::shared_ptr<Store> store_;
+  std::shared_ptr<Store> another_;
+};
+
+}  // namespace distlock::testing

@@ -1,0 +1,58 @@
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <random>
+#include <set>
+
+#include "differential/answers.h"
+#include "support/memory_under_test.h"
+
+using namespace distlock::testing;
+
+namespace {
+
+constexpr std::size_t kSteps = 30;
+
+int sequences() {
+  const char* number = std::getenv("DISTLOCK_DIFFERENTIAL_SEQUENCES");
+  return number == nullptr ? 100 : std::stoi(number);
+}
+
+// So that a batch which compares nothing of interest fails. A small one may lack some by chance.
+const std::set<std::string> kFirstWords{"sees",    "no",  "granted", "refused", "freed",
+                                        "already", "not", "error",   "forgot",  "holds"};
+
+std::set<std::string> first_words_of_one_sequence(std::uint64_t seed) {
+  Answering reference(std::make_unique<MemoryUnderTest>());
+  Answering compared(make_store_under_test());
+  std::set<std::string> first_words;
+  int number = 0;
+  for (const Step& step : steps_from(seed, kSteps)) {
+    INFO("DISTLOCK_DIFFERENTIAL_SEED=" << seed << ", step " << ++number << ": " << described(step));
+    INFO("before:\n" << reference.state());
+    const std::string expected = reference.answer(step);
+    REQUIRE(compared.answer(step) == expected);
+    REQUIRE(compared.state() == reference.state());
+    first_words.insert(expected.substr(0, expected.find(' ')));
+  }
+  return first_words;
+}
+
+}  // namespace
+
+TEST_CASE("this store answers as the memory store does", "[store][R2][R3][R8][R13][R14]") {
+  if (const char* seed = std::getenv("DISTLOCK_DIFFERENTIAL_SEED")) {
+    first_words_of_one_sequence(std::stoull(seed));
+    return;
+  }
+  std::random_device device;
+  std::set<std::string> first_words;
+  for (int i = 0; i < sequences(); ++i) {
+    const std::uint64_t seed = std::uint64_t{device()} << 32U | device();
+    first_words.merge(first_words_of_one_sequence(seed));
+  }
+  if (sequences() < 100) return;
+  for (const std::string& word : kFirstWords) {
+    INFO("no answer began with: " << word);
+    CHECK(first_words.contains(word));
+  }
+}

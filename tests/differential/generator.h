@@ -1,0 +1,55 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "distlock/store.h"
+#include "stores/document.h"
+
+namespace distlock::testing {
+
+enum class Call {
+  inspect,
+  claim,
+  release,
+  ping,
+  ping_and_report,
+  remove_ping,
+  forget_pings,
+  holds,
+  put_lock,  // Behind the port's back, as the next one.
+  put_ping,
+};
+
+enum class Basis { absent, free, free_of_hold, hold };
+enum class Cutoff { ahead, past, of_another_clock };
+
+/// In a document that is put: the name of the store's own clock, whatever that is.
+inline constexpr const char* kThisClock = "this clock";
+
+/// One call, the same for every store. What only the store knows is filled in by its turn: its
+/// time, its clock's name, and the `ts` that the lock carries just then.
+struct Step {
+  Call call{};
+  std::string name;     ///< Of the lock.
+  std::string process;  ///< Who calls.
+  Freshness freshness{};
+  Basis basis{};
+  Cutoff cutoff{};
+  bool right_ts = false;  ///< Name the hold that is stored, else `other_ts`.
+  Token other_ts;
+  Token new_ts;  ///< What a claim writes.
+  std::chrono::milliseconds age{};
+  PingHealth health;
+  Document document;  ///< Times in it count from the store's now: -1 h is an hour ago.
+};
+
+/// The sequence that `seed` stands for, on every machine.
+std::vector<Step> steps_from(std::uint64_t seed, std::size_t count);
+
+/// One line, for people.
+std::string described(const Step& step);
+
+}  // namespace distlock::testing
