@@ -94,6 +94,16 @@ TEST_CASE("a stopped pinger's locks claim nothing", "[pinger][R12]") {
   CHECK(a.store->calls("ping") == 0);
 }
 
+TEST_CASE("a stop in the middle of a look lets no claim follow", "[pinger][R12]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  const auto lock = a.lock("balancer");
+  a.pinger->ping_round();
+  a.store->before("inspect", [&] { a.pinger->stop(); });
+  CHECK_THROWS_AS(lock->lock_try("x"), Error);
+  CHECK(a.store->calls("claim") == 0);
+}
+
 TEST_CASE("a stop in the middle of a claim leaves its ping", "[pinger][R7][R12]") {
   Fleet fleet;
   const auto a = fleet.process("a");
