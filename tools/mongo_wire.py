@@ -12,7 +12,8 @@ def _field(name, value):
     if isinstance(value, bool):
         return _element(8, name, bytes([value]))
     if isinstance(value, int):
-        return _element(16, name, struct.pack("<i", value))
+        small = -2**31 <= value < 2**31
+        return _element(16 if small else 18, name, struct.pack("<i" if small else "<q", value))
     if isinstance(value, float):
         return _element(1, name, struct.pack("<d", value))
     if isinstance(value, str):
@@ -69,8 +70,13 @@ def _read(connection, size):
 
 def ask(port, command, db="admin", timeout=5.0):
     """Sends one command to 127.0.0.1:port and gives the reply, whether ok or not."""
-    body = struct.pack("<i", 0) + b"\0" + encode({**command, "$db": db})
     with socket.create_connection(("127.0.0.1", port), timeout) as connection:
-        connection.sendall(struct.pack("<iiii", len(body) + 16, 1, 0, 2013) + body)
-        size = struct.unpack("<i", _read(connection, 4))[0]
-        return decode(_read(connection, size - 4)[12 + 5:])
+        return ask_on(connection, command, db)
+
+
+def ask_on(connection, command, db="admin"):
+    """As ask(), on a connection that is there already."""
+    body = struct.pack("<i", 0) + b"\0" + encode({**command, "$db": db})
+    connection.sendall(struct.pack("<iiii", len(body) + 16, 1, 0, 2013) + body)
+    size = struct.unpack("<i", _read(connection, 4))[0]
+    return decode(_read(connection, size - 4)[12 + 5:])

@@ -1,0 +1,56 @@
+"""Whether two clients ever believed at once that the lock was theirs.
+
+A belief begins with the grant. It ends with what comes first: the last valid_until() that the
+client was told, its own unlock, the loss that it heard of, its death. A client that is stopped goes
+on believing until its deadline, and no longer.
+"""
+
+import dataclasses
+
+ENDS = ("unlocking", "lost", "noticed", "killed", "failed", "end")
+
+
+@dataclasses.dataclass
+class Belief:
+    process: str
+    fence: int
+    since: int
+    until: int
+    deadline: int
+
+    def __str__(self):
+        return f"{self.process} with fence {self.fence}"
+
+
+def beliefs_of(events):
+    """All beliefs that lasted any time, in the order of their beginnings. `events` in that of
+    theirs."""
+    found, current = [], {}
+    for event in events:
+        who, kind, at = event["process"], event["event"], event["at"]
+        belief = current.get(who)
+        if kind == "grant":
+            deadline = event["valid_until"]
+            current[who] = Belief(who, event["fence"], at, deadline, deadline)
+            found.append(current[who])
+        elif belief and kind == "valid" and event["fence"] == belief.fence:
+            belief.deadline = belief.until = max(belief.deadline, event["valid_until"])
+        elif belief and kind in ENDS and event.get("fence", belief.fence) == belief.fence:
+            belief.until = min(belief.until, at)
+            del current[who]
+    return sorted((one for one in found if one.until > one.since), key=lambda one: one.since)
+
+
+def violations(events):
+    """One line each; none if all is well."""
+    beliefs = beliefs_of(events)
+    wrong, last = [], None
+    for belief in beliefs:
+        if last and belief.since < last.until:
+            both = (min(last.until, belief.until) - belief.since) / 1e6
+            wrong.append(f"{last} and {belief} both believed to hold, for {both:.1f} ms")
+        elif last and belief.fence <= last.fence:
+            wrong.append(f"{belief} came after {last}, whose fence is not smaller")
+        if last is None or belief.until > last.until:
+            last = belief
+    return wrong

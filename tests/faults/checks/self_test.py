@@ -1,0 +1,106 @@
+"""Plants violations by hand in histories and looks whether the checkers find them, and nothing else.
+
+    python3 -m checks.self_test    in tests/faults
+"""
+
+import unittest
+
+from checks import counter, intervals
+
+MS = 10**6
+
+
+def grant(at, process, fence, valid_until):
+    return {"at": at * MS, "process": process, "event": "grant", "fence": fence,
+            "valid_until": valid_until * MS}
+
+
+def event(at, process, kind, **more):
+    return {"at": at * MS, "process": process, "event": kind, **more}
+
+
+def write(at, process, value, outcome="ok"):
+    return event(at, process, "write", value=value, outcome=outcome)
+
+
+class Intervals(unittest.TestCase):
+    def test_holds_one_after_the_other_are_good(self):
+        self.assertEqual([], intervals.violations([
+            grant(0, "a", 1, 100), event(50, "a", "unlocking", fence=1), grant(50, "b", 2, 150)]))
+
+    def test_two_beliefs_at_once_are_found(self):
+        self.assertEqual(
+            ["a with fence 1 and b with fence 2 both believed to hold, for 40.0 ms"],
+            intervals.violations([grant(0, "a", 1, 100), grant(60, "b", 2, 300)]))
+
+    def test_a_long_belief_overlaps_each_short_one_inside_it(self):
+        self.assertEqual(2, len(intervals.violations([
+            grant(0, "a", 1, 100), grant(10, "b", 2, 300), event(20, "b", "unlocking", fence=2),
+            grant(30, "c", 3, 300), event(40, "c", "unlocking", fence=3)])))
+
+    def test_a_stopped_client_believes_until_its_deadline(self):
+        told = [grant(0, "a", 1, 100), event(10, "a", "stopping"), grant(101, "b", 2, 300),
+                event(200, "a", "noticed", fence=1)]
+        self.assertEqual([], intervals.violations(told))
+        told[2]["at"] = 99 * MS
+        self.assertEqual(1, len(intervals.violations(told)))
+
+    def test_a_ping_moves_the_belief_on(self):
+        told = [grant(0, "a", 1, 100), event(90, "a", "valid", fence=1, valid_until=200 * MS),
+                grant(150, "b", 2, 300)]
+        self.assertEqual(1, len(intervals.violations(told)))
+
+    def test_a_loss_that_was_heard_of_ends_the_belief(self):
+        self.assertEqual([], intervals.violations([
+            grant(0, "a", 1, 100), event(50, "a", "lost", fence=1), grant(60, "b", 2, 300)]))
+
+    def test_the_loss_of_an_earlier_hold_does_not_end_the_belief(self):
+        self.assertEqual(1, len(intervals.violations([
+            grant(0, "a", 2, 100), event(50, "a", "lost", fence=1), grant(60, "b", 3, 300)])))
+
+    def test_death_ends_the_belief(self):
+        self.assertEqual([], intervals.violations([
+            grant(0, "a", 1, 100), event(50, "a", "killed"), grant(60, "b", 2, 300)]))
+
+    def test_a_fence_that_does_not_grow_is_found(self):
+        self.assertEqual(["b with fence 1 came after a with fence 1, whose fence is not smaller"],
+                         intervals.violations([grant(0, "a", 1, 100), grant(200, "b", 1, 300)]))
+
+    def test_a_grant_after_its_deadline_is_no_belief(self):
+        self.assertEqual([], intervals.violations([
+            grant(0, "b", 2, 100), grant(50, "a", 1, 40), event(60, "b", "unlocking", fence=2)]))
+
+
+class Counter(unittest.TestCase):
+    def test_each_addition_once_is_good(self):
+        self.assertEqual([], counter.violations([write(1, "a", 1), write(2, "b", 2)], 2))
+
+    def test_two_writes_of_one_value_are_one_lost(self):
+        self.assertEqual(["1 confirmed additions are lost: the number is 1"],
+                         counter.violations([write(1, "a", 1), write(2, "b", 1)], 1))
+
+    def test_what_was_confirmed_and_is_gone_is_lost(self):
+        self.assertEqual(["1 confirmed additions are lost: the number is 1"],
+                         counter.violations([write(1, "a", 1), write(2, "b", 2)], 1))
+
+    def test_a_refused_write_counts_for_nothing(self):
+        self.assertEqual([], counter.violations(
+            [write(1, "a", 1), write(2, "b", 1, "refused"), write(3, "b", 2)], 2))
+
+    def test_an_unknown_write_may_be_there_or_not(self):
+        unknown = [write(1, "a", 1), write(2, "b", 2, "unknown")]
+        self.assertEqual([], counter.violations(unknown, 1))
+        self.assertEqual([], counter.violations(unknown, 2))
+
+    def test_a_number_that_nobody_wrote_is_found(self):
+        self.assertEqual(["nobody wrote 2 (1 such numbers up to 2)"],
+                         counter.violations([write(1, "a", 1)], 2))
+
+    def test_a_read_of_what_is_out_of_date_is_found(self):
+        self.assertEqual(["b read 0 after 1 had been confirmed"], counter.violations(
+            [grant(0, "a", 1, 9), write(1, "a", 1), grant(2, "b", 2, 9),
+             event(3, "b", "read", outcome="ok", value=0)], 1))
+
+
+if __name__ == "__main__":
+    unittest.main()

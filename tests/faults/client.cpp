@@ -1,0 +1,219 @@
+// A client of the fault rig: locks, works, unlocks, again and again until SIGTERM, and writes a
+// line of JSON for all that happens. Settings and events are described in docs/faults.md.
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <random>
+#include <stdexcept>
+#include <thread>
+
+#include "distlock/distributed_lock.h"
+#include "distlock/log.h"
+#include "distlock/stores.h"
+#include "events.h"
+#include "resource.h"
+#include "settings.h"
+
+namespace faults {
+namespace {
+
+using namespace distlock;
+using std::chrono::milliseconds;
+
+constexpr milliseconds kLook{10};  // Between two questions whether the hold is valid.
+
+std::stop_source end;
+
+void say(std::string_view event, std::initializer_list<Field> fields = {}) {
+  tell(boot_now(), event, fields);
+}
+
+void say_error(std::string_view during, const Error& error) {
+  say("error",
+      {text("during", during), text("code", error.code().message()), text("what", error.what())});
+}
+
+void wait(milliseconds time) {
+  const auto clock = host_clock();
+  clock->wait_until(clock->steady_now() + time, end.get_token());
+}
+
+class Worker {
+ public:
+  explicit Worker(const Settings& settings)
+      : settings_(settings), random_(static_cast<unsigned>(settings.number("seed"))) {
+    const ConnectionString store(settings.text("store"));
+    pinger_ = std::make_shared<DistributedLockPinger>(
+        Environment{.store = open(store)},
+        PingerOptions{.ping_every = settings.milliseconds("ping")});
+    lock_ = std::make_unique<DistributedLock>(
+        pinger_, settings.text("lock"),
+        LockOptions{.takeover_after = settings.milliseconds("lease"),
+                    .poll_min = settings.milliseconds("poll_min"),
+                    .poll_max = settings.milliseconds("poll_max")});
+    const bool guarded = settings.text("guarded") == "true";
+    if (settings.text("work") == "counter") resource_ = make_resource(store, guarded);
+    say("start", {number("pid", getpid()), text("id", pinger_->process()),
+                  number("lease", settings.number("lease"))});
+  }
+
+  void run() {
+    while (!end.stop_requested()) {
+      try {
+        if (lock_->try_lock_for(settings_.milliseconds("wait"), end.get_token(),
+                                settings_.text("name"))) {
+          hold();
+        } else {
+          say("busy");
+        }
+      } catch (const Error& error) {
+        say_error("lock", error);
+        wait(settings_.milliseconds("rest"));
+      }
+    }
+    say("end");
+  }
+
+ private:
+  std::shared_ptr<Store> open(const ConnectionString& store) const {
+    while (true) {
+      try {
+        return open_store(store, {.call_limit = settings_.milliseconds("call")});
+      } catch (const Error& error) {
+        if (error.errc() != Errc::not_applied || end.stop_requested()) throw;
+        wait(settings_.milliseconds("rest"));
+      }
+    }
+  }
+
+  std::unique_ptr<Resource> make_resource(const ConnectionString& store, bool guarded) const {
+    const std::string name = settings_.text("lock");
+    if (store.kind() == StoreKind::sqlite) return make_sqlite_resource(store.path(), name, guarded);
+    return make_mongo_resource(settings_.text("resource"), name, guarded);
+  }
+
+  void hold() {
+    const std::int64_t granted = boot_now();
+    hold_ = lock_->record();
+    until_ = boot_time(lock_->valid_until());
+    const Fence fence = hold_.fence;
+    tell(granted, "grant",
+         {number("fence", fence), text("ts", to_hex(*hold_.ts)),
+          number("when", hold_.when->time_since_epoch().count()), number("valid_until", until_)});
+    noticed_ = false;
+    lock_->on_lost([fence](LossReason reason) {
+      say("lost", {number("fence", fence), text("reason", to_text(reason))});
+    });
+    work();
+    say("unlocking", {number("fence", fence)});
+    const UnlockResult result = lock_->unlock(*hold_.ts);
+    say("unlocked", {number("fence", fence), number("result", static_cast<int>(result))});
+    wait(some(settings_.milliseconds("rest")));
+  }
+
+  void work() {
+    const std::string kind = settings_.text("work");
+    if (kind == "counter") {
+      count();
+    } else {
+      const bool for_ever = kind == "hold";
+      think(for_ever ? std::chrono::hours{1000} : some(settings_.milliseconds("hold")), true);
+    }
+  }
+
+  // Read, think, write; the write is not asked whether the hold is still valid: a guard will.
+  void count() try {
+    const auto value = resource_->read(hold_);
+    if (!value) return say("read", {text("outcome", "refused"), number("fence", hold_.fence)});
+    say("read", {text("outcome", "ok"), number("value", *value), number("fence", hold_.fence)});
+    think(some(settings_.milliseconds("hold")), false);
+    write(*value + 1);
+  } catch (const Error& error) {
+    say_error("read", error);
+  } catch (const std::runtime_error& error) {
+    say("error", {text("during", "read"), text("what", error.what())});
+  }
+
+  void write(std::int64_t value) {
+    std::string outcome = "unknown";
+    const std::int64_t sent = boot_now();
+    try {
+      const bool written = resource_->write(hold_, value) == guarded::Outcome::written;
+      outcome = written ? "ok" : "refused";
+    } catch (const Error& error) {
+      if (error.errc() != Errc::outcome_unknown) outcome = "failed";
+      say_error("write", error);
+    }
+    say("write", {text("outcome", outcome), number("value", value), number("sent", sent),
+                  number("fence", hold_.fence)});
+  }
+
+  void think(milliseconds time, bool until_lost) {
+    const auto clock = host_clock();
+    const SteadyTime done = clock->steady_now() + time;
+    while (clock->steady_now() < done && !end.stop_requested()) {
+      if (!look() && until_lost) return;
+      wait(std::min(kLook, time));
+    }
+  }
+
+  // Whether the hold is valid, as any user would ask. `at` is the moment before the question.
+  bool look() {
+    const std::int64_t at = boot_now();
+    try {
+      lock_->check();
+    } catch (const Error&) {
+      if (!noticed_) say("noticed", {number("fence", hold_.fence)});
+      noticed_ = true;
+      return false;
+    }
+    const std::int64_t until = boot_time(lock_->valid_until());
+    if (until > until_)
+      tell(at, "valid", {number("fence", hold_.fence), number("valid_until", until)});
+    until_ = std::max(until, until_);
+    return true;
+  }
+
+  milliseconds some(milliseconds about) {
+    return milliseconds{std::uniform_int_distribution<std::int64_t>(
+        about.count() / 2, about.count() * 3 / 2)(random_)};
+  }
+
+  const Settings& settings_;
+  std::mt19937 random_;
+  std::shared_ptr<DistributedLockPinger> pinger_;
+  std::unique_ptr<DistributedLock> lock_;
+  std::unique_ptr<Resource> resource_;
+  LockRecord hold_;
+  std::int64_t until_ = 0;
+  bool noticed_ = false;
+};
+
+// SIGTERM ends the work in good order; no other thread ever gets it.
+void end_on_signal() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGTERM);
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  std::thread([set] {
+    int signal = 0;
+    sigwait(&set, &signal);
+    end.request_stop();
+  }).detach();
+}
+
+}  // namespace
+}  // namespace faults
+
+int main(int argc, char** argv) try {
+  distlock::set_log_level(distlock::LogLevel::off);
+  const faults::Settings settings(argc, argv);
+  faults::tell_as(settings.text("name"));
+  faults::end_on_signal();
+  faults::Worker(settings).run();
+  return 0;
+} catch (const std::exception& error) {
+  faults::tell(faults::boot_now(), "failed", {faults::text("what", error.what())});
+  return 1;
+}

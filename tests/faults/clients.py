@@ -1,0 +1,66 @@
+"""The clients: real processes of tests/faults/client.cpp, whose event lines go into the history."""
+
+import json
+import os
+import signal
+import subprocess
+import threading
+
+import processes
+
+
+class Client:
+    """One process. Its `name` is its own: a client that is started again gets a new one."""
+
+    def __init__(self, name, program, history, spawn, **settings):
+        self.name, self.history = name, history
+        words = [f"{key}={value}" for key, value in settings.items()]
+        # Without, the driver leaves a file in /dev/shm behind each program that is killed.
+        environment = os.environ | {"MONGOC_DISABLE_SHM": "1"}
+        self.process = spawn([program, f"name={name}", *words], env=environment, text=True,
+                             stdout=subprocess.PIPE)
+        self.reader = threading.Thread(target=self._read, daemon=True)
+        self.reader.start()
+
+    def _read(self):
+        for line in self.process.stdout:
+            try:
+                self.history.add(json.loads(line))
+            except json.JSONDecodeError:
+                self.say("unreadable", line=line)  # The end of a line that a SIGKILL cut off.
+
+    def say(self, event, **more):
+        """Notes what the rig does to it."""
+        self.history.add({"at": processes.now(), "process": self.name, "event": event, **more})
+
+    def ended(self):
+        return self.process.poll() is not None
+
+    def stop(self):
+        self.say("stopping")
+        return processes.stop(self.process)
+
+    def resume(self):
+        self.say("resuming")
+        processes.resume(self.process)
+
+    def kill(self):
+        """SIGKILL. The event is of the moment before, at which it may have acted still."""
+        processes.kill(self.process)
+        self.reader.join()
+        self.say("killed")
+
+    def ask_to_end(self):
+        processes.resume(self.process)
+        if not self.ended():
+            self.process.send_signal(signal.SIGTERM)
+
+    def wait_ended(self, seconds=processes.PATIENCE):
+        """Its exit status, after SIGTERM."""
+        try:
+            status = self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            raise processes.Broken(f"{self.name} did not end in {seconds} s") from None
+        self.reader.join()
+        return status

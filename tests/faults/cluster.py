@@ -1,0 +1,99 @@
+"""A standalone mongod or a replica set of real ones, with fast elections."""
+
+import member
+from processes import Broken, wait_for
+
+SET = "faults"
+SETTINGS = {"electionTimeoutMillis": 2000, "heartbeatIntervalMillis": 500}
+
+
+class Cluster:
+    """`size` members, of which the one called `disk_of` has a disk of so many megabytes."""
+
+    def __init__(self, hosts, folder, size=3, disk_of=None, disk=400):
+        self.hosts = hosts
+        self.mongod = member.program()
+        self.version = member.version_of(self.mongod)
+        arguments = ("--replSet", SET, "--oplogSize", "64") if size > 1 else ()
+        self.members = [
+            member.Member(hosts, self.mongod, folder, f"m{n}", arguments,
+                          disk if disk_of == f"m{n}" else None)
+            for n in range(1, size + 1)]
+
+    def start(self):
+        for one in self.members:
+            one.start()
+        for one in self.members:
+            one.wait_up()
+        if len(self.members) > 1:
+            self._initiate()
+            wait_for("a healthy set", self.healthy)
+
+    def _initiate(self):
+        self.members[0].tell({"replSetInitiate": {
+            "_id": SET, "settings": SETTINGS,
+            "members": [{"_id": n, "host": one.address} for n, one in enumerate(self.members)]}})
+
+    def uri(self, database="config"):
+        addresses = ",".join(one.address for one in self.members)
+        replica_set = f"?replicaSet={SET}" if len(self.members) > 1 else ""
+        return f"mongodb://{addresses}/{database}{replica_set}"
+
+    def primary(self):
+        """The member that says so in the newest term; nothing if none does."""
+        said = [(one.hello(), one) for one in self.members]
+        primaries = [(str(state.get("electionId", "")), one) for state, one in said
+                     if state.get("isWritablePrimary")]
+        return max(primaries, key=lambda pair: pair[0])[1] if primaries else None
+
+    def wait_primary(self, *, other_than=None):
+        def found():
+            one = self.primary()
+            return one if one is not other_than else None
+        return wait_for("a primary", found)
+
+    def secondaries(self):
+        primary = self.wait_primary()
+        return [one for one in self.members if one is not primary]
+
+    def majority_write(self, milliseconds=1000):
+        """Whether a write is confirmed by a majority in that time."""
+        primary = self.primary()
+        if primary is None:
+            return False
+        try:
+            reply = primary.ask({
+                "insert": "rig", "documents": [{"written": 1}],
+                "writeConcern": {"w": "majority", "wtimeout": milliseconds}}, db="faults_rig",
+                timeout=milliseconds / 1000 + 5)
+        except OSError:
+            return False
+        return reply.get("ok") == 1.0 and not {"writeConcernError", "writeErrors"} & reply.keys()
+
+    def healthy(self):
+        """Whether all members are up and a majority confirms."""
+        states = [one.hello() for one in self.members]
+        return (all(s.get("isWritablePrimary") or s.get("secondary") for s in states)
+                and self.majority_write())
+
+    def make_primary(self, target):
+        """Has this member elected, however often it takes."""
+        def elected():
+            if target.hello().get("isWritablePrimary"):
+                return True
+            target.ask({"replSetStepUp": 1}, timeout=10.0)
+            return target.hello().get("isWritablePrimary")
+        wait_for(f"{target.name} as primary", elected)
+
+    def step_down(self):
+        """Of the primary; gives it, and its successor."""
+        old = self.wait_primary()
+        reply = old.ask({"replSetStepDown": 10, "secondaryCatchUpPeriodSecs": 5}, timeout=20.0)
+        if reply.get("ok") != 1.0:
+            raise Broken(f"step-down of {old.name}: {reply.get('errmsg')}")
+        return old, self.wait_primary(other_than=old)
+
+    def close(self):
+        for one in self.members:
+            if one.process:
+                one.kill()

@@ -1,0 +1,52 @@
+"""What happened, by one clock: the events of all clients and of the rig itself.
+
+An event is a dictionary with at (CLOCK_BOOTTIME, nanoseconds), process and event; what else there
+is depends on the event (docs/faults.md). Readers of the clients' outputs add to it as the rig looks
+at it, hence the lock.
+"""
+
+import json
+import threading
+
+
+class History:
+    def __init__(self, path):
+        self._changed = threading.Condition()
+        self._events = []
+        self._file = open(path, "w")
+        self.path = path
+
+    def add(self, event):
+        with self._changed:
+            self._events.append(event)
+            self._file.write(json.dumps(event) + "\n")
+            self._changed.notify_all()
+
+    def all(self):
+        """So far, in the order of their times."""
+        with self._changed:
+            return sorted(self._events, key=lambda event: event["at"])
+
+    def size(self):
+        with self._changed:
+            return len(self._events)
+
+    def wait(self, condition, seconds, since=0):
+        """The first event from number `since` on that meets the condition, or nothing in time."""
+        seen = since
+        found = None
+
+        def look():
+            nonlocal seen, found
+            while found is None and seen < len(self._events):
+                found = self._events[seen] if condition(self._events[seen]) else None
+                seen += 1
+            return found is not None
+
+        with self._changed:
+            self._changed.wait_for(look, seconds)
+        return found
+
+    def close(self):
+        with self._changed:
+            self._file.close()

@@ -1,0 +1,112 @@
+"""Test hosts: each a network namespace with an address, all on one switch."""
+
+import dataclasses
+import os
+import shutil
+
+import namespaces
+import processes
+from processes import Broken, Missing
+
+SUBNET = "10.213.7"
+
+
+@dataclasses.dataclass
+class Host:
+    name: str
+    address: str
+    network: int  # The namespace, as an open file.
+
+    def enter(self):
+        namespaces.enter(self.network)
+
+
+class NamespaceHosts:
+    """Hosts whose links are cut by dropping packets, in one direction if so asked."""
+
+    what = "network namespaces: every partition can be had, one-way ones too"
+
+    def __init__(self):
+        for program in ("ip", "iptables"):
+            if not shutil.which(program):
+                raise Missing(f"no {program} (packages iproute2, iptables)")
+        self.hosts = {}
+        self.cuts = set()
+        try:
+            self.switch = namespaces.new_network()
+            namespaces.run_in(self.switch, "ip", "link", "add", "name", "switch", "type", "bridge")
+            namespaces.run_in(self.switch, "ip", "link", "set", "switch", "up")
+            self.add("trial")
+        except OSError as error:
+            raise Missing(f"no network namespaces here: {error}") from None
+
+    def add(self, name):
+        number = len(self.hosts) + 1
+        host = Host(name, f"{SUBNET}.{number}", namespaces.new_network())
+        far = f"port{number}"
+        namespaces.run_in(self.switch, "ip", "link", "add", "name", far, "type", "veth", "peer",
+                          "name", "eth0", "netns", f"/proc/self/fd/{host.network}",
+                          files=(host.network,))
+        namespaces.run_in(self.switch, "ip", "link", "set", far, "master", "switch", "up")
+        namespaces.run_in(host.network, "ip", "address", "add", f"{host.address}/24", "dev", "eth0")
+        namespaces.run_in(host.network, "ip", "link", "set", "eth0", "up")
+        namespaces.run_in(host.network, "iptables", "-w", "-S")
+        self.hosts[name] = host
+        return host
+
+    def spawn(self, host, command, enter=None, **options):
+        def both():
+            host.enter()
+            if enter:
+                enter()
+        return processes.spawn(command, both, **options)
+
+    def connect(self, host, port, timeout=5.0):
+        """To a server of that host, from that host: no cut is in the way."""
+        return namespaces.connect_in(host.network, ("127.0.0.1", port), timeout)
+
+    def cut(self, source, target):
+        """From now on nothing that `source` sends reaches `target`."""
+        if (source.name, target.name) not in self.cuts:
+            self._rule(target, "-A", source)
+            self.cuts.add((source.name, target.name))
+
+    def heal(self, source, target):
+        if (source.name, target.name) in self.cuts:
+            self._rule(target, "-D", source)
+            self.cuts.discard((source.name, target.name))
+
+    def heal_all(self):
+        for source, target in list(self.cuts):
+            self.heal(self.hosts[source], self.hosts[target])
+
+    @staticmethod
+    def _rule(target, action, source):
+        namespaces.run_in(target.network, "iptables", "-w", action, "INPUT", "-s", source.address,
+                          "-j", "DROP")
+
+    def reaches(self, source, target, port, timeout=1.0):
+        """Whether a connection can be made from one host to a server of the other."""
+        try:
+            namespaces.connect_in(source.network, (target.address, port), timeout).close()
+            return True
+        except OSError:
+            return False
+
+    def close(self):
+        for host in self.hosts.values():
+            os.close(host.network)
+        os.close(self.switch)
+
+
+def make(require_all, say):
+    """The best hosts that this machine can make."""
+    try:
+        hosts = NamespaceHosts()
+    except Missing as lack:
+        if require_all:
+            raise
+        say(f"NO PARTITIONS: {lack}")
+        raise Broken("loopback hosts are not there yet") from None
+    say(f"hosts: {hosts.what}")
+    return hosts

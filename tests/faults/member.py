@@ -1,0 +1,121 @@
+"""One mongod on a host of its own, that can be killed, stopped, mis-clocked and restarted."""
+
+import glob
+import os
+import pathlib
+import subprocess
+
+import mongo_wire
+import namespaces
+import processes
+from processes import Broken, Missing, wait_for
+
+PORT = 27017
+TOOLS = pathlib.Path(__file__).resolve().parents[2] / "tools"
+OPTIONS = ("--bind_ip", "0.0.0.0", "--nounixsocket", "--wiredTigerCacheSizeGB", "0.25",
+           "--setParameter", "enableTestCommands=1",
+           "--setParameter", "diagnosticDataCollectionEnabled=false")
+
+
+def program():
+    done = subprocess.run([TOOLS / "mongod-fetch"], stdout=subprocess.PIPE, text=True)
+    if done.returncode != 0:
+        raise Missing("no mongod; see above")
+    return done.stdout.strip()
+
+
+def version_of(mongod):
+    done = subprocess.run([mongod, "--version"], stdout=subprocess.PIPE, text=True)
+    return done.stdout.split()[2].lstrip("v")
+
+
+def clock_library():
+    found = glob.glob("/usr/lib/*/faketime/libfaketimeMT.so.1")
+    if not found:
+        raise Missing("no libfaketime (package libfaketime)")
+    return found[0]
+
+
+class Member:
+    def __init__(self, hosts, mongod, folder, name, arguments=(), disk=None):
+        self.name, self.hosts, self.mongod = name, hosts, mongod
+        self.host = hosts.add(name)
+        self.folder = pathlib.Path(folder) / name
+        self.folder.mkdir()
+        self.arguments = arguments
+        self.process = None
+        self.clock = ""  # As libfaketime writes it: "+10m"; empty for the right time.
+        self.disk = namespaces.new_disk(self.folder, disk) if disk else None
+
+    @property
+    def address(self):
+        return f"{self.host.address}:{PORT}"
+
+    def start(self):
+        environment = dict(os.environ)
+        if self.clock:
+            clock = pathlib.Path(self.folder.parent) / f"{self.name}.clock"
+            self.set_clock(self.clock)
+            environment |= {"LD_PRELOAD": clock_library(), "FAKETIME_TIMESTAMP_FILE": str(clock),
+                            "FAKETIME_CACHE_DURATION": "1", "FAKETIME_DONT_FAKE_MONOTONIC": "1"}
+        log = self.folder.parent / f"{self.name}.log"
+        self.process = self.hosts.spawn(
+            self.host, [self.mongod, "--dbpath", self.folder, "--port", PORT, "--logpath", log,
+                        "--logappend", *OPTIONS, *self.arguments],
+            enter=self._on_its_disk if self.disk else None, env=environment,
+            stdout=subprocess.DEVNULL, stderr=subprocess.STDOUT)
+
+    def _on_its_disk(self):
+        namespaces.enter_mount(self.disk)
+
+    def set_clock(self, offset):
+        """Of a member that was started with a clock of its own: within about a second."""
+        file = self.folder.parent / f"{self.name}.clock"
+        fresh = file.with_suffix(".new")
+        fresh.write_text(offset + "\n")
+        fresh.rename(file)
+        self.clock = offset
+
+    def ask(self, command, db="admin", timeout=5.0):
+        """The reply, whether ok or not. OSError if there is none."""
+        with self.hosts.connect(self.host, PORT, timeout) as connection:
+            return mongo_wire.ask_on(connection, command, db)
+
+    def tell(self, command, db="admin", timeout=5.0):
+        reply = self.ask(command, db, timeout)
+        if reply.get("ok") != 1.0:
+            raise Broken(f"{self.name}: {next(iter(command))}: {reply.get('errmsg')}")
+        return reply
+
+    def hello(self):
+        """Its state, nothing if it does not say."""
+        try:
+            return self.ask({"hello": 1}, timeout=2.0)
+        except OSError:
+            return {}
+
+    def wait_up(self):
+        def up():
+            if self.process.poll() is not None:
+                raise Broken(f"{self.name} ended; its last words:\n{self.last_words()}")
+            return self.ask({"hello": 1}).get("ok") == 1.0
+        wait_for(f"{self.name}", up)
+
+    def last_words(self):
+        log = self.folder.parent / f"{self.name}.log"
+        return log.read_text(errors="replace")[-2000:] if log.exists() else "(none)"
+
+    def kill(self):
+        processes.kill(self.process)
+
+    def restart(self):
+        """From its data."""
+        self.kill()
+        self.start()
+        self.wait_up()
+
+    def stop(self):
+        return processes.stop(self.process)
+
+    def resume(self):
+        processes.resume(self.process)

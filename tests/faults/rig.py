@@ -1,0 +1,103 @@
+"""What every workload gets: a store with real faults, clients, a history, and an end that leaves
+nothing behind."""
+
+import os
+import pathlib
+import random
+import re
+import shutil
+import subprocess
+import tempfile
+
+import clients
+import hosts
+import processes
+from cluster import Cluster
+from history import History
+
+PREFIX = "distlock-faults-"
+GROUPS = ("g1", "g2")  # Of clients, each on a host of its own.
+
+
+def sweep():
+    """Removes what runs left behind that could not even end: their folders name them."""
+    for folder in pathlib.Path(tempfile.gettempdir()).glob(PREFIX + "*"):
+        owner = re.fullmatch(PREFIX + r"(\d+)-.*", folder.name)
+        if owner and not os.path.exists(f"/proc/{owner.group(1)}"):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+class Rig:
+    def __init__(self, options, say):
+        self.options, self.say = options, say
+        self.seed, self.seconds, self.store = options.seed, options.seconds, options.store
+        self.random = random.Random(self.seed)
+        sweep()
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-"))
+        # Ends when its standard input does, which no kind of death of this process can prevent.
+        self.sweeper = subprocess.Popen(
+            ["sh", "-c", 'cat >/dev/null; for n in 1 2 3 4 5; do rm -rf "$0" && exit; sleep 1; done',
+             self.folder], stdin=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True)
+        self.history = History(options.history or self.folder / "history.jsonl")
+        self.hosts = self.cluster = None
+        self.clients = []
+        self.made = 0
+
+    def start_mongod(self, size=3, **options):
+        """A replica set, or a standalone if the size is 1, and hosts for clients."""
+        self.hosts = hosts.make(self.options.require_all, self.say)
+        for group in GROUPS:
+            self.hosts.add(group)
+        self.cluster = Cluster(self.hosts, self.folder, size, **options)
+        self.cluster.start()
+        kind = "standalone" if size == 1 else f"replica set of {size}"
+        self.say(f"store: mongod {self.cluster.version}, {kind}")
+
+    def start_store(self, size=3, **options):
+        if self.store == "sqlite":
+            self.say("store: SQLite, in one file")
+        else:
+            self.start_mongod(size, **options)
+
+    @property
+    def sqlite_path(self):
+        return self.folder / "locks.db"
+
+    def uri(self):
+        return f"sqlite:{self.sqlite_path}" if self.cluster is None else self.cluster.uri()
+
+    def client(self, **settings):
+        """A new client process. Those on mongod are on the hosts of the groups, by turns."""
+        self.made += 1
+        name = settings.pop("name", f"c{self.made}")
+        group = GROUPS[self.made % len(GROUPS)]
+
+        def spawn(command, **options):
+            if self.hosts is None:
+                return processes.spawn(command, **options)
+            return self.hosts.spawn(self.hosts.hosts[group], command, **options)
+
+        settings = {"store": self.uri(), "seed": self.random.randrange(10**6), **settings}
+        made = clients.Client(name, self.options.client, self.history, spawn, **settings)
+        made.group = group
+        self.clients.append(made)
+        return made
+
+    def end_clients(self):
+        """In good order; their last words are in the history then. Gives those that failed."""
+        for client in self.clients:
+            client.ask_to_end()
+        statuses = {client.name: client.wait_ended() for client in self.clients}
+        self.clients = []
+        return [name for name, status in statuses.items() if status != 0]
+
+    def close(self):
+        for client in self.clients:
+            processes.kill(client.process)
+        if self.cluster:
+            self.cluster.close()
+        if self.hosts:
+            self.hosts.close()
+        self.history.close()
+        self.sweeper.stdin.close()
+        self.sweeper.wait()
