@@ -8,13 +8,6 @@
 #include <system_error>
 
 namespace distlock::cli {
-
-BootTimer::BootTimer() : descriptor_(timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC)) {
-  if (descriptor_ < 0) throw std::system_error(errno, std::generic_category(), "timerfd_create");
-}
-
-BootTimer::~BootTimer() { close(descriptor_); }
-
 namespace {
 
 itimerspec setting_of(std::chrono::nanoseconds left) {
@@ -26,6 +19,12 @@ itimerspec setting_of(std::chrono::nanoseconds left) {
 }
 
 }  // namespace
+
+BootTimer::BootTimer() : descriptor_(timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC)) {
+  if (descriptor_ < 0) throw std::system_error(errno, std::generic_category(), "timerfd_create");
+}
+
+BootTimer::~BootTimer() { close(descriptor_); }
 
 // By the time that is left, which libfaketime leaves alone: an absolute one it moves by what it
 // adds to the wall clock. It is set again if we were held up between the look at the clock and the

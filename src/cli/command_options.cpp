@@ -1,0 +1,153 @@
+#include "cli/command_options.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "cli/duration.h"
+#include "text.h"
+
+namespace distlock::cli {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr std::size_t kNameMost = 1000;
+
+class HelpFormatter : public CLI::Formatter {
+ public:
+  explicit HelpFormatter(std::string usage) : usage_("Usage: distlock " + usage + "\n") {}
+
+  std::string make_usage(const CLI::App* /*app*/, std::string /*name*/) const override {
+    return usage_;
+  }
+
+ private:
+  std::string usage_;
+};
+
+std::string variable(const std::string& name) {
+  std::string text = "DISTLOCK_";
+  for (const char letter : name) {
+    text += letter == '-' ? '_' : static_cast<char>(letter - 'a' + 'A');
+  }
+  return text;
+}
+
+// An absolute directory, as the XDG specification wants it; others are to be ignored.
+std::optional<std::string> directory(const GetEnvironment& get, const char* name) {
+  const char* path = get(name);
+  if (path == nullptr || *path != '/') return std::nullopt;
+  return path;
+}
+
+}  // namespace
+
+CommandOptions::CommandOptions(const std::string& usage, const std::string& purpose,
+                               const GetEnvironment& get)
+    : app_(purpose), get_(get) {
+  app_.formatter(std::make_shared<HelpFormatter>(usage));
+  app_.set_help_flag("-h,--help", "show this and exit");
+  add("uri", "CONNECTION", "where the locks are: sqlite:PATH or mongodb://...");
+  add("uri-file", "FILE", "read the connection string from the first line of FILE");
+  app_.get_option("--uri")->excludes("--uri-file");
+  flag("-q,--quiet", "say only what went wrong");
+  flag("-v,--verbose", "tell every step");
+  flag("--no-color", "no colour on a terminal");
+}
+
+void CommandOptions::add(const std::string& name, const std::string& value,
+                         const std::string& purpose, const std::string& short_name) {
+  const std::string description = purpose + " [$" + variable(name) + "]";
+  app_.add_option(short_name + "--" + name, description)->type_name(value)->take_last();
+}
+
+void CommandOptions::flag(const std::string& names, const std::string& purpose) {
+  app_.add_flag(names, purpose)->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+}
+
+// CLI11 wants the words last first.
+void CommandOptions::parse(Words words) {
+  std::reverse(words.begin(), words.end());
+  try {
+    app_.parse(std::move(words));
+  } catch (const CLI::CallForHelp&) {
+    throw Help(app_.help());
+  }
+}
+
+std::optional<std::string> CommandOptions::on_command_line(const std::string& name) const {
+  const CLI::Option* option = app_.get_option("--" + name);
+  if (option->count() == 0) return std::nullopt;
+  return option->results().back();
+}
+
+std::optional<std::string> CommandOptions::in_environment(const std::string& name) const {
+  const char* text = get_(variable(name).c_str());
+  if (text == nullptr || *text == '\0') return std::nullopt;
+  return text;
+}
+
+std::optional<std::string> CommandOptions::value(const std::string& name) const {
+  auto found = on_command_line(name);
+  return found ? found : in_environment(name);
+}
+
+StoreArguments CommandOptions::store() const {
+  StoreArguments store;
+  store.uri = on_command_line("uri");
+  store.uri_file = on_command_line("uri-file");
+  if (store.uri || store.uri_file) return store;
+  store.uri = in_environment("uri");
+  store.uri_file = in_environment("uri-file");
+  if (const auto state = directory(get_, "XDG_STATE_HOME")) {
+    store.fallback = "sqlite:" + *state + "/distlock/locks.db";
+  } else if (const auto home = directory(get_, "HOME")) {
+    store.fallback = "sqlite:" + *home + "/.local/state/distlock/locks.db";
+  }
+  return store;
+}
+
+CommonArguments CommandOptions::common() const {
+  CommonArguments common;
+  common.store = store();
+  if (given("quiet") && given("verbose")) throw Usage("--quiet and --verbose contradict");
+  if (given("quiet")) common.verbosity = Verbosity::quiet;
+  if (given("verbose")) common.verbosity = Verbosity::verbose;
+  const char* no_color = get_("NO_COLOR");
+  common.colour_allowed = !given("no-color") && (no_color == nullptr || *no_color == '\0');
+  return common;
+}
+
+// A word that has no place on the command line may still be somebody's password.
+std::string shown(const std::string& word) {
+  return word.find("://") == std::string::npos ? distlock::quoted(word) : "a connection string";
+}
+
+milliseconds duration_from(const std::string& option, const std::string& text) {
+  const auto duration = parse_duration(text);
+  if (!duration) {
+    throw Usage("--" + option + ": " + distlock::quoted(text) +
+                " is no duration; write 500ms, 3s, 16m, 2h or 1d");
+  }
+  return *duration;
+}
+
+milliseconds positive_from(const std::string& option, const std::string& text) {
+  const milliseconds duration = duration_from(option, text);
+  if (duration.count() == 0) throw Usage("--" + option + " must be more than 0");
+  return duration;
+}
+
+std::string checked_name(const std::string& name) {
+  if (name.empty()) throw Usage("the lock's name is empty");
+  if (name.size() > kNameMost) {
+    throw Usage("the lock's name has " + std::to_string(name.size()) + " bytes; at most " +
+                std::to_string(kNameMost) + " fit");
+  }
+  if (name.find('\0') != std::string::npos) throw Usage("the lock's name contains a NUL");
+  if (!is_utf8(name)) throw Usage("the lock's name is not UTF-8: " + distlock::quoted(name));
+  return name;
+}
+
+}  // namespace distlock::cli

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "cli/arguments.h"
+
+namespace distlock::cli {
+
+using Words = std::vector<std::string>;
+
+/// What is wrong with a command line.
+class Usage : public std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// The help that was asked for.
+class Help : public std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// One command's options: those given on the command line, else in the environment.
+class CommandOptions {
+ public:
+  /// `get` has to outlive it.
+  CommandOptions(const std::string& usage, const std::string& purpose, const GetEnvironment& get);
+
+  CLI::App& app() { return app_; }
+
+  void add(const std::string& name, const std::string& value, const std::string& purpose,
+           const std::string& short_name = {});
+  void flag(const std::string& names, const std::string& purpose);
+
+  void parse(Words words);
+
+  bool given(const std::string& flag) const { return app_.count("--" + flag) > 0; }
+  std::optional<std::string> value(const std::string& name) const;
+  CommonArguments common() const;
+
+ private:
+  std::optional<std::string> on_command_line(const std::string& name) const;
+  std::optional<std::string> in_environment(const std::string& name) const;
+  StoreArguments store() const;
+
+  CLI::App app_;
+  const GetEnvironment& get_;
+};
+
+/// For a message: a word that has no place on the command line.
+std::string shown(const std::string& word);
+
+/// The values of options and words; they throw Usage where one cannot be used.
+std::chrono::milliseconds duration_from(const std::string& option, const std::string& text);
+std::chrono::milliseconds positive_from(const std::string& option, const std::string& text);
+std::string checked_name(const std::string& name);
+
+}  // namespace distlock::cli

@@ -1,0 +1,108 @@
+#include "cli/run_arguments.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "cli/command_options.h"
+#include "distlock/options.h"
+#include "text.h"
+
+namespace distlock::cli {
+namespace {
+
+using std::chrono::milliseconds;
+
+int exit_status_from(const std::string& text) {
+  int status = -1;
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, status);
+  if (error != std::errc{} || rest != end || status < 0 || status > 255) {
+    throw Usage("--conflict-exit-code: " + distlock::quoted(text) +
+                " is no exit status; write 0 to 255");
+  }
+  return status;
+}
+
+OnLoss on_loss_from(const std::string& text) {
+  if (text == "term") return OnLoss::terminate;
+  if (text == "kill") return OnLoss::kill;
+  if (text == "ignore") return OnLoss::ignore;
+  throw Usage("--on-loss: " + distlock::quoted(text) + " is none of term, kill, ignore");
+}
+
+std::string why_from(const CommandOptions& options, const Words& command) {
+  if (const auto why = options.value("why")) {
+    if (!is_utf8(*why)) throw Usage("--why: " + distlock::quoted(*why) + " is not UTF-8");
+    return *why;
+  }
+  // Arguments often hold secrets, and the record is there for all to read: the command alone.
+  return is_utf8(command.front()) ? command.front() : escaped(command.front());
+}
+
+std::optional<milliseconds> wait_from(const CommandOptions& options) {
+  if (options.given("nonblock")) return milliseconds{0};
+  if (const auto wait = options.value("wait")) return duration_from("wait", *wait);
+  return std::nullopt;
+}
+
+milliseconds ping_every_from(const CommandOptions& options, milliseconds takeover_after) {
+  if (const auto text = options.value("ping-every")) return positive_from("ping-every", *text);
+  return std::clamp(takeover_after / 8, milliseconds{1}, PingerOptions{}.ping_every);
+}
+
+// What follows the options: the lock's name and the command, whose own options and `--` stay its.
+Words run_words(CommandOptions& options, const Words& words) {
+  CLI::Option* const name = options.app().add_option("NAME")->group("");
+  const auto cut = std::find(words.begin(), words.end(), "--");
+  options.parse({words.begin(), cut});
+  const Words rest = options.app().remaining();
+  if (!rest.empty() && rest.front().size() > 1 && rest.front().front() == '-') {
+    throw Usage("unknown option " + shown(rest.front().substr(0, rest.front().find('='))));
+  }
+  Words result = name->results();
+  result.insert(result.end(), rest.begin(), rest.end());
+  // `run NAME git checkout -- FILE`: the command began before, so this `--` is a word of it.
+  if (!rest.empty() && cut != words.end()) result.emplace_back("--");
+  if (cut != words.end()) result.insert(result.end(), cut + 1, words.end());
+  return result;
+}
+
+}  // namespace
+
+Arguments parse_run(const Words& words, const GetEnvironment& get) {
+  CommandOptions options("run [OPTION...] NAME [--] COMMAND [ARGUMENT...]",
+                         "Holds the lock NAME while COMMAND runs; exits with its status.", get);
+  options.app().prefix_command();
+  options.flag("-n,--nonblock", "do not wait for a busy lock");
+  options.add("wait", "DURATION", "wait so long for a busy lock; without it, for ever", "-w,");
+  options.app().get_option("--nonblock")->excludes("--wait");
+  options.add("conflict-exit-code", "N", "exit with N instead of 1 if the lock stays busy", "-E,");
+  options.add("why", "TEXT", "what for, shown to others; without it, COMMAND");
+  options.add("takeover-after", "DURATION", "silence after which others take over; else 16m");
+  options.add("ping-every", "DURATION", "else 30s, or an eighth of a shorter --takeover-after");
+  options.add("grace", "DURATION", "from SIGTERM to SIGKILL if the lock is lost; else 5s or less");
+  options.add("on-loss", "WHAT", "if the lock is lost: term, kill or ignore; else term");
+
+  Words rest = run_words(options, words);
+  RunArguments run;
+  run.common = options.common();
+  if (rest.empty()) throw Usage("run: NAME and COMMAND are missing");
+  run.lock = checked_name(rest.front());
+  run.command.assign(rest.begin() + 1, rest.end());
+  if (run.command.empty()) throw Usage("run: COMMAND is missing");
+  run.why = why_from(options, run.command);
+  run.wait = wait_from(options);
+  run.takeover_after = LockOptions{}.takeover_after;
+  if (const auto text = options.value("takeover-after")) {
+    run.takeover_after = positive_from("takeover-after", *text);
+  }
+  run.ping_every = ping_every_from(options, run.takeover_after);
+  if (const auto status = options.value("conflict-exit-code")) {
+    run.conflict_exit_status = exit_status_from(*status);
+  }
+  if (const auto grace = options.value("grace")) run.grace = duration_from("grace", *grace);
+  if (const auto what = options.value("on-loss")) run.on_loss = on_loss_from(*what);
+  return run;
+}
+
+}  // namespace distlock::cli

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/arguments.h"
+
+namespace distlock::cli {
+
+/// What follows the word `run`. Throws Usage or Help (command_options.h).
+Arguments parse_run(const std::vector<std::string>& words, const GetEnvironment& get);
+
+}  // namespace distlock::cli
