@@ -29,11 +29,4 @@ std::string_view name_of(Flaw flaw) { return kDescribed[static_cast<std::size_t>
 
 std::string_view about(Flaw flaw) { return kDescribed[static_cast<std::size_t>(flaw)].about; }
 
-std::optional<Flaw> flaw_named(std::string_view name) {
-  for (std::size_t i = 0; i < kFlaws; ++i) {
-    if (kDescribed[i].name == name) return static_cast<Flaw>(i);
-  }
-  return std::nullopt;
-}
-
 }  // namespace distlock::original

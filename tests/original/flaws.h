@@ -27,7 +27,6 @@ inline constexpr std::size_t kFlaws = 11;
 
 std::string_view name_of(Flaw flaw);
 std::string_view about(Flaw flaw);
-std::optional<Flaw> flaw_named(std::string_view name);
 
 /// What one run showed of each: the first case, in words.
 using Findings = std::array<std::optional<std::string>, kFlaws>;

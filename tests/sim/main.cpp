@@ -133,15 +133,15 @@ void write_table(const std::string& file, const Totals& totals) {
   if (!out.flush()) throw std::runtime_error("cannot write " + file);
 }
 
-int run_many(const Arguments& arguments) {
+std::uint64_t a_second(std::uint64_t count, std::chrono::duration<double> took) {
+  return static_cast<std::uint64_t>(static_cast<double>(count) / took.count());
+}
+
+// Runs them block by block, keeping what is done; gives the time it took.
+std::chrono::duration<double> run_blocks(const Arguments& arguments, std::uint64_t next,
+                                         Totals& totals) {
   const Narrowing narrowing = narrowing_of(arguments);
-  Totals totals;
-  std::uint64_t next = arguments.first_seed;
   const std::uint64_t end = arguments.first_seed + arguments.schedules;
-  if (std::ifstream state(arguments.state_file); state) {
-    next = load(state, arguments.state_file, totals);
-  }
-  const std::uint64_t runs_before = totals.runs;
   const auto begun = std::chrono::steady_clock::now();
   while (next < end && !interrupted) {
     const std::uint64_t block_end = std::min(next + kBlock, end);
@@ -150,20 +150,35 @@ int run_many(const Arguments& arguments) {
     if (interrupted || (arguments.until_violation && !totals.violations.empty())) break;
     save_state(arguments.state_file, next = block_end, totals);
   }
-  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begun;
-  if (!arguments.quiet) print_coverage(std::cout, totals);
-  write_table(arguments.table_file, totals);
-  report_violations(totals, narrowing);
-  std::cout << totals.runs << " schedules, " << totals.steps << " steps, "
-            << totals.violations.size() << " violations; "
-            << static_cast<std::uint64_t>(static_cast<double>(totals.runs - runs_before) /
-                                          took.count())
-            << " schedules a second" << (interrupted ? "; interrupted" : "") << '\n';
+  return std::chrono::steady_clock::now() - begun;
+}
+
+int exit_status(const Arguments& arguments, const Totals& totals) {
   if (!totals.violations.empty()) return kViolated;
   if (interrupted) return 130;
   const auto missing = arguments.assert_reach ? never_reached(totals) : std::vector<std::string>{};
   for (const std::string& what : missing) std::cout << "NEVER REACHED " << what << '\n';
   return missing.empty() ? 0 : kViolated;
+}
+
+int run_many(const Arguments& arguments) {
+  Totals totals;
+  std::uint64_t next = arguments.first_seed;
+  if (std::ifstream state(arguments.state_file); state) {
+    next = load(state, arguments.state_file, totals);
+  }
+  const std::uint64_t runs_before = totals.runs;
+  const std::uint64_t steps_before = totals.steps;
+  const auto took = run_blocks(arguments, next, totals);
+  if (!arguments.quiet) print_coverage(std::cout, totals);
+  write_table(arguments.table_file, totals);
+  report_violations(totals, narrowing_of(arguments));
+  std::cout << totals.runs << " schedules, " << totals.steps << " steps, "
+            << totals.violations.size() << " violations; "
+            << a_second(totals.runs - runs_before, took) << " schedules and "
+            << a_second(totals.steps - steps_before, took) << " steps a second"
+            << (interrupted ? "; interrupted" : "") << '\n';
+  return exit_status(arguments, totals);
 }
 
 // How the original breaks is no failure of ours.

@@ -33,7 +33,6 @@ SimProcess::SimProcess(World& world, std::string host, const LockOptions& option
       store_(std::make_shared<SimStore>(world.servers, world.scheduler, world.faults, world.oracle,
                                         world.trace, id_, world.setup.call_limit,
                                         world.random.fork())) {
-  group_.id = static_cast<int>(world.processes.size());
   clock_->set_interruptions(world.random.fork(), world.setup.interruptions);
   store_->on_point([this](const Call& call) { at_point(call); });
   pinger_ = std::make_shared<DistributedLockPinger>(

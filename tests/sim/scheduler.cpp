@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <boost/context/pooled_fixedsize_stack.hpp>
-#include <cstring>
 #include <utility>
 
 namespace distlock::sim {

@@ -4,10 +4,8 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
-#include <limits>
 #include <memory>
 #include <optional>
-#include <queue>
 #include <string>
 #include <vector>
 
@@ -21,7 +19,6 @@ inline constexpr Time kNever = Time::max();
 
 /// What one process is to the scheduler: all its fibers stand still until `paused_until`.
 struct FiberGroup {
-  int id = 0;
   Time paused_until{0};
 };
 

@@ -41,7 +41,6 @@ class Servers {
   void set_clock_off(std::size_t member, std::chrono::milliseconds off) {
     clock_off_[member] = off;
   }
-  std::chrono::milliseconds clock_off() const { return clock_off_[primary_member_]; }
   void set_clock_rate(std::size_t member, double rate) { clock_rate_[member] = rate; }
   std::size_t primary_member() const { return primary_member_; }
   static constexpr std::size_t kMembers = 3;

@@ -31,7 +31,6 @@ struct World {
   Trace trace;
   Servers servers;
   std::vector<std::unique_ptr<SimProcess>> processes;
-  std::vector<std::string> wedged;  // locks that only an operator can free, by what befell them
 };
 
 /// How a run went.
