@@ -33,13 +33,6 @@ struct Describe {
 
 std::string described(const Value& value) { return std::visit(Describe{}, value); }
 
-const Value* find(const Document& document, std::string_view field) {
-  for (const auto& [name, value] : document) {
-    if (name == field) return &value;
-  }
-  return nullptr;
-}
-
 // Takes the documented fields out of one document, one at a time, or says what is wrong with them.
 class Reader {
  public:
@@ -48,7 +41,7 @@ class Reader {
 
   template <class Field>
   std::optional<Field> optional(std::string_view field, std::string_view expected) const {
-    const Value* value = find(document_, field);
+    const Value* value = find_field(document_, field);
     if (value == nullptr) return std::nullopt;
     if (const auto* held = std::get_if<Field>(value)) return *held;
     refuse(field, "is " + described(*value), expected);
@@ -80,7 +73,7 @@ class Reader {
   // Any number will do, for old shells wrote doubles.
   LockState state() const {
     constexpr std::string_view kExpected = "0, 1 or 2";
-    const Value* value = find(document_, "state");
+    const Value* value = find_field(document_, "state");
     if (value == nullptr) refuse("state", "is missing", kExpected);
     if (const auto state = state_of(*value)) return *state;
     refuse("state", "is " + described(*value), kExpected);
@@ -89,7 +82,7 @@ class Reader {
  private:
   [[noreturn]] void refuse(std::string_view field, const std::string& found,
                            std::string_view expected) const {
-    const Value* id = find(document_, "_id");
+    const Value* id = find_field(document_, "_id");
     const bool named = id != nullptr && std::holds_alternative<std::string>(*id);
     const std::string which = named ? quoted(std::get<std::string>(*id)) : id_of(document_);
     throw Error(Errc::bad_record, collection_ + " document " + which + ": field \"" +
@@ -117,7 +110,7 @@ constexpr std::array<std::string_view, 4> kHealthFields{"ping_successes", "ping_
 std::optional<PingHealth> health_in(const Document& document) {
   std::array<std::int64_t, kHealthFields.size()> numbers{};
   for (std::size_t i = 0; i < numbers.size(); ++i) {
-    const Value* value = find(document, kHealthFields[i]);
+    const Value* value = find_field(document, kHealthFields[i]);
     const auto* number = value == nullptr ? nullptr : std::get_if<std::int64_t>(value);
     if (number == nullptr || *number < 0) return std::nullopt;
     numbers[i] = *number;
@@ -127,6 +120,22 @@ std::optional<PingHealth> health_in(const Document& document) {
 }
 
 }  // namespace
+
+const Value* find_field(const Document& document, std::string_view name) {
+  for (const auto& [key, value] : document) {
+    if (key == name) return &value;
+  }
+  return nullptr;
+}
+
+void set_field(Document& document, std::string_view name, Value value) {
+  for (auto& [key, held] : document) {
+    if (key != name) continue;
+    held = std::move(value);
+    return;
+  }
+  document.emplace_back(name, std::move(value));
+}
 
 std::optional<LockState> state_of(const Value& value) {
   for (const LockState state : {LockState::free, LockState::taken, LockState::taken_by_mongodb}) {
@@ -175,7 +184,7 @@ std::array<std::pair<std::string_view, std::int64_t>, 4> fields_of(const PingHea
 }
 
 std::string id_of(const Document& document) {
-  const Value* id = find(document, "_id");
+  const Value* id = find_field(document, "_id");
   if (id == nullptr) return "without _id";
   if (const auto* text = std::get_if<std::string>(id)) return *text;
   return "whose _id is " + described(*id);

@@ -35,6 +35,11 @@ using Document = std::vector<std::pair<std::string, Value>>;
 inline constexpr std::string_view kLocks = "locks";
 inline constexpr std::string_view kLockPings = "lockpings";
 
+/// The first field of that name, or null. Valid as long as the document.
+const Value* find_field(const Document& document, std::string_view name);
+/// Where it is, or at the end if there is none.
+void set_field(Document& document, std::string_view name, Value value);
+
 /// The state that a field `state` stands for: 0, 1 or 2 as a number of any type. Otherwise nothing.
 std::optional<LockState> state_of(const Value& value);
 

@@ -9,31 +9,14 @@ namespace {
 // A ping by another clock must be this much older (R4, R13).
 constexpr std::chrono::hours kOneDay{24};
 
-const Value* field(const Document& document, std::string_view name) {
-  for (const auto& [key, value] : document) {
-    if (key == name) return &value;
-  }
-  return nullptr;
-}
-
 template <class Type>
 const Type* field_as(const Document& document, std::string_view name) {
-  const Value* value = field(document, name);
+  const Value* value = find_field(document, name);
   return value == nullptr ? nullptr : std::get_if<Type>(value);
 }
 
-void set(Document& document, std::string_view name, Value value) {
-  for (auto& [key, held] : document) {
-    if (key == name) {
-      held = std::move(value);
-      return;
-    }
-  }
-  document.emplace_back(name, std::move(value));
-}
-
 std::optional<LockState> state_in(const Document& lock) {
-  const Value* value = field(lock, "state");
+  const Value* value = find_field(lock, "state");
   return value == nullptr ? std::nullopt : state_of(*value);
 }
 
@@ -44,7 +27,7 @@ bool carries(const Document& lock, const Token& ts) {
 
 // The fence of the next claim, or nothing if the stored one is malformed or cannot grow (R10).
 std::optional<Fence> next_fence(const Document& lock) {
-  const Value* value = field(lock, "fence");
+  const Value* value = find_field(lock, "fence");
   if (value == nullptr) return 1;
   const auto* fence = std::get_if<Fence>(value);
   if (fence == nullptr || *fence < 0 || *fence == std::numeric_limits<Fence>::max()) {
@@ -88,6 +71,11 @@ void MemoryTables::Table::put(const Document& document) {
   }
 }
 
+void MemoryTables::Table::remove(std::string_view id) {
+  const auto found = named.find(id);
+  if (found != named.end()) named.erase(found);
+}
+
 Inspection MemoryTables::inspect(std::string_view name, const StoreNow& now) const {
   Inspection inspection{.lock = {}, .ping = {}, .now = now, .fresh = true};
   const Document* lock = locks_.find(name);
@@ -106,14 +94,14 @@ std::optional<LockRecord> MemoryTables::claim(std::string_view name, const Claim
   Document lock = stored != nullptr ? *stored : Document{{"_id", std::string(name)}};
   const auto fence = next_fence(lock);
   if (!fence) return std::nullopt;
-  set(lock, "state", static_cast<std::int32_t>(LockState::taken));
-  set(lock, "process", claim.process);
-  set(lock, "who", claim.who);
-  set(lock, "when", now.time);
-  set(lock, "why", claim.why);
-  set(lock, "ts", claim.ts);
-  set(lock, "fence", *fence);
-  set(lock, "takeover_after", std::int64_t{claim.takeover_after.count()});
+  set_field(lock, "state", static_cast<std::int32_t>(LockState::taken));
+  set_field(lock, "process", claim.process);
+  set_field(lock, "who", claim.who);
+  set_field(lock, "when", now.time);
+  set_field(lock, "why", claim.why);
+  set_field(lock, "ts", claim.ts);
+  set_field(lock, "fence", *fence);
+  set_field(lock, "takeover_after", std::int64_t{claim.takeover_after.count()});
   locks_.put(lock);
   return lock_from(lock);
 }
@@ -125,7 +113,7 @@ ReleaseResult MemoryTables::release(std::string_view name, const Token& ts) {
   if (!state) lock_from(*stored);  // Throws: it cannot be told whether this is a hold (R14).
   if (state == LockState::free) return ReleaseResult::already_free;
   Document lock = *stored;
-  set(lock, "state", static_cast<std::int32_t>(LockState::free));
+  set_field(lock, "state", static_cast<std::int32_t>(LockState::free));
   locks_.put(lock);
   return ReleaseResult::freed;
 }
@@ -134,19 +122,16 @@ PingRecord MemoryTables::ping(std::string_view process, const StoreNow& now,
                               const PingHealth* health) {
   const Document* stored = pings_.find(process);
   Document ping = stored != nullptr ? *stored : Document{{"_id", std::string(process)}};
-  set(ping, "ping", now.time);
-  set(ping, "clock", now.clock);
+  set_field(ping, "ping", now.time);
+  set_field(ping, "clock", now.clock);
   if (health != nullptr) {
-    for (const auto& [name, number] : fields_of(*health)) set(ping, name, number);
+    for (const auto& [name, number] : fields_of(*health)) set_field(ping, name, number);
   }
   pings_.put(ping);
   return ping_from(ping);
 }
 
-void MemoryTables::remove_ping(std::string_view process) {
-  const auto found = pings_.named.find(process);
-  if (found != pings_.named.end()) pings_.named.erase(found);
-}
+void MemoryTables::remove_ping(std::string_view process) { pings_.remove(process); }
 
 std::int64_t MemoryTables::forget_pings(std::chrono::milliseconds age, const StoreNow& now) {
   // Whatever is not certainly free protects, also a malformed lock.
@@ -159,7 +144,7 @@ std::int64_t MemoryTables::forget_pings(std::chrono::milliseconds age, const Sto
     const auto& [process, ping] = entry;
     const auto* time = field_as<StoreTime>(ping, "ping");
     if (time == nullptr || holders.contains(process)) return false;
-    if (field(ping, "clock") == nullptr) return *time < now.time - age;
+    if (find_field(ping, "clock") == nullptr) return *time < now.time - age;
     const auto* clock = field_as<std::string>(ping, "clock");
     if (clock == nullptr) return false;
     return *time < now.time - age - (*clock == now.clock ? std::chrono::hours{0} : kOneDay);
@@ -192,11 +177,7 @@ Listing MemoryTables::list(const StoreNow& now) const {
 
 void MemoryTables::put_lock(const Document& document) { locks_.put(document); }
 void MemoryTables::put_ping(const Document& document) { pings_.put(document); }
-
-void MemoryTables::remove_lock(std::string_view name) {
-  const auto found = locks_.named.find(name);
-  if (found != locks_.named.end()) locks_.named.erase(found);
-}
+void MemoryTables::remove_lock(std::string_view name) { locks_.remove(name); }
 
 std::optional<Document> MemoryTables::raw_lock(std::string_view name) const {
   const Document* found = locks_.find(name);

@@ -46,6 +46,7 @@ class MemoryTables {
 
     const Document* find(std::string_view id) const;
     void put(const Document& document);
+    void remove(std::string_view id);
   };
 
   Table locks_;

@@ -22,13 +22,6 @@ std::optional<Document> value_of(const MongoCall& call, const WriteOutcome& outc
   return document;
 }
 
-const Value* field(const Document& document, std::string_view name) {
-  for (const auto& [key, value] : document) {
-    if (key == name) return &value;
-  }
-  return nullptr;
-}
-
 class MongoStore : public Store {
  public:
   MongoStore(const ConnectionString& connection, const StoreOptions& options)
@@ -120,7 +113,7 @@ std::optional<LockRecord> MongoStore::claim(std::string_view name, const ClaimBa
   if (call.clock() != claim.cutoff.clock) return std::nullopt;
   const auto document = value_of(call, call.write(claim_command(name, basis, claim)));
   if (!document) return std::nullopt;
-  const Value* ts = field(*document, "ts");
+  const Value* ts = find_field(*document, "ts");
   if (ts == nullptr || *ts != Value(claim.ts)) return std::nullopt;
   return lock_from(*document);
 }
@@ -129,7 +122,7 @@ ReleaseResult MongoStore::release(std::string_view name, const Token& ts) {
   const MongoCall call = this->call("release of lock", name);
   const auto before = value_of(call, call.write(release_command(name, ts)));
   if (!before) return ReleaseResult::not_ours;
-  const Value* state = field(*before, "state");
+  const Value* state = find_field(*before, "state");
   const auto known = state == nullptr ? std::nullopt : state_of(*state);
   if (!known) static_cast<void>(lock_from(*before));  // throws: nothing was changed
   return known == LockState::free ? ReleaseResult::already_free : ReleaseResult::freed;
@@ -165,7 +158,7 @@ std::int64_t MongoStore::forget_pings(std::chrono::milliseconds age) {
   std::uint32_t count = 0;
   call.read_each(
       forgettable_pings_command(age, call.clock()), ordinary(call), [&](const Document& ping) {
-        const Value* id = field(ping, "_id");
+        const Value* id = find_field(ping, "_id");
         if (id == nullptr || !std::holds_alternative<std::string>(*id)) return;
         append(ids, std::to_string(count++), std::string_view(std::get<std::string>(*id)));
       });
@@ -180,8 +173,8 @@ std::vector<StoredHold> MongoStore::holds(std::string_view process) {
   const MongoCall call = this->call("reading the holds of process", process);
   std::vector<StoredHold> holds;
   call.read_each(holds_command(process), ordinary(call), [&](const Document& hold) {
-    const Value* id = field(hold, "_id");
-    const Value* ts = field(hold, "ts");
+    const Value* id = find_field(hold, "_id");
+    const Value* ts = find_field(hold, "ts");
     if (id == nullptr || ts == nullptr) return;
     if (std::holds_alternative<std::string>(*id) && std::holds_alternative<Token>(*ts))
       holds.push_back({std::get<std::string>(*id), std::get<Token>(*ts)});

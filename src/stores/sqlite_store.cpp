@@ -51,6 +51,7 @@ class SqliteStore : public Store {
   using Guard = boost::unique_lock<boost::timed_mutex>;
 
   PingRecord stamp(std::string_view process, const PingHealth* health);
+  bool wait_for(Guard& guard) const;
   Guard begin_call();
   StoreNow now() const { return {StoreTime{epoch_ + since_boot()}, clock_, true}; }
   const SqliteStatement& statement_for(const ClaimBasis& basis) const;
@@ -70,14 +71,19 @@ class SqliteStore : public Store {
   std::optional<SqliteStatements> statements_;
 };
 
-// Every call begins here: alone on the connection, and on the file that others see.
-SqliteStore::Guard SqliteStore::begin_call() {
-  Guard guard(mutex_, boost::try_to_lock);
+// Waits for the other threads of this process, no longer than a call may take.
+bool SqliteStore::wait_for(Guard& guard) const {
   const auto give_up_at = since_boot() + call_limit_;
   // Again and again, for libfaketime ends such a wait at once where the wall clock was set back.
   while (!guard.owns_lock() && since_boot() < give_up_at)
     guard.try_lock_for(boost::chrono::milliseconds(call_limit_.count()));
-  if (!guard.owns_lock()) {
+  return guard.owns_lock();
+}
+
+// Every call begins here: alone on the connection, and on the file that others see.
+SqliteStore::Guard SqliteStore::begin_call() {
+  Guard guard(mutex_, boost::try_to_lock);
+  if (!guard.owns_lock() && !wait_for(guard)) {
     throw Error(Errc::not_applied, distlock::quoted(db_.path()) +
                                        ": other threads of this process were using it all the "
                                        "time; nothing was changed");

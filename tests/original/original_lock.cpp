@@ -22,7 +22,7 @@ std::optional<Value> copy_of(const Value* value) {
 }
 
 bool is_free(const Document& lock) {
-  const Value* state = field_of(lock, "state");
+  const Value* state = find_field(lock, "state");
   return state != nullptr && state_of(*state) == LockState::free;
 }
 
@@ -56,7 +56,7 @@ bool OriginalLock::lock_try() {
     insert_free();
     return take(nullptr);
   }
-  if (!taken(*lock)) return take(field_of(*lock, "ts"));  // step 3
+  if (!taken(*lock)) return take(find_field(*lock, "ts"));  // step 3
   return holder_is_dead(*lock) && force(*lock) && take(nullptr);
 }
 
@@ -84,7 +84,7 @@ bool OriginalLock::holder_is_dead(const Document& lock) {
   const auto ping = program_.store.raw(
       "find holder's ping", name_, Touches::nothing,
       [process](MemoryTables& tables, const StoreNow&) { return tables.raw_ping(process); });
-  const Value* field = ping ? field_of(*ping, "ping") : nullptr;
+  const Value* field = ping ? find_field(*ping, "ping") : nullptr;
   const auto* time = field != nullptr ? std::get_if<StoreTime>(field) : nullptr;
   const auto say = [&](const std::string& what) {
     program_.trace.say(program_.id, [&] { return "sees " + process + ' ' + what; });
@@ -117,7 +117,7 @@ bool OriginalLock::take(const Value* seen_ts) {
                               seen = copy_of(seen_ts)](MemoryTables& tables) {
                                auto lock = tables.raw_lock(name);
                                if (!lock || !is_free(*lock)) return false;
-                               if (seen && copy_of(field_of(*lock, "ts")) != seen) return false;
+                               if (seen && copy_of(find_field(*lock, "ts")) != seen) return false;
                                set_field(*lock, "state", kTaken);
                                set_field(*lock, "who", id + ":conn1:1");
                                set_field(*lock, "process", id);

@@ -1,16 +1,8 @@
 #include "sim/nemesis.h"
+#include "support/tampering.h"
 
 // What outsiders do to the documents: operators, others' programs, accidents.
 namespace distlock::sim {
-namespace {
-
-void set_field(Document& document, std::string_view name, const Value& value) {
-  for (auto& [key, held] : document) {
-    if (key == name) held = value;
-  }
-}
-
-}  // namespace
 
 void Nemesis::strike_documents(Fault fault) {
   const std::string name =
@@ -45,7 +37,7 @@ void Nemesis::spoil(const std::string& name) {
   world_.faults.note(Fault::malformed_document);
   if (world_.oracle.now_stored(name).taken) world_.faults.mattered(Fault::malformed_document);
   constexpr std::array kFields{"state", "ts", "process"};
-  set_field(*document, kFields[random_.below(kFields.size())], Foreign{"array"});
+  testing::replace_field(*document, kFields[random_.below(kFields.size())], Foreign{"array"});
   world_.servers.meddle(name, [&](MemoryTables& tables) { tables.put_lock(*document); });
   spoiled_.push_back(name);
 }
@@ -72,8 +64,8 @@ void Nemesis::collide() {
   world_.faults.note(Fault::token_collision);
   world_.faults.mattered(Fault::token_collision);
   Document twin = *world_.servers.tables().raw_lock(world_.lock_name(0));
-  set_field(twin, "_id", std::string("a twin"));
-  set_field(twin, "process", std::string("another:1:1"));
+  testing::replace_field(twin, "_id", std::string("a twin"));
+  testing::replace_field(twin, "process", std::string("another:1:1"));
   world_.servers.meddle("a twin", [&](MemoryTables& tables) { tables.put_lock(twin); });
 }
 

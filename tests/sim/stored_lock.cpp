@@ -6,12 +6,6 @@
 namespace distlock::sim {
 namespace {
 
-const Value* field(const Document& document, std::string_view name) {
-  const auto found = std::find_if(document.begin(), document.end(),
-                                  [&](const auto& entry) { return entry.first == name; });
-  return found == document.end() ? nullptr : &found->second;
-}
-
 // Any whole number, whatever its type.
 std::optional<std::int64_t> whole_number(const Value* value) {
   if (value == nullptr) return std::nullopt;
@@ -32,21 +26,21 @@ StoredLock stored_lock(const std::optional<Document>& document) {
   StoredLock lock;
   if (!document) return lock;
   lock.exists = true;
-  const auto state = whole_number(field(*document, "state"));
+  const auto state = whole_number(find_field(*document, "state"));
   lock.sound = state && *state >= 0 && *state <= 2;
   lock.taken = !state || *state != 0;
-  if (const Value* process = field(*document, "process")) {
+  if (const Value* process = find_field(*document, "process")) {
     const auto* text = std::get_if<std::string>(process);
     lock.sound = lock.sound && text != nullptr;
     if (text != nullptr) lock.process = *text;
   }
-  if (const Value* ts = field(*document, "ts")) {
+  if (const Value* ts = find_field(*document, "ts")) {
     const auto* token = std::get_if<Token>(ts);
     lock.sound = lock.sound && token != nullptr;
     if (token != nullptr) lock.ts = *token;
   }
-  lock.fence = whole_number(field(*document, "fence")).value_or(0);
-  const auto window = whole_number(field(*document, "takeover_after"));
+  lock.fence = whole_number(find_field(*document, "fence")).value_or(0);
+  const auto window = whole_number(find_field(*document, "takeover_after"));
   lock.takeover_after = std::chrono::milliseconds{window.value_or(0)};
   return lock;
 }

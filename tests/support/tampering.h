@@ -6,13 +6,16 @@
 
 namespace distlock::testing {
 
+/// Sets a field that the document has; one that it has not stays away.
+inline void replace_field(Document& document, std::string_view field, const Value& value) {
+  if (find_field(document, field) != nullptr) set_field(document, field, value);
+}
+
 /// Sets a field of a stored lock, as anybody who writes to the database may.
 inline void tamper(MemoryTables& tables, std::string_view lock, std::string_view field,
                    const Value& value) {
   Document document = tables.raw_lock(lock).value();
-  for (auto& [name, old] : document) {
-    if (name == field) old = value;
-  }
+  replace_field(document, field, value);
   tables.put_lock(document);
 }
 
