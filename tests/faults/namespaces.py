@@ -1,6 +1,7 @@
 """Linux namespaces that are held by nothing but open files: when this process is gone, so are
 they, with their links, rules and mounts. There is nothing to sweep up after it."""
 
+import contextlib
 import os
 import socket
 import subprocess
@@ -26,6 +27,18 @@ def new_network():
 
 def enter(network):
     checked(LIBC.setns(network, NET))
+
+
+@contextlib.contextmanager
+def entered(network):
+    """This thread is inside for a while, if there is a network; what it starts stays there."""
+    if network is not None:
+        enter(network)
+    try:
+        yield
+    finally:
+        if network is not None:
+            enter(_HOME)
 
 
 def run_in(network, *command, files=()):

@@ -54,3 +54,15 @@ def violations(events):
         if last is None or belief.until > last.until:
             last = belief
     return wrong
+
+
+def violations_by_lock(events):
+    """The same where events name their lock, and many locks are in one history."""
+    locks = sorted({event["lock"] for event in events if "lock" in event})
+    of_all = [event for event in events if "lock" not in event]
+    wrong = []
+    for lock in locks:
+        own = [event for event in events if event.get("lock") == lock]
+        both = sorted(own + of_all, key=lambda event: event["at"])
+        wrong += [f"{lock}: {line}" for line in violations(both)]
+    return wrong

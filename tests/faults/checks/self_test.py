@@ -71,6 +71,15 @@ class Intervals(unittest.TestCase):
             grant(0, "b", 2, 100), grant(50, "a", 1, 40), event(60, "b", "unlocking", fence=2)]))
 
 
+    def test_of_many_locks_each_is_judged_by_itself(self):
+        told = [grant(0, "a", 1, 100) | {"lock": "x"}, grant(50, "b", 1, 100) | {"lock": "y"}]
+        self.assertEqual([], intervals.violations_by_lock(told))
+        told.append(grant(60, "c", 2, 100) | {"lock": "x"})
+        self.assertEqual(["x: a with fence 1 and c with fence 2 both believed to hold, for 40.0 ms"],
+                         intervals.violations_by_lock(told))
+        self.assertEqual([], intervals.violations_by_lock([*told, event(55, "a", "killed")]))
+
+
 class Counter(unittest.TestCase):
     def test_each_addition_once_is_good(self):
         self.assertEqual([], counter.violations([write(1, "a", 1), write(2, "b", 2)], 2))

@@ -1,0 +1,140 @@
+"""Hands: processes of hand.cpp, which do with locks what they are told, and all that they said."""
+
+import json
+import os
+import selectors
+import subprocess
+import threading
+
+import namespaces
+import processes
+from processes import Broken
+
+# What ends the answer to a command.
+LAST = ("grant", "busy", "error", "unlocked", "stats")
+LAST_OF = {"turn": ("busy", "error", "unlocked"), "unlock": ("unlocked", "error"), "spin": ()}
+
+
+class Hand:
+    """One process. It ends when its standard input does, so none survives whoever started it."""
+
+    def __init__(self, hands, name, process):
+        self.hands, self.name, self.process = hands, name, process
+        self.id = None  # Its process id in the store, once it has started.
+        self.failed = None
+        self.asked = {}  # By number: the verb.
+        self.answers = {}  # By number: the last event of the answer.
+        self.closed = False  # Its output: nothing comes any more.
+
+    def tell(self, verb, *words):
+        """Lets it begin; gives the number for answer()."""
+        with self.hands.changed:
+            number = str(len(self.asked))
+            self.asked[number] = verb
+        line = " ".join([number, verb, *map(str, words)])
+        try:
+            self.process.stdin.write(line.encode() + b"\n")
+            self.process.stdin.flush()
+        except BrokenPipeError:
+            pass  # It was killed; whoever waits for the answer is told.
+        return number
+
+    def answer(self, number, limit=processes.PATIENCE):
+        """The last event of the answer."""
+        return self._wait(f"an answer to {self.asked[number]}", lambda: self.answers.get(number),
+                          limit)
+
+    def ask(self, verb, *words, limit=processes.PATIENCE):
+        return self.answer(self.tell(verb, *words), limit)
+
+    def wait_started(self):
+        self._wait("its start", lambda: self.id or self.failed)
+        if self.failed:
+            raise Broken(f"{self.name}: {self.failed}")
+        return self
+
+    def _wait(self, what, condition, limit=processes.PATIENCE):
+        with self.hands.changed:
+            self.hands.changed.wait_for(lambda: condition() or self.closed, limit)
+            found = condition()
+        if not found:
+            why = "it has ended" if self.closed else f"not in {limit} s"
+            raise Broken(f"{self.name}: {what} did not come: {why}")
+        return found
+
+    def hear(self, event):
+        kind, number = event["event"], event.get("id")
+        if kind == "start":
+            self.id = event["id"]
+        elif kind == "failed":
+            self.failed = event["what"]
+        elif kind in LAST_OF.get(self.asked[number], LAST):
+            self.answers[number] = event
+
+    def kill(self):
+        """SIGKILL; all that it said is in the history afterwards."""
+        self.process.kill()
+        self._wait("its death", lambda: self.closed)
+        self.process.wait()
+        self.hands.history.add({"at": processes.now(), "process": self.name, "event": "killed"})
+
+    def finish(self):
+        """Lets it end, and gives its exit status."""
+        self.process.stdin.close()
+        self._wait("its end", lambda: self.closed)
+        return self.process.wait()
+
+
+class Hands:
+    """All hands of a run. Threads: any, also to start hands."""
+
+    def __init__(self, rig, store, network, lease=2.0, ping=0.2, call=0.25):
+        self.program, self.uri, self.network = rig.options.hand, store.uri, network
+        self.times = [str(round(1000 * seconds)) for seconds in (lease, ping, call)]
+        self.changed = threading.Condition()
+        self.history = rig.history
+        self.all = []
+        self.selector = selectors.DefaultSelector()
+        self.ended = False
+        self.ears = threading.Thread(target=self._listen, daemon=True)
+        self.ears.start()
+
+    def start(self, name, uri=None, environment=()):
+        # Without, the driver leaves a file in /dev/shm behind each program that is killed.
+        environment = os.environ | {"MONGOC_DISABLE_SHM": "1"} | dict(environment)
+        command = [str(self.program), name, uri or self.uri, *self.times]
+        with namespaces.entered(self.network):
+            process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                       start_new_session=True, env=environment)
+        hand = Hand(self, name, process)
+        with self.changed:
+            self.all.append(hand)
+        self.selector.register(process.stdout, selectors.EVENT_READ, [hand, b""])
+        return hand
+
+    def _listen(self):
+        while not self.ended:
+            for key, _ in self.selector.select(0.1):
+                self._read(key.fileobj, key.data)
+
+    def _read(self, output, state):
+        hand, rest = state
+        data = os.read(output.fileno(), 1 << 16)
+        *lines, state[1] = (rest + data).split(b"\n")
+        events = [json.loads(line) for line in lines]
+        with self.changed:
+            for event in events:
+                self.history.add(event)
+                hand.hear(event)
+            hand.closed = not data
+            self.changed.notify_all()
+        if not data:
+            self.selector.unregister(output)
+            output.close()
+
+    def close(self):
+        for hand in self.all:
+            processes.kill(hand.process)
+            hand.process.stdin.close()
+        self.ended = True
+        self.ears.join()

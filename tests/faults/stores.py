@@ -1,0 +1,156 @@
+"""A store as another program sees it: what is stored, and whether that is sound."""
+
+import contextlib
+import pathlib
+import sqlite3
+
+import checks.documents
+from processes import wait_for
+
+
+class Sqlite:
+    def __init__(self, path):
+        self.path = pathlib.Path(path)
+        self.uri = f"sqlite:{self.path}"
+
+    def uri_of(self, name):
+        """For a process of that name."""
+        return self.uri
+
+    def settle(self, name):
+        """Waits until nothing of a dead process can take effect any more."""
+
+    def sees(self, name):
+        """Whether that process is at work here, as far as one can see."""
+        return True
+
+    def fresh(self, number):
+        """Another that is not there yet."""
+        return Sqlite(self.path.with_name(f"fresh-{number}.db"))
+
+    @contextlib.contextmanager
+    def _opened(self):
+        """A connection; nothing where whoever was to make the file was killed before."""
+        if not self.path.exists():
+            yield None
+            return
+        database = sqlite3.connect(f"file:{self.path}?mode=rw", uri=True, timeout=100,
+                                   isolation_level=None)
+        database.row_factory = sqlite3.Row
+        try:
+            tables = database.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
+            yield database if tables else None
+        finally:
+            database.close()
+
+    def _rows(self, query, *values):
+        with self._opened() as database:
+            return [dict(row) for row in database.execute(query, values)] if database else []
+
+    def locks(self):
+        return self._rows("SELECT * FROM locks")
+
+    def lock(self, name):
+        """The document, or nothing."""
+        return next(iter(self._rows("SELECT * FROM locks WHERE _id = ?", name)), None)
+
+    def ping(self, process):
+        """When it last pinged, in the store's milliseconds."""
+        rows = self._rows("SELECT ping FROM lockpings WHERE _id = ?", process)
+        return rows[0]["ping"] if rows else None
+
+    def pings(self):
+        return len(self._rows("SELECT 1 FROM lockpings"))
+
+    def faults(self):
+        """A line for each document that is not as documented, and what integrity_check says."""
+        with self._opened() as database:
+            return checks.documents.sqlite_faults(database) if database else []
+
+    def blind_spots(self):
+        return []  # checks/documents_test.py plants them.
+
+    def connections(self):
+        return 0
+
+
+class Mongo:
+    """A database on a server; `member` is asked from its own host, past all that is in the way."""
+
+    def __init__(self, member, uri, database):
+        self.member, self.database = member, database
+        self.uri = uri(database)
+        self._uri = uri
+
+    def fresh(self, number):
+        return Mongo(self.member, self._uri, f"{self.database}-fresh-{number}")
+
+    def uri_of(self, name):
+        return f"{self.uri}{'&' if '?' in self.uri else '?'}appName={name}"
+
+    def settle(self, name):
+        wait_for(f"the end of {name}'s connections", lambda: not self.sees(name))
+
+    def sees(self, name):
+        reply = self.member.tell(
+            {"aggregate": 1, "cursor": {}, "pipeline": [
+                {"$currentOp": {"allUsers": True, "idleConnections": True}},
+                {"$match": {"appName": name}}]}, timeout=100.0)
+        return bool(reply["cursor"]["firstBatch"])
+
+    def find(self, collection, wanted):
+        reply = self.member.tell({"find": collection, "filter": wanted, "batchSize": 100000,
+                                  "singleBatch": True}, self.database, timeout=100.0)
+        return [{key: value.hex() if isinstance(value, bytes) else value
+                 for key, value in one.items()} for one in reply["cursor"]["firstBatch"]]
+
+    def locks(self):
+        return self.find("locks", {})
+
+    def lock(self, name):
+        return next(iter(self.find("locks", {"_id": name})), None)
+
+    def ping(self, process):
+        found = self.find("lockpings", {"_id": process})
+        return found[0]["ping"] if found else None
+
+    def pings(self):
+        return len(self.find("lockpings", {}))
+
+    def faults(self):
+        return checks.documents.mongo_faults(self.find)
+
+    def blind_spots(self):
+        """What is wrong with a document and not found, tried in a database of its own."""
+        sound = {"state": 1, "process": "host:1:2", "who": "host:1:2:3:4", "when": "$$NOW",
+                 "why": "", "ts": {"$toObjectId": "0123456789abcdef01234567"},
+                 "fence": {"$toLong": 1}, "takeover_after": {"$toLong": 2000}}
+        planted = [(field, {"$literal": value}) for field, value in (
+            ("state", 2), ("state", "1"), ("process", "me"), ("who", 1), ("when", 5), ("why", 5),
+            ("ts", "0123456789abcdef01234567"), ("fence", 1), ("takeover_after", 2000),
+            ("surplus", 1))]
+        trial = self.fresh("planted")
+        for number, change in enumerate([("state", 0), *planted]):
+            trial._put(number, sound | dict([change]))
+        found = {fault.split("'")[3] for fault in trial.faults()}
+        missed = {str(number) for number in range(1, len(planted) + 1)} ^ found
+        return [f"the checker of documents errs about {planted[int(number) - 1]} (0 is what is sound)"
+                for number in sorted(missed)]
+
+    def _put(self, number, fields):
+        self.member.tell({"update": "locks", "updates": [
+            {"q": {"_id": str(number)}, "u": [{"$set": fields}], "upsert": True}]}, self.database)
+
+    def connections(self):
+        """How many the server has, this one not counted."""
+        reply = self.member.tell({"serverStatus": 1}, timeout=100.0)
+        return reply["connections"]["current"] - 1
+
+
+def start(rig, size=1):
+    """The rig's store, and the network that programs on it belong into."""
+    rig.start_store(size)
+    if rig.cluster is None:
+        return Sqlite(rig.sqlite_path), None
+    store = Mongo(rig.cluster.primary(), rig.cluster.uri, "faults")
+    return store, rig.hosts.hosts["g1"].network

@@ -1,0 +1,109 @@
+"""Processes that lock and unlock without pause are killed (SIGKILL) at random moments. After each
+kill the documents are as documented, the file is sound, and another process gets the lock: after
+the window if the dead one held it, not before."""
+
+import collections
+import concurrent.futures
+import random
+
+import checks.intervals
+import processes
+import stores
+from hands import Hands
+
+ABOUT = "killed at random moments, clients leave sound documents and locks that can be had"
+STORES = ("mongod", "sqlite")
+KILLS = 60
+AT_ONCE = 10
+WINDOW = 2000
+SHARED = [f"shared-{n}" for n in range(3)]
+
+
+class Kills:
+    """What a run saw. Threads: each kill is one thread's."""
+
+    def __init__(self, hands, store, seed):
+        self.hands, self.store, self.seed = hands, store, seed
+        self.heir = hands.start("heir", store.uri_of("heir")).wait_started()
+        if not store.sees("heir"):
+            raise processes.Broken("the server does not name its clients")
+        self.wrong = []
+        self.left = collections.Counter()
+        self.late = []  # Milliseconds from the end of a window to the heir's hold.
+
+    def one(self, number):
+        chance = random.Random(f"{self.seed}/{number}")
+        kill = self.kill_early if chance.random() < 0.2 else self.kill_at_work
+        self.wrong += [f"after kill {number}: {fault}" for fault in kill(chance, number)]
+
+    def kill_at_work(self, chance, number):
+        lock = f"own-{number}"
+        name = f"victim-{number}"
+        victim = self.hands.start(name, self.store.uri_of(name)).wait_started()
+        victim.ask("try", lock)
+        victim.ask("unlock", lock)
+        victim.tell("spin", chance.randrange(3000), lock, *chance.sample(SHARED, 2))
+        processes.pause(chance.uniform(0, 0.1))
+        victim.kill()
+        self.store.settle(name)
+        self.inherit(self.heir, self.store, lock)
+        return self.store.faults()
+
+    def kill_early(self, chance, number):
+        """While it makes the store's file and tables, pings and claims for the first time."""
+        lock, store = f"first-{number}", self.store.fresh(number)
+        name = f"victim-{number}"
+        victim = self.hands.start(name, store.uri_of(name))
+        victim.tell("spin", chance.randrange(3000), lock)
+        processes.pause(chance.uniform(0, 0.15))
+        victim.kill()
+        store.settle(name)
+        faults = store.faults()
+        heir = self.hands.start(f"heir-{number}", store.uri).wait_started()
+        self.inherit(heir, store, lock)
+        heir.finish()
+        return faults + store.faults()
+
+    def inherit(self, heir, store, lock):
+        before = store.lock(lock)
+        held = before is not None and before["state"] != 0
+        pinged = store.ping(before["process"]) if held else None
+        got = heir.ask("wait", lock, 100_000)
+        after = store.lock(lock)
+        heir.ask("unlock", lock)
+        if got["event"] != "grant":
+            self.wrong.append(f"{lock} is stuck: {got}; it was {before}")
+        elif after["fence"] <= ((before or {}).get("fence") or 0):
+            self.wrong.append(f"{lock}: fence {after['fence']} after {before['fence']}")
+        elif held:
+            self.late.append(after["when"] - pinged - WINDOW)
+            if self.late[-1] < 0:
+                self.wrong.append(f"{lock}: taken over {-self.late[-1]} ms before the window's end")
+        self.left["a hold" if held else "nothing" if before is None else "a free lock"] += 1
+
+    def end(self):
+        for lock in SHARED:
+            self.inherit(self.heir, self.store, lock)
+        self.wrong += self.store.faults() + self.store.blind_spots()
+        if not self.late:
+            self.wrong.append("no kill left a hold behind, so little was shown")
+
+
+def run(rig):
+    store, network = stores.start(rig)
+    hands = Hands(rig, store, network, lease=WINDOW / 1000)
+    count = rig.options.count or KILLS
+    try:
+        kills = Kills(hands, store, rig.seed)
+        with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+            for done in [pool.submit(kills.one, number) for number in range(count)]:
+                done.result()
+        kills.end()
+    finally:
+        hands.close()
+    events = rig.history.all()
+    grants = sum(event["event"] == "grant" for event in events)
+    figures = {"kills": count, "grants": grants,
+               **{f"left {what}": number for what, number in sorted(kills.left.items())},
+               "latest takeover": f"{max(kills.late, default=0)} ms after the window"}
+    return kills.wrong + checks.intervals.violations_by_lock(events), figures
