@@ -43,12 +43,14 @@ std::string required_variable(const char* name) {
   return value;
 }
 
-void wait_until(std::string_view what, const std::function<bool()>& condition) {
+void wait_until(std::string_view what, const std::function<bool()>& condition,
+                std::chrono::minutes limit) {
   const std::shared_ptr<Clock> clock = host_clock();
-  const SteadyTime limit = clock->steady_now() + std::chrono::minutes{5};
+  const SteadyTime end = clock->steady_now() + limit;
   while (!condition()) {
-    if (clock->steady_now() > limit)
-      throw std::runtime_error("in vain for five minutes: " + std::string(what));
+    if (clock->steady_now() > end)
+      throw std::runtime_error("in vain for " + std::to_string(limit.count()) +
+                               " minutes: " + std::string(what));
     clock->wait_until(clock->steady_now() + std::chrono::milliseconds{20}, {});
   }
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -23,8 +24,9 @@ inline std::string replica_set_uri() {
 }
 inline std::string ahead_set_uri() { return required_variable("DISTLOCK_MONGODB_AHEAD_SET_URI"); }
 
-/// Waits until `condition` is true; throws after five minutes. `what` is for that message.
-void wait_until(std::string_view what, const std::function<bool()>& condition);
+/// Waits until `condition` is true; throws after `limit`. `what` is for that message.
+void wait_until(std::string_view what, const std::function<bool()>& condition,
+                std::chrono::minutes limit = std::chrono::minutes{5});
 
 /// A database of its own on a running server, as another program would use it. Dropped at the end.
 class Server {

@@ -1,0 +1,175 @@
+"""Real mongods on 127.0.0.1, which end with this process however it ends."""
+
+import ctypes
+import glob
+import os
+import pathlib
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+import mongo_wire
+
+TOOLS = pathlib.Path(__file__).resolve().parent
+PATIENCE = 180
+AHEAD = "+10m"
+
+
+def fail(message):
+    sys.exit(f"with-mongod: {message}")
+
+
+def die_with_parent(number):
+    """For a child, before exec: so that no server survives this script, however it ends."""
+    ctypes.CDLL(None).prctl(1, number)  # PR_SET_PDEATHSIG
+    if os.getppid() == 1:
+        os.kill(os.getpid(), number)
+
+
+def at_another_time(offset):
+    """The environment for a program whose clock is off by so much, as +10m."""
+    found = glob.glob("/usr/lib/*/faketime/libfaketimeMT.so.1")
+    if not found:
+        fail("libfaketime is needed: install the package libfaketime")
+    return os.environ | {"LD_PRELOAD": found[0], "FAKETIME": offset,
+                         "FAKETIME_DONT_FAKE_MONOTONIC": "1"}
+
+
+def wait_for(what, condition):
+    limit = time.monotonic() + PATIENCE
+    while time.monotonic() < limit:
+        try:
+            if condition():
+                return
+        except OSError:
+            pass
+        time.sleep(0.05)
+    fail(f"{what} did not come in {PATIENCE} s")
+
+
+class Servers:
+    """The mongods of one run, in one temporary folder."""
+
+    def __init__(self):
+        self.mongod = subprocess.run([TOOLS / "mongod-fetch"], stdout=subprocess.PIPE, text=True)
+        if self.mongod.returncode != 0:
+            sys.exit(self.mongod.returncode)
+        self.mongod = self.mongod.stdout.strip()
+        self.folder = tempfile.mkdtemp(prefix="distlock-mongod-")
+        # Ends when its standard input does, which no kind of death of this script can prevent.
+        self.sweeper = subprocess.Popen(
+            ["sh", "-c", 'cat >/dev/null; for n in 1 2 3 4 5; do rm -rf "$0" && exit; sleep 1; done',
+             self.folder],
+            stdin=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True)
+        self.running = {}
+        self.started = {}
+
+    def start(self, *arguments, clock=None):
+        """Starts one server and gives its port."""
+        for _ in range(5):
+            with socket.socket() as probe:
+                probe.bind(("127.0.0.1", 0))
+                port = probe.getsockname()[1]
+            self.spawn(port, arguments, clock)
+            if self._came_up(port):
+                return port
+            del self.running[port]
+        fail(f"{self.mongod} does not start; its last words:\n" + self._last_words(port))
+
+    def spawn(self, port, arguments, clock=None):
+        """Starts one on that port and its data, and waits for nothing."""
+        data = self.data(port)
+        data.mkdir(exist_ok=True)
+        self.started[port] = (arguments, clock)
+        self.running[port] = subprocess.Popen(
+            [self.mongod, "--dbpath", data, "--port", str(port), "--bind_ip", "127.0.0.1",
+             "--logpath", data / "log", "--nounixsocket", "--wiredTigerCacheSizeGB", "0.25",
+             "--setParameter", "enableTestCommands=1",
+             "--setParameter", "diagnosticDataCollectionEnabled=false", *arguments],
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.STDOUT,
+            start_new_session=True, env=at_another_time(clock) if clock else None,
+            preexec_fn=lambda: die_with_parent(signal.SIGKILL))
+
+    def start_again(self, port, *arguments, clock=None):
+        """Ends a server cleanly and starts it with other arguments; waits for no answer."""
+        self.running[port].terminate()
+        self.running[port].wait()
+        self.spawn(port, arguments, clock)
+
+    def bring_back(self):
+        """Starts what has been killed as it was started before."""
+        for port, process in list(self.running.items()):
+            if process.poll() is not None:
+                self.spawn(port, *self.started[port])
+
+    def _came_up(self, port):
+        """False if it ended, as when another program has taken the port in the meantime."""
+        process = self.running[port]
+
+        def answered():
+            if process.poll() is not None:
+                return True
+            reply = mongo_wire.ask(port, {"getCmdLineOpts": 1})
+            path = reply.get("parsed", {}).get("storage", {}).get("dbPath")
+            return path == str(self.data(port))
+
+        wait_for(f"mongod on port {port}", answered)
+        return process.poll() is None
+
+    def data(self, port):
+        return pathlib.Path(self.folder) / str(port)
+
+    def _last_words(self, port):
+        log = self.data(port) / "log"
+        return log.read_text()[-2000:] if log.exists() else "(none)"
+
+    def stop(self):
+        # Nothing here is to be kept, so nobody waits for a clean shutdown; and SIGKILL also
+        # reaches a server that a test has stopped.
+        for process in self.running.values():
+            process.kill()
+        for process in self.running.values():
+            process.wait()
+        self.sweeper.stdin.close()
+        self.sweeper.wait()
+
+
+def replica_set(servers, name, members):
+    """Starts a set of the given members (`arguments` and `clock` for start(), `arbiter`)."""
+    ports = [servers.start("--replSet", name, *m.get("arguments", ()), clock=m.get("clock"))
+             for m in members]
+    configuration = [
+        {"_id": i, "host": f"127.0.0.1:{port}", "arbiterOnly": member.get("arbiter", False)}
+        for i, (port, member) in enumerate(zip(ports, members))]
+    config_server = any("--configsvr" in m.get("arguments", ()) for m in members)
+    command(ports[0], {"replSetInitiate": {
+        "_id": name, "members": configuration, **({"configsvr": True} if config_server else {}),
+        "settings": {"electionTimeoutMillis": 2000, "heartbeatIntervalMillis": 500}}})
+    wait_for(f"a primary of {name}", lambda: writable(ports))
+    data = [port for port, member in zip(ports, members) if not member.get("arbiter")]
+    return "mongodb://" + ",".join(f"127.0.0.1:{p}" for p in data) + f"/?replicaSet={name}"
+
+
+def command(port, words, db="admin"):
+    """The reply, which must be ok. Patient, for a machine may stand still."""
+    reply = mongo_wire.ask(port, words, db, timeout=PATIENCE)
+    if reply.get("ok") != 1.0:
+        fail(f"{next(iter(words))}: {reply}")
+    return reply
+
+
+def writable(ports):
+    """Whether there is a primary and every other member is beside it and has caught up."""
+    states = [mongo_wire.ask(port, {"hello": 1}) for port in ports]
+    up = all(s.get("isWritablePrimary") or s.get("secondary") or s.get("arbiterOnly")
+             for s in states)
+    primary = next((p for p, s in zip(ports, states) if s.get("isWritablePrimary")), None)
+    if not up or primary is None:
+        return False
+    reply = mongo_wire.ask(primary, {
+        "insert": "ready", "documents": [{"ready": 1}],
+        "writeConcern": {"w": "majority", "wtimeout": 1000}})
+    return reply.get("ok") == 1.0 and "writeConcernError" not in reply
