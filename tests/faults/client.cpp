@@ -99,7 +99,7 @@ class Worker {
     until_ = boot_time(lock_->valid_until());
     const Fence fence = hold_.fence;
     tell(granted, "grant",
-         {number("fence", fence), text("ts", to_hex(*hold_.ts)),
+         {text("lock", lock_->name()), number("fence", fence), text("ts", to_hex(*hold_.ts)),
           number("when", hold_.when->time_since_epoch().count()), number("valid_until", until_)});
     noticed_ = false;
     lock_->on_lost([fence](LossReason reason) {

@@ -95,5 +95,4 @@ class Cluster:
 
     def close(self):
         for one in self.members:
-            if one.process:
-                one.kill()
+            one.close()

@@ -18,6 +18,8 @@ class History:
 
     def add(self, event):
         with self._changed:
+            if self._file.closed:
+                return
             self._events.append(event)
             self._file.write(json.dumps(event) + "\n")
             self._changed.notify_all()
@@ -30,6 +32,11 @@ class History:
     def size(self):
         with self._changed:
             return len(self._events)
+
+    def since(self, number):
+        """The events from that number on, in the order of their arrival, and the next number."""
+        with self._changed:
+            return self._events[number:], len(self._events)
 
     def wait(self, condition, seconds, since=0):
         """The first event from number `since` on that meets the condition, or nothing in time."""

@@ -45,7 +45,7 @@ class Member:
         self.arguments = arguments
         self.process = None
         self.clock = ""  # As libfaketime writes it: "+10m"; empty for the right time.
-        self.disk = namespaces.new_disk(self.folder, disk) if disk else None
+        self.disk = namespaces.SmallDisk(self.folder, disk) if disk else None
 
     @property
     def address(self):
@@ -62,11 +62,8 @@ class Member:
         self.process = self.hosts.spawn(
             self.host, [self.mongod, "--dbpath", self.folder, "--port", PORT, "--logpath", log,
                         "--logappend", *OPTIONS, *self.arguments],
-            enter=self._on_its_disk if self.disk else None, env=environment,
+            enter=self.disk and self.disk.enter, env=environment,
             stdout=subprocess.DEVNULL, stderr=subprocess.STDOUT)
-
-    def _on_its_disk(self):
-        namespaces.enter_mount(self.disk)
 
     def set_clock(self, offset):
         """Of a member that was started with a clock of its own: within about a second."""
@@ -119,3 +116,9 @@ class Member:
 
     def resume(self):
         processes.resume(self.process)
+
+    def close(self):
+        if self.process:
+            self.kill()
+        if self.disk:
+            self.disk.close()

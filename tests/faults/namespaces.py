@@ -2,10 +2,13 @@
 they, with their links, rules and mounts. There is nothing to sweep up after it."""
 
 import contextlib
+import errno
 import os
+import pathlib
 import socket
 import subprocess
 
+import processes
 from processes import LIBC, checked
 
 NET = 0x40000000
@@ -42,8 +45,9 @@ def entered(network):
 
 
 def run_in(network, *command, files=()):
-    done = subprocess.run([str(word) for word in command], capture_output=True, text=True,
-                          pass_fds=files, preexec_fn=lambda: enter(network))
+    with entered(network):
+        done = subprocess.run([str(word) for word in command], capture_output=True, text=True,
+                              pass_fds=files)
     if done.returncode != 0:
         raise OSError(f"{' '.join(map(str, command))}: {done.stderr.strip()}")
     return done.stdout
@@ -51,11 +55,8 @@ def run_in(network, *command, files=()):
 
 def connect_in(network, address, timeout):
     """A TCP connection from inside; a socket stays in the namespace that it was made in."""
-    enter(network)
-    try:
+    with entered(network):
         inside = socket.socket()
-    finally:
-        enter(_HOME)
     try:
         inside.settimeout(timeout)
         inside.connect(address)
@@ -65,39 +66,42 @@ def connect_in(network, address, timeout):
     return inside
 
 
-def new_disk(folder, megabytes):
-    """An open file that is a mount namespace with a small disk of its own at `folder`."""
-    ready, done = os.pipe(), os.pipe()
-    child = os.fork()
-    if child == 0:
-        _disk_child(str(folder), megabytes, ready[1], done[0], done[1])
-    os.close(ready[1])
-    os.close(done[0])
-    said = os.read(ready[0], 200)
-    made = os.open(f"/proc/{child}/ns/mnt", os.O_RDONLY) if said == b"ok" else None
-    os.close(done[1])
-    os.close(ready[0])
-    os.waitpid(child, 0)
-    if made is None:
-        raise OSError(f"no small disk: {said.decode()}")
-    return made
+class SmallDisk:
+    """A file system of its own at a folder, for those processes that enter it. A process of its
+    own keeps it, and the way to it from outside."""
 
+    def __init__(self, folder, megabytes):
+        self.folder = str(folder)
+        self.options = f"size={megabytes}m".encode()
+        try:
+            self.keeper = processes.spawn(["tail", "-f", "/dev/null"], self._make)
+        except subprocess.SubprocessError:
+            raise processes.Missing("no mounts of our own (not root?)") from None
+        self.outside = pathlib.Path(f"/proc/{self.keeper.pid}/root{folder}")
 
-def _disk_child(folder, megabytes, ready, done, other_end):
-    try:
-        os.close(other_end)
+    def _make(self):
         checked(LIBC.unshare(MOUNT))
         checked(LIBC.mount(b"none", b"/", None, _PRIVATE_RECURSIVE, None))
-        options = f"size={megabytes}m".encode()
-        checked(LIBC.mount(b"tmpfs", folder.encode(), b"tmpfs", 0, options))
-        os.write(ready, b"ok")
-        os.read(done, 1)
-    except OSError as error:
-        os.write(ready, str(error).encode()[:199])
-    finally:
-        os._exit(0)
+        checked(LIBC.mount(b"tmpfs", self.folder.encode(), b"tmpfs", 0, self.options))
 
+    def enter(self):
+        """For a child, before exec."""
+        with open(f"/proc/{self.keeper.pid}/ns/mnt") as mount:
+            checked(LIBC.setns(mount.fileno(), MOUNT))
 
-def enter_mount(mount):
-    """For a child, before exec."""
-    checked(LIBC.setns(mount, MOUNT))
+    def fill(self):
+        """Until nothing more fits."""
+        with open(self.outside / "filler", "ab", buffering=0) as file:
+            for size in (2**20, 2**12):
+                try:
+                    while file.write(bytes(size)) > 0:
+                        pass
+                except OSError as error:
+                    if error.errno != errno.ENOSPC:
+                        raise
+
+    def empty(self):
+        (self.outside / "filler").unlink(missing_ok=True)
+
+    def close(self):
+        processes.kill(self.keeper)

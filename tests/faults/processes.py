@@ -70,6 +70,14 @@ def spawn(command, enter=None, **options):
                             start_new_session=True, stdin=subprocess.DEVNULL, **options)
 
 
+def output_of(process):
+    """Of one that ends by itself."""
+    said, _ = process.communicate(timeout=PATIENCE)
+    if process.returncode != 0:
+        raise Broken(f"{process.args} ended with {process.returncode}")
+    return said.strip()
+
+
 def state(process):
     """As in /proc: R, S, D, T for stopped, Z; nothing if there is no such process."""
     try:

@@ -7,13 +7,16 @@ import random
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 
 import clients
 import hosts
+import namespaces
 import processes
 from cluster import Cluster
 from history import History
+from processes import wait_for
 
 PREFIX = "distlock-faults-"
 GROUPS = ("g1", "g2")  # Of clients, each on a host of its own.
@@ -30,7 +33,8 @@ def sweep():
 class Rig:
     def __init__(self, options, say):
         self.options, self.say = options, say
-        self.seed, self.seconds, self.store = options.seed, options.seconds, options.store
+        self.seed, self.store = options.seed, options.store
+        self.seconds, self.rounds = options.seconds, options.rounds
         self.random = random.Random(self.seed)
         sweep()
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-"))
@@ -39,7 +43,8 @@ class Rig:
             ["sh", "-c", 'cat >/dev/null; for n in 1 2 3 4 5; do rm -rf "$0" && exit; sleep 1; done',
              self.folder], stdin=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True)
         self.history = History(options.history or self.folder / "history.jsonl")
-        self.hosts = self.cluster = None
+        self.hosts = self.cluster = self.disk = None
+        self.sqlite_path = self.folder / "locks.db"
         self.clients = []
         self.made = 0
 
@@ -53,18 +58,30 @@ class Rig:
         kind = "standalone" if size == 1 else f"replica set of {size}"
         self.say(f"store: mongod {self.cluster.version}, {kind}")
 
-    def start_store(self, size=3, **options):
-        if self.store == "sqlite":
-            self.say("store: SQLite, in one file")
-        else:
-            self.start_mongod(size, **options)
+    def start_store(self, size=3, small_disk=False):
+        """The asked one; with a disk that can be filled, of one member or of the file, or not."""
+        if self.store == "mongod":
+            return self.start_mongod(size, disk_of="m3" if small_disk else None)
+        if small_disk:
+            self.sqlite_path = self.folder / "disk/locks.db"
+            self.sqlite_path.parent.mkdir()
+            self.disk = namespaces.SmallDisk(self.sqlite_path.parent, 16)
+        self.say("store: SQLite, in one file" + (", on a disk of 16 MB" if small_disk else ""))
 
     @property
-    def sqlite_path(self):
-        return self.folder / "locks.db"
+    def groups(self):
+        return GROUPS
+
+    def sqlite_program(self, *words):
+        """Another program on that file."""
+        program = pathlib.Path(__file__).with_name("sqlite_program.py")
+        return processes.spawn([sys.executable, "-I", program, self.sqlite_path, *words],
+                               self.disk and self.disk.enter, stdout=subprocess.PIPE, text=True)
 
     def uri(self):
-        return f"sqlite:{self.sqlite_path}" if self.cluster is None else self.cluster.uri()
+        if self.cluster is None:
+            return f"sqlite:{self.sqlite_path}"
+        return self.cluster.uri()
 
     def client(self, **settings):
         """A new client process. Those on mongod are on the hosts of the groups, by turns."""
@@ -74,14 +91,21 @@ class Rig:
 
         def spawn(command, **options):
             if self.hosts is None:
-                return processes.spawn(command, **options)
+                return processes.spawn(command, self.disk and self.disk.enter, **options)
             return self.hosts.spawn(self.hosts.hosts[group], command, **options)
 
+        asked = dict(settings)
         settings = {"store": self.uri(), "seed": self.random.randrange(10**6), **settings}
         made = clients.Client(name, self.options.client, self.history, spawn, **settings)
-        made.group = group
+        made.settings = asked
         self.clients.append(made)
         return made
+
+    def wait_grant(self, lock=None):
+        """Until somebody has got a lock since now."""
+        wait_for("a grant", lambda: self.history.wait(
+            lambda e: e["event"] == "grant" and lock in (None, e["lock"]), 10,
+            self.history.size()))
 
     def end_clients(self):
         """In good order; their last words are in the history then. Gives those that failed."""
@@ -98,6 +122,8 @@ class Rig:
             self.cluster.close()
         if self.hosts:
             self.hosts.close()
+        if self.disk:
+            self.disk.close()
         self.history.close()
         self.sweeper.stdin.close()
         self.sweeper.wait()

@@ -13,6 +13,7 @@ ENDS = ("unlocking", "lost", "noticed", "killed", "failed", "end")
 @dataclasses.dataclass
 class Belief:
     process: str
+    lock: str
     fence: int
     since: int
     until: int
@@ -31,7 +32,8 @@ def beliefs_of(events):
         belief = current.get(who)
         if kind == "grant":
             deadline = event["valid_until"]
-            current[who] = Belief(who, event["fence"], at, deadline, deadline)
+            current[who] = Belief(who, event["lock"], event["fence"], at, deadline,
+                                  deadline)
             found.append(current[who])
         elif belief and kind == "valid" and event["fence"] == belief.fence:
             belief.deadline = belief.until = max(belief.deadline, event["valid_until"])
@@ -44,6 +46,11 @@ def beliefs_of(events):
 def violations(events):
     """One line each; none if all is well."""
     beliefs = beliefs_of(events)
+    return [line for lock in sorted({one.lock for one in beliefs})
+            for line in _violations_of([one for one in beliefs if one.lock == lock])]
+
+
+def _violations_of(beliefs):
     wrong, last = [], None
     for belief in beliefs:
         if last and belief.since < last.until:

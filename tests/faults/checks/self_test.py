@@ -5,13 +5,13 @@
 
 import unittest
 
-from checks import counter, intervals
+from checks import counter, intervals, takeover
 
 MS = 10**6
 
 
-def grant(at, process, fence, valid_until):
-    return {"at": at * MS, "process": process, "event": "grant", "fence": fence,
+def grant(at, process, fence, valid_until, lock="l"):
+    return {"at": at * MS, "process": process, "event": "grant", "lock": lock, "fence": fence,
             "valid_until": valid_until * MS}
 
 
@@ -57,6 +57,10 @@ class Intervals(unittest.TestCase):
     def test_the_loss_of_an_earlier_hold_does_not_end_the_belief(self):
         self.assertEqual(1, len(intervals.violations([
             grant(0, "a", 2, 100), event(50, "a", "lost", fence=1), grant(60, "b", 3, 300)])))
+
+    def test_two_locks_are_two_matters(self):
+        self.assertEqual([], intervals.violations(
+            [grant(0, "a", 1, 100), grant(60, "b", 1, 300, "other")]))
 
     def test_death_ends_the_belief(self):
         self.assertEqual([], intervals.violations([
@@ -109,6 +113,39 @@ class Counter(unittest.TestCase):
         self.assertEqual(["b read 0 after 1 had been confirmed"], counter.violations(
             [grant(0, "a", 1, 9), write(1, "a", 1), grant(2, "b", 2, 9),
              event(3, "b", "read", outcome="ok", value=0)], 1))
+
+
+class TakeoverTest(unittest.TestCase):
+    PINGS = {"id of a": (5000, 1000 * MS)}
+
+    def story(self, when, at):
+        return [event(0, "a", "start", id="id of a"), {**grant(0, "a", 1, 3000), "when": 4000},
+                event(1100, "a", "killed"), {**grant(at, "b", 2, 9000), "when": when}]
+
+    def test_a_takeover_after_the_window_is_good(self):
+        found = takeover.takeovers_of(self.story(7000, 3020), self.PINGS, 2000)
+        self.assertEqual([], takeover.violations(found, 2000))
+        self.assertEqual([20.0], [one.late_ms() for one in found])
+
+    def test_a_takeover_one_millisecond_early_is_found(self):
+        found = takeover.takeovers_of(self.story(6999, 3020), self.PINGS, 2000)
+        self.assertEqual(["b took over from a 1999 ms after its last ping, not 2000"],
+                         takeover.violations(found, 2000))
+
+    def test_a_hold_that_was_given_up_was_not_taken_over(self):
+        story = self.story(5100, 1200)
+        story.insert(2, event(1050, "a", "unlocking", fence=1))
+        self.assertEqual([], takeover.takeovers_of(story, self.PINGS, 2000))
+
+    def test_standstills_are_not_held_against_it(self):
+        found = takeover.takeovers_of(self.story(7000, 3020), self.PINGS, 2000)
+        self.assertEqual(5.0, found[0].late_ms([(2990 * MS, 3010 * MS), (3015 * MS, 3020 * MS)]))
+
+    def test_percentiles_and_histogram(self):
+        self.assertEqual(99, takeover.percentile(range(1, 101), 0.98))
+        self.assertEqual(100, takeover.percentile(range(1, 101), 0.99))
+        self.assertEqual([("up to 10 ms", 2), ("more than 5000 ms", 1)],
+                         takeover.histogram([-1, 10, 6000]))
 
 
 if __name__ == "__main__":

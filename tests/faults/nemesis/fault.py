@@ -1,0 +1,26 @@
+"""What a fault is. Each sees to it that it really happens, and says by what it knows."""
+
+
+class DidNotHappen(Exception):
+    """It was begun, and what it should do cannot be seen."""
+
+
+class Fault:
+    """One kind. An object is one time that it happens."""
+
+    lasts = (1.0, 2.0)  # Seconds, from and to.
+
+    def __init__(self, rig, random):
+        self.rig, self.random = rig, random
+        self.cluster, self.hosts = rig.cluster, rig.hosts
+
+    def begin(self):
+        """Says what it did to whom, once that has taken effect. Errors: DidNotHappen."""
+        raise NotImplementedError
+
+    def end(self):
+        """Undoes it. Errors: DidNotHappen, if only now it shows that it did not."""
+
+    def must(self, condition, what):
+        if not condition:
+            raise DidNotHappen(what)

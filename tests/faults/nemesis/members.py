@@ -1,0 +1,153 @@
+"""Members of the replica set that are killed, stopped, replaced, mis-clocked, out of disk."""
+
+import time
+
+from nemesis.fault import Fault
+from processes import wait_for
+
+LEASE = 2.0  # Seconds, of the clients'.
+
+
+class KillPrimary(Fault):
+    """SIGKILL, and later a restart from its data."""
+
+    lasts = (2.0, 3.0)
+
+    def begin(self):
+        self.victim = self.cluster.wait_primary()
+        self.victim.kill()
+        self.must(self.victim.process.returncode == -9, "it had ended before")
+        return f"killed {self.victim.name}, the primary"
+
+    def end(self):
+        self.victim.restart()
+
+
+class KillSecondary(KillPrimary):
+    def begin(self):
+        self.victim = self.random.choice(self.cluster.secondaries())
+        self.victim.kill()
+        self.must(self.victim.process.returncode == -9, "it had ended before")
+        return f"killed {self.victim.name}, a secondary"
+
+
+class RestartAll(Fault):
+    """All members are killed at once and restarted from their data."""
+
+    lasts = (0.2, 0.5)
+
+    def begin(self):
+        for one in self.cluster.members:
+            one.kill()
+        return "killed all members"
+
+    def end(self):
+        for one in self.cluster.members:
+            one.start()
+        for one in self.cluster.members:
+            one.wait_up()
+        self.cluster.wait_primary()
+
+
+class StopPrimary(Fault):
+    """SIGSTOP for longer than a lease, so that reads of contenders, in its sockets since, are
+    answered when others have long elected a new primary, on which holders ping."""
+
+    lasts = (LEASE + 0.5, LEASE + 1.5)
+
+    def begin(self):
+        self.victim = self.cluster.wait_primary()
+        self.must(self.victim.stop(), "it could not be stopped")
+        self.waiting = self._waiting_at_it()
+        heir = self.cluster.wait_primary(other_than=self.victim)
+        self.must(self.waiting > 0, "nobody had asked it anything")
+        return (f"stopped {self.victim.name}, the primary, with {self.waiting} connections whose "
+                f"requests it had not read; {heir.name} was elected")
+
+    def _waiting_at_it(self):
+        """Connections on which it was sent something that it has not read."""
+        def unread():
+            lines = self.hosts.listing(self.victim.host, "tcp")
+            return sum(int(line.split()[4].split(":")[1], 16) > 0 and line.split()[3] == "01"
+                       for line in lines)
+        return wait_for("a request to it", unread, 30)
+
+    def end(self):
+        self.victim.resume()
+
+
+class StopSecondaries(Fault):
+    """Shorter than an election: writes of the primary end in wtimeout, and are made later."""
+
+    lasts = (1.0, 1.3)
+
+    def begin(self):
+        self.victims = self.cluster.secondaries()
+        for one in self.victims:
+            self.must(one.stop(), f"{one.name} could not be stopped")
+        self.must(not self.cluster.majority_write(300), "a majority still confirmed")
+        return "stopped both secondaries"
+
+    def end(self):
+        for one in self.victims:
+            one.resume()
+
+
+class StepDown(Fault):
+    lasts = (0.5, 1.0)
+
+    def begin(self):
+        old, new = self.cluster.step_down()
+        return f"{old.name} stepped down, {new.name} was elected"
+
+
+class OtherClock(Fault):
+    """A member whose clock is far off becomes primary while holders ping."""
+
+    lasts = (LEASE + 1, LEASE + 2)
+    offsets = {"+10m": 600, "-10m": -600, "+20s": 20, "-20s": -20}
+
+    def begin(self):
+        self.victim = self.random.choice(self.cluster.secondaries())
+        offset = self.random.choice(sorted(self.offsets))
+        self.victim.clock = offset
+        self.victim.restart()
+        self.cluster.make_primary(self.victim)
+        off = self.victim.ask({"hello": 1})["localTime"] / 1000 - time.time()
+        self.must(abs(off - self.offsets[offset]) < 10, f"its clock is off by {off:.0f} s")
+        since = self.rig.history.size()
+        pinged = self.rig.history.wait(lambda e: e["event"] == "valid", 60, since)
+        self.must(pinged, "no holder pinged")
+        return f"{self.victim.name}, whose clock is off by {off:+.0f} s, became primary; holders ping there"
+
+    def end(self):
+        self.victim.clock = ""
+        self.victim.restart()
+
+
+class DiskFull(Fault):
+    """The primary's disk is full, which a mongod does not survive."""
+
+    lasts = (1.0, 2.0)
+
+    def begin(self):
+        self.victim = next(one for one in self.cluster.members if one.disk is not None)
+        self.cluster.make_primary(self.victim)
+        self.victim.disk.fill()
+        wait_for("its end", self._ended)
+        self.must(self.victim.process.returncode != 0, "it ended in good order")
+        return f"the disk of {self.victim.name}, the primary, is full: it ended"
+
+    def _ended(self):
+        """It writes ahead into space that it has; a checkpoint, once a minute or now, needs more."""
+        if self.victim.process.poll() is None:
+            self.victim.ask({"fsync": 1})
+        return self.victim.process.poll() is not None
+
+    def end(self):
+        self.victim.disk.empty()
+        self.victim.restart()
+
+
+KINDS = (KillPrimary, KillSecondary, RestartAll, StopPrimary, StopSecondaries, StepDown, OtherClock,
+         DiskFull)

@@ -1,0 +1,84 @@
+"""Links that are cut: between members, and between members and clients."""
+
+from nemesis.fault import Fault
+from nemesis.members import LEASE
+from processes import wait_for
+import member
+
+
+class Partition(Fault):
+    """Cuts links, and looks from both ends whether they are."""
+
+    lasts = (LEASE + 0.5, LEASE + 1.5)
+
+    def cut(self, source, target, both=True):
+        self.hosts.cut(source, target)
+        if both:
+            self.hosts.cut(target, source)
+
+    def must_not_reach(self, source, target):
+        self.must(not self.hosts.reaches(source, target, member.PORT, 0.5),
+                  f"{source.name} still reaches {target.name}")
+
+    def end(self):
+        self.hosts.heal_all()
+
+    def client_hosts(self):
+        return [self.hosts.hosts[group] for group in self.rig.groups]
+
+
+class PrimaryAlone(Partition):
+    """From the other members, not from the clients: they go on asking it."""
+
+    def begin(self):
+        primary = self.cluster.wait_primary()
+        others = [one for one in self.cluster.members if one is not primary]
+        for one in others:
+            self.cut(primary.host, one.host)
+        self.must_not_reach(primary.host, others[0].host)
+        self.must_not_reach(others[0].host, primary.host)
+        heir = wait_for("another primary", lambda: next(
+            (one for one in others if one.hello().get("isWritablePrimary")), None))
+        return f"cut {primary.name}, the primary, from the members; {heir.name} was elected"
+
+
+class ClientsFromPrimary(Partition):
+    """One group of clients, or both, from the primary."""
+
+    def begin(self):
+        primary = self.cluster.wait_primary()
+        hosts = self.random.choice((self.client_hosts(), self.client_hosts()[:1]))
+        for host in hosts:
+            self.cut(host, primary.host)
+            self.must_not_reach(host, primary.host)
+        return f"cut {', '.join(host.name for host in hosts)} from {primary.name}, the primary"
+
+
+class OneWay(Partition):
+    """What the primary, or what the clients send gets lost, and only that."""
+
+    def begin(self):
+        primary = self.cluster.wait_primary()
+        others = [one.host for one in self.cluster.members if one is not primary]
+        ends = others + self.client_hosts()[:1]
+        deaf = self.random.random() < 0.5
+        for host in ends:
+            self.cut(*((host, primary.host) if deaf else (primary.host, host)), both=False)
+        self.must_not_reach(ends[0], primary.host)
+        return f"{primary.name}, the primary, is {'deaf' if deaf else 'dumb'} to all but one group"
+
+
+class MajorityLost(Partition):
+    """No member reaches another; then all do again."""
+
+    def begin(self):
+        hosts = [one.host for one in self.cluster.members]
+        for number, host in enumerate(hosts):
+            for other in hosts[number + 1:]:
+                self.cut(host, other)
+        self.must_not_reach(hosts[0], hosts[1])
+        wait_for("the end of the primary's term", lambda: self.cluster.primary() is None)
+        return "cut every member from every other; there is no primary"
+
+
+KINDS = (PrimaryAlone, ClientsFromPrimary, OneWay, MajorityLost)

@@ -1,0 +1,91 @@
+"""A seeded plan of faults, how it is carried out, and an account of what really happened."""
+
+import collections
+import dataclasses
+import math
+import random
+import re
+import time
+
+import processes
+from nemesis.fault import DidNotHappen
+from processes import wait_for
+
+
+SHOWN = 24  # Of a plan, at the beginning.
+
+
+@dataclasses.dataclass
+class Step:
+    kind: type
+    lasts: float
+    seed: int
+
+    @property
+    def name(self):
+        return name_of(self.kind)
+
+
+def name_of(kind):
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", kind.__name__).lower()
+
+
+def make(kinds, rig, rounds=1):
+    """Each kind once a round, in an order and for a time that the seed draws."""
+    only = rig.options.only
+    kinds = [kind for kind in kinds if not only or name_of(kind) in only]
+    source, steps = random.Random(rig.seed), []
+    for _ in range(rounds):
+        for kind in source.sample(kinds, len(kinds)):
+            steps.append(Step(kind, source.uniform(*kind.lasts), source.randrange(10**6)))
+    return steps
+
+
+class Nemesis:
+    def __init__(self, rig, steps):
+        self.rig, self.steps = rig, steps
+        self.happened = collections.Counter()
+        self.failed = []  # What was planned and did not happen, and why.
+        planned = [f"{step.name} {step.lasts:.1f} s" for step in steps]
+        for first in range(0, min(len(planned), SHOWN), 6):
+            rig.say(("plan: " if first == 0 else "      ") + ", ".join(planned[first:first + 6]))
+        if len(planned) > SHOWN:
+            rig.say(f"      and so on, {len(planned)} in all, as long as there is time")
+
+    def run(self, seconds=math.inf):
+        """All steps, or those that can begin in that time; at least one, if there is any."""
+        end = time.monotonic() + seconds
+        for number, step in enumerate(self.steps):
+            if number == 0 or time.monotonic() < end:
+                self._carry_out(step)
+                self._see_it_healed(step)
+        if math.isfinite(end):
+            processes.pause(end - time.monotonic())
+
+    def _carry_out(self, step):
+        fault = step.kind(self.rig, random.Random(step.seed))
+        try:
+            what = fault.begin()
+            self.rig.say(f"{step.name}: {what}")
+            self._note("begin", step, what)
+            processes.pause(step.lasts)
+            fault.end()
+            self.happened[step.name] += 1
+        except DidNotHappen as lack:
+            fault.end()
+            self.failed.append(f"{step.name} did not happen: {lack}")
+            self.rig.say(self.failed[-1])
+        self._note("end", step, "")
+
+    def _see_it_healed(self, step):
+        """Whatever it was, somebody gets the lock again."""
+        if self.rig.cluster and len(self.rig.cluster.members) > 1:
+            wait_for(f"a healthy set after {step.name}", self.rig.cluster.healthy)
+        self.rig.wait_grant()
+
+    def _note(self, event, step, what):
+        self.rig.history.add({"at": processes.now(), "process": "nemesis", "event": event,
+                              "fault": step.name, "what": what})
+
+    def account(self):
+        return ", ".join(f"{name} {count}" for name, count in sorted(self.happened.items()))

@@ -1,0 +1,68 @@
+"""Read, think, write under the lock, by clients that are stopped for longer than their lease in the
+middle of it. With the guard of docs/protect-your-resource.md no confirmed addition is lost. Without
+it some are, which shows that the stops are the right ones."""
+
+import checks.counter
+import checks.intervals
+from nemesis import catalogue, plan
+from nemesis.clients import Pauser
+import processes
+from processes import wait_for
+
+ABOUT = "no confirmed addition to a number is lost by clients that are stopped beyond their lease"
+STORES = ("mongod", "sqlite")
+SECONDS = 20
+LEASE = 2
+SETTINGS = {"work": "counter", "lease": LEASE * 1000, "ping": 250, "call": 450, "hold": 200,
+            "rest": 20, "poll_max": 100}
+HURRY = "&serverSelectionTimeoutMS=3000&socketTimeoutMS=2000&connectTimeoutMS=2000"
+
+
+def final_number(rig, name):
+    """Once nobody writes any more."""
+    if rig.cluster is None:
+        return int(processes.output_of(rig.sqlite_program("number", name)))
+
+    def found():
+        reply = rig.cluster.wait_primary().ask({
+            "find": "resources", "filter": {"_id": name}, "limit": 1,
+            "readConcern": {"level": "linearizable"}, "maxTimeMS": 5000}, db="faults", timeout=9.0)
+        return reply["cursor"]["firstBatch"] if reply.get("ok") == 1.0 else None
+
+    documents = wait_for("the number", lambda: (found(),))[0]
+    return documents[0].get("value", 0) if documents else 0
+
+
+def count(rig, name, seconds, guarded, kinds):
+    """Lets clients count, and gives their events, the last number and the account of faults."""
+    rig.say(f"{name}: {'guarded' if guarded else 'UNGUARDED'}")
+    resource = {"resource": rig.uri() + HURRY} if rig.cluster else {}
+    guard = "true" if guarded else "false"
+    names = {rig.client(lock=name, guarded=guard, **SETTINGS, **resource).name for _ in range(5)}
+    rig.wait_grant(name)
+    pauser = Pauser(rig, every=5, lease=LEASE, at="read")
+    nemesis = plan.Nemesis(rig, plan.make(kinds, rig, 1000))
+    nemesis.run(seconds)
+    pauser.end()
+    failed = [f"{one} failed" for one in rig.end_clients()] + nemesis.failed
+    events = [event for event in rig.history.all() if event["process"] in names]
+    return events, final_number(rig, name), pauser, nemesis, failed
+
+
+def run(rig):
+    rig.start_store()
+    seconds = SECONDS if rig.seconds == float("inf") else rig.seconds
+    events, final, pauser, nemesis, wrong = count(
+        rig, "guarded", seconds, True, catalogue.MILD[rig.store])
+    wrong += checks.counter.violations(events, final) + checks.intervals.violations(events)
+    if final == 0:
+        wrong.append("nobody wrote anything")
+    bare, bare_final, bare_pauser, _, failed = count(rig, "bare", seconds / 2, False, ())
+    return wrong + failed, {
+        "written": final, "lost": checks.counter.lost_updates(events, final),
+        "refused": len(checks.counter.writes_of(events, "refused")),
+        "unknown": len(checks.counter.writes_of(events, "unknown")),
+        "pauses": pauser.times, "while thinking": pauser.held, **nemesis.happened,
+        "unguarded written": bare_final,
+        "unguarded LOST": checks.counter.lost_updates(bare, bare_final),
+        "unguarded pauses": bare_pauser.times}

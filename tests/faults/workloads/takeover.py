@@ -1,0 +1,133 @@
+"""Holders are killed; how long until the next one has the lock? Never before the window, and soon
+after it."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import time
+
+import checks.intervals
+import checks.takeover
+import processes
+from processes import wait_for
+
+ABOUT = "a killed holder's lock goes to the next one after the window, not before, and soon"
+STORES = ("mongod", "sqlite")
+SECONDS = 25
+LEASE = 2000
+POLL = 200
+CHAINS = 6
+SETTINGS = {"work": "hold", "lease": LEASE, "ping": 250, "call": 450, "poll_max": POLL,
+            "wait": 3600000}
+SOON = 30000  # ms; only to see in CI that it is not never.
+
+
+class Standstills:
+    """What the machine itself takes from everybody, as seen on each processor."""
+
+    def __init__(self, folder):
+        program = pathlib.Path(__file__).parents[1] / "standstill.py"
+        self.files = [open(folder / f"still{one}", "w+") for one in os.sched_getaffinity(0)]
+        self.watching = [processes.spawn([sys.executable, "-I", program, one], stdout=file)
+                         for one, file in zip(os.sched_getaffinity(0), self.files)]
+
+    def end(self):
+        """What was seen, as spans that do not overlap."""
+        spans = []
+        for process, file in zip(self.watching, self.files):
+            processes.kill(process)
+            file.seek(0)
+            spans += [tuple(map(int, line.split())) for line in file]
+        merged = []
+        for begin, end in sorted(spans):
+            if merged and begin <= merged[-1][1]:
+                merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+            else:
+                merged.append((begin, end))
+        return merged
+
+
+class Chain:
+    """One lock, with a holder and one who waits for its death."""
+
+    def __init__(self, rig, number):
+        self.rig, self.lock = rig, f"chain{number}"
+        self.waiting = [rig.client(lock=self.lock, **SETTINGS) for _ in range(2)]
+        self.holder = None
+        self.kill_at = float("inf")
+
+    def granted(self, name):
+        """The holder of before is killed, or was lost to a machine too slow for its lease."""
+        if self.holder and self.holder.name == name:
+            return
+        heir = next(one for one in self.waiting if one.name == name)
+        if self.holder:
+            self._kill()
+        self.waiting.remove(heir)
+        self.holder = heir
+        while len(self.waiting) < 1:
+            self.waiting.append(self.rig.client(lock=self.lock, **SETTINGS))
+        self.kill_at = time.monotonic() + self.rig.random.uniform(0.5, 1.0)
+
+    def _kill(self):
+        self.holder.kill()
+        self.rig.clients.remove(self.holder)
+        self.holder = None
+        self.kill_at = float("inf")
+
+    def kill_if_due(self):
+        if time.monotonic() > self.kill_at:
+            self._kill()
+
+
+def stored_pings(rig):
+    """Of all processes: (by the store's clock in ms, on CLOCK_BOOTTIME in ns)."""
+    if rig.cluster is None:
+        return json.loads(processes.output_of(rig.sqlite_program("pings")))
+    reply = rig.cluster.members[0].tell({"find": "lockpings", "batchSize": 100000,
+                                         "singleBatch": True}, db="config", timeout=60)
+    ahead = time.time_ns() - processes.now()
+    return {one["_id"]: (one["ping"], one["ping"] * 10**6 - ahead)
+            for one in reply["cursor"]["firstBatch"]}
+
+
+def run(rig):
+    rig.start_store(size=1)
+    stills = Standstills(rig.folder)
+    chains = {f"chain{n}": Chain(rig, n) for n in range(CHAINS)}
+    end = time.monotonic() + (SECONDS if rig.seconds == float("inf") else rig.seconds)
+    seen = 0
+    while time.monotonic() < end:
+        for chain in chains.values():
+            chain.kill_if_due()
+        rig.history.wait(lambda e: e["event"] == "grant", 0.05, seen)
+        fresh, seen = rig.history.since(seen)
+        for event in fresh:
+            if event["event"] == "grant":
+                chains[event["lock"]].granted(event["process"])
+    return judge(rig, stills.end())
+
+
+def judge(rig, standstills):
+    pings = wait_for("the pings", lambda: stored_pings(rig))
+    events = rig.history.all()
+    found = checks.takeover.takeovers_of(events, pings, LEASE)
+    late = [one.late_ms(standstills) for one in found]
+    p99 = checks.takeover.percentile(late, 0.99)
+    limit = POLL + 50 if rig.options.measure else SOON
+    wrong = checks.takeover.violations(found, LEASE) + checks.intervals.violations(events)
+    if not found:
+        wrong.append("nobody took over")
+    if p99 > limit:
+        wrong.append(f"99 of 100 take over within {p99:.0f} ms after the window, not {limit}")
+    for text, count in checks.takeover.histogram(late):
+        rig.say(f"after the window, {text:>17}: {count}")
+    still = sum(end - begin for begin, end in standstills) / 10**6
+    return wrong, {
+        "takeovers": len(found), "least ms": f"{min(late, default=0):.1f}",
+        "median ms": f"{checks.takeover.percentile(late, 0.5):.1f}", "p99 ms": f"{p99:.1f}",
+        "most ms": f"{max(late, default=0):.1f}",
+        "p99 ms with standstills": f"{checks.takeover.percentile([one.late_ms() for one in found], 0.99):.1f}",
+        "standstills ms": f"{still:.0f}"}
