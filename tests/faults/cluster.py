@@ -29,10 +29,18 @@ class Cluster:
             self._initiate()
             wait_for("a healthy set", self.healthy)
 
+    def _configuration(self, **settings):
+        return {"_id": SET, "settings": SETTINGS | settings,
+                "members": [{"_id": n, "host": one.address} for n, one in enumerate(self.members)]}
+
     def _initiate(self):
-        self.members[0].tell({"replSetInitiate": {
-            "_id": SET, "settings": SETTINGS,
-            "members": [{"_id": n, "host": one.address} for n, one in enumerate(self.members)]}})
+        self.members[0].tell({"replSetInitiate": self._configuration()})
+
+    def keep_primary(self):
+        """No elections any more: a machine that stands still for seconds is to be no fault here."""
+        if len(self.members) > 1:
+            self.wait_primary().tell({"replSetReconfig": self._configuration(
+                electionTimeoutMillis=3_600_000) | {"version": 2}})
 
     def uri(self, database="config"):
         addresses = ",".join(one.address for one in self.members)

@@ -5,6 +5,7 @@ import pathlib
 import sqlite3
 
 import checks.documents
+from member import PORT
 from processes import wait_for
 
 
@@ -27,6 +28,10 @@ class Sqlite:
     def fresh(self, number):
         """Another that is not there yet."""
         return Sqlite(self.path.with_name(f"fresh-{number}.db"))
+
+    def remove(self):
+        for ending in ("", "-wal", "-shm"):
+            self.path.with_name(self.path.name + ending).unlink(missing_ok=True)
 
     @contextlib.contextmanager
     def _opened(self):
@@ -79,11 +84,15 @@ class Mongo:
 
     def __init__(self, member, uri, database):
         self.member, self.database = member, database
+        self.address = member.host.address, PORT
         self.uri = uri(database)
         self._uri = uri
 
     def fresh(self, number):
         return Mongo(self.member, self._uri, f"{self.database}-fresh-{number}")
+
+    def remove(self):
+        self.member.tell({"dropDatabase": 1}, self.database, timeout=100.0)
 
     def uri_of(self, name):
         return f"{self.uri}{'&' if '?' in self.uri else '?'}appName={name}"
@@ -152,5 +161,6 @@ def start(rig, size=1):
     rig.start_store(size)
     if rig.cluster is None:
         return Sqlite(rig.sqlite_path), None
-    store = Mongo(rig.cluster.primary(), rig.cluster.uri, "faults")
+    rig.cluster.keep_primary()
+    store = Mongo(rig.cluster.wait_primary(), rig.cluster.uri, "faults")
     return store, rig.hosts.hosts["g1"].network

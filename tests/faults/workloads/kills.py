@@ -62,12 +62,15 @@ class Kills:
         heir = self.hands.start(f"heir-{number}", store.uri).wait_started()
         self.inherit(heir, store, lock)
         heir.finish()
-        return faults + store.faults()
+        faults += store.faults()
+        store.remove()
+        return faults
 
     def inherit(self, heir, store, lock):
         before = store.lock(lock)
         held = before is not None and before["state"] != 0
         pinged = store.ping(before["process"]) if held else None
+        begun = processes.now()
         got = heir.ask("wait", lock, 100_000)
         after = store.lock(lock)
         heir.ask("unlock", lock)
@@ -76,9 +79,10 @@ class Kills:
         elif after["fence"] <= ((before or {}).get("fence") or 0):
             self.wrong.append(f"{lock}: fence {after['fence']} after {before['fence']}")
         elif held:
-            self.late.append(after["when"] - pinged - WINDOW)
-            if self.late[-1] < 0:
-                self.wrong.append(f"{lock}: taken over {-self.late[-1]} ms before the window's end")
+            late = after["when"] - pinged - WINDOW
+            if late < 0:
+                self.wrong.append(f"{lock}: taken over {-late} ms before the window's end")
+            self.late.append(min(late, (got["at"] - begun) // 10**6))
         self.left["a hold" if held else "nothing" if before is None else "a free lock"] += 1
 
     def end(self):

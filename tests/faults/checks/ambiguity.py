@@ -1,0 +1,54 @@
+"""Whether what lock_try() and unlock() said is what is stored, and how soon they knew."""
+
+FURTHER = 2  # Commands that it may take to find out what became of one.
+UNKNOWN, NOT_APPLIED = "outcome unknown", "not applied"
+
+
+def ours(stored, process):
+    return stored is not None and stored["state"] != 0 and stored["process"] == process
+
+
+def violations(answer, before, stored, process, commands):
+    """One line each. `before` and `stored`: the lock's document; `commands`: (kind, what was done to
+    it) of the attempt."""
+    kind = answer["event"]
+    if kind == "grant":
+        wrong = [] if ours(stored, process) and stored["ts"] == answer["ts"] else [
+            f"said to be granted {answer['ts']}, and stored is {stored}"]
+    elif kind == "error":
+        wrong = _of_error(answer, before, stored, process)
+    elif kind == "busy" or answer["result"] != "pending":
+        said = answer.get("result", kind)
+        wrong = [f"{said}, and it is held all the same: {stored}"] if ours(stored, process) else []
+        if said == "released" and stored["ts"] != before["ts"]:
+            wrong.append(f"another hold was released: {stored} after {before}")
+    else:
+        wrong = []
+    return wrong + list(_of_further(commands))
+
+
+def _of_error(answer, before, stored, process):
+    if UNKNOWN in answer["code"].lower():
+        return []  # Whether it is freed is seen by who gets it next.
+    if ours(stored, process) and not ours(before, process):
+        return [f"{answer['code']}, and it is held all the same: {stored}"]
+    if NOT_APPLIED in answer["code"].lower() and stored != before:
+        return [f"{answer['code']}, and {before} has become {stored}"]
+    return []
+
+
+def _of_further(commands):
+    kinds = [kind for kind, _ in commands]
+    for number, (kind, deed) in enumerate(commands):
+        if deed is None or kind not in ("claim", "release"):
+            continue
+        after = kinds[number + 1:]
+        further = after.count("release")
+        if kind == "claim":
+            further = after.count("look")
+            if "claim" in after:
+                # It was found out before, and the new attempt began with looks as the first did.
+                own = max(1, kinds[:kinds.index("claim")].count("look"))
+                further = after[:after.index("claim")].count("look") - own
+        if further > FURTHER:
+            yield f"{further} further commands after the {deed} of a {kind}: {commands}"

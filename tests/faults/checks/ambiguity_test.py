@@ -1,0 +1,70 @@
+"""Plants answers that are not true and looks whether the checker finds them, and nothing else.
+
+    python3 -m checks.ambiguity_test    in tests/faults
+"""
+
+import unittest
+
+from checks import ambiguity
+
+HELD = {"state": 1, "process": "us", "ts": "b", "fence": 2}
+FREE = {"state": 0, "process": "us", "ts": "b", "fence": 2}
+BEFORE = {"state": 0, "process": "us", "ts": "a", "fence": 1}
+THEIRS = {"state": 1, "process": "they", "ts": "c", "fence": 3}
+GRANT = {"event": "grant", "ts": "b"}
+BUSY = {"event": "busy"}
+
+
+def error(code):
+    return {"event": "error", "code": code}
+
+
+def unlocked(result):
+    return {"event": "unlocked", "result": result}
+
+
+class Ambiguity(unittest.TestCase):
+    def judge(self, answer, before, stored, commands=()):
+        return len(ambiguity.violations(answer, before, stored, "us", commands))
+
+    def test_what_is_said_and_stored_is_good(self):
+        for answer, before, stored in (
+                (GRANT, None, HELD), (GRANT, BEFORE, HELD), (BUSY, BEFORE, THEIRS),
+                (error("not applied, the store is unchanged"), None, None),
+                (error("not applied, the store is unchanged"), BEFORE, BEFORE),
+                (error("outcome unknown, the store may have changed"), BEFORE, HELD),
+                (unlocked("released"), HELD, FREE), (unlocked("pending"), HELD, HELD),
+                (unlocked("pending"), HELD, FREE), (unlocked("not_ours"), HELD, THEIRS)):
+            with self.subTest(answer=answer, stored=stored):
+                self.assertEqual(0, self.judge(answer, before, stored))
+
+    def test_what_is_said_and_not_stored_is_found(self):
+        for answer, before, stored in (
+                (GRANT, None, None), (GRANT, BEFORE, BEFORE), (GRANT, BEFORE, THEIRS),
+                (BUSY, BEFORE, HELD), (error("not applied, the store is unchanged"), BEFORE, HELD),
+                (error("not applied, the store is unchanged"), HELD, FREE),
+                (error("malformed document"), None, HELD), (unlocked("released"), HELD, HELD),
+                (unlocked("not_ours"), HELD, HELD),
+                (unlocked("released"), BEFORE | {"state": 1}, FREE)):
+            with self.subTest(answer=answer, stored=stored):
+                self.assertEqual(1, self.judge(answer, before, stored))
+
+    def further(self, *kinds):
+        return self.judge(GRANT, None, HELD, [
+            (kind.rstrip("!"), "lost reply" if kind.endswith("!") else None) for kind in kinds])
+
+    def test_two_further_commands_are_good_and_three_are_found(self):
+        self.assertEqual(0, self.further("look", "claim!", "look", "ping", "look"))
+        self.assertEqual(1, self.further("look", "claim!", "look", "look", "look"))
+        self.assertEqual(0, self.further("release!", "release", "release"))
+        self.assertEqual(1, self.further("release!", "release", "release", "release"))
+
+    def test_the_looks_of_a_new_attempt_are_its_own(self):
+        self.assertEqual(0, self.further("claim!", "look", "look", "look", "claim"))
+        self.assertEqual(1, self.further("claim!", "look", "look", "look", "look", "claim"))
+        self.assertEqual(0, self.further("look", "look", "claim!", "look", "look", "look", "look",
+                                         "claim"))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,17 @@
+"""Whether all that came for a lock got their turn, once, or heard that their time was over."""
+
+
+def violations(events, patient, impatient, killed):
+    """One line each. The three are names of processes; a killed one may have got anything."""
+    heard = {}
+    for event in events:
+        if event["event"] in ("grant", "busy", "error"):
+            heard.setdefault(event["process"], []).append(event)
+    wrong = []
+    for name in sorted(set(patient) | set(impatient)):
+        kinds = [event["event"] for event in heard.get(name, [])]
+        good = (["grant"],) if name in patient else (["grant"], ["busy"])
+        if kinds not in good:
+            wrong.append(f"{name} heard {heard.get(name, 'nothing')}")
+    both = set(killed) & (set(patient) | set(impatient))
+    return wrong + [f"{name} was not to be killed" for name in sorted(both)]

@@ -1,0 +1,37 @@
+"""Plants processes that never get their turn and looks whether the checker finds them, and nothing
+else.
+
+    python3 -m checks.turns_test    in tests/faults
+"""
+
+import unittest
+
+from checks import turns
+
+
+def told(*words):
+    return [dict(zip(("process", "event"), word.split())) for word in words]
+
+
+class Turns(unittest.TestCase):
+    def test_a_turn_or_a_time_out_for_everybody_is_good(self):
+        self.assertEqual([], turns.violations(
+            told("a grant", "a unlocked", "b busy", "c grant", "d grant"), "ad", "bc", "e"))
+
+    def test_a_process_that_hears_nothing_is_found(self):
+        self.assertEqual(1, len(turns.violations(told("a grant"), "ab", "", "")))
+        self.assertEqual(1, len(turns.violations(told("a grant"), "a", "b", "")))
+
+    def test_a_patient_one_that_is_sent_away_is_found(self):
+        self.assertEqual(1, len(turns.violations(told("a busy"), "a", "", "")))
+        self.assertEqual(1, len(turns.violations(told("a error"), "a", "", "")))
+
+    def test_a_second_turn_is_found(self):
+        self.assertEqual(1, len(turns.violations(told("a grant", "a grant"), "a", "", "")))
+
+    def test_a_killed_one_may_have_got_anything(self):
+        self.assertEqual([], turns.violations(told("a grant"), "", "", "ab"))
+
+
+if __name__ == "__main__":
+    unittest.main()

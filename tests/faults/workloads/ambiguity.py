@@ -1,0 +1,166 @@
+"""A claim or a release whose request or answer is lost, at each of its commands in turn, on a
+replica set: what is said about it is true, and the lock can be had soon after."""
+
+import collections
+import concurrent.futures
+import itertools
+
+import checks.ambiguity
+import processes
+import proxy
+import stores
+from hands import Hands
+from proxy import Fault
+
+ABOUT = "whatever command of a claim or release is lost, its outcome is told truly"
+STORES = ("mongod",)
+AT_ONCE = 16
+# The driver looks for a server again half a second after a connection was lost, and gets half of
+# the call limit for it.
+CALL, PING, LEASE = 2.0, 2.0, 10.0
+LATE = 1.05 * CALL
+DEAD = 250
+TRIALS = 10
+SCENARIOS = {  # What it is done to, and the command.
+    "first": "try",
+    "again": "try",
+    "free": "try",
+    "release": "unlock",
+    "takeover": "try",
+}
+TWICE = ("lost request", "lost reply")
+OF_THE_ATTEMPT = ("claim", "look", "release")
+OF_THE_START = [("greeting", 1), ("createIndexes", 1), ("createIndexes", 2), ("ping", 1)]
+
+
+def plans_of(commands, start):
+    """All faults for one attempt that takes these commands: each deed at each of them, and what
+    follows a lost claim or release lost as well."""
+    counted = collections.Counter()
+    for kind in commands:
+        counted[kind] += 1
+        if kind in OF_THE_ATTEMPT or (start and (kind, counted[kind]) in OF_THE_START):
+            yield from ([Fault(kind, counted[kind], deed)] for deed in proxy.DEEDS)
+    for deeds in itertools.product(TWICE, repeat=2):
+        if "claim" in counted:
+            yield [Fault("claim", 1, deeds[0]), Fault("look", counted["look"] + 1, deeds[1])]
+        if "release" in counted:
+            yield [Fault("release", n, deed) for n, deed in enumerate((*deeds, deeds[0]), 1)]
+    if "claim" in counted:
+        yield [Fault("claim", 1, "lost request"), Fault("look", counted["look"] + 2, "lost reply")]
+
+
+class Attempts:
+    """Threads: each attempt is one thread's."""
+
+    def __init__(self, hands, store, network):
+        self.hands, self.store, self.network = hands, store, network
+        self.heir = hands.start("heir").wait_started()
+        self.numbers = itertools.count()
+        self.dead = self.leave_locks_of_the_dead()
+        self.died = processes.now()
+        self.wrong, self.answers, self.longest = [], collections.Counter(), 0.0
+        self.heir_ts, self.missed = {}, 0
+
+    def leave_locks_of_the_dead(self):
+        """The names of locks whose holder was killed."""
+        dead = self.hands.start("dead").wait_started()
+        names = [f"takeover-{number}" for number in range(DEAD)]
+        for name in names:
+            dead.ask("wait", name, 100_000)
+        dead.kill()
+        return iter(names)
+
+    def lock_for(self, scenario):
+        return next(self.dead) if scenario == "takeover" else f"{scenario}-{next(self.numbers)}"
+
+    def prepare(self, scenario, hand, lock):
+        if scenario != "first":
+            processes.wait_for("a first ping", lambda: hand.ask("stats")["pings"] > 0)
+        if scenario == "takeover":
+            processes.pause(LEASE + 1 - (processes.now() - self.died) / 1e9)
+        if scenario == "free":
+            self.heir.ask("try", lock)
+            self.heir.ask("unlock", lock)
+        if scenario in ("again", "release"):
+            hand.ask("wait", lock, 100_000)
+        if scenario == "again":
+            hand.ask("unlock", lock)
+
+    def attempt(self, scenario, plan=()):
+        """Gives the kinds of commands that it took, and whether all faults of the plan struck."""
+        lock = self.lock_for(scenario)
+        between = proxy.Proxy(self.network, self.store.address, LATE)
+        uri = f"mongodb://127.0.0.1:{between.port}/{self.store.database}?directConnection=true"
+        try:
+            if scenario == "first":
+                between.arm(*plan)  # Nor has its process done anything yet.
+            hand = self.hands.start(f"hand-{next(self.numbers)}", uri).wait_started()
+            self.prepare(scenario, hand, lock)
+            before = self.store.lock(lock)
+            if scenario != "first":
+                between.arm(*plan)
+            answer = hand.ask(SCENARIOS[scenario], lock)
+            commands = between.seen()
+            between.arm()
+            stored = self.store.lock(lock)
+            label = f"{scenario} of {lock}, {plan}"
+            self.wrong += [f"{label}: {line}" for line in checks.ambiguity.violations(
+                answer, before, stored, hand.id, commands)]
+            self.answers[answer.get("result") or answer.get("code") or answer["event"]] += 1
+            self.inherit(hand, lock, answer, label)
+            hand.finish()
+        finally:
+            between.close()
+        struck = sum(deed is not None for _, deed in commands)
+        return [kind for kind, _ in commands], struck == len(plan)
+
+    def inherit(self, hand, lock, answer, label):
+        """Nobody keeps the lock from others, whatever came of the attempt."""
+        if answer["event"] == "grant":
+            hand.ask("unlock", lock)
+        begun = processes.now()
+        got = self.heir.ask("wait", lock, 100_000)
+        if got["event"] != "grant":
+            self.wrong.append(f"{label}: the lock is stuck: {got}")
+            return
+        self.longest = max(self.longest, (got["at"] - begun) / 1e9)
+        self.heir.ask("unlock", lock)
+        self.heir_ts[lock] = got["ts"]
+
+    def one(self, scenario, plan):
+        """Until the faults have struck: where the machine itself is late, others come first."""
+        if any(self.attempt(scenario, plan)[1] for _ in range(TRIALS)):
+            return
+        self.missed += 1
+        if len(plan) == 1:  # Of more, those that follow may be past their time.
+            self.wrong.append(f"{scenario}: {plan} never struck")
+
+    def end(self):
+        """Nothing that came late has changed a lock."""
+        for lock, ts in self.heir_ts.items():
+            stored = self.store.lock(lock)
+            if stored["state"] != 0 or stored["ts"] != ts:
+                self.wrong.append(f"{lock} was changed after its last hold: {stored}")
+
+
+def run(rig, size=3):
+    store, network = stores.start(rig, size)
+    hands = Hands(rig, store, network, lease=LEASE, ping=PING, call=CALL)
+    try:
+        attempts = Attempts(hands, store, network)
+        with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+            todo = []
+            for scenario in SCENARIOS:
+                plans = list(plans_of(attempts.attempt(scenario)[0], scenario == "first"))
+                rig.say(f"{scenario}: {len(plans)} faults")
+                todo += [pool.submit(attempts.one, scenario, plan) for plan in plans]
+            for done in todo:
+                done.result()
+        attempts.end()
+    finally:
+        hands.close()
+    figures = {"attempts": sum(attempts.answers.values()), **attempts.answers,
+               "faults that never struck": attempts.missed,
+               "longest until another had it": f"{attempts.longest:.1f} s"}
+    return attempts.wrong, figures

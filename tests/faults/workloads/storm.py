@@ -1,0 +1,101 @@
+"""Very many processes come at once for one lock, some of them are killed as they wait; and very many
+locks are held at once. All others get their turn or their time-out, and the server is left with the
+connections that it had."""
+
+import concurrent.futures
+
+import checks.intervals
+import checks.turns
+import stores
+from hands import Hands
+from processes import wait_for
+
+ABOUT = "many come at once, all get their turn or time-out, and nothing is left behind"
+STORES = ("mongod", "sqlite")
+COUNT = 100  # Processes for one lock; every tenth is impatient, every tenth is killed.
+HOLDERS = 20  # Processes that hold four locks at once for each process of the crowd.
+LEASE, PING, CALL = 16.0, 3.0, 3.0
+HOLD, IMPATIENT, PATIENCE = 5, 1, 500_000  # Milliseconds.
+
+
+def grants(rig):
+    return {event["process"] for event in rig.history.all() if event["event"] == "grant"}
+
+
+def start(hands, names):
+    """All at once; gives them by name, once they are there."""
+    started = {name: hands.start(name) for name in names}
+    for hand in started.values():
+        hand.wait_started()
+    return started
+
+
+def come_at_once(rig, hands, count):
+    """What is wrong."""
+    keeper = hands.start("keeper").wait_started()
+    keeper.ask("wait", "storm", PATIENCE)
+    crowd = start(hands, [f"p{number}" for number in range(count)])
+    rig.say(f"{count} processes are there")
+    victims, impatient = list(crowd)[1::10], list(crowd)[2::10]
+    turns = {name: hand.tell("turn", "storm", IMPATIENT if name in impatient else PATIENCE, HOLD)
+             for name, hand in crowd.items()}
+    for name in impatient:
+        crowd[name].answer(turns[name])  # The keeper still holds it.
+    for name in victims[::2]:
+        crowd[name].kill()
+    keeper.ask("unlock", "storm")
+    wait_for("the first turns", lambda: len(grants(rig)) > count // 4, PATIENCE / 1000)
+    for name in victims[1::2]:
+        crowd[name].kill()
+    rig.say(f"{len(victims)} waiters are killed")
+    patient = set(crowd) - set(victims) - set(impatient)
+    for name in patient:
+        crowd[name].answer(turns[name], PATIENCE / 1000)
+    for name in crowd.keys() - set(victims):
+        crowd[name].finish()
+    keeper.finish()
+    events = [event for event in rig.history.all() if event["process"] in crowd]
+    return checks.turns.violations(events, patient, impatient, victims)
+
+
+def hold_many(hands, store, locks):
+    """What is wrong."""
+    holders = start(hands, [f"holder{number}" for number in range(HOLDERS)])
+
+    def each(verb, *words):
+        """Of each process for its locks, one after the other; gives how many were granted."""
+        def do(name):
+            answers = [holders[name].ask(verb, f"{name}-{number}", *words)
+                       for number in range(locks // HOLDERS)]
+            return sum(answer["event"] in ("grant", "unlocked") for answer in answers)
+        with concurrent.futures.ThreadPoolExecutor(HOLDERS) as pool:
+            return sum(pool.map(do, holders))
+
+    def taken():
+        return [lock for lock in store.locks() if lock["state"] != 0]
+
+    done, held = each("wait", PATIENCE), taken()
+    freed, left = each("unlock"), taken()
+    for hand in holders.values():
+        hand.finish()
+    seen = done, len(held), len({lock["process"] for lock in held}), freed, len(left)
+    wanted = locks, locks, HOLDERS, locks, 0
+    return [] if seen == wanted else [
+        f"granted, stored, by processes, unlocked, left: {seen} instead of {wanted}"]
+
+
+def run(rig):
+    store, network = stores.start(rig)
+    count = rig.options.count or COUNT
+    before = min(store.connections() for _ in range(10))
+    hands = Hands(rig, store, network, lease=LEASE, ping=PING, call=CALL)
+    try:
+        wrong = come_at_once(rig, hands, count)
+        rig.say("all have had their turn")
+        wrong += hold_many(hands, store, 4 * count)
+    finally:
+        hands.close()
+    wait_for(f"the server's {before} connections of the start", lambda: store.connections() <= before)
+    wrong += store.faults() + checks.intervals.violations_by_lock(rig.history.all())
+    return wrong, {"processes": count, "locks at once": 4 * count,
+                   "connections before and after": before}
