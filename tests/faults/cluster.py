@@ -8,17 +8,15 @@ SETTINGS = {"electionTimeoutMillis": 2000, "heartbeatIntervalMillis": 500}
 
 
 class Cluster:
-    """`size` members, of which the one called `disk_of` has a disk of so many megabytes."""
+    """`size` members, m1 and so on, of which some have a disk of their own."""
 
-    def __init__(self, hosts, folder, size=3, disk_of=None, disk=400):
+    def __init__(self, hosts, folder, size, disks):
         self.hosts = hosts
         self.mongod = member.program()
         self.version = member.version_of(self.mongod)
         arguments = ("--replSet", SET, "--oplogSize", "64") if size > 1 else ()
-        self.members = [
-            member.Member(hosts, self.mongod, folder, f"m{n}", arguments,
-                          disk if disk_of == f"m{n}" else None)
-            for n in range(1, size + 1)]
+        self.members = [member.Member(hosts, self.mongod, folder, name, arguments, disks.get(name))
+                        for name in (f"m{n}" for n in range(1, size + 1))]
 
     def start(self):
         for one in self.members:

@@ -1,12 +1,14 @@
-"""Test hosts: each a network namespace with an address, all on one switch."""
+"""Test hosts: each a network namespace with an address, all on one switch; or else all of them this
+machine."""
 
 import dataclasses
 import os
 import shutil
+import socket
 
 import namespaces
 import processes
-from processes import Broken, Missing
+from processes import Missing
 
 SUBNET = "10.213.7"
 
@@ -15,7 +17,7 @@ SUBNET = "10.213.7"
 class Host:
     name: str
     address: str
-    network: int  # The namespace, as an open file.
+    network: int  # The namespace, as an open file; none if it is this machine's.
 
     def enter(self):
         namespaces.enter(self.network)
@@ -53,6 +55,11 @@ class NamespaceHosts:
         namespaces.run_in(host.network, "iptables", "-w", "-S")
         self.hosts[name] = host
         return host
+
+    @staticmethod
+    def port(_host):
+        """For the server of a host."""
+        return 27017
 
     def spawn(self, host, command, enter=None, **options):
         def both():
@@ -93,9 +100,10 @@ class NamespaceHosts:
         except OSError:
             return False
 
-    def listing(self, host, what):
-        """The connections of a host, as /proc/net/tcp shows them."""
-        return namespaces.run_in(host.network, "cat", f"/proc/self/net/{what}").splitlines()[1:]
+    @staticmethod
+    def connections(host):
+        """Of a host, as /proc/net/tcp shows them."""
+        return namespaces.run_in(host.network, "cat", "/proc/self/net/tcp").splitlines()[1:]
 
     def close(self):
         for host in self.hosts.values():
@@ -103,14 +111,39 @@ class NamespaceHosts:
         os.close(self.switch)
 
 
-def make(require_all, say):
-    """The best hosts that this machine can make."""
-    try:
-        hosts = NamespaceHosts()
-    except Missing as lack:
-        if require_all:
-            raise
-        say(f"NO PARTITIONS: {lack}")
-        raise Broken("loopback hosts are not there yet") from None
-    say(f"hosts: {hosts.what}")
-    return hosts
+class LoopbackHosts:
+    """All hosts are this machine: links cannot be cut."""
+
+    what = "this machine only, on its loopback"
+
+    def __init__(self):
+        self.hosts = {}
+
+    def add(self, name):
+        self.hosts[name] = Host(name, "127.0.0.1", None)
+        return self.hosts[name]
+
+    @staticmethod
+    def port(_host):
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            return probe.getsockname()[1]
+
+    @staticmethod
+    def spawn(_host, command, enter=None, **options):
+        return processes.spawn(command, enter, **options)
+
+    @staticmethod
+    def connect(_host, port, timeout=5.0):
+        return socket.create_connection(("127.0.0.1", port), timeout)
+
+    def heal_all(self):
+        pass
+
+    @staticmethod
+    def connections(_host):
+        with open("/proc/self/net/tcp") as file:
+            return file.read().splitlines()[1:]
+
+    def close(self):
+        pass

@@ -6,13 +6,11 @@ import pathlib
 import subprocess
 
 import mongo_wire
-import namespaces
 import processes
 from processes import Broken, Missing, wait_for
 
-PORT = 27017
 TOOLS = pathlib.Path(__file__).resolve().parents[2] / "tools"
-OPTIONS = ("--bind_ip", "0.0.0.0", "--nounixsocket", "--wiredTigerCacheSizeGB", "0.25",
+OPTIONS = ("--nounixsocket", "--wiredTigerCacheSizeGB", "0.25",
            "--setParameter", "enableTestCommands=1",
            "--setParameter", "diagnosticDataCollectionEnabled=false")
 
@@ -40,16 +38,17 @@ class Member:
     def __init__(self, hosts, mongod, folder, name, arguments=(), disk=None):
         self.name, self.hosts, self.mongod = name, hosts, mongod
         self.host = hosts.add(name)
+        self.port = hosts.port(self.host)
         self.folder = pathlib.Path(folder) / name
-        self.folder.mkdir()
+        self.folder.mkdir(exist_ok=True)
         self.arguments = arguments
         self.process = None
         self.clock = ""  # As libfaketime writes it: "+10m"; empty for the right time.
-        self.disk = namespaces.SmallDisk(self.folder, disk) if disk else None
+        self.disk = disk
 
     @property
     def address(self):
-        return f"{self.host.address}:{PORT}"
+        return f"{self.host.address}:{self.port}"
 
     def start(self):
         environment = dict(os.environ)
@@ -59,9 +58,10 @@ class Member:
             environment |= {"LD_PRELOAD": clock_library(), "FAKETIME_TIMESTAMP_FILE": str(clock),
                             "FAKETIME_CACHE_DURATION": "1", "FAKETIME_DONT_FAKE_MONOTONIC": "1"}
         log = self.folder.parent / f"{self.name}.log"
+        addresses = ",".join({"127.0.0.1", self.host.address})
         self.process = self.hosts.spawn(
-            self.host, [self.mongod, "--dbpath", self.folder, "--port", PORT, "--logpath", log,
-                        "--logappend", *OPTIONS, *self.arguments],
+            self.host, [self.mongod, "--dbpath", self.folder, "--port", self.port, "--logpath", log,
+                        "--logappend", "--bind_ip", addresses, *OPTIONS, *self.arguments],
             enter=self.disk and self.disk.enter, env=environment,
             stdout=subprocess.DEVNULL, stderr=subprocess.STDOUT)
 
@@ -75,7 +75,7 @@ class Member:
 
     def ask(self, command, db="admin", timeout=5.0):
         """The reply, whether ok or not. OSError if there is none."""
-        with self.hosts.connect(self.host, PORT, timeout) as connection:
+        with self.hosts.connect(self.host, self.port, timeout) as connection:
             return mongo_wire.ask_on(connection, command, db)
 
     def tell(self, command, db="admin", timeout=5.0):

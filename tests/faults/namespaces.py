@@ -76,7 +76,7 @@ class SmallDisk:
         try:
             self.keeper = processes.spawn(["tail", "-f", "/dev/null"], self._make)
         except subprocess.SubprocessError:
-            raise processes.Missing("no mounts of our own (not root?)") from None
+            raise processes.Missing("no mounts of one's own, which take root") from None
         self.outside = pathlib.Path(f"/proc/{self.keeper.pid}/root{folder}")
 
     def _make(self):

@@ -12,6 +12,7 @@ import tempfile
 
 import clients
 import hosts
+import member
 import namespaces
 import processes
 from cluster import Cluster
@@ -19,6 +20,7 @@ from history import History
 from processes import wait_for
 
 PREFIX = "distlock-faults-"
+VERSION = "6.0"
 GROUPS = ("g1", "g2")  # Of clients, each on a host of its own.
 
 
@@ -45,32 +47,65 @@ class Rig:
         self.history = History(options.history or self.folder / "history.jsonl")
         self.hosts = self.cluster = self.disk = None
         self.sqlite_path = self.folder / "locks.db"
+        self.lacking = set()
         self.clients = []
         self.made = 0
 
-    def start_mongod(self, size=3, **options):
+    def lacks(self, what, why):
+        """The machine has no such thing. Where everything is demanded, that is the end."""
+        if self.options.require_all:
+            raise processes.Missing(f"no {what}: {why}")
+        self.say(f"NO {what.upper()}: {why}")
+        self.lacking.add(what)
+
+    def _make(self, what, maker):
+        """What the maker gives, or nothing where the machine has no such thing."""
+        try:
+            if what in self.options.without:
+                raise processes.Missing("as was asked for")
+            return maker()
+        except processes.Missing as why:
+            self.lacks(what, why)
+            return None
+
+    def _small_disk(self, folder):
+        folder.mkdir()
+        size = 16 if self.store == "sqlite" else 400
+        return self._make("small disks", lambda: namespaces.SmallDisk(folder, size))
+
+    def start_mongod(self, size=3, small_disk=False):
         """A replica set, or a standalone if the size is 1, and hosts for clients."""
-        self.hosts = hosts.make(self.options.require_all, self.say)
+        self.hosts = self._make("partitions", hosts.NamespaceHosts) or hosts.LoopbackHosts()
+        self.say(f"hosts: {self.hosts.what}")
         for group in GROUPS:
             self.hosts.add(group)
-        self.cluster = Cluster(self.hosts, self.folder, size, **options)
-        self.cluster.start()
+        disks = {"m3": self._small_disk(self.folder / "m3")} if small_disk else {}
+        self._make("clocks", member.clock_library)
+        self.cluster = Cluster(self.hosts, self.folder, size, disks)
         kind = "standalone" if size == 1 else f"replica set of {size}"
         self.say(f"store: mongod {self.cluster.version}, {kind}")
+        if not self.cluster.version.startswith(VERSION):
+            self.lacks(f"mongod {VERSION}", f"faults of {self.cluster.version} may be others")
+        self.cluster.start()
 
     def start_store(self, size=3, small_disk=False):
         """The asked one; with a disk that can be filled, of one member or of the file, or not."""
         if self.store == "mongod":
-            return self.start_mongod(size, disk_of="m3" if small_disk else None)
+            return self.start_mongod(size, small_disk)
         if small_disk:
             self.sqlite_path = self.folder / "disk/locks.db"
-            self.sqlite_path.parent.mkdir()
-            self.disk = namespaces.SmallDisk(self.sqlite_path.parent, 16)
-        self.say("store: SQLite, in one file" + (", on a disk of 16 MB" if small_disk else ""))
+            self.disk = self._small_disk(self.sqlite_path.parent)
+        self.say(f"store: SQLite, in one file, on {'a small disk' if self.disk else 'the disk'}")
 
     @property
     def groups(self):
         return GROUPS
+
+    def outside(self, path):
+        """How the rig itself gets to a file of the clients."""
+        if self.disk is None:
+            return pathlib.Path(path)
+        return self.disk.outside / pathlib.Path(path).name
 
     def sqlite_program(self, *words):
         """Another program on that file."""

@@ -5,7 +5,6 @@ import pathlib
 import sqlite3
 
 import checks.documents
-from member import PORT
 from processes import wait_for
 
 
@@ -84,7 +83,7 @@ class Mongo:
 
     def __init__(self, member, uri, database):
         self.member, self.database = member, database
-        self.address = member.host.address, PORT
+        self.address = member.host.address, member.port
         self.uri = uri(database)
         self._uri = uri
 

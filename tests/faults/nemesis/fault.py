@@ -9,6 +9,7 @@ class Fault:
     """One kind. An object is one time that it happens."""
 
     lasts = (1.0, 2.0)  # Seconds, from and to.
+    needs = ""  # What not every machine has.
 
     def __init__(self, rig, random):
         self.rig, self.random = rig, random

@@ -5,6 +5,7 @@ import time
 from nemesis.fault import Fault
 from processes import wait_for
 
+ESTABLISHED = "01"  # In /proc/net/tcp.
 LEASE = 2.0  # Seconds, of the clients'.
 
 
@@ -67,9 +68,10 @@ class StopPrimary(Fault):
     def _waiting_at_it(self):
         """Connections on which it was sent something that it has not read."""
         def unread():
-            lines = self.hosts.listing(self.victim.host, "tcp")
-            return sum(int(line.split()[4].split(":")[1], 16) > 0 and line.split()[3] == "01"
-                       for line in lines)
+            here = f":{self.victim.port:04X}"
+            rows = [line.split() for line in self.hosts.connections(self.victim.host)]
+            return sum(row[1].endswith(here) and row[3] == ESTABLISHED
+                       and int(row[4].split(":")[1], 16) > 0 for row in rows)
         return wait_for("a request to it", unread, 30)
 
     def end(self):
@@ -104,6 +106,7 @@ class StepDown(Fault):
 class OtherClock(Fault):
     """A member whose clock is far off becomes primary while holders ping."""
 
+    needs = "clocks"
     lasts = (LEASE + 1, LEASE + 2)
     offsets = {"+10m": 600, "-10m": -600, "+20s": 20, "-20s": -20}
 
@@ -128,10 +131,11 @@ class OtherClock(Fault):
 class DiskFull(Fault):
     """The primary's disk is full, which a mongod does not survive."""
 
+    needs = "small disks"
     lasts = (1.0, 2.0)
 
     def begin(self):
-        self.victim = next(one for one in self.cluster.members if one.disk is not None)
+        self.victim = next(one for one in self.cluster.members if one.disk)
         self.cluster.make_primary(self.victim)
         self.victim.disk.fill()
         wait_for("its end", self._ended)

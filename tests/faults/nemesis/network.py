@@ -3,12 +3,12 @@
 from nemesis.fault import Fault
 from nemesis.members import LEASE
 from processes import wait_for
-import member
 
 
 class Partition(Fault):
     """Cuts links, and looks from both ends whether they are."""
 
+    needs = "partitions"
     lasts = (LEASE + 0.5, LEASE + 1.5)
 
     def cut(self, source, target, both=True):
@@ -17,7 +17,8 @@ class Partition(Fault):
             self.hosts.cut(target, source)
 
     def must_not_reach(self, source, target):
-        self.must(not self.hosts.reaches(source, target, member.PORT, 0.5),
+        port = self.hosts.port(target)
+        self.must(not self.hosts.reaches(source, target, port, 0.5),
                   f"{source.name} still reaches {target.name}")
 
     def end(self):

@@ -34,6 +34,9 @@ def make(kinds, rig, rounds=1):
     """Each kind once a round, in an order and for a time that the seed draws."""
     only = rig.options.only
     kinds = [kind for kind in kinds if not only or name_of(kind) in only]
+    for kind in [kind for kind in kinds if kind.needs in rig.lacking]:
+        rig.say(f"FALLS AWAY: {name_of(kind)}, which needs {kind.needs}")
+        kinds.remove(kind)
     source, steps = random.Random(rig.seed), []
     for _ in range(rounds):
         for kind in source.sample(kinds, len(kinds)):

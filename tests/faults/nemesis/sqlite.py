@@ -5,6 +5,7 @@ from nemesis.fault import Fault
 
 
 class DiskFull(Fault):
+    needs = "small disks"
     lasts = (1.0, 2.5)
 
     def begin(self):
@@ -55,7 +56,7 @@ class KillAll(Fault):
         for one in self.victims:
             one.kill()
         self.rig.clients.clear()
-        log = self.rig.disk.outside / f"{self.rig.sqlite_path.name}-wal"
+        log = self.rig.outside(f"{self.rig.sqlite_path}-wal")
         self.must(log.exists(), "there is no write-ahead log")
         return f"killed all {len(self.victims)} clients; they left a log of {log.stat().st_size} bytes"
 

@@ -1,0 +1,140 @@
+"""How the rig itself ends, and what it says where the machine lacks something.
+
+    python3 -m rig_test    in tests/faults
+"""
+
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import types
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools"))
+
+import member
+import processes
+from nemesis import catalogue, plan
+import rig
+from processes import wait_for
+
+FAULTS = [sys.executable, "-B", str(member.TOOLS / "faults")]
+
+
+def environment(**more):
+    """Of a run that does not demand everything, unless it is told to."""
+    return {key: value for key, value in os.environ.items() if key != "CI"} | more
+
+
+def run(*words, **more):
+    return subprocess.run([*FAULTS, *words], capture_output=True, text=True,
+                          env=environment(**more), timeout=300)
+
+
+def parents():
+    """Of all processes: process id to parent's."""
+    found = {}
+    for path in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        try:
+            found[int(path.parent.name)] = int(path.read_text().rpartition(")")[2].split()[1])
+        except OSError:
+            pass
+    return found
+
+
+def descendants(process):
+    of, found = parents(), {process}
+    while True:
+        more = {child for child, parent in of.items() if parent in found} - found
+        if not more:
+            return found - {process}
+        found |= more
+
+
+def folders(process):
+    return list(pathlib.Path(tempfile.gettempdir()).glob(f"{rig.PREFIX}{process}-*"))
+
+
+class Ends(unittest.TestCase):
+    def end_by(self, number):
+        """Of a run in which a server and clients are at work; gives its exit status."""
+        run = subprocess.Popen([*FAULTS, "takeover", "--store", "mongod", "--seconds", "600"],
+                               stdout=subprocess.DEVNULL, env=environment())
+        self.addCleanup(processes.kill, run)
+        wait_for("clients at work", lambda: run.poll() is None and len(descendants(run.pid)) > 12)
+        family = descendants(run.pid)
+        self.assertEqual(1, len(folders(run.pid)))
+        run.send_signal(number)
+        status = run.wait(processes.PATIENCE)
+        wait_for("the end of all its processes", lambda: not family & parents().keys())
+        wait_for("the end of its folder", lambda: not folders(run.pid))
+        return status
+
+    def test_nothing_is_left_after_ctrl_c(self):
+        self.assertEqual(128 + signal.SIGINT, self.end_by(signal.SIGINT))
+
+    def test_nothing_is_left_after_sigterm(self):
+        self.assertEqual(128 + signal.SIGTERM, self.end_by(signal.SIGTERM))
+
+    def test_nothing_is_left_after_sigkill(self):
+        self.assertEqual(-signal.SIGKILL, self.end_by(signal.SIGKILL))
+
+    def test_what_a_run_left_that_could_not_even_end_is_swept_up_by_the_next(self):
+        gone = subprocess.Popen(["true"])
+        gone.wait()
+        left = tempfile.mkdtemp(prefix=f"{rig.PREFIX}{gone.pid}-")
+        mine = tempfile.mkdtemp(prefix=f"{rig.PREFIX}{os.getpid()}-")
+        rig.sweep()
+        self.assertFalse(os.path.exists(left))
+        self.assertTrue(os.path.exists(mine))
+        os.rmdir(mine)
+
+
+class Lacks(unittest.TestCase):
+    def test_what_falls_away_is_said_and_the_rest_goes_on(self):
+        done = run("intervals", "--store", "mongod", "--without", "partitions,clocks,small disks",
+                   "--only", "step_down,primary_alone,other_clock,disk_full")
+        self.assertEqual(0, done.returncode, done.stdout)
+        for what in ("NO PARTITIONS", "NO CLOCKS", "NO SMALL DISKS", "FALLS AWAY: primary_alone",
+                     "FALLS AWAY: other_clock", "FALLS AWAY: disk_full", "step_down 1"):
+            self.assertIn(what, done.stdout)
+
+    def test_what_falls_away_is_a_failure_where_everything_is_demanded(self):
+        for lack in ("partitions", "clocks", "small disks"):
+            for demand in ({"CI": "true"}, {}):
+                words = () if demand else ("--require-all",)
+                done = run("intervals", "--store", "mongod", "--without", lack, *words, **demand)
+                self.assertEqual(1, done.returncode, done.stdout)
+                self.assertIn(f"no {lack}", done.stdout)
+
+    def test_a_mongod_of_another_version_is_a_failure_where_everything_is_demanded(self):
+        with tempfile.NamedTemporaryFile("w", suffix="-mongod", delete=False) as file:
+            file.write("#!/bin/sh\necho 'db version v7.0.1'\n")
+        self.addCleanup(os.unlink, file.name)
+        os.chmod(file.name, 0o755)
+        done = run("intervals", "--store", "mongod", "--require-all", MONGOD=file.name)
+        self.assertEqual(1, done.returncode, done.stdout)
+        self.assertIn("no mongod 6.0: faults of 7.0.1 may be others", done.stdout)
+
+
+class Plans(unittest.TestCase):
+    def plan(self, seed, store):
+        stage = types.SimpleNamespace(seed=seed, lacking=set(), say=self.fail,
+                                      options=types.SimpleNamespace(only=[]))
+        return plan.make(catalogue.of(store), stage)
+
+    def test_a_plan_repeats_by_its_seed(self):
+        for store in ("mongod", "sqlite"):
+            self.assertEqual(self.plan(7, store), self.plan(7, store))
+            self.assertNotEqual(self.plan(7, store), self.plan(8, store))
+
+    def test_a_plan_has_each_kind_once(self):
+        names = [step.name for step in self.plan(7, "mongod")]
+        self.assertEqual(len(names), len(set(names)))
+        self.assertEqual(set(names), {plan.name_of(kind) for kind in catalogue.OF_REPLICA_SET})
+
+
+if __name__ == "__main__":
+    unittest.main()
