@@ -1,0 +1,71 @@
+"""What the clients of a soak told, judged now and then so that hours of it fit into memory."""
+
+import collections
+import json
+import struct
+import threading
+
+import checks.soak
+import processes
+
+SETTLED = 60 * 10**9  # What is so old, nobody who was stopped is still about to tell.
+FAR_OFF = 300 * 10**9
+KEPT = 120 * 10**9  # Longer than any belief lasts.
+
+
+class Book:
+    """Threads: add() by any."""
+
+    def __init__(self):
+        self.mutex = threading.Lock()
+        self.events = []
+        self.counts = collections.Counter()
+        self.confirmed = collections.Counter()  # Additions, by lock.
+        self.started, self.wrong = set(), set()
+        self.troubles = collections.Counter()  # What the errors said, by code.
+        self.takeovers = 0
+
+    def add(self, event):
+        kind = event["event"]
+        with self.mutex:
+            self.counts[kind] += 1
+            if kind == "start":
+                self._begin(event)
+            if kind == "error":
+                self.troubles[event["code"]] += 1
+                return
+            self.events.append(event)
+            if kind == "write":
+                self.counts[event["outcome"]] += 1
+                self.confirmed[event["lock"]] += event["outcome"] == "ok"
+
+    def _begin(self, event):
+        self.started.add(event["process"])
+        if abs(event["at"] - processes.now()) > FAR_OFF:
+            self.wrong.add(f"{event['process']} tells the time by another clock")
+
+    def judge(self, now, end=False):
+        with self.mutex:
+            told = sorted(self.events, key=lambda event: event["at"])
+        self.wrong.update(checks.soak.overlaps(
+            [event for event in told if end or event["at"] < now - SETTLED]))
+        forgotten = [event for event in told if end or event["at"] < now - KEPT]
+        self.takeovers += checks.soak.takeovers(forgotten)
+        with self.mutex:
+            self.events = [event for event in self.events if not end and event["at"] >= now - KEPT]
+        return told
+
+    def judge_numbers(self, told, folder, locks):
+        for lock in locks:
+            file = folder / lock
+            content = file.read_bytes() if file.exists() else b""
+            final = struct.unpack("<qq", content or bytes(16))[1]
+            self.wrong.update(checks.soak.lost_numbers(told, lock, self.confirmed[lock], final))
+
+    def listen(self, output):
+        """Takes down what a client says, until it ends."""
+        for line in output:
+            try:
+                self.add(json.loads(line))
+            except json.JSONDecodeError:
+                pass  # The end of a line that a SIGKILL cut off.

@@ -1,0 +1,58 @@
+"""A client of a soak: a process of torturer.cpp."""
+
+import os
+import signal
+import subprocess
+import threading
+
+import member
+import processes
+
+PAGE = os.sysconf("SC_PAGE_SIZE")
+
+
+def off_clock():
+    """The environment of a process whose wall clock is ten minutes ahead (facts of libfaketime:
+    the steady clocks stay right, and waits on them as long as they are)."""
+    return {"LD_PRELOAD": member.clock_library(), "FAKETIME": "+10m",
+            "FAKETIME_DONT_FAKE_MONOTONIC": "1", "FAKETIME_FORCE_MONOTONIC_FIX": "0"}
+
+
+class Client:
+    def __init__(self, name, command, book, spawn, environment=()):
+        self.name, self.book = name, book
+        # Without, the driver leaves a file in /dev/shm behind each program that is killed.
+        environment = os.environ | {"MONGOC_DISABLE_SHM": "1"} | dict(environment)
+        self.process = spawn(command, env=environment, text=True, stdout=subprocess.PIPE)
+        self.reader = threading.Thread(target=book.listen, args=(self.process.stdout,), daemon=True)
+        self.reader.start()
+
+    def vitals(self):
+        """Nothing if it is no more."""
+        proc = f"/proc/{self.process.pid}"
+        try:
+            with open(f"{proc}/statm") as statm:
+                return {"rss": int(statm.read().split()[1]) * PAGE,
+                        "descriptors": len(os.listdir(f"{proc}/fd")),
+                        "threads": len(os.listdir(f"{proc}/task"))}
+        except (OSError, IndexError):
+            return None
+
+    def kill(self):
+        processes.kill(self.process)
+        self.reader.join()
+        self.book.add({"at": processes.now(), "process": self.name, "event": "killed"})
+
+    def end(self):
+        """Its exit status, 0 as well if the signal came before it had begun."""
+        processes.resume(self.process)
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        try:
+            status = self.process.wait(processes.PATIENCE)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            return "killed, since it would not end"
+        self.reader.join()
+        early = status == -signal.SIGTERM and self.name not in self.book.started
+        return 0 if early else status

@@ -1,0 +1,124 @@
+"""One soak on one store: clients that do everything, troubles one after the other, and in the end
+whether a rule was broken or something grew."""
+
+import random
+import time
+
+import checks.soak
+import processes
+import stores
+from soak import book, client, troubles
+
+LOCKS = [f"contended-{number}" for number in range(5)]
+JUDGED_EVERY = 300.0
+STEADY = 2
+CALM = {"memory": (5.0, 15.0), "sqlite": (1.0, 4.0), "mongod": (1.0, 4.0)}  # Seconds.
+
+
+class Soak:
+    def __init__(self, rig, options, say):
+        self.rig, self.options, self.say = rig, options, say
+        self.chance = random.Random(rig.seed)
+        self.book = book.Book()
+        self.clients, self.steady, self.mortal = 0, [], None
+        self.samples, self.happened = {}, {}
+        self.seen = 0  # Locks in a listing.
+        self.host = self.member = self.store = None
+        self.uri = "memory:"
+        self.folder = rig.folder / "numbers"
+        self.folder.mkdir()
+
+    def spawn(self, command, **more):
+        if self.host is None:
+            return processes.spawn(command, **more)
+        return self.rig.hosts.spawn(self.host, command, **more)
+
+    def run_tool(self, *words):
+        return troubles.run_tool(self, *words)
+
+    def start_client(self, kind, threads, environment=()):
+        self.clients += 1
+        name = f"{kind}-{self.clients}"
+        command = [self.options.torturer, name, self.uri, self.chance.randrange(10**6), self.folder,
+                   threads]
+        return client.Client(name, command, self.book, self.spawn, environment)
+
+    def start_mortal(self):
+        return self.start_client("mortal", 2)
+
+    def start(self):
+        if self.rig.store == "memory":
+            self.steady = [self.start_client("steady", 6)]
+            return
+        self.store, network = stores.start(self.rig)
+        self.uri = self.store.uri
+        if network is not None:
+            self.host, self.member = self.rig.hosts.hosts["g1"], self.store.member
+        self.steady = [self.start_client("steady", 3) for _ in range(STEADY)]
+        self.steady.append(self.start_client("off-clock", 1, client.off_clock()))
+        self.mortal = self.start_mortal()
+
+    def rest(self, seconds):
+        """Looks at the long-lived clients once a second meanwhile."""
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0:
+            processes.pause(min(1.0, left))
+            self.sample()
+
+    def sample(self):
+        for one in self.steady:
+            if one.process.poll() is not None:
+                self.book.wrong.add(f"{one.name} has ended: {one.process.returncode}")
+            if vitals := one.vitals():
+                self.samples.setdefault(one.name, []).append((time.monotonic() - self.begun, vitals))
+
+    def torment(self, seconds):
+        self.begun = judged = time.monotonic()
+        possible = troubles.OF_STORE[self.rig.store]
+        while time.monotonic() < self.begun + seconds:
+            self.rest(self.chance.uniform(*CALM[self.rig.store]))
+            trouble = self.chance.choice(possible)
+            trouble(self)
+            self.happened[trouble.__name__] = self.happened.get(trouble.__name__, 0) + 1
+            if time.monotonic() > judged + JUDGED_EVERY:
+                self.book.judge(processes.now())
+                judged = time.monotonic()
+
+    def end(self):
+        """In good order; then every lock can be had and every document is sound."""
+        if self.member:
+            self.member.tell({"configureFailPoint": "failCommand", "mode": "off"})
+        for one in [*self.steady, *([self.mortal] if self.mortal else [])]:
+            if status := one.end():
+                self.book.wrong.add(f"{one.name} ended with {status}")
+        if self.store:
+            self.book.wrong.update(self.store.faults())
+            for lock in LOCKS:
+                had = self.run_tool("run", "--takeover-after", "2s", "-w", "100s", "--uri",
+                                    self.uri, lock, "--", "true")
+                if had.returncode not in (0, 75):  # 75: it had the lock, and was too slow.
+                    self.book.wrong.add(f"{lock} is stuck: {had.stderr.strip()}")
+        if self.book.counts["stuck"] or self.book.counts["failed"]:
+            self.book.wrong.add("a client found a lock stuck, or failed itself")
+
+    def figures(self):
+        """A line each."""
+        self.book.judge_numbers(self.book.judge(processes.now(), end=True), self.folder, LOCKS)
+        counts = self.book.counts
+        yield (f"{counts['grant']} grants, {self.book.takeovers} takeovers, {counts['lost']} losses "
+               f"announced, {counts['broken']} broken; {counts['ok']} numbers written, "
+               f"{counts['refused']} refused by the fence")
+        errors = [f"{number} {code}" for code, number in sorted(self.book.troubles.items())]
+        done = [f"{number} {what}" for what, number in sorted(self.happened.items())]
+        cuts = [f"{counts['cut off']} cut off"] if counts["cut off"] else []
+        yield f"done to them: {', '.join(done + cuts)}; errors: {', '.join(errors) or 'none'}"
+        length = max((samples[-1][0] for samples in self.samples.values()), default=0)
+        for name, samples in self.samples.items():
+            found = checks.soak.growth(samples, length / 4)
+            self.book.wrong.update(checks.soak.grown(name, found))
+            said = ", ".join(f"{what} {first} to {last}" for what, (first, last) in found.items())
+            yield f"{name}: {said or 'too short to say whether anything grew'}"
+
+    def close(self):
+        for one in [*self.steady, *([self.mortal] if self.mortal else [])]:
+            processes.kill(one.process)

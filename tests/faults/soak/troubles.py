@@ -1,0 +1,70 @@
+"""What a soak does to its clients and its store, one thing after the other."""
+
+import json
+import subprocess
+
+import processes
+from nemesis.fail_points import COMMANDS
+
+STOPPED = 3.0  # Seconds; a lease is 2.
+FAILURES = ({"closeConnection": True}, {"errorCode": 91}, {"errorCode": 10107},
+            {"failCommands": ["findAndModify"], "writeConcernError": {"code": 64, "errmsg": "late"}},
+            {"blockConnection": True, "blockTimeMS": 400})
+
+
+def kill(soak):
+    """One that works is killed, and another comes."""
+    soak.mortal.kill()
+    soak.mortal = soak.start_mortal()
+
+
+def stop(soak):
+    """One is stopped for longer than its lease."""
+    victim = soak.chance.choice([*soak.steady, *([soak.mortal] if soak.mortal else [])])
+    processes.stop(victim.process)
+    soak.rest(STOPPED)
+    processes.resume(victim.process)
+
+
+def look(soak):
+    """The command lists everything; while the server is away it says so."""
+    done = soak.run_tool("list", "--json", "--uri", soak.uri)
+    if done.returncode == 0:
+        soak.seen = max(soak.seen, len(json.loads(done.stdout)["locks"]))
+    elif done.returncode != 69:
+        soak.book.wrong.add(f"distlock list: {done.returncode}: {done.stderr.strip()}")
+
+
+def fail(soak):
+    """The server fails some commands in its own ways."""
+    soak.member.tell({
+        "configureFailPoint": "failCommand", "mode": {"times": soak.chance.randint(1, 20)},
+        "data": {"failCommands": COMMANDS, **soak.chance.choice(FAILURES)}})
+
+
+def restart(soak):
+    """The server is killed and restarted from its data."""
+    soak.member.restart()
+
+
+def block(soak):
+    """Another program has a write transaction for a while."""
+    other = soak.rig.sqlite_program("hold")
+    other.stdout.readline()
+    soak.rest(soak.chance.uniform(0.2, 1.5))
+    processes.kill(other)
+    other.stdout.close()
+
+
+OF_STORE = {
+    "memory": [stop],
+    "sqlite": [kill, stop, look, block],
+    "mongod": [kill, kill, stop, look, fail, fail, restart],
+}
+
+
+def run_tool(soak, *words):
+    command = [str(soak.options.tool), *words]
+    done = soak.spawn(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    out, err = done.communicate(timeout=processes.PATIENCE)
+    return subprocess.CompletedProcess(command, done.returncode, out, err)
