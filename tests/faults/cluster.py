@@ -10,13 +10,15 @@ SETTINGS = {"electionTimeoutMillis": 2000, "heartbeatIntervalMillis": 500}
 class Cluster:
     """`size` members, m1 and so on, of which some have a disk of their own."""
 
-    def __init__(self, hosts, folder, size, disks):
+    def __init__(self, hosts, folder, size, disks, clock):
         self.hosts = hosts
         self.mongod = member.program()
         self.version = member.version_of(self.mongod)
         arguments = ("--replSet", SET, "--oplogSize", "64") if size > 1 else ()
         self.members = [member.Member(hosts, self.mongod, folder, name, arguments, disks.get(name))
                         for name in (f"m{n}" for n in range(1, size + 1))]
+        for one in self.members:
+            one.clock = clock
 
     def start(self):
         for one in self.members:

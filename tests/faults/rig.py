@@ -73,15 +73,15 @@ class Rig:
         size = 16 if self.store == "sqlite" else 400
         return self._make("small disks", lambda: namespaces.SmallDisk(folder, size))
 
-    def start_mongod(self, size=3, small_disk=False):
+    def start_mongod(self, size=3, small_disk=False, clock=""):
         """A replica set, or a standalone if the size is 1, and hosts for clients."""
         self.hosts = self._make("partitions", hosts.NamespaceHosts) or hosts.LoopbackHosts()
         self.say(f"hosts: {self.hosts.what}")
         for group in GROUPS:
             self.hosts.add(group)
         disks = {"m3": self._small_disk(self.folder / "m3")} if small_disk else {}
-        self._make("clocks", member.clock_library)
-        self.cluster = Cluster(self.hosts, self.folder, size, disks)
+        has_clocks = self._make("clocks", member.clock_library)
+        self.cluster = Cluster(self.hosts, self.folder, size, disks, clock if has_clocks else "")
         kind = "standalone" if size == 1 else f"replica set of {size}"
         self.say(f"store: mongod {self.cluster.version}, {kind}")
         if not self.cluster.version.startswith(VERSION):
@@ -132,7 +132,7 @@ class Rig:
         asked = dict(settings)
         settings = {"store": self.uri(), "seed": self.random.randrange(10**6), **settings}
         made = clients.Client(name, self.options.client, self.history, spawn, **settings)
-        made.settings = asked
+        made.settings, made.host = asked, self.hosts and self.hosts.hosts[group]
         self.clients.append(made)
         return made
 
@@ -141,6 +141,11 @@ class Rig:
         wait_for("a grant", lambda: self.history.wait(
             lambda e: e["event"] == "grant" and lock in (None, e["lock"]), 10,
             self.history.size()))
+
+    def wait_event(self, client, kind):
+        """Until that client has told of such a thing since it began."""
+        wait_for(f"{kind} of {client.name}", lambda: self.history.wait(
+            lambda e: e["process"] == client.name and e["event"] == kind, 1))
 
     def end_clients(self):
         """In good order; their last words are in the history then. Gives those that failed."""

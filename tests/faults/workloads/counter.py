@@ -53,7 +53,7 @@ def run(rig):
     rig.start_store()
     seconds = SECONDS if rig.seconds == float("inf") else rig.seconds
     events, final, pauser, nemesis, wrong = count(
-        rig, "guarded", seconds, True, catalogue.MILD[rig.store])
+        rig, "guarded", seconds, not rig.options.bare, catalogue.MILD[rig.store])
     wrong += checks.counter.violations(events, final) + checks.intervals.violations(events)
     if final == 0:
         wrong.append("nobody wrote anything")

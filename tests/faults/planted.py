@@ -1,0 +1,98 @@
+"""Bugs planted in the shared library, each with the workload that must fail then. Without, it is
+good: CI runs it."""
+
+import json
+import os
+import pathlib
+import re
+import shlex
+import subprocess
+import sys
+import time
+
+import mutant_build
+
+ROOT = mutant_build.ROOT
+HERE = pathlib.Path(__file__).parent / "planted"
+MUTANTS = ROOT / "tests/mutants"
+ATTEMPTS = 4  # Each with another seed; what is found is found by chance.
+
+# Name, patch, command.
+TABLE = (
+    ("no guard, mongod", None, "counter --store mongod --bare"),
+    ("no guard, sqlite", None, "counter --store sqlite --bare"),
+    ("deadline without allowance", MUTANTS / "r09-no-allowance.patch", "skew"),
+    ("retry without idempotence", MUTANTS / "r08-claim-sent-again.patch", "ambiguity"),
+    ("name-only release, mongod", HERE / "name-only-release-mongod.patch",
+     "intervals --store mongod --only kill_client,step_down --rounds 5"),
+    ("name-only release, sqlite", HERE / "name-only-release-sqlite.patch",
+     "intervals --store sqlite --only kill_client,checkpoint --rounds 10"),
+)
+
+
+class Library(mutant_build.Lane):
+    """The shared library with a bug."""
+
+    def link(self, patch):
+        self.plant(patch, re.findall(r"^diff --git a/(\S+)", patch.read_text(), re.M))
+        words = mutant_build.must(["ninja", "-t", "commands", "distlock"], mutant_build.DEV)
+        line = next(one for one in words.splitlines() if " -shared " in one)
+        link = line.removeprefix(": && ").split(" && ")[0].split()
+        link = [self._compile(word) if word in self.made else word for word in link]
+        folder = self.tree / "lib"
+        folder.mkdir(exist_ok=True)
+        link[link.index("-o") + 1] = str(folder / "libdistlock.so.0.1")
+        mutant_build.must(link, mutant_build.DEV)
+        return folder
+
+    def _compile(self, made):
+        """As the library's own object, which other programs may compile in other ways."""
+        _, target = self.made[made]
+        commands = json.loads((mutant_build.DEV / "compile_commands.json").read_text())
+        line = next(one["command"] for one in commands if f" -o {made} " in one["command"])
+        # In the copy of the sources whatever is in the sources, and headers found there first.
+        words = [word.replace(f"{ROOT}/src/", f"{self.tree}/src/") for word in shlex.split(line)]
+        words[words.index(made)] = str(target)
+        first = next(i for i, word in enumerate(words) if word.startswith("-I"))
+        words[first:first] = [f"-I{self.tree / 'include'}", f"-I{self.tree / 'src'}"]
+        mutant_build.must(words, mutant_build.DEV)
+        return str(target)
+
+
+def attempt(command, library):
+    """What it says is wrong, and its exit status."""
+    environment = dict(os.environ)
+    if library:
+        environment["LD_LIBRARY_PATH"] = str(library)
+    done = subprocess.run([sys.executable, ROOT / "tools/faults", *command.split()], text=True,
+                          capture_output=True, env=environment)
+    return re.findall(r"^WRONG: (.*)", done.stdout, re.M), done
+
+
+def find(command, library):
+    """A violation, not a failure of the rig; and after how many attempts."""
+    for number in range(1, ATTEMPTS + 1):
+        wrong, done = attempt(command, library)
+        found = [line for line in wrong if "rig failed" not in line and "happen" not in line]
+        if found:
+            return found, number
+        if done.returncode not in (0, 1):
+            raise mutant_build.Spoiled(done.stderr[-1000:])
+    return [], ATTEMPTS
+
+
+def main(names):
+    build = mutant_build.Build(("faults_client", "faults_hand"))
+    lane = Library("faults", build)
+    missed = 0
+    print("| planted bug | workload | what it found |\n| --- | --- | --- |")
+    for name, patch, command in TABLE:
+        if names and not any(one in name for one in names):
+            continue
+        begun = time.monotonic()
+        found, attempts = find(command, lane.link(patch) if patch else None)
+        missed += not found
+        what = found[0].replace("|", "\\|") if found else "NOTHING"
+        print(f"| {name} | `{command}` | {what} ({len(found)} lines, attempt {attempts}, "
+              f"{time.monotonic() - begun:.0f} s) |", flush=True)
+    return 1 if missed else 0
