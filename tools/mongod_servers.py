@@ -67,14 +67,14 @@ class Servers:
         self.running = {}
         self.started = {}
 
-    def start(self, *arguments, clock=None):
-        """Starts one server and gives its port."""
+    def start(self, *arguments, clock=None, answers=None):
+        """Starts one server, waits until `answers(port)`, and gives its port."""
         for _ in range(5):
             with socket.socket() as probe:
                 probe.bind(("127.0.0.1", 0))
                 port = probe.getsockname()[1]
             self.spawn(port, arguments, clock)
-            if self._came_up(port):
+            if self._came_up(port, answers or self._is_ours):
                 return port
             del self.running[port]
         fail(f"{self.mongod} does not start; its last words:\n" + self._last_words(port))
@@ -105,19 +105,16 @@ class Servers:
             if process.poll() is not None:
                 self.spawn(port, *self.started[port])
 
-    def _came_up(self, port):
+    def _came_up(self, port, answers):
         """False if it ended, as when another program has taken the port in the meantime."""
         process = self.running[port]
-
-        def answered():
-            if process.poll() is not None:
-                return True
-            reply = mongo_wire.ask(port, {"getCmdLineOpts": 1})
-            path = reply.get("parsed", {}).get("storage", {}).get("dbPath")
-            return path == str(self.data(port))
-
-        wait_for(f"mongod on port {port}", answered)
+        wait_for(f"mongod on port {port}", lambda: process.poll() is not None or answers(port))
         return process.poll() is None
+
+    def _is_ours(self, port):
+        reply = mongo_wire.ask(port, {"getCmdLineOpts": 1})
+        path = reply.get("parsed", {}).get("storage", {}).get("dbPath")
+        return path == str(self.data(port))
 
     def data(self, port):
         return pathlib.Path(self.folder) / str(port)
