@@ -87,7 +87,7 @@ def start_secured(servers, folder):
     trusting = ssl.create_default_context(cafile=ours.file)
     wait_for("the server with TLS", lambda: speaks_tls(port, trusting))
     return (f"mongodb://{ADMIN}:{urllib.parse.quote(password, safe='')}@127.0.0.1:{port}/"
-            f"?tls=true&tlsCAFile={ours.file}")
+            f"?authSource={ADMIN}&tls=true&tlsCAFile={ours.file}")
 
 
 def start_expired(servers, folder):

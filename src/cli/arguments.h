@@ -14,6 +14,7 @@ namespace distlock::cli {
 /// Where the store is: the first of these that is there.
 struct StoreArguments {
   std::optional<std::string> uri;
+  bool uri_on_command_line = false;
   std::optional<std::string> uri_file;  ///< Its first line is the connection string.
   std::optional<std::string> fallback;  ///< The SQLite file in the user's state directory.
 };

@@ -96,6 +96,7 @@ std::optional<std::string> CommandOptions::value(const std::string& name) const 
 StoreArguments CommandOptions::store() const {
   StoreArguments store;
   store.uri = on_command_line("uri");
+  store.uri_on_command_line = store.uri.has_value();
   store.uri_file = on_command_line("uri-file");
   if (store.uri || store.uri_file) return store;
   store.uri = in_environment("uri");

@@ -17,6 +17,7 @@
 #include "cli/exit_status.h"
 #include "cli/log_sink.h"
 #include "cli/run.h"
+#include "cli/secrets.h"
 #include "cli/signals.h"
 #include "cli/status.h"
 #include "cli/supervision.h"
@@ -33,6 +34,16 @@ StoreOptions store_options(std::chrono::milliseconds takeover_after) {
   return {.call_limit = std::min(StoreOptions{}.call_limit, fitting)};
 }
 
+// Where the locks are. Says who else can read a password in it.
+ConnectionString connection_of(const CommonArguments& arguments) {
+  const ConnectionString connection = connection_of(arguments.store);
+  check_has_its_secrets(connection);
+  if (arguments.verbosity != Verbosity::quiet) {
+    warn_of_readers(connection, arguments.store, std::cerr);
+  }
+  return connection;
+}
+
 int carry_out(const RunArguments& arguments) {
   const LockOptions options{.takeover_after = arguments.takeover_after};
   const StoreOptions calls = store_options(arguments.takeover_after);
@@ -45,7 +56,7 @@ int carry_out(const RunArguments& arguments) {
   StopOnSignal stop(signals);
 
   Environment environment;
-  environment.store = open_store(connection_of(arguments.common.store), calls);
+  environment.store = open_store(connection_of(arguments.common), calls);
   const auto pinger = std::make_shared<DistributedLockPinger>(
       environment, PingerOptions{.ping_every = arguments.ping_every});
   DistributedLock lock(pinger, arguments.lock, options);
@@ -66,7 +77,7 @@ template <class CommandArguments>
 int look(const CommandArguments& arguments,
          int (*command)(const CommandArguments&, const Place&, const Streams&)) {
   add_log_sink(arguments.common.verbosity);
-  const ConnectionString connection = connection_of(arguments.common.store);
+  const ConnectionString connection = connection_of(arguments.common);
   const auto store = open_store(connection);
   const auto clock = host_clock();
   const int status =
@@ -105,8 +116,11 @@ int main(int count, char** words) try {
   shm_unlink(("/mongoc-" + std::to_string(getpid())).c_str());
 
   const std::vector<std::string> arguments(words + std::min(count, 1), words + count);
-  return std::visit([](const auto& parsed) { return carry_out(parsed); },
-                    parse_arguments(arguments, [](const char* name) { return std::getenv(name); }));
+  const Arguments parsed =
+      parse_arguments(arguments, [](const char* name) { return std::getenv(name); });
+  hide_secrets(count, words);
+  hide_secret_in_environment();
+  return std::visit([](const auto& command) { return carry_out(command); }, parsed);
 } catch (const distlock::Error& error) {
   std::cerr << "distlock: " << error.what() << '\n';
   return distlock::cli::exit_status_of(error.errc());

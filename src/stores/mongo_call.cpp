@@ -3,6 +3,7 @@
 #include <array>
 
 #include "stores/mongo_documents.h"
+#include "stores/mongo_privileges.h"
 #include "text.h"
 
 namespace distlock {
@@ -93,7 +94,7 @@ WriteOutcome MongoCall::write(const Bson& command) const {
       &reply.bson, &error);
   if (answered_well && !has_document_error(&reply.bson, &error)) return {Bson(&reply.bson), false};
   if (is_duplicate_key(error)) return {Bson(), true};
-  throw_error(error, Effect::writes, what());
+  fail(error, Effect::writes, command);
 }
 
 Bson MongoCall::read(const Bson& command, ReadConcern concern) const {
@@ -112,7 +113,7 @@ Bson MongoCall::read(const Bson& command, ReadConcern concern, const Bson& pinne
   if (!mongoc_client_read_command_with_opts(client_.get(), settings_.database.c_str(),
                                             with_limit(command).get(), nullptr, options.get(),
                                             &reply.bson, &error))
-    throw_error(error, Effect::reads, what());
+    fail(error, Effect::reads, command);
   return Bson(&reply.bson);
 }
 
@@ -131,6 +132,24 @@ void MongoCall::read_each(const Bson& command, ReadConcern concern,
   while (mongoc_cursor_next(cursor.get(), &document)) take(document_from(document));
   bson_error_t error;
   if (mongoc_cursor_error(cursor.get(), &error)) throw_error(error, Effect::reads, what());
+}
+
+// What the server says repeats the command, cut off, and names no privilege.
+void MongoCall::fail(const bson_error_t& error, Effect effect, const Bson& command) const {
+  if (is_unauthorized(error)) {
+    const std::string why = why_refused(command);
+    if (!why.empty()) throw Error(errc_of(error, effect), what() + ": " + why);
+  }
+  throw_error(error, effect, what());
+}
+
+std::string MongoCall::why_refused(const Bson& command) const {
+  Reply reply;
+  bson_error_t error;
+  if (!mongoc_client_read_command_with_opts(client_.get(), "admin", privileges_command().get(),
+                                            nullptr, pinned_to(server_).get(), &reply.bson, &error))
+    return "";
+  return distlock::why_refused(command, settings_.database, &reply.bson);
 }
 
 std::string MongoCall::what() const {

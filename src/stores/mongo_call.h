@@ -60,6 +60,8 @@ class MongoCall {
 
  private:
   Bson read(const Bson& command, ReadConcern concern, const Bson& pinned) const;
+  [[noreturn]] void fail(const bson_error_t& error, Effect effect, const Bson& command) const;
+  std::string why_refused(const Bson& command) const;
   Bson with_limit(const Bson& command) const;
 
   const MongoSettings& settings_;

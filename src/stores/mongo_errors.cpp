@@ -79,6 +79,11 @@ void throw_error(const bson_error_t& error, Effect effect, const std::string& wh
                                           std::to_string(error.code) + ")");
 }
 
+bool is_unauthorized(const bson_error_t& error) {
+  constexpr std::uint32_t kUnauthorized = 13;
+  return error.domain == MONGOC_ERROR_SERVER && error.code == kUnauthorized;
+}
+
 bool is_duplicate_key(const bson_error_t& error) {
   return error.domain == MONGOC_ERROR_SERVER && error.code == MONGOC_ERROR_DUPLICATE_KEY;
 }

@@ -18,6 +18,9 @@ Errc errc_of(const bson_error_t& error, Effect effect);
 /// Throws what errc_of() says. `what` is the operation, its object and the server.
 [[noreturn]] void throw_error(const bson_error_t& error, Effect effect, const std::string& what);
 
+/// Whether the user may not do that, or there is no user.
+bool is_unauthorized(const bson_error_t& error);
+
 /// Whether a document with this `_id` was there already.
 bool is_duplicate_key(const bson_error_t& error);
 

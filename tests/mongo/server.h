@@ -46,14 +46,14 @@ class Server {
   Bson run(const Bson& command) const { return run(database_, command); }
   Bson admin(const Bson& command) const { return run("admin", command); }
 
+  Bson run(const std::string& database, const Bson& command) const;
+
   void put(std::string_view collection, const Bson& document) const;
   std::optional<Document> raw(std::string_view collection, std::string_view id) const;
   /// The first document that `command`, an aggregate or a find, gives.
   std::optional<Document> first(const Bson& command) const;
 
  private:
-  Bson run(const std::string& database, const Bson& command) const;
-
   std::string uri_;
   std::string database_;
   bool drops_ = true;

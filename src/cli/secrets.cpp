@@ -1,0 +1,88 @@
+#include "cli/secrets.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <ostream>
+#include <string>
+
+#include "distlock/error.h"
+#include "text.h"
+
+namespace distlock::cli {
+namespace {
+
+constexpr const char* kUri = "DISTLOCK_URI";
+
+bool has_secrets(const ConnectionString& connection) {
+  return connection.kind() == StoreKind::mongodb && connection.redacted() != connection.text();
+}
+
+char* mongodb_uri_in(char* word) {
+  char* const plain = std::strstr(word, "mongodb://");
+  return plain != nullptr ? plain : std::strstr(word, "mongodb+srv://");
+}
+
+// What may be shown of it, or nothing if all of it may.
+std::optional<std::string> shown_instead(const std::string& uri) {
+  try {
+    const ConnectionString connection(uri);
+    if (!has_secrets(connection)) return std::nullopt;
+    return connection.redacted();
+  } catch (const Error&) {
+    return "mongodb:***";
+  }
+}
+
+}  // namespace
+
+void hide_secrets(int count, char** words) {
+  for (int i = 1; i < count; ++i) {
+    char* const uri = mongodb_uri_in(words[i]);
+    if (uri == nullptr) continue;
+    const auto shown = shown_instead(uri);
+    if (!shown) continue;
+    const std::size_t room = std::strlen(uri);
+    std::memset(uri, 0, room);
+    std::memcpy(uri, shown->data(), std::min(room, shown->size()));
+  }
+}
+
+void hide_secret_in_environment() {
+  char* const uri = std::getenv(kUri);
+  if (uri == nullptr) return;
+  const auto shown = shown_instead(uri);
+  if (!shown) return;
+  std::memset(uri, '*', std::strlen(uri));
+  setenv(kUri, shown->c_str(), 1);
+}
+
+void check_has_its_secrets(const ConnectionString& connection) {
+  const std::string& text = connection.text();
+  const bool hidden = text.find(":***@") != text.npos || text.find("=***") != text.npos;
+  if (connection.kind() != StoreKind::mongodb || !hidden) return;
+  throw Error(Errc::invalid_argument,
+              "the password in " + connection.redacted() +
+                  " is hidden: distlock run hands none to its command. Use DISTLOCK_URI_FILE or "
+                  "--uri-file there");
+}
+
+void warn_of_readers(const ConnectionString& connection, const StoreArguments& arguments,
+                     std::ostream& err) {
+  if (!has_secrets(connection)) return;
+  if (arguments.uri_on_command_line) {
+    err << "distlock: warning: a password on the command line can be read by every user of this "
+           "host while distlock starts; use --uri-file or DISTLOCK_URI\n";
+  }
+  struct stat file {};
+  const bool from_file = !arguments.uri && arguments.uri_file;
+  if (from_file && stat(arguments.uri_file->c_str(), &file) == 0 &&
+      (file.st_mode & (S_IROTH | S_IWOTH)) != 0) {
+    err << "distlock: warning: " << escaped(*arguments.uri_file)
+        << " has a password and is open to every user of this host; chmod 600 it\n";
+  }
+}
+
+}  // namespace distlock::cli

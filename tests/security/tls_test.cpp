@@ -1,0 +1,80 @@
+#include <catch2/catch.hpp>
+
+#include "distlock/stores.h"
+#include "mongo/attempts.h"
+#include "security/secured.h"
+
+using namespace distlock;
+using namespace distlock::testing;
+using namespace std::chrono_literals;
+
+namespace {
+
+std::string replaced(std::string text, const std::string& what, const std::string& by) {
+  return text.replace(text.find(what), what.size(), by);
+}
+
+// Never opened, and for this reason. On a machine that stands still the driver may know none.
+void check_refused(const std::string& uri, const std::string& reason) {
+  INFO(uri);
+  wait_until(reason, [&] {
+    std::string message;
+    REQUIRE(failure_of([&] { open_store(ConnectionString(uri)); }, &message));
+    return message.find(reason) != message.npos;
+  });
+}
+
+void check_works(const std::string& uri) {
+  INFO(uri);
+  const auto store = open_store(ConnectionString(uri));
+  CHECK(store->claim("jobs", FromAbsent{}, our_claim(*store)));
+  CHECK(store->release("jobs", kOurs) == ReleaseResult::freed);
+}
+
+std::string by_certificate(const Secured& secured, const std::string& file) {
+  return secured.uri_by("authMechanism=MONGODB-X509&authSource=$external" +
+                        (file.empty() ? "" : "&tlsCertificateKeyFile=" + secured.file(file)));
+}
+
+}  // namespace
+
+TEST_CASE("a server whose certificate is sound is believed, and its user's password",
+          "[security]") {
+  const Secured secured;
+  check_works(secured.uri());
+}
+
+TEST_CASE("a server with a wrong name, a stranger's authority or an old certificate is refused",
+          "[security]") {
+  const Secured secured;
+  check_refused(replaced(secured.uri(), "127.0.0.1", "localhost"), "hostname mismatch");
+  check_refused(replaced(secured.uri(), "authority.pem", "stranger.pem"), "certificate verify");
+  check_refused(required_variable("DISTLOCK_MONGODB_EXPIRED_URI"), "certificate has expired");
+}
+
+TEST_CASE("an X.509 user is known by its certificate, also after a lost connection", "[security]") {
+  const Secured secured;
+  secured.server().run(json(R"({"create": "locks"})"));
+  secured.server().run("$external", json(R"({"updateUser": "CN=ann,OU=clients,O=distlock",)"
+                                         R"("roles": [{"role": "readWrite", "db": ")" +
+                                         secured.server().database() + R"("}]})"));
+  const auto store = open_store(ConnectionString(by_certificate(secured, "client.pem")));
+  CHECK(store->claim("jobs", FromAbsent{}, our_claim(*store)));
+  secured.server().admin(json(R"({"configureFailPoint": "failCommand", "mode": {"times": 1},)"
+                              R"("data": {"failCommands": ["findAndModify"],)"
+                              R"("closeConnection": true, "appName": "distlock"}})"));
+  CHECK(failure_of([&] { store->ping("db7"); }) == Errc::outcome_unknown);
+  wait_until("the connection's return", [&] { return !failure_of([&] { store->ping("db7"); }); });
+  CHECK(store->release("jobs", kOurs) == ReleaseResult::freed);
+}
+
+TEST_CASE("an X.509 user without a certificate of the server's authority is refused",
+          "[security]") {
+  const Secured secured;
+  const auto refusal = [&](const std::string& file) {
+    return failure_of(
+        [&] { open_store(ConnectionString(by_certificate(secured, file)), {.call_limit = 4s}); });
+  };
+  CHECK(refusal("strange-client.pem") == Errc::not_applied);
+  CHECK(refusal("") == Errc::permission_denied);
+}
