@@ -79,10 +79,19 @@ class Hand:
         self.hands.history.add({"at": processes.now(), "process": self.name, "event": "killed"})
 
     def finish(self):
-        """Lets it end, and gives its exit status."""
+        """Lets it end, and waits for that."""
         self.process.stdin.close()
         self._wait("its end", lambda: self.closed)
-        return self.process.wait()
+        if self.process.wait() != 0:
+            raise Broken(f"{self.name} ended with {self.process.returncode}")
+
+
+def finish_all(hands):
+    """At once."""
+    for hand in hands:
+        hand.process.stdin.close()
+    for hand in hands:
+        hand.finish()
 
 
 class Hands:

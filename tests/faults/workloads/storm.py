@@ -7,7 +7,7 @@ import concurrent.futures
 import checks.intervals
 import checks.turns
 import stores
-from hands import Hands
+from hands import Hands, finish_all
 from processes import wait_for
 
 ABOUT = "many come at once, all get their turn or time-out, and nothing is left behind"
@@ -51,9 +51,7 @@ def come_at_once(rig, hands, count):
     patient = set(crowd) - set(victims) - set(impatient)
     for name in patient:
         crowd[name].answer(turns[name], PATIENCE / 1000)
-    for name in crowd.keys() - set(victims):
-        crowd[name].finish()
-    keeper.finish()
+    finish_all([keeper, *(crowd[name] for name in crowd.keys() - set(victims))])
     events = [event for event in rig.history.all() if event["process"] in crowd]
     return checks.turns.violations(events, patient, impatient, victims)
 
@@ -76,8 +74,7 @@ def hold_many(hands, store, locks):
 
     done, held = each("wait", PATIENCE), taken()
     freed, left = each("unlock"), taken()
-    for hand in holders.values():
-        hand.finish()
+    finish_all(holders.values())
     seen = done, len(held), len({lock["process"] for lock in held}), freed, len(left)
     wanted = locks, locks, HOLDERS, locks, 0
     return [] if seen == wanted else [
