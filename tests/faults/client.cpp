@@ -39,21 +39,26 @@ void wait(milliseconds time) {
   clock->wait_until(clock->steady_now() + time, end.get_token());
 }
 
+// Before it could begin.
+class Ended {};
+
 class Worker {
  public:
   explicit Worker(const Settings& settings)
       : settings_(settings), random_(static_cast<unsigned>(settings.number("seed"))) {
     const ConnectionString store(settings.text("store"));
-    pinger_ = std::make_shared<DistributedLockPinger>(
-        Environment{.store = open(store)},
-        PingerOptions{.ping_every = settings.milliseconds("ping")});
+    pinger_ = patiently([&] {
+      return std::make_shared<DistributedLockPinger>(
+          Environment{.store = open_store(store, {.call_limit = settings.milliseconds("call")})},
+          PingerOptions{.ping_every = settings.milliseconds("ping")});
+    });
     lock_ = std::make_unique<DistributedLock>(
         pinger_, settings.text("lock"),
         LockOptions{.takeover_after = settings.milliseconds("lease"),
                     .poll_min = settings.milliseconds("poll_min"),
                     .poll_max = settings.milliseconds("poll_max")});
-    const bool guarded = settings.text("guarded") == "true";
-    if (settings.text("work") == "counter") resource_ = make_resource(store, guarded);
+    if (settings.text("work") == "counter")
+      resource_ = patiently([&] { return make_resource(store); });
     say("start", {number("pid", getpid()), text("id", pinger_->process()),
                   number("lease", settings.number("lease"))});
   }
@@ -76,19 +81,23 @@ class Worker {
   }
 
  private:
-  std::shared_ptr<Store> open(const ConnectionString& store) const {
+  // What it makes, however often the store is away at first.
+  template <class Maker>
+  auto patiently(const Maker& make) const -> decltype(make()) {
     while (true) {
       try {
-        return open_store(store, {.call_limit = settings_.milliseconds("call")});
-      } catch (const Error& error) {
-        if (error.errc() != Errc::not_applied || end.stop_requested()) throw;
+        return make();
+      } catch (const std::runtime_error& error) {
+        say("error", {text("during", "start"), text("what", error.what())});
+        if (end.stop_requested()) throw Ended();
         wait(settings_.milliseconds("rest"));
       }
     }
   }
 
-  std::unique_ptr<Resource> make_resource(const ConnectionString& store, bool guarded) const {
+  std::unique_ptr<Resource> make_resource(const ConnectionString& store) const {
     const std::string name = settings_.text("lock");
+    const bool guarded = settings_.text("guarded") == "true";
     if (store.kind() == StoreKind::sqlite) return make_sqlite_resource(store.path(), name, guarded);
     return make_mongo_resource(settings_.text("resource"), name, guarded);
   }
@@ -212,6 +221,9 @@ int main(int argc, char** argv) try {
   faults::tell_as(settings.text("name"));
   faults::end_on_signal();
   faults::Worker(settings).run();
+  return 0;
+} catch (const faults::Ended&) {
+  faults::tell(faults::boot_now(), "end");
   return 0;
 } catch (const std::exception& error) {
   faults::tell(faults::boot_now(), "failed", {faults::text("what", error.what())});

@@ -1,7 +1,7 @@
 """A standalone mongod or a replica set of real ones, with fast elections."""
 
 import member
-from processes import Broken, wait_for
+from processes import PATIENCE, wait_for
 
 SET = "faults"
 SETTINGS = {"electionTimeoutMillis": 2000, "heartbeatIntervalMillis": 500}
@@ -94,12 +94,12 @@ class Cluster:
         wait_for(f"{target.name} as primary", elected)
 
     def step_down(self):
-        """Of the primary; gives it, and its successor."""
-        old = self.wait_primary()
-        reply = old.ask({"replSetStepDown": 10, "secondaryCatchUpPeriodSecs": 5}, timeout=20.0)
-        if reply.get("ok") != 1.0:
-            raise Broken(f"step-down of {old.name}: {reply.get('errmsg')}")
-        return old, self.wait_primary(other_than=old)
+        """Of a primary, once the others have what it has; gives it, and who is primary then."""
+        def stepped_down():
+            old = self.wait_primary()
+            reply = old.ask({"replSetStepDown": 10, "secondaryCatchUpPeriodSecs": 5}, timeout=30.0)
+            return old if reply.get("ok") == 1.0 else None
+        return wait_for("a step-down", stepped_down), self.wait_primary()
 
     def close(self):
         for one in self.members:

@@ -8,7 +8,7 @@ import threading
 import time
 
 LIBC = ctypes.CDLL(None, use_errno=True)
-PATIENCE = 120  # Seconds for what has to come; a machine under load takes its time.
+PATIENCE = 240  # Seconds for what has to come; a machine under load takes its time.
 _STEP = threading.Event()  # Never set: what waits on it waits for time only.
 
 

@@ -1,7 +1,9 @@
 """Fail points of the real server: commands of the clients that it fails in its own ways."""
 
+import time
+
 from nemesis.fault import Fault
-from processes import wait_for
+from processes import PATIENCE, pause, wait_for
 
 COMMANDS = ["findAndModify", "aggregate", "find"]
 
@@ -15,19 +17,30 @@ class FailPoint(Fault):
         raise NotImplementedError
 
     def begin(self):
-        self.victim = self.cluster.wait_primary()
-        data = {"failCommands": COMMANDS, "failInternalCommands": False, **self.data()}
-        before = self.victim.tell({"configureFailPoint": "failCommand", "mode": "alwaysOn",
-                                   "data": data})["count"]
-        wait_for("a command that fails", lambda: self._count() > before, 60)
+        """On the primary; if that is another before a command came, on that one."""
+        self.victim = None
+        wait_for("a command that fails", self._seen_at_the_primary)
         return f"{self.victim.name}: {self.what}"
 
+    def _seen_at_the_primary(self):
+        self.end()
+        victim = self.cluster.wait_primary()
+        data = {"failCommands": COMMANDS, "failInternalCommands": False, **self.data()}
+        before = victim.ask({"configureFailPoint": "failCommand", "mode": "alwaysOn", "data": data},
+                            timeout=PATIENCE)["count"]
+        self.victim = victim
+        limit = time.monotonic() + 20
+        while time.monotonic() < limit and self._count() <= before:
+            pause(0.05)
+        return self._count() > before
+
     def _count(self):
-        return self.victim.tell({"getParameter": 1, "failpoint.failCommand": 1})[
-            "failpoint.failCommand"]["timesEntered"]
+        reply = self.victim.ask({"getParameter": 1, "failpoint.failCommand": 1}, timeout=PATIENCE)
+        return reply["failpoint.failCommand"]["timesEntered"]
 
     def end(self):
-        self.victim.tell({"configureFailPoint": "failCommand", "mode": "off"})
+        if self.victim:
+            self.victim.tell({"configureFailPoint": "failCommand", "mode": "off"}, timeout=PATIENCE)
 
 
 class CloseConnection(FailPoint):

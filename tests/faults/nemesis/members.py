@@ -3,7 +3,7 @@
 import time
 
 from nemesis.fault import Fault
-from processes import wait_for
+from processes import PATIENCE, wait_for
 
 ESTABLISHED = "01"  # In /proc/net/tcp.
 LEASE = 2.0  # Seconds, of the clients'.
@@ -72,7 +72,7 @@ class StopPrimary(Fault):
             rows = [line.split() for line in self.hosts.connections(self.victim.host)]
             return sum(row[1].endswith(here) and row[3] == ESTABLISHED
                        and int(row[4].split(":")[1], 16) > 0 for row in rows)
-        return wait_for("a request to it", unread, 30)
+        return wait_for("a request to it", unread)
 
     def end(self):
         self.victim.resume()
@@ -100,7 +100,7 @@ class StepDown(Fault):
 
     def begin(self):
         old, new = self.cluster.step_down()
-        return f"{old.name} stepped down, {new.name} was elected"
+        return f"{old.name} stepped down, {new.name} is primary"
 
 
 class OtherClock(Fault):
@@ -116,10 +116,10 @@ class OtherClock(Fault):
         self.victim.clock = offset
         self.victim.restart()
         self.cluster.make_primary(self.victim)
-        off = self.victim.ask({"hello": 1})["localTime"] / 1000 - time.time()
+        off = wait_for("its time", self.victim.hello)["localTime"] / 1000 - time.time()
         self.must(abs(off - self.offsets[offset]) < 10, f"its clock is off by {off:.0f} s")
         since = self.rig.history.size()
-        pinged = self.rig.history.wait(lambda e: e["event"] == "valid", 60, since)
+        pinged = self.rig.history.wait(lambda e: e["event"] == "valid", PATIENCE, since)
         self.must(pinged, "no holder pinged")
         return f"{self.victim.name}, whose clock is off by {off:+.0f} s, became primary; holders ping there"
 

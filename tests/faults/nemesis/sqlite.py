@@ -2,6 +2,7 @@
 
 import processes
 from nemesis.fault import Fault
+from processes import PATIENCE
 
 
 class DiskFull(Fault):
@@ -12,7 +13,7 @@ class DiskFull(Fault):
         size = self.rig.history.size()
         self.rig.disk.fill()
         failed = self.rig.history.wait(
-            lambda e: e["event"] == "error" or e.get("outcome") == "unknown", 60, size)
+            lambda e: e["event"] == "error" or e.get("outcome") == "unknown", PATIENCE, size)
         self.must(failed, "nobody met an error")
         return f"the disk is full: {failed.get('what', 'a write failed')}"
 
