@@ -16,7 +16,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools"))
 
 import member
 import processes
-from nemesis import catalogue, plan
+from nemesis import catalogue, fault, plan
 import rig
 from processes import wait_for
 
@@ -30,7 +30,8 @@ def environment(**more):
 
 def run(*words, **more):
     return subprocess.run([*FAULTS, *words], capture_output=True, text=True,
-                          env=environment(**more), timeout=300)
+                          env=environment(**more), timeout=400,
+                          preexec_fn=processes.die_with_parent)
 
 
 def parents():
@@ -61,7 +62,8 @@ class Ends(unittest.TestCase):
     def end_by(self, number):
         """Of a run in which a server and clients are at work; gives its exit status."""
         run = subprocess.Popen([*FAULTS, "takeover", "--store", "mongod", "--seconds", "600"],
-                               stdout=subprocess.DEVNULL, env=environment())
+                               stdout=subprocess.DEVNULL, env=environment(),
+                               preexec_fn=processes.die_with_parent)
         self.addCleanup(processes.kill, run)
         wait_for("clients at work", lambda: run.poll() is None and len(descendants(run.pid)) > 12)
         family = descendants(run.pid)
@@ -134,6 +136,27 @@ class Plans(unittest.TestCase):
         names = [step.name for step in self.plan(7, "mongod")]
         self.assertEqual(len(names), len(set(names)))
         self.assertEqual(set(names), {plan.name_of(kind) for kind in catalogue.OF_REPLICA_SET})
+
+
+class Idle(fault.Fault):
+    """Nothing that anybody could see."""
+
+    lasts = (0, 0)
+
+    def begin(self):
+        self.must(False, "nothing was to be seen")
+
+
+class Nemesis(unittest.TestCase):
+    def test_a_planned_fault_that_did_not_happen_is_told(self):
+        stage = types.SimpleNamespace(
+            seed=1, lacking=set(), cluster=None, hosts=None, say=lambda text: None,
+            options=types.SimpleNamespace(only=[]), wait_grant=lambda: None,
+            history=types.SimpleNamespace(add=lambda event: None))
+        nemesis = plan.Nemesis(stage, plan.make((Idle,), stage))
+        nemesis.run()
+        self.assertEqual(["idle did not happen: nothing was to be seen"], nemesis.failed)
+        self.assertFalse(nemesis.happened)
 
 
 if __name__ == "__main__":
