@@ -107,7 +107,8 @@ class Attempts:
             label = f"{scenario} of {lock}, {plan}"
             self.wrong += [f"{label}: {line}" for line in checks.ambiguity.violations(
                 answer, before, stored, hand.id, commands)]
-            self.answers[answer.get("result") or answer.get("code") or answer["event"]] += 1
+            said = answer.get("result") or answer.get("code") or answer["event"]
+            self.answers[said.partition(",")[0]] += 1
             self.inherit(hand, lock, answer, label)
             hand.finish()
         finally:
@@ -162,5 +163,5 @@ def run(rig, size=3):
         hands.close()
     figures = {"attempts": sum(attempts.answers.values()), **attempts.answers,
                "faults that never struck": attempts.missed,
-               "longest until another had it": f"{attempts.longest:.1f} s"}
+               "seconds until another had it at most": f"{attempts.longest:.1f}"}
     return attempts.wrong, figures

@@ -109,5 +109,5 @@ def run(rig):
     grants = sum(event["event"] == "grant" for event in events)
     figures = {"kills": count, "grants": grants,
                **{f"left {what}": number for what, number in sorted(kills.left.items())},
-               "latest takeover": f"{max(kills.late, default=0)} ms after the window"}
+               "ms from a window's end to the latest takeover": max(kills.late, default=0)}
     return kills.wrong + checks.intervals.violations_by_lock(events), figures
