@@ -10,22 +10,25 @@ ALLOWANCE = {"rss": (0.10, 4 << 20), "descriptors": (0, 8), "threads": (0, 4)}
 
 def as_intervals(events):
     """The events in the words of checks/intervals: each contender is one who believes, a kill ends
-    the beliefs of all of a process, and a break those of the hold's owner."""
-    owner, contenders, told = {}, {}, []
-    for event in sorted(events, key=lambda event: event["at"]):
+    the beliefs of all of a process, and a break those in that hold: also when it came before its
+    owner had heard of the grant."""
+    events = sorted(events, key=lambda event: event["at"])
+    broken = {}
+    for event in events:
+        if event["event"] == "breaking":
+            broken.setdefault((event["lock"], event["fence"]), event["at"])
+    contenders, told = {}, []
+    for event in events:
         who = event.get("contender", event["process"])
         contenders.setdefault(event["process"], set()).add(who)
-        hold = event.get("lock"), event.get("fence")
-        if event["event"] == "grant":
-            owner[hold] = who
         if event["event"] == "killed":
             told += [{"at": event["at"], "process": one, "event": "killed"}
                      for one in contenders[event["process"]]]
-        elif event["event"] == "breaking":
-            if hold in owner:
-                told.append({**event, "process": owner[hold], "event": "noticed"})
-        elif "lock" in event:
+        elif "lock" in event and event["event"] != "breaking":
             told.append({**event, "process": who})
+            end = broken.get((event["lock"], event.get("fence")))
+            if end is not None and "valid_until" in event:
+                told[-1]["valid_until"] = min(event["valid_until"], end)
     return told
 
 

@@ -44,6 +44,12 @@ class Overlaps(unittest.TestCase):
         told[1]["fence"] = 7
         self.assertEqual(1, len(soak.overlaps(told)))
 
+    def test_a_break_may_come_before_its_owner_has_heard_of_the_grant(self):
+        told = [event(0, "q/1", "breaking", 1), grant(1, "p/0", 1, 90), grant(2, "q/0", 2, 200),
+                event(3, "p/0", "valid", 1, valid_until=120 * MS)]
+        self.assertEqual([], soak.overlaps(told))
+        self.assertEqual(1, len(soak.overlaps(told[1:])))
+
 
 class Numbers(unittest.TestCase):
     def write(self, value):

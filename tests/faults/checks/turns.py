@@ -10,7 +10,9 @@ def violations(events, patient, impatient, killed):
     wrong = []
     for name in sorted(set(patient) | set(impatient)):
         kinds = [event["event"] for event in heard.get(name, [])]
-        good = (["grant"],) if name in patient else (["grant"], ["busy"])
+        if kinds == ["error"] and heard[name][0]["code"].startswith("not applied"):
+            kinds = ["no answer"]  # Of the store, before the time was over.
+        good = (["grant"],) if name in patient else (["grant"], ["busy"], ["no answer"])
         if kinds not in good:
             wrong.append(f"{name} heard {heard.get(name, 'nothing')}")
     both = set(killed) & (set(patient) | set(impatient))

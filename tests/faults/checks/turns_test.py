@@ -24,7 +24,14 @@ class Turns(unittest.TestCase):
 
     def test_a_patient_one_that_is_sent_away_is_found(self):
         self.assertEqual(1, len(turns.violations(told("a busy"), "a", "", "")))
-        self.assertEqual(1, len(turns.violations(told("a error"), "a", "", "")))
+        self.assertEqual(1, len(turns.violations(told("a busy", "a grant"), "a", "", "")))
+
+    def test_an_impatient_one_may_hear_that_the_store_did_not_answer(self):
+        error = [{"process": "a", "event": "error", "code": "not applied, the store is unchanged"}]
+        self.assertEqual([], turns.violations(error, "", "a", ""))
+        self.assertEqual(1, len(turns.violations(error, "a", "", "")))
+        error[0]["code"] = "malformed document"
+        self.assertEqual(1, len(turns.violations(error, "", "a", "")))
 
     def test_a_second_turn_is_found(self):
         self.assertEqual(1, len(turns.violations(told("a grant", "a grant"), "a", "", "")))

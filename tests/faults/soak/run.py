@@ -19,7 +19,7 @@ class Soak:
     def __init__(self, rig, options, say):
         self.rig, self.options, self.say = rig, options, say
         self.chance = random.Random(rig.seed)
-        self.book = book.Book()
+        self.book = book.Book(options.history)
         self.clients, self.steady, self.mortal = 0, [], None
         self.samples, self.happened = {}, {}
         self.seen = 0  # Locks in a listing.
@@ -122,3 +122,4 @@ class Soak:
     def close(self):
         for one in [*self.steady, *([self.mortal] if self.mortal else [])]:
             processes.kill(one.process)
+        self.book.file.close()
