@@ -29,7 +29,7 @@ using namespace faults;
 using distlock::DistributedLockPinger;
 using std::chrono::milliseconds;
 
-constexpr milliseconds kPatience{100'000};
+constexpr milliseconds kPatience{400'000};
 
 // A machine under load may be too slow for a short call limit, and be quick enough later.
 std::shared_ptr<distlock::Store> open_patiently(const distlock::ConnectionString& uri,

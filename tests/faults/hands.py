@@ -47,8 +47,8 @@ class Hand:
     def ask(self, verb, *words, limit=processes.PATIENCE):
         return self.answer(self.tell(verb, *words), limit)
 
-    def wait_started(self):
-        self._wait("its start", lambda: self.id or self.failed)
+    def wait_started(self, limit=processes.PATIENCE):
+        self._wait("its start", lambda: self.id or self.failed, limit)
         if self.failed:
             raise Broken(f"{self.name}: {self.failed}")
         return self

@@ -14,7 +14,7 @@ ABOUT = "many come at once, all get their turn or time-out, and nothing is left 
 STORES = ("mongod", "sqlite")
 COUNT = 100  # Processes for one lock; every tenth is impatient, every tenth is killed.
 HOLDERS = 20  # Processes that hold four locks at once for each process of the crowd.
-LEASE, PING, CALL = 16.0, 3.0, 3.0
+LEASE, PING, CALL = 32.0, 3.0, 8.0
 HOLD, IMPATIENT, PATIENCE = 5, 1, 500_000  # Milliseconds.
 
 
@@ -26,7 +26,7 @@ def start(hands, names):
     """All at once; gives them by name, once they are there."""
     started = {name: hands.start(name) for name in names}
     for hand in started.values():
-        hand.wait_started()
+        hand.wait_started(PATIENCE / 1000)
     return started
 
 
