@@ -100,6 +100,10 @@ class Counter(unittest.TestCase):
         self.assertEqual([], counter.violations(
             [write(1, "a", 1), write(2, "b", 1, "refused"), write(3, "b", 2)], 2))
 
+    def test_a_refused_write_that_is_there_is_found(self):
+        self.assertEqual(["nobody wrote 2 (1 such numbers up to 2)"], counter.violations(
+            [write(1, "a", 1), write(2, "b", 2, "refused")], 2))
+
     def test_an_unknown_write_may_be_there_or_not(self):
         unknown = [write(1, "a", 1), write(2, "b", 2, "unknown")]
         self.assertEqual([], counter.violations(unknown, 1))
