@@ -5,11 +5,9 @@
 #include <string>
 
 #include "distlock/error.h"
+#include "stores/effect.h"
 
 namespace distlock {
-
-/// Whether a command, had it been executed, would have changed anything.
-enum class Effect { reads, writes };
 
 /// What a failure of libmongoc (error API version 2) says about whether the command was applied.
 /// When in doubt `outcome_unknown`; a read never is.

@@ -10,11 +10,9 @@
 #include <string_view>
 
 #include "distlock/error.h"
+#include "stores/effect.h"
 
 namespace distlock {
-
-/// Whether a statement may change the file. If it fails by an I/O error then, nobody can know.
-enum class Effect { reads, writes };
 
 /// A prepared statement, kept for as long as its database.
 class SqliteStatement {

@@ -13,7 +13,7 @@ namespace {
 
 constexpr SteadyTime kStart{1h};
 constexpr SteadyTime kUntil = kStart + 60s;
-constexpr Patience kPatience{
+constexpr Patience kUsualPatience{
     .on_loss = OnLoss::terminate, .grace = 5s, .margin = 1s, .look_every = 1min};
 
 Room room(std::chrono::milliseconds takeover_after) {
@@ -26,7 +26,7 @@ Room room(std::chrono::milliseconds takeover_after) {
 
 TEST_CASE("a command is told to end so that grace and margin fit before the deadline",
           "[cli][countdown][R9]") {
-  Countdown countdown(kPatience, kUntil);
+  Countdown countdown(kUsualPatience, kUntil);
   const auto early = countdown.look(kStart, kUntil);
   CHECK(early.step == Step::wait);
   CHECK(early.next == kUntil - 6s);
@@ -43,7 +43,7 @@ TEST_CASE("a command is told to end so that grace and margin fit before the dead
 }
 
 TEST_CASE("pings move the end on, until it has begun", "[cli][countdown][R9]") {
-  Countdown countdown(kPatience, kUntil);
+  Countdown countdown(kUsualPatience, kUntil);
   CHECK(countdown.look(kUntil - 6s, kUntil + 30s).next == kUntil + 24s);
   CHECK(countdown.kill_at() == kUntil + 29s);
   CHECK(countdown.look(kUntil + 24s, kUntil + 30s).step == Step::terminate);
@@ -53,7 +53,7 @@ TEST_CASE("pings move the end on, until it has begun", "[cli][countdown][R9]") {
 }
 
 TEST_CASE("whether pings have moved the end on is looked at long before", "[cli][countdown][R9]") {
-  Patience patience = kPatience;
+  Patience patience = kUsualPatience;
   patience.look_every = 7s;
   Countdown countdown(patience, kUntil);
   CHECK(countdown.look(kStart, kUntil).next == kStart + 7s);
@@ -62,7 +62,7 @@ TEST_CASE("whether pings have moved the end on is looked at long before", "[cli]
 }
 
 TEST_CASE("a loss ends the command at once, with its grace", "[cli][countdown][R9]") {
-  Countdown countdown(kPatience, kUntil);
+  Countdown countdown(kUsualPatience, kUntil);
   const auto told = countdown.look(kStart + 1s, std::nullopt);
   CHECK(told.step == Step::terminate);
   CHECK(told.next == kStart + 6s);
@@ -71,7 +71,7 @@ TEST_CASE("a loss ends the command at once, with its grace", "[cli][countdown][R
 }
 
 TEST_CASE("the deadline cuts the grace short", "[cli][countdown][R9]") {
-  Countdown countdown(kPatience, kUntil);
+  Countdown countdown(kUsualPatience, kUntil);
   SECTION("of a command whose lock was lost shortly before") {
     CHECK(countdown.look(kUntil - 4s, std::nullopt).next == kUntil - 1s);
   }
@@ -84,7 +84,7 @@ TEST_CASE("the deadline cuts the grace short", "[cli][countdown][R9]") {
 
 TEST_CASE("who wakes up behind the deadline kills without a word", "[cli][countdown][R9]") {
   for (const auto valid_until : {std::optional(kUntil), std::optional<SteadyTime>()}) {
-    Countdown countdown(kPatience, kUntil);
+    Countdown countdown(kUsualPatience, kUntil);
     CHECK(countdown.look(kUntil + 10min, valid_until).step == Step::kill);
   }
 }

@@ -12,6 +12,8 @@
 #include <array>
 #include <cerrno>
 #include <cstdlib>
+#include <fstream>
+#include <iterator>
 #include <stdexcept>
 #include <system_error>
 #include <utility>
@@ -44,17 +46,6 @@ std::vector<char*> pointers(std::vector<std::string>& strings) {
 }
 
 }  // namespace
-
-TemporaryFolder::TemporaryFolder() {
-  std::string name = (std::filesystem::temp_directory_path() / "distlock-XXXXXX").string();
-  check(mkdtemp(name.data()) != nullptr, "mkdtemp");
-  path_ = name;
-}
-
-TemporaryFolder::~TemporaryFolder() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
-}
 
 ToolProcess::ToolProcess(const std::vector<std::string>& words, const Environment& environment) {
   std::vector<std::string> arguments{DISTLOCK_TOOL};
@@ -96,6 +87,12 @@ ToolProcess::~ToolProcess() {
 
 void ToolProcess::send(int signal) const {
   if (status_ < 0) kill(id_, signal);
+}
+
+bool ToolProcess::maps(const std::filesystem::path& file) const {
+  std::ifstream maps("/proc/" + std::to_string(id_) + "/maps");
+  const std::string all(std::istreambuf_iterator<char>(maps), {});
+  return all.find(file.string()) != std::string::npos;
 }
 
 void ToolProcess::close_input() {

@@ -7,21 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "support/temporary_folder.h"
+
 namespace distlock::testing {
-
-/// A folder of one test's own, removed with it.
-class TemporaryFolder {
- public:
-  TemporaryFolder();
-  ~TemporaryFolder();
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
 
 /// The built tool as a process of its own, with pipes for its standard streams.
 ///
@@ -39,6 +27,8 @@ class ToolProcess {
   ToolProcess& operator=(const ToolProcess&) = delete;
 
   void send(int signal) const;
+  /// Whether it has the file mapped into its memory.
+  bool maps(const std::filesystem::path& file) const;
   void close_input();
 
   /// The next line that it or its child writes to standard output, or standard error.

@@ -9,13 +9,13 @@ using namespace std::chrono_literals;
 
 namespace {
 
-const Token kTs = *token_from_hex("4d7f000000000000000000aa");
+const Token kSomeTs = *token_from_hex("4d7f000000000000000000aa");
 
 Claim claim_with_why(std::string why) {
   return {.process = "db7:1300000000:1",
           .who = "db7:1300000000:1:main:2",
           .why = std::move(why),
-          .ts = kTs,
+          .ts = kSomeTs,
           .takeover_after = 16min,
           .cutoff = {StoreTime{1300000000123ms}, "mongod:1", false}};
 }
@@ -45,7 +45,7 @@ TEST_CASE("texts of callers are never read as expressions", "[mongo]") {
 
 TEST_CASE("every claim carries its cutoff and lets the server tell the time", "[mongo][R4][R8]") {
   const Claim claim = claim_with_why("");
-  for (const ClaimBasis& basis : {ClaimBasis{FromAbsent{}}, {FromFree{}}, {FromHold{kTs}}}) {
+  for (const ClaimBasis& basis : {ClaimBasis{FromAbsent{}}, {FromFree{}}, {FromHold{kSomeTs}}}) {
     const std::string text = claim_command("jobs", basis, claim).json();
     CHECK_THAT(text,
                Catch::Contains(
@@ -63,13 +63,13 @@ TEST_CASE("a first claim inserts and cannot match a document", "[mongo][R2]") {
 
 TEST_CASE("a claim of a document that exists never inserts", "[mongo][R2]") {
   CHECK_FALSE(has(claim_command("jobs", FromFree{}, claim_with_why("")), "upsert"));
-  CHECK_FALSE(has(claim_command("jobs", FromHold{kTs}, claim_with_why("")), "upsert"));
-  CHECK_FALSE(has(release_command("jobs", kTs), "upsert"));
+  CHECK_FALSE(has(claim_command("jobs", FromHold{kSomeTs}, claim_with_why("")), "upsert"));
+  CHECK_FALSE(has(release_command("jobs", kSomeTs), "upsert"));
 }
 
 TEST_CASE("a release names its hold and sets nothing but the state", "[mongo][R3]") {
-  const Bson release = release_command("jobs", kTs);
-  CHECK_THAT(release.json(), Catch::Contains(to_hex(kTs)));
+  const Bson release = release_command("jobs", kSomeTs);
+  CHECK_THAT(release.json(), Catch::Contains(to_hex(kSomeTs)));
   CHECK(has(release, "update.0.$set.state"));
   CHECK_FALSE(has(release, "update.0.$set.ts"));
   CHECK_FALSE(has(release, "update.1"));

@@ -7,7 +7,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr auto kWindow = 16min;
+constexpr auto kHistoryWindow = 16min;
 constexpr auto kLimit = 30s;
 
 class History {
@@ -23,7 +23,7 @@ class History {
                  {SteadyTime{sent}, SteadyTime{received}, {}, {}});
   }
   bool stepped(std::chrono::nanoseconds at, const std::string& clock = "c1") {
-    return history.stepped(clock, SteadyTime{at}, kWindow, kLimit);
+    return history.stepped(clock, SteadyTime{at}, kHistoryWindow, kLimit);
   }
   StoreClockHistory history{15s};
 };
@@ -102,5 +102,5 @@ TEST_CASE("a store time beyond all sense does not overflow", "[clock][R5]") {
   StoreClockHistory history(15s);
   history.note({StoreTime{StoreTime::duration::max() / 2}, "c1"}, {});
   history.note({StoreTime{StoreTime::duration::min() / 2}, "c1"}, {});
-  CHECK(history.stepped("c1", SteadyTime{}, kWindow, kLimit));
+  CHECK(history.stepped("c1", SteadyTime{}, kHistoryWindow, kLimit));
 }
