@@ -1,0 +1,15 @@
+#pragma once
+
+#include <string>
+
+namespace distlock {
+
+/// The name of a file system that several hosts may have at once, by the number that statfs(2)
+/// tells; null for all others. Hosts share no memory, which the write-ahead log needs, and their
+/// locks on files are not to be relied on: two of them would hold one lock.
+const char* shared_file_system(unsigned long magic);
+
+/// Errors: `invalid_argument` if `path`, a file or folder, is on one of those.
+void refuse_shared_file_system(const std::string& path);
+
+}  // namespace distlock

@@ -1,0 +1,96 @@
+#pragma once
+
+#include <sys/mount.h>
+
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <filesystem>
+#include <iostream>
+#include <optional>
+#include <random>
+#include <string>
+
+#include "contract/contract.h"
+#include "distlock/error.h"
+#include "distlock/stores.h"
+#include "process/desk.h"
+#include "support/temporary_folder.h"
+
+// What the tests of a SQLite file in trouble share. Each looks at it twice: through the library, in
+// this process, and through the tool, for its exit status and its message.
+namespace distlock::testing {
+
+/// A mount in the test's own folder, which takes root; without, the test is counted as skipped.
+class Mount {
+ public:
+  Mount(const std::string& kind, const std::filesystem::path& from, std::filesystem::path to,
+        unsigned long flags = 0, const char* options = nullptr)
+      : to_(std::move(to)) {
+    made_ = mount(from.c_str(), to_.c_str(), kind.c_str(), flags, options) == 0;
+    if (!made_) std::cout << "SKIPPED: this user makes no mounts" << std::endl;
+  }
+  ~Mount() {
+    if (made_) umount2(to_.c_str(), MNT_DETACH);
+  }
+  Mount(const Mount&) = delete;
+  Mount& operator=(const Mount&) = delete;
+
+  bool made() const { return made_; }
+
+ private:
+  std::filesystem::path to_;
+  bool made_ = false;
+};
+
+inline std::shared_ptr<Store> open_at(const std::filesystem::path& path,
+                                      const StoreOptions& options = {}) {
+  return open_store(ConnectionString("sqlite:" + path.string()), options);
+}
+
+/// What `attempt` throws; nothing if it throws nothing.
+template <class Attempt>
+std::optional<Error> error_of(const Attempt& attempt) {
+  try {
+    attempt();
+  } catch (const Error& error) {
+    return error;
+  }
+  return std::nullopt;
+}
+
+/// What opening a file says, to a program and to the tool.
+struct Opened {
+  std::optional<Errc> code;
+  std::string what;
+  int status;
+  std::string messages;
+};
+
+inline Opened opened(const std::filesystem::path& path, const std::string& lock = "jobs") {
+  const auto error = error_of([&] { open_at(path); });
+  Desk desk;
+  const int status =
+      desk.status({"run", "-n", "--uri", "sqlite:" + path.string(), lock, "--", "true"});
+  return {error ? std::optional(error->errc()) : std::nullopt, error ? error->what() : "", status,
+          desk.messages};
+}
+
+/// Refused, by name, as something that cannot be used.
+inline void check_unusable(const std::filesystem::path& path, const std::string& why) {
+  const Opened open = opened(path);
+  CHECK(open.code == Errc::invalid_argument);
+  CHECK_THAT(open.what, Catch::Contains(path.string()) && Catch::Contains(why));
+  CHECK(open.status == 64);
+  CHECK_THAT(open.messages, Catch::Contains(why));
+}
+
+/// What the environment variable says, or any number; it is printed, so that it can be said.
+inline unsigned seed_from(const char* variable) {
+  const char* given = std::getenv(variable);
+  const unsigned seed =
+      given != nullptr ? static_cast<unsigned>(std::stoul(given)) : std::random_device{}();
+  std::cout << variable << '=' << seed << std::endl;
+  return seed;
+}
+
+}  // namespace distlock::testing

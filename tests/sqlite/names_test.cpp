@@ -1,0 +1,149 @@
+#include <sys/stat.h>
+#include <sys/vfs.h>
+
+#include <fstream>
+
+#include "sqlite/file_under_fault.h"
+#include "stores/sqlite_file_system.h"
+
+using namespace distlock;
+using namespace distlock::testing;
+namespace fs = std::filesystem;
+
+namespace {
+
+// What statfs() says to the library in this program, if not the truth.
+std::optional<long> claimed_magic;
+
+}  // namespace
+
+// Ahead of libc's, since it is the program's own.
+extern "C" int statfs(const char* path, struct statfs* status) noexcept {
+  struct stat there {};
+  if (stat(path, &there) != 0) return -1;
+  *status = {};
+  status->f_type = claimed_magic.value_or(0xEF53);
+  return 0;
+}
+
+TEST_CASE("a symbolic link is the file that it leads to", "[sqlite][R1]") {
+  const TemporaryFolder folder;
+  const auto file = folder.path() / "locks.db";
+  const auto link = folder.path() / "link.db";
+  const auto store = open_at(file);
+  fs::create_symlink(file, link);
+  const LockRecord lock = held(*store, "jobs");
+
+  const auto other = open_at(link);
+  REQUIRE(other->inspect("jobs", Freshness::fresh).lock);
+  CHECK(other->inspect("jobs", Freshness::fresh).lock->ts == lock.ts);
+  CHECK_FALSE(other->claim("jobs", FromAbsent{}, claim_by(*other, "contender")));
+  CHECK(opened(link).status == 1);
+  CHECK(other->release("jobs", *lock.ts) == ReleaseResult::freed);
+  CHECK(opened(link).status == 0);
+}
+
+TEST_CASE("a file with a second name is refused under both", "[sqlite][R1]") {
+  const TemporaryFolder folder;
+  const auto file = folder.path() / "locks.db";
+  const auto second = folder.path() / "second.db";
+  const auto store = open_at(file);
+  const LockRecord lock = held(*store, "jobs");
+  fs::create_hard_link(file, second);
+  check_unusable(file, "2 names");
+  check_unusable(second, "2 names");
+
+  // Who had it open goes on, as nobody else can come in.
+  CHECK(store->inspect("jobs", Freshness::fresh).lock->ts == lock.ts);
+  fs::remove(second);
+  CHECK(opened(file).status == 1);
+}
+
+TEST_CASE("a file that is moved to its second name takes nothing more", "[sqlite][R1]") {
+  const TemporaryFolder folder;
+  const auto file = folder.path() / "locks.db";
+  const auto store = open_at(file);
+  fs::create_hard_link(file, folder.path() / "second.db");
+  fs::remove(file);
+  const auto error = error_of([&] { store->ping("holder"); });
+  REQUIRE(error);
+  CHECK(error->errc() == Errc::not_applied);
+  CHECK_THAT(error->what(), Catch::Contains("replaced or removed"));
+}
+
+TEST_CASE("a file that is mounted by itself is refused", "[sqlite][R1][as_root]") {
+  const TemporaryFolder folder;
+  const auto file = folder.path() / "locks.db";
+  const auto mounted = folder.path() / "mounted.db";
+  const LockRecord lock = held(*open_at(file), "jobs");
+  std::ofstream(mounted).close();
+  const Mount bound("none", file, mounted, MS_BIND);
+  if (!bound.made()) return;
+  check_unusable(mounted, "mounted by itself");
+  CHECK(opened(file).status == 1);
+}
+
+TEST_CASE("a folder that is mounted in two places has one set of locks", "[sqlite][R1][as_root]") {
+  const TemporaryFolder folder;
+  const auto one = folder.path() / "one";
+  const auto two = folder.path() / "two";
+  fs::create_directory(one);
+  fs::create_directory(two);
+  const Mount bound("none", one, two, MS_BIND);
+  if (!bound.made()) return;
+  const auto store = open_at(one / "locks.db");
+  const LockRecord lock = held(*store, "jobs");
+  CHECK(opened(two / "locks.db").status == 1);
+  CHECK(open_at(two / "locks.db")->release("jobs", *lock.ts) == ReleaseResult::freed);
+  CHECK_FALSE(store->inspect("jobs", Freshness::fresh).lock->taken());
+}
+
+TEST_CASE("what is no regular file is refused, and not waited for", "[sqlite]") {
+  const TemporaryFolder folder;
+  const auto pipe = folder.path() / "pipe";
+  REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
+  check_unusable(pipe, "no file");
+  check_unusable("/dev/null", "no file");
+  check_unusable("/dev/full", "no file");
+  check_unusable(folder.path(), "is a folder");
+  fs::create_directory_symlink(folder.path(), folder.path() / "link");
+  check_unusable(folder.path() / "link", "is a folder");
+}
+
+TEST_CASE("a symbolic link to nothing is refused and makes nothing", "[sqlite]") {
+  const TemporaryFolder folder;
+  const auto link = folder.path() / "link.db";
+  fs::create_symlink(folder.path() / "folder" / "absent.db", link);
+  check_unusable(link, "not there");
+  CHECK_FALSE(fs::exists(folder.path() / "folder"));
+}
+
+TEST_CASE("file systems that hosts may share are known by their numbers", "[sqlite]") {
+  for (const unsigned long shared : {0x6969UL, 0xFF534D42UL, 0xFE534D42UL, 0x65735546UL}) {
+    CHECK(shared_file_system(shared) != nullptr);
+  }
+  // ext4, xfs, btrfs, tmpfs, overlayfs, zfs
+  for (const unsigned long local :
+       {0xEF53UL, 0x58465342UL, 0x9123683EUL, 0x01021994UL, 0x794C7630UL, 0x2FC12FC1UL}) {
+    CHECK(shared_file_system(local) == nullptr);
+  }
+}
+
+TEST_CASE("a file system that hosts may share is refused, and nothing is made", "[sqlite][R1]") {
+  const TemporaryFolder folder;
+  const auto old = folder.path() / "locks.db";
+  open_at(old);
+  for (const long magic : {0x6969L, static_cast<long>(static_cast<int>(0xFF534D42))}) {
+    claimed_magic = magic;
+    const auto of_old = error_of([&] { open_at(old); });
+    const auto of_new = error_of([&] { open_at(folder.path() / "new.db"); });
+    claimed_magic.reset();
+    for (const auto& error : {of_old, of_new}) {
+      REQUIRE(error);
+      CHECK(error->errc() == Errc::invalid_argument);
+      CHECK_THAT(error->what(), Catch::Contains("other hosts may share"));
+    }
+  }
+  CHECK_FALSE(fs::exists(folder.path() / "new.db"));
+  CHECK_NOTHROW(open_at(old));
+}
