@@ -21,7 +21,8 @@ ATTEMPTS = 4  # Each with another seed; what is found is found by chance.
 TABLE = (
     ("no guard, mongod", None, "counter --store mongod --bare"),
     ("no guard, sqlite", None, "counter --store sqlite --bare"),
-    ("deadline without allowance", MUTANTS / "r09-no-allowance.patch", "skew"),
+    ("deadline without allowance", MUTANTS / "r09-no-allowance.patch",
+     "skew --rounds 3"),
     ("takeover 5 ms too early, mongod", HERE / "takeover-too-early.patch",
      "takeover --store mongod"),
     ("takeover 5 ms too early, sqlite", HERE / "takeover-too-early.patch",
