@@ -101,7 +101,7 @@ def run(rig):
     chains = {f"chain{n}": Chain(rig, n) for n in range(CHAINS)}
     end = time.monotonic() + (SECONDS if rig.seconds == float("inf") else rig.seconds)
     seen = killed = 0
-    while time.monotonic() < end or killed == 0:
+    while time.monotonic() < end + (0 if killed else processes.PATIENCE):
         killed += sum(chain.kill_if_due() for chain in chains.values())
         rig.history.wait(lambda e: e["event"] == "grant", 0.05, seen)
         fresh, seen = rig.history.since(seen)
@@ -121,6 +121,7 @@ def judge(rig, standstills):
     p99 = checks.takeover.percentile(late, 0.99)
     limit = POLL + 50 if rig.options.measure else SOON
     wrong = checks.takeover.violations(found, LEASE) + checks.intervals.violations(events)
+    wrong += [f"{one.name} ended by itself" for one in rig.clients if one.ended()]
     if not found:
         wrong.append("nobody took over")
     if p99 > limit:
