@@ -1,5 +1,6 @@
 #include "text.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
@@ -46,10 +47,40 @@ std::size_t character_length(std::string_view text) {
   return 0;
 }
 
-bool is_control(std::string_view character) {
-  const std::uint8_t first = byte_at(character, 0);
-  if (character.size() == 1) return first < 0x20 || first == 0x7F;
-  return first == 0xC2 && byte_at(character, 1) < 0xA0;
+struct Range {
+  std::uint32_t first;
+  std::uint32_t last;
+};
+
+// Controls, which terminals obey, and what has no look of its own: it turns the direction of what
+// follows, breaks the line, or makes two different names look the same.
+constexpr std::array<Range, 12> kUnfit{{{0x0, 0x1F},
+                                        {0x7F, 0x9F},
+                                        {0xAD, 0xAD},
+                                        {0x61C, 0x61C},
+                                        {0x180B, 0x180E},
+                                        {0x200B, 0x200F},
+                                        {0x2028, 0x202E},
+                                        {0x2060, 0x206F},
+                                        {0xFE00, 0xFE0F},
+                                        {0xFEFF, 0xFEFF},
+                                        {0xFFF9, 0xFFFB},
+                                        {0xE0000, 0xE0FFF}}};
+
+std::uint32_t code_point(std::string_view character) {
+  constexpr std::array<std::uint8_t, 5> kBitsOfFirst{0, 0x7F, 0x1F, 0x0F, 0x07};
+  std::uint32_t code = byte_at(character, 0) & kBitsOfFirst.at(character.size());
+  for (const char next : character.substr(1)) {
+    code = code << 6U | (static_cast<std::uint8_t>(next) & 0x3FU);
+  }
+  return code;
+}
+
+bool is_unfit(std::string_view character) {
+  const std::uint32_t code = code_point(character);
+  return std::any_of(kUnfit.begin(), kUnfit.end(), [code](const Range& range) {
+    return code >= range.first && code <= range.last;
+  });
 }
 
 void append_hex(std::string& out, std::string_view bytes) {
@@ -81,7 +112,7 @@ std::string escaped(std::string_view text) {
     const std::string_view next = text.substr(0, length == 0 ? 1 : length);
     if (next == "\\") {
       out += "\\\\";
-    } else if (length == 0 || is_control(next)) {
+    } else if (length == 0 || is_unfit(next)) {
       append_hex(out, next);
     } else {
       out += next;

@@ -139,7 +139,9 @@ void print_json(std::ostream& out, const View& view) {
   for (const LockView& lock : view.locks) document["locks"].push_back(lock_json(lock, view.now));
   document["pings"] = Json::array();
   for (const PingView& ping : view.pings) document["pings"].push_back(process_json(ping, view.now));
-  out << document.dump(2) << '\n';
+  // In ASCII, so that it can be shown on a terminal whatever others have stored.
+  constexpr bool kAscii = true;
+  out << document.dump(2, ' ', kAscii) << '\n';
 }
 
 }  // namespace distlock::cli

@@ -1,9 +1,11 @@
 #include "stores/document.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <limits>
 #include <optional>
+#include <type_traits>
 
 #include "distlock/error.h"
 #include "text.h"
@@ -31,6 +33,9 @@ struct Describe {
   std::string operator()(const Foreign& foreign) const { return escaped(foreign.type); }
 };
 
+// Far more than any client of ours writes, and little enough to hold a listing of it in memory.
+constexpr std::size_t kTextBytesMost = 65536;
+
 std::string described(const Value& value) { return std::visit(Describe{}, value); }
 
 // Takes the documented fields out of one document, one at a time, or says what is wrong with them.
@@ -41,10 +46,12 @@ class Reader {
 
   template <class Field>
   std::optional<Field> optional(std::string_view field, std::string_view expected) const {
-    const Value* value = find_field(document_, field);
+    const Value* value = only(field, expected);
     if (value == nullptr) return std::nullopt;
-    if (const auto* held = std::get_if<Field>(value)) return *held;
-    refuse(field, "is " + described(*value), expected);
+    const auto* held = std::get_if<Field>(value);
+    if (held == nullptr) refuse(field, "is " + described(*value), expected);
+    if constexpr (std::is_same_v<Field, std::string>) check_length(field, *held);
+    return *held;
   }
 
   template <class Field>
@@ -73,18 +80,32 @@ class Reader {
   // Any number will do, for old shells wrote doubles.
   LockState state() const {
     constexpr std::string_view kExpected = "0, 1 or 2";
-    const Value* value = find_field(document_, "state");
+    const Value* value = only("state", kExpected);
     if (value == nullptr) refuse("state", "is missing", kExpected);
     if (const auto state = state_of(*value)) return *state;
     refuse("state", "is " + described(*value), kExpected);
   }
 
  private:
+  // Of two, this library and the server might each read another.
+  const Value* only(std::string_view field, std::string_view expected) const {
+    const auto count = std::count_if(document_.begin(), document_.end(),
+                                     [&](const auto& element) { return element.first == field; });
+    if (count > 1) refuse(field, "is there " + std::to_string(count) + " times", expected);
+    return find_field(document_, field);
+  }
+
+  void check_length(std::string_view field, const std::string& text) const {
+    if (text.size() <= kTextBytesMost) return;
+    refuse(field, "is a string of " + std::to_string(text.size()) + " bytes",
+           "at most " + std::to_string(kTextBytesMost));
+  }
+
   [[noreturn]] void refuse(std::string_view field, const std::string& found,
                            std::string_view expected) const {
     const Value* id = find_field(document_, "_id");
     const bool named = id != nullptr && std::holds_alternative<std::string>(*id);
-    const std::string which = named ? quoted(std::get<std::string>(*id)) : id_of(document_);
+    const std::string which = named ? quoted(id_of(document_)) : id_of(document_);
     throw Error(Errc::bad_record, collection_ + " document " + which + ": field \"" +
                                       std::string(field) + "\" " + found + ", expected " +
                                       std::string(expected) + "; nothing was changed");
@@ -93,6 +114,12 @@ class Reader {
   std::string collection_;
   const Document& document_;
 };
+
+std::string shortened(const std::string& text) {
+  constexpr std::size_t kShown = 100;
+  if (text.size() <= kTextBytesMost) return text;
+  return text.substr(0, kShown) + "... (" + std::to_string(text.size()) + " bytes)";
+}
 
 // What a taken lock cannot do without. `takeover_after` and `fence` are absent in others'.
 void require_holder(const Reader& reader) {
@@ -186,7 +213,7 @@ std::array<std::pair<std::string_view, std::int64_t>, 4> fields_of(const PingHea
 std::string id_of(const Document& document) {
   const Value* id = find_field(document, "_id");
   if (id == nullptr) return "without _id";
-  if (const auto* text = std::get_if<std::string>(id)) return *text;
+  if (const auto* text = std::get_if<std::string>(id)) return shortened(*text);
   return "whose _id is " + described(*id);
 }
 

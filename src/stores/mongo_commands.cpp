@@ -194,7 +194,16 @@ Bson holds_command(std::string_view process) {
 }
 
 Bson everything_command(std::string_view collection) {
-  return doc({{"find", collection}, {"filter", doc({})}, {"sort", doc({{"_id", 1}})}});
+  // Others may have put anything beside these.
+  Bson known;
+  for (const std::string_view field :
+       {"state", "process", "who", "when", "why", "ts", "fence", "takeover_after", "ping", "clock",
+        "ping_successes", "ping_failures", "ping_round_trip_ms", "ping_late_by_ms"})
+    append(known, field, 1);
+  return doc({{"find", collection},
+              {"filter", doc({})},
+              {"projection", std::move(known)},
+              {"sort", doc({{"_id", 1}})}});
 }
 
 Bson hello_command() { return doc({{"isMaster", 1}}); }

@@ -86,9 +86,8 @@ int alternations() {
 
 }  // namespace
 
-TEST_CASE(
-    "a hold of ours keeps MongoDB's own operation waiting, which then leaves our fields alone",
-    "[mongo][R1][R10]") {
+TEST_CASE("a hold of ours keeps MongoDB's own operation waiting, and our fields stay",
+          "[mongo][R1][R10]") {
   Shard shard;
   const Ours ours(shard);
   const std::string name = new_collection();
@@ -195,9 +194,13 @@ TEST_CASE("MongoDB takes a dead hold of ours over after fifteen minutes", "[.][b
   REQUIRE(lock.lock_try("test"));
   ours.pinger->stop();
   const auto before = ours.pinger->store().inspect(lock.name(), Freshness::fresh);
+  // One gives up after five minutes. The next is judged by what all of them have seen.
   auto operation = shard.create(name);
-  wait_until(
-      "the shard's takeover", [&] { return stored(ours, name).process == kShard; }, 30min);
+  const auto taken_over = [&] {
+    if (has_ended(operation)) operation = shard.create(name);
+    return stored(ours, name).process == kShard;
+  };
+  wait_until("the shard's takeover", taken_over, 30min);
   const auto silence = stored(ours, name).when.value() - before.ping.value().ping;
   WARN("taken over after " << silence.count() << " ms");
   CHECK(silence >= 15min);

@@ -26,6 +26,11 @@ TEST_CASE("escaped text keeps letters of any language and disarms the rest", "[t
   CHECK(escaped("\x1b[2J\n\t\0\x7f"s) == "\\x1b[2J\\x0a\\x09\\x00\\x7f");
   CHECK(escaped("\xc2\x9b"
                 "31m") == "\\xc2\\x9b31m");
+  CHECK(escaped("a\xe2\x80\xae"
+                "b\xe2\x81\xa6"
+                "c\xe2\x80\xa8") == "a\\xe2\\x80\\xaeb\\xe2\\x81\\xa6c\\xe2\\x80\\xa8");
+  CHECK(escaped("a\xef\xbb\xbf\xf3\xa0\x80\x81") == "a\\xef\\xbb\\xbf\\xf3\\xa0\\x80\\x81");
+  CHECK(escaped("\xe2\x80\x94\xe2\x82\xac") == "\xe2\x80\x94\xe2\x82\xac");
   CHECK(escaped("a\xff\xe2\x82z") == "a\\xff\\xe2\\x82z");
 }
 
