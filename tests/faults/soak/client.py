@@ -20,7 +20,7 @@ def off_clock():
 
 class Client:
     def __init__(self, name, command, book, spawn, environment=()):
-        self.name, self.book = name, book
+        self.name, self.book, self.killed = name, book, False
         # Without, the driver leaves a file in /dev/shm behind each program that is killed.
         environment = os.environ | {"MONGOC_DISABLE_SHM": "1"} | dict(environment)
         self.process = spawn(command, env=environment, text=True, stdout=subprocess.PIPE)
@@ -39,12 +39,16 @@ class Client:
             return None
 
     def kill(self):
+        self.killed = True
         processes.kill(self.process)
         self.reader.join()
         self.book.add({"at": processes.now(), "process": self.name, "event": "killed"})
 
     def end(self):
-        """Its exit status, 0 as well if the signal came before it had begun."""
+        """Its exit status, 0 as well if it had not begun or was being killed."""
+        if self.killed:
+            self.kill()
+            return 0
         processes.resume(self.process)
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)

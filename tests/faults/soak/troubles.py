@@ -12,6 +12,12 @@ FAILURES = ({"closeConnection": True}, {"errorCode": 91}, {"errorCode": 10107},
             {"blockConnection": True, "blockTimeMS": 400})
 
 
+def tell_server(soak, command):
+    """However long it takes: a machine that stands still is no fault of the locks."""
+    return processes.wait_for(
+        "the server's answer", lambda: soak.member.tell(command, timeout=processes.PATIENCE))
+
+
 def kill(soak):
     """One that works is killed, and another comes."""
     soak.mortal.kill()
@@ -37,23 +43,25 @@ def look(soak):
 
 def fail(soak):
     """The server fails some commands in its own ways."""
-    soak.member.tell({
+    tell_server(soak, {
         "configureFailPoint": "failCommand", "mode": {"times": soak.chance.randint(1, 20)},
         "data": {"failCommands": COMMANDS, **soak.chance.choice(FAILURES)}})
 
 
 def restart(soak):
-    """The server is killed and restarted from its data."""
+    """The server is killed and restarted from its data; by Soak.end() if this is ended early."""
     soak.member.restart()
 
 
 def block(soak):
     """Another program has a write transaction for a while."""
     other = soak.rig.sqlite_program("hold")
-    other.stdout.readline()
-    soak.rest(soak.chance.uniform(0.2, 1.5))
-    processes.kill(other)
-    other.stdout.close()
+    try:
+        other.stdout.readline()
+        soak.rest(soak.chance.uniform(0.2, 1.5))
+    finally:
+        processes.kill(other)
+        other.stdout.close()
 
 
 OF_STORE = {
