@@ -1,11 +1,32 @@
 """What the events of a soak say: overlaps, lost numbers, and whether long-lived processes grew."""
 
+import collections
 import statistics
 
 from checks import counter, intervals
 
 # By how much a process may have grown: a part of what it was, and so much besides.
 ALLOWANCE = {"rss": (0.10, 4 << 20), "descriptors": (0, 8), "threads": (0, 4)}
+# In a short run, most of which a slow machine may spend on starting.
+SHORT_ALLOWANCE = {"rss": (0.50, 16 << 20), "descriptors": (0, 40), "threads": (0, 16)}
+LONG = 600  # Seconds.
+
+
+def breaks(events):
+    """{(lock, fence): when it was begun} of the breaks that may have freed the hold: what the same
+    contender tells next says whether. Events in the order of their times."""
+    begun, may_be = {}, []
+    for event in events:
+        who, kind = event.get("contender"), event["event"]
+        if who is None or kind == "lost":  # Which comes from another thread.
+            continue
+        last = begun.pop(who, None)
+        if last and (kind == "broken" or "unknown" in event.get("code", "")):
+            may_be.append(last)
+        if kind == "breaking":
+            begun[who] = event["at"], (event["lock"], event["fence"])
+    may_be += begun.values()  # These have told nothing more yet, or were killed.
+    return {hold: at for at, hold in sorted(may_be, reverse=True)}
 
 
 def as_intervals(events):
@@ -13,10 +34,7 @@ def as_intervals(events):
     the beliefs of all of a process, and a break those in that hold: also when it came before its
     owner had heard of the grant."""
     events = sorted(events, key=lambda event: event["at"])
-    broken = {}
-    for event in events:
-        if event["event"] == "breaking":
-            broken.setdefault((event["lock"], event["fence"]), event["at"])
+    broken = breaks(events)
     contenders, told = {}, []
     for event in events:
         who = event.get("contender", event["process"])
@@ -43,6 +61,14 @@ def lost_numbers(events, lock, confirmed, final):
     return [f"{lock}: {lost} confirmed additions are lost: the number is {final}"] if lost else []
 
 
+def written_twice(events):
+    """A line for each number that was confirmed to two of those who counted."""
+    times = collections.Counter(
+        (one["lock"], one["value"]) for one in counter.writes_of(events, "ok"))
+    return [f"{lock}: {value} was confirmed {count} times"
+            for (lock, value), count in sorted(times.items()) if count > 1]
+
+
 def takeovers(events):
     """How many holds began after one that its owner had not given up and nobody had broken."""
     grants, ended = set(), set()
@@ -56,10 +82,11 @@ def takeovers(events):
                for lock, fence in grants)
 
 
-def growth(samples, warm_up):
-    """Of (seconds, {what: number}): {what: (at first, at last)} after the warm-up, as medians of a
-    third of the time each; nothing if there are too few."""
-    later = [numbers for seconds, numbers in samples if seconds >= warm_up]
+def growth(samples):
+    """Of (seconds, {what: number}): {what: (at first, at last)} after a warm-up of a quarter, as
+    medians of a third of the time each; nothing if there are too few."""
+    later = [numbers for seconds, numbers in samples
+             if seconds >= samples[0][0] + lasted(samples) / 4]
     third = len(later) // 3
     if third < 3:
         return {}
@@ -68,9 +95,14 @@ def growth(samples, warm_up):
             for what in ALLOWANCE}
 
 
-def grown(name, found):
+def lasted(samples):
+    return samples[-1][0] - samples[0][0]
+
+
+def grown(name, samples):
     """A line for each number that is not flat."""
-    for what, (first, last) in found.items():
-        part, more = ALLOWANCE[what]
+    allowance = ALLOWANCE if samples and samples[-1][0] >= LONG else SHORT_ALLOWANCE
+    for what, (first, last) in growth(samples).items():
+        part, more = allowance[what]
         if last > first * (1 + part) + more:
             yield f"{name}: {what} grew from {first} to {last}"

@@ -4,9 +4,16 @@ else.
     python3 -m checks.soak_test    in tests/faults
 """
 
+import json
+import pathlib
+import sys
+import types
 import unittest
 
-from checks import soak
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[3] / "tools"))
+
+from checks import soak  # noqa: E402
+from soak.book import Book  # noqa: E402
 
 MS = 10**6
 
@@ -44,6 +51,23 @@ class Overlaps(unittest.TestCase):
         told[1]["fence"] = 7
         self.assertEqual(1, len(soak.overlaps(told)))
 
+    def test_a_break_that_freed_nothing_ends_no_belief(self):
+        told = [grant(0, "p/0", 1, 90), event(40, "q/1", "breaking", 1), grant(50, "q/0", 2, 200)]
+        for then, found in (
+                ({"event": "broken"}, 0),
+                ({"event": "error", "code": "outcome unknown, the store may have changed"}, 0),
+                ({"event": "lost", "lock": "z", "fence": 9}, 0),
+                ({"event": "breaking", "lock": "z", "fence": 2}, 1),
+                ({"event": "unlocking", "lock": "z", "fence": 9}, 1)):
+            with self.subTest(then=then):
+                after = {"at": 41 * MS, "process": "q", "contender": "q/1"} | then
+                self.assertEqual(found, len(soak.overlaps([*told, after])))
+
+    def test_of_two_breaks_of_a_hold_one_is_enough(self):
+        told = [event(1, "q/1", "breaking", 1), event(2, "q/2", "breaking", 1),
+                event(3, "q/1", "unlocking", 9), event(4, "q/2", "broken", 7)]
+        self.assertEqual({("x", 1): 2 * MS}, soak.breaks(told))
+
     def test_a_break_may_come_before_its_owner_has_heard_of_the_grant(self):
         told = [event(0, "q/1", "breaking", 1), grant(1, "p/0", 1, 90), grant(2, "q/0", 2, 200),
                 event(3, "p/0", "valid", 1, valid_until=120 * MS)]
@@ -63,6 +87,12 @@ class Numbers(unittest.TestCase):
         self.assertEqual(1, len(soak.lost_numbers([self.write(1), self.write(1)], "x", 2, 2)))
         self.assertEqual(1, len(soak.lost_numbers(both, "x", 9, 8)))
 
+    def test_a_number_that_was_confirmed_twice_is_found(self):
+        other = self.write(2) | {"lock": "y"}
+        self.assertEqual([], soak.written_twice([self.write(1), self.write(2), other]))
+        self.assertEqual(["x: 2 was confirmed 2 times"],
+                         soak.written_twice([self.write(2), self.write(2), other]))
+
     def test_takeovers_are_those_of_holds_that_nobody_ended(self):
         told = [grant(0, "p/0", 1, 90), grant(1, "p/1", 2, 90),
                 event(2, "p/1", "unlocked", 2, result=0), grant(3, "p/0", 3, 90),
@@ -70,12 +100,37 @@ class Numbers(unittest.TestCase):
         self.assertEqual(1, soak.takeovers(told))
 
 
+class Said(unittest.TestCase):
+    def wrong(self, *lines, killed):
+        taken_down = Book()
+        self.addCleanup(taken_down.file.close)
+        taken_down.listen(types.SimpleNamespace(name="p", killed=killed), lines)
+        return len(taken_down.wrong)
+
+    def test_only_the_last_line_of_somebody_killed_may_be_cut_off(self):
+        whole, cut = json.dumps(event(1, "p/0", "end")), '{"at": 1, "proc'
+        self.assertEqual(0, self.wrong(whole, whole, killed=False))
+        self.assertEqual(0, self.wrong(whole, cut, killed=True))
+        self.assertEqual(1, self.wrong(whole, cut, killed=False))
+        self.assertEqual(1, self.wrong(cut, whole, killed=True))
+
+    def test_what_is_forgotten_was_searched_for_numbers_confirmed_twice(self):
+        taken_down = Book()
+        self.addCleanup(taken_down.file.close)
+        for _ in range(2):
+            taken_down.add(event(1, "p/0", "write", 1, outcome="ok", value=1))
+        taken_down.judge(1000 * 10**9)
+        self.assertEqual([], taken_down.events)
+        self.assertEqual({"x: 1 was confirmed 2 times"}, taken_down.wrong)
+
+
 class Growth(unittest.TestCase):
-    def grown(self, last, **more):
+    def grown(self, last, begun=soak.LONG):
         flat = {"rss": 100 << 20, "descriptors": 10, "threads": 5}
-        samples = [(second, flat | ({"rss": 1} if second < 10 else last if second > 20 else {}))
-                   for second in range(31)]
-        return [line.split()[1] for line in soak.grown("p", soak.growth(samples, 10))]
+        samples = [(begun + second,
+                    flat | ({"rss": 1} if second < 10 else last if second > 20 else {}))
+                   for second in range(41)]
+        return [line.split()[1] for line in soak.grown("p", samples)]
 
     def test_what_stays_within_the_allowance_is_flat(self):
         self.assertEqual([], self.grown({}))
@@ -87,7 +142,12 @@ class Growth(unittest.TestCase):
         self.assertEqual(["threads"], self.grown({"threads": 10}))
 
     def test_too_few_samples_say_nothing(self):
-        self.assertEqual({}, soak.growth([(1, {}), (2, {})], 0))
+        self.assertEqual({}, soak.growth([(1, {}), (2, {})]))
+
+    def test_in_a_short_run_more_is_allowed_but_not_everything(self):
+        self.assertEqual([], self.grown({"rss": 150 << 20, "descriptors": 50, "threads": 21}, 0))
+        self.assertEqual(["rss", "descriptors", "threads"], self.grown(
+            {"rss": 170 << 20, "descriptors": 51, "threads": 22}, 0))
 
 
 if __name__ == "__main__":

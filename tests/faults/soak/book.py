@@ -23,7 +23,7 @@ class Book:
         self.events = []
         self.counts = collections.Counter()
         self.confirmed = collections.Counter()  # Additions, by lock.
-        self.started, self.wrong = set(), set()
+        self.started, self.granted, self.wrong = set(), set(), set()
         self.troubles = collections.Counter()  # What the errors said, by code.
         self.takeovers = 0
 
@@ -36,7 +36,10 @@ class Book:
                 self._begin(event)
             if kind == "error":
                 self.troubles[event["code"]] += 1
-                return
+                if "unknown" not in event["code"]:
+                    return  # Of the others, one may say what became of a break.
+            if kind == "grant":
+                self.granted.add(event["process"])
             self.events.append(event)
             if kind == "write":
                 self.counts[event["outcome"]] += 1
@@ -52,6 +55,7 @@ class Book:
             told = sorted(self.events, key=lambda event: event["at"])
         self.wrong.update(checks.soak.overlaps(
             [event for event in told if end or event["at"] < now - SETTLED]))
+        self.wrong.update(checks.soak.written_twice(told))
         forgotten = [event for event in told if end or event["at"] < now - KEPT]
         self.takeovers += checks.soak.takeovers(forgotten)
         with self.mutex:
@@ -65,10 +69,21 @@ class Book:
             final = struct.unpack("<qq", content or bytes(16))[1]
             self.wrong.update(checks.soak.lost_numbers(told, lock, self.confirmed[lock], final))
 
-    def listen(self, output):
-        """Takes down what a client says, until it ends."""
+    def listen(self, client, output):
+        """Takes down what a client says, until it ends. The last line may be cut off if a SIGKILL
+        did that."""
+        unreadable = None
         for line in output:
+            if unreadable is not None:
+                self._reject(client, unreadable)
             try:
+                unreadable = None
                 self.add(json.loads(line))
             except json.JSONDecodeError:
-                pass  # The end of a line that a SIGKILL cut off.
+                unreadable = line
+        if unreadable is not None and not client.killed:
+            self._reject(client, unreadable)
+
+    def _reject(self, client, line):
+        with self.mutex:
+            self.wrong.add(f"{client.name} said what cannot be read: {line!r}")

@@ -24,7 +24,8 @@ class Client:
         # Without, the driver leaves a file in /dev/shm behind each program that is killed.
         environment = os.environ | {"MONGOC_DISABLE_SHM": "1"} | dict(environment)
         self.process = spawn(command, env=environment, text=True, stdout=subprocess.PIPE)
-        self.reader = threading.Thread(target=book.listen, args=(self.process.stdout,), daemon=True)
+        self.reader = threading.Thread(
+            target=book.listen, args=(self, self.process.stdout), daemon=True)
         self.reader.start()
 
     def vitals(self):

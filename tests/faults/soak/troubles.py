@@ -1,4 +1,5 @@
-"""What a soak does to its clients and its store, one thing after the other."""
+"""What a soak does to its clients and its store, one thing after the other. Each gives whether it
+really came."""
 
 import json
 import subprocess
@@ -7,6 +8,7 @@ import processes
 from nemesis.fail_points import COMMANDS
 
 STOPPED = 3.0  # Seconds; a lease is 2.
+STRIKES = 0.3  # Seconds, in which clients send many commands.
 FAILURES = ({"closeConnection": True}, {"errorCode": 91}, {"errorCode": 10107},
             {"failCommands": ["findAndModify"], "writeConcernError": {"code": 64, "errmsg": "late"}},
             {"blockConnection": True, "blockTimeMS": 400})
@@ -20,16 +22,20 @@ def tell_server(soak, command):
 
 def kill(soak):
     """One that works is killed, and another comes."""
+    if kill in soak.to_come() and soak.mortal.name not in soak.book.granted:
+        return False  # The first at least is to have had a lock.
     soak.mortal.kill()
     soak.mortal = soak.start_mortal()
+    return True
 
 
 def stop(soak):
     """One is stopped for longer than its lease."""
     victim = soak.chance.choice([*soak.steady, *([soak.mortal] if soak.mortal else [])])
-    processes.stop(victim.process)
+    stopped = processes.stop(victim.process)
     soak.rest(STOPPED)
     processes.resume(victim.process)
+    return stopped
 
 
 def look(soak):
@@ -39,26 +45,32 @@ def look(soak):
         soak.seen = max(soak.seen, len(json.loads(done.stdout)["locks"]))
     elif done.returncode != 69:
         soak.book.wrong.add(f"distlock list: {done.returncode}: {done.stderr.strip()}")
+    return done.returncode == 0
 
 
 def fail(soak):
     """The server fails some commands in its own ways."""
-    tell_server(soak, {
+    before = tell_server(soak, {
         "configureFailPoint": "failCommand", "mode": {"times": soak.chance.randint(1, 20)},
-        "data": {"failCommands": COMMANDS, **soak.chance.choice(FAILURES)}})
+        "data": {"failCommands": COMMANDS, **soak.chance.choice(FAILURES)}})["count"]
+    soak.rest(STRIKES)
+    now = tell_server(soak, {"getParameter": 1, "failpoint.failCommand": 1})
+    return now["failpoint.failCommand"]["timesEntered"] > before
 
 
 def restart(soak):
     """The server is killed and restarted from its data; by Soak.end() if this is ended early."""
     soak.member.restart()
+    return True
 
 
 def block(soak):
     """Another program has a write transaction for a while."""
     other = soak.rig.sqlite_program("hold")
     try:
-        other.stdout.readline()
+        holding = other.stdout.readline()
         soak.rest(soak.chance.uniform(0.2, 1.5))
+        return bool(holding)
     finally:
         processes.kill(other)
         other.stdout.close()
