@@ -23,10 +23,14 @@ def fail(message):
 
 
 def die_with_parent(number):
-    """For a child, before exec: so that no server survives this script, however it ends."""
-    ctypes.CDLL(None).prctl(1, number)  # PR_SET_PDEATHSIG
-    if os.getppid() == 1:
-        os.kill(os.getpid(), number)
+    """What a child does before exec, so that no server survives this script, however it ends."""
+    parent = os.getpid()  # Which may be 1, as in a container.
+
+    def follow():
+        ctypes.CDLL(None).prctl(1, number)  # PR_SET_PDEATHSIG
+        if os.getppid() != parent:
+            os.kill(os.getpid(), number)
+    return follow
 
 
 def at_another_time(offset):
@@ -91,7 +95,7 @@ class Servers:
              "--setParameter", "diagnosticDataCollectionEnabled=false", *arguments],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.STDOUT,
             start_new_session=True, env=at_another_time(clock) if clock else None,
-            preexec_fn=lambda: die_with_parent(signal.SIGKILL))
+            preexec_fn=die_with_parent(signal.SIGKILL))
 
     def start_again(self, port, *arguments, clock=None):
         """Ends a server cleanly and starts it with other arguments; waits for no answer."""

@@ -51,18 +51,24 @@ def checked(status):
 
 
 def die_with_parent():
-    """For a child, before exec. It follows the thread that forked: only the main thread spawns."""
-    LIBC.prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
-    if os.getppid() == 1:
-        os.kill(os.getpid(), signal.SIGKILL)
+    """What a child of this process does before exec. It follows the thread that forked: only the
+    main thread spawns."""
+    parent = os.getpid()  # Which may be 1, as in a container.
+
+    def follow():
+        LIBC.prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+        if os.getppid() != parent:
+            os.kill(os.getpid(), signal.SIGKILL)
+    return follow
 
 
 def spawn(command, enter=None, **options):
     """A process in a session of its own; `enter` runs in it first."""
     assert threading.current_thread() is threading.main_thread()
+    follow = die_with_parent()
 
     def prepare():
-        die_with_parent()
+        follow()
         if enter:
             enter()
 

@@ -30,8 +30,8 @@ def environment(**more):
 
 def run(*words, **more):
     return subprocess.run([*FAULTS, *words], capture_output=True, text=True,
-                          env=environment(**more), timeout=400,
-                          preexec_fn=processes.die_with_parent)
+                          env=environment(**more),
+                          preexec_fn=processes.die_with_parent())
 
 
 def parents():
@@ -63,7 +63,7 @@ class Ends(unittest.TestCase):
         """Of a run in which a server and clients are at work; gives its exit status."""
         run = subprocess.Popen([*FAULTS, "takeover", "--store", "mongod", "--seconds", "600"],
                                stdout=subprocess.DEVNULL, env=environment(),
-                               preexec_fn=processes.die_with_parent)
+                               preexec_fn=processes.die_with_parent())
         self.addCleanup(processes.kill, run)
         wait_for("clients at work", lambda: run.poll() is None and len(descendants(run.pid)) > 12)
         family = descendants(run.pid)

@@ -27,9 +27,9 @@ def final_number(rig, name):
         reply = rig.cluster.wait_primary().ask({
             "find": "resources", "filter": {"_id": name}, "limit": 1,
             "readConcern": {"level": "linearizable"}, "maxTimeMS": 5000}, db="faults", timeout=9.0)
-        return reply["cursor"]["firstBatch"] if reply.get("ok") == 1.0 else None
+        return reply if reply.get("ok") == 1.0 else None
 
-    documents = wait_for("the number", lambda: (found(),))[0]
+    documents = wait_for("the number", found)["cursor"]["firstBatch"]
     return documents[0].get("value", 0) if documents else 0
 
 

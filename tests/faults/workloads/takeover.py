@@ -21,7 +21,6 @@ POLL = 200
 CHAINS = 6
 SETTINGS = {"work": "hold", "lease": LEASE, "ping": 250, "call": 450, "poll_max": POLL,
             "wait": 3600000}
-SOON = 60000  # ms; only to see in CI that it is not never.
 
 
 class Standstills:
@@ -77,8 +76,9 @@ class Chain:
         self.holder = None
         self.kill_at = float("inf")
 
-    def kill_if_due(self):
-        due = time.monotonic() > self.kill_at
+    def kill_if_due(self, started):
+        """Not before there is one who waits for it: how long that one takes to start is not told."""
+        due = time.monotonic() > self.kill_at and self.waiting[0].name in started
         if due:
             self._kill()
         return due
@@ -95,37 +95,53 @@ def stored_pings(rig):
             for one in reply["cursor"]["firstBatch"]}
 
 
+class Chains:
+    """All of them, and how far the history has been looked at."""
+
+    def __init__(self, rig):
+        self.rig, self.seen, self.started = rig, 0, set()
+        self.of_lock = {f"chain{n}": Chain(rig, n) for n in range(CHAINS)}
+
+    def go_on(self):
+        """Kills whom it is time to kill, and sees who has got a lock since."""
+        for chain in self.of_lock.values():
+            chain.kill_if_due(self.started)
+        self.rig.history.wait(lambda e: e["event"] == "grant", 0.05, self.seen)
+        fresh, self.seen = self.rig.history.since(self.seen)
+        for event in fresh:
+            if event["event"] == "start":
+                self.started.add(event["process"])
+            elif event["event"] == "grant":
+                self.of_lock[event["lock"]].granted(event["process"])
+
+
+def takeovers(rig):
+    events = rig.history.all()
+    killed = any(event["event"] == "killed" for event in events)
+    return killed and checks.takeover.takeovers_of(events, stored_pings(rig), LEASE)
+
+
 def run(rig):
     rig.start_store(size=1)
     stills = Standstills(rig.folder)
-    chains = {f"chain{n}": Chain(rig, n) for n in range(CHAINS)}
+    chains = Chains(rig)
     end = time.monotonic() + (SECONDS if rig.seconds == float("inf") else rig.seconds)
-    seen = killed = 0
-    while time.monotonic() < end + (0 if killed else processes.PATIENCE):
-        killed += sum(chain.kill_if_due() for chain in chains.values())
-        rig.history.wait(lambda e: e["event"] == "grant", 0.05, seen)
-        fresh, seen = rig.history.since(seen)
-        for event in fresh:
-            if event["event"] == "grant":
-                chains[event["lock"]].granted(event["process"])
-    wait_for("a takeover", lambda: rig.history.wait(
-        lambda e: e["event"] == "grant" and e["fence"] > 1, 1))
-    return judge(rig, stills.end())
+    while time.monotonic() < end:
+        chains.go_on()
+    # On a slow machine holders lose their locks before they are killed: then it takes longer.
+    found = wait_for("a takeover", lambda: takeovers(rig) or chains.go_on())
+    return judge(rig, found, stills.end())
 
 
-def judge(rig, standstills):
-    pings = wait_for("the pings", lambda: stored_pings(rig))
-    events = rig.history.all()
-    found = checks.takeover.takeovers_of(events, pings, LEASE)
+def judge(rig, found, standstills):
     late = [one.late_ms(standstills) for one in found]
     p99 = checks.takeover.percentile(late, 0.99)
-    limit = POLL + 50 if rig.options.measure else SOON
-    wrong = checks.takeover.violations(found, LEASE) + checks.intervals.violations(events)
-    wrong += [f"{one.name} ended by itself" for one in rig.clients if one.ended()]
-    if not found:
-        wrong.append("nobody took over")
-    if p99 > limit:
-        wrong.append(f"99 of 100 take over within {p99:.0f} ms after the window, not {limit}")
+    wrong = [f"{one.name} ended by itself" for one in rig.clients if one.ended()]
+    wrong += [f"{one} failed" for one in rig.end_clients()]
+    wrong += checks.takeover.violations(found, LEASE)
+    wrong += checks.intervals.violations(rig.history.all())
+    if rig.options.measure and p99 > POLL + 50:
+        wrong.append(f"99 of 100 take over within {p99:.0f} ms after the window, not {POLL + 50}")
     for text, count in checks.takeover.histogram(late):
         rig.say(f"after the window, {text:>17}: {count}")
     still = sum(end - begin for begin, end in standstills) / 10**6
