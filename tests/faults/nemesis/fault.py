@@ -22,6 +22,9 @@ class Fault:
     def end(self):
         """Undoes it. Errors: DidNotHappen, if only now it shows that it did not."""
 
+    def client_hosts(self):
+        return [self.hosts.hosts[group] for group in self.rig.groups]
+
     def must(self, condition, what):
         if not condition:
             raise DidNotHappen(what)

@@ -16,6 +16,11 @@ class Partition(Fault):
         if both:
             self.hosts.cut(target, source)
 
+    def must_reach(self, source, target):
+        """Before: else a way that never was would pass for one that is cut."""
+        wait_for(f"{source.name} at {target.name}", lambda: self.hosts.reaches(
+            source, target, self.hosts.port(target), 5))
+
     def must_not_reach(self, source, target):
         port = self.hosts.port(target)
         self.must(not self.hosts.reaches(source, target, port, 0.5),
@@ -24,9 +29,6 @@ class Partition(Fault):
     def end(self):
         self.hosts.heal_all()
 
-    def client_hosts(self):
-        return [self.hosts.hosts[group] for group in self.rig.groups]
-
 
 class PrimaryAlone(Partition):
     """From the other members, not from the clients: they go on asking it."""
@@ -34,6 +36,8 @@ class PrimaryAlone(Partition):
     def begin(self):
         primary = self.cluster.wait_primary()
         others = [one for one in self.cluster.members if one is not primary]
+        self.must_reach(primary.host, others[0].host)
+        self.must_reach(others[0].host, primary.host)
         for one in others:
             self.cut(primary.host, one.host)
         self.must_not_reach(primary.host, others[0].host)
@@ -50,6 +54,7 @@ class ClientsFromPrimary(Partition):
         primary = self.cluster.wait_primary()
         hosts = self.random.choice((self.client_hosts(), self.client_hosts()[:1]))
         for host in hosts:
+            self.must_reach(host, primary.host)
             self.cut(host, primary.host)
             self.must_not_reach(host, primary.host)
         return f"cut {', '.join(host.name for host in hosts)} from {primary.name}, the primary"
@@ -63,6 +68,7 @@ class OneWay(Partition):
         others = [one.host for one in self.cluster.members if one is not primary]
         ends = others + self.client_hosts()[:1]
         deaf = self.random.random() < 0.5
+        self.must_reach(ends[0], primary.host)
         for host in ends:
             self.cut(*((host, primary.host) if deaf else (primary.host, host)), both=False)
         self.must_not_reach(ends[0], primary.host)
@@ -74,6 +80,7 @@ class MajorityLost(Partition):
 
     def begin(self):
         hosts = [one.host for one in self.cluster.members]
+        self.must_reach(hosts[0], hosts[1])
         for number, host in enumerate(hosts):
             for other in hosts[number + 1:]:
                 self.cut(host, other)
