@@ -19,6 +19,7 @@ class Client:
         environment = os.environ | {"MONGOC_DISABLE_SHM": "1"}
         self.process = spawn([program, f"name={name}", *words], env=environment, text=True,
                              stdout=subprocess.PIPE)
+        self.unreadable = []
         self.reader = threading.Thread(target=self._read, daemon=True)
         self.reader.start()
 
@@ -27,7 +28,7 @@ class Client:
             try:
                 self.history.add(json.loads(line))
             except json.JSONDecodeError:
-                self.say("unreadable", line=line)  # The end of a line that a SIGKILL cut off.
+                self.unreadable.append(line)
 
     def say(self, event, **more):
         """Notes what the rig does to it."""
@@ -35,6 +36,12 @@ class Client:
 
     def ended(self):
         return self.process.poll() is not None
+
+    def must_be_readable(self, killed):
+        """A SIGKILL may have cut off its last line."""
+        cut_off = [line for line in self.unreadable[-1:] if killed and not line.endswith("\n")]
+        if self.unreadable != cut_off:
+            raise processes.Broken(f"{self.name} said what is no event: {self.unreadable[0]!r}")
 
     def stop(self):
         self.say("stopping")
@@ -49,6 +56,7 @@ class Client:
         processes.kill(self.process)
         self.reader.join()
         self.say("killed")
+        self.must_be_readable(killed=True)
 
     def ask_to_end(self):
         processes.resume(self.process)
@@ -63,4 +71,5 @@ class Client:
             self.kill()
             raise processes.Broken(f"{self.name} did not end in {seconds} s") from None
         self.reader.join()
+        self.must_be_readable(killed=False)
         return status

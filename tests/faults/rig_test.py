@@ -14,6 +14,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools"))
 
+import clients
 import member
 import processes
 from nemesis import catalogue, fault, plan
@@ -136,6 +137,29 @@ class Plans(unittest.TestCase):
         names = [step.name for step in self.plan(7, "mongod")]
         self.assertEqual(len(names), len(set(names)))
         self.assertEqual(set(names), {plan.name_of(kind) for kind in catalogue.OF_REPLICA_SET})
+
+
+class Lines(unittest.TestCase):
+    def client(self, script):
+        def spawn(command, **options):
+            return processes.spawn(["sh", "-c", script], **options)
+        events = types.SimpleNamespace(add=lambda event: None)
+        one = clients.Client("c", "sh", events, spawn)
+        self.addCleanup(one.process.stdout.close)
+        self.addCleanup(processes.kill, one.process)
+        return one
+
+    def test_what_is_no_event_is_told(self):
+        with self.assertRaisesRegex(processes.Broken, "c said what is no event: 'half"):
+            self.client("echo half").wait_ended()
+        with self.assertRaises(processes.Broken):
+            self.client("printf half").wait_ended()
+
+    def test_a_kill_may_cut_off_the_last_line_and_no_other(self):
+        for said, good in (("{}\\nhalf", True), ("half\\n", False), ("half\\n{}\\nhalf", False)):
+            one = self.client(f"printf '{said}'; kill -9 $$")
+            one.process.wait()
+            one.kill() if good else self.assertRaises(processes.Broken, one.kill)
 
 
 class Idle(fault.Fault):
