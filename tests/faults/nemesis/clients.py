@@ -59,8 +59,8 @@ class Pauser:
         slot = self.every / max(1, len(names))
         while names and not self._end.is_set():
             found = self.rig.history.wait(
-                lambda e: len(names) % 2 and e["event"] == self.at and e["process"] in names,
-                slot, self.rig.history.size())
+                lambda e: len(names) % 2 and e["event"] == self.at and e["process"] in names
+                and e.get("outcome") != "refused", slot, self.rig.history.size())
             client = names.pop(found["process"] if found else min(names))
             if not client.ended():
                 self._stop(client, found is not None)

@@ -15,6 +15,7 @@ SECONDS = 20
 LEASE = 2
 SETTINGS = {"work": "counter", "lease": LEASE * 1000, "ping": 250, "call": 450, "hold": 200,
             "rest": 20, "poll_max": 100}
+LEAST = 5  # Confirmed additions; fewer show nothing.
 HURRY = "&serverSelectionTimeoutMS=3000&socketTimeoutMS=2000&connectTimeoutMS=2000"
 
 
@@ -43,9 +44,12 @@ def count(rig, name, seconds, guarded, kinds):
     pauser = Pauser(rig, every=5, lease=LEASE, at="read")
     nemesis = plan.Nemesis(rig, plan.make(kinds, rig, 1000))
     nemesis.run(seconds)
+    wait_for("a stop while thinking", lambda: pauser.held)
     pauser.end()
-    wait_for("a number", lambda: rig.history.wait(
-        lambda e: e["process"] in names and e.get("outcome") == "ok" and e["event"] == "write", 1))
+    wait_for("a belief", lambda: rig.history.wait(
+        lambda e: checks.intervals.begins_belief(e, name), 1))
+    wait_for("enough numbers", lambda: len(checks.counter.writes_of(
+        [e for e in rig.history.all() if e["process"] in names], "ok")) >= LEAST)
     failed = [f"{one} failed" for one in rig.end_clients()] + nemesis.failed
     events = [event for event in rig.history.all() if event["process"] in names]
     return events, final_number(rig, name), pauser, nemesis, failed

@@ -5,6 +5,7 @@ keep it, and a contender that waits for it to die."""
 import checks.intervals
 from nemesis import catalogue, plan
 from nemesis.clients import Pauser
+from processes import wait_for
 
 ABOUT = "no two clients believe at once that they hold a lock, under all faults"
 STORES = ("mongod", "sqlite")
@@ -24,6 +25,9 @@ def run(rig):
     pauser = Pauser(rig, every=8, lease=2)
     nemesis.run(rig.seconds)
     pauser.end()
+    for lock in ("short", "long"):
+        wait_for(f"a belief in {lock}", lambda: rig.history.wait(
+            lambda e: checks.intervals.begins_belief(e, lock), 1))
     failed = rig.end_clients()
     events = rig.history.all()
     wrong = checks.intervals.violations(events) + [f"{name} failed" for name in failed]

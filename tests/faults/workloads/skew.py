@@ -37,6 +37,8 @@ def take_over(rig, server, lock):
     step(server, STEP)
     rig.wait_event(contender, "grant")
     rig.hosts.heal_all()
+    wait_for(f"a belief in {lock}", lambda: rig.history.wait(
+        lambda e: checks.intervals.begins_belief(e, lock), 1))
     for client in (holder, contender):
         client.kill()
         rig.clients.remove(client)
