@@ -1,13 +1,15 @@
 """Whether two clients ever believed at once that the lock was theirs.
 
 A belief begins with the grant. It ends with what comes first: the last valid_until() that the
-client was told, its own unlock, the loss that it heard of, its death. A client that is stopped goes
-on believing until its deadline, and no longer.
+client was told, its own unlock, the loss that it heard of. A client that is stopped or killed goes
+on believing until its deadline, and no longer: nobody else can know of its death before.
 """
 
+import bisect
 import dataclasses
 
-ENDS = ("unlocking", "lost", "noticed", "killed", "failed", "end")
+ENDS = ("unlocking", "lost", "noticed")
+BEFORE_AN_ATTEMPT = ("start", "busy", "unlocked")
 
 
 @dataclasses.dataclass
@@ -43,11 +45,56 @@ def beliefs_of(events):
     return sorted((one for one in found if one.until > one.since), key=lambda one: one.since)
 
 
+def begins_belief(event, lock):
+    """Not if the client was so slow that its deadline had passed before it could tell of the grant."""
+    return (event["event"] == "grant" and event["lock"] == lock
+            and event["valid_until"] > event["at"])
+
+
 def violations(events):
     """One line each; none if all is well."""
-    beliefs = beliefs_of(events)
-    return [line for lock in sorted({one.lock for one in beliefs})
-            for line in _violations_of([one for one in beliefs if one.lock == lock])]
+    beliefs, grants = beliefs_of(events), _grants_of(events)
+    return [line for lock in sorted(grants) for line in (
+        *_violations_of([one for one in beliefs if one.lock == lock]), *_of_fences(grants[lock]))]
+
+
+@dataclasses.dataclass
+class Grant:
+    process: str
+    fence: int
+    begun: int  # The attempt cannot have begun before.
+    at: int
+
+    def __str__(self):
+        return f"{self.process} with fence {self.fence}"
+
+
+def _grants_of(events):
+    """By lock, also those that came too late to be believed in, each in the order of its telling."""
+    before, found = {}, {}
+    for event in events:
+        who = event["process"]
+        if event["event"] in BEFORE_AN_ATTEMPT:
+            before[who] = event["at"]
+        elif event["event"] == "grant":
+            found.setdefault(event["lock"], []).append(
+                Grant(who, event["fence"], before.get(who, 0), event["at"]))
+    return found
+
+
+def _of_fences(grants):
+    """Each is of one grant, and greater than those that were granted before its attempt began."""
+    wrong, of_fence, times, greatest = [], {}, [], []
+    for grant in grants:
+        same = of_fence.setdefault(grant.fence, grant)
+        if same is not grant:
+            wrong.append(f"{grant} was granted what {same} had been")
+        earlier = bisect.bisect_left(times, grant.begun)
+        if earlier and greatest[earlier - 1].fence > grant.fence:
+            wrong.append(f"{grant} began after {greatest[earlier - 1]} had been granted")
+        times.append(grant.at)
+        greatest.append(max(greatest[-1:] + [grant], key=lambda one: one.fence))
+    return wrong
 
 
 def _violations_of(beliefs):

@@ -62,13 +62,33 @@ class Intervals(unittest.TestCase):
         self.assertEqual([], intervals.violations(
             [grant(0, "a", 1, 100), grant(60, "b", 1, 300, "other")]))
 
-    def test_death_ends_the_belief(self):
-        self.assertEqual([], intervals.violations([
-            grant(0, "a", 1, 100), event(50, "a", "killed"), grant(60, "b", 2, 300)]))
+    def test_a_check_that_passes_after_the_deadline_moves_the_belief_on(self):
+        told = [grant(0, "a", 1, 100), grant(150, "b", 2, 300)]
+        self.assertEqual([], intervals.violations(told))
+        self.assertEqual(1, len(intervals.violations(
+            [*told, event(200, "a", "valid", fence=1, valid_until=200 * MS)])))
+
+    def test_the_dead_believe_until_their_deadline(self):
+        for death in ("killed", "failed", "end"):
+            told = [grant(0, "a", 1, 100), event(50, "a", death), grant(100, "b", 2, 300)]
+            self.assertEqual([], intervals.violations(told))
+            told[2]["at"] = 99 * MS
+            self.assertEqual(1, len(intervals.violations(told)))
 
     def test_a_fence_that_does_not_grow_is_found(self):
-        self.assertEqual(["b with fence 1 came after a with fence 1, whose fence is not smaller"],
-                         intervals.violations([grant(0, "a", 1, 100), grant(200, "b", 1, 300)]))
+        self.assertEqual(["b with fence 1 came after a with fence 2, whose fence is not smaller"],
+                         intervals.violations([grant(0, "a", 2, 100), grant(200, "b", 1, 300)]))
+
+    def test_a_fence_that_is_given_twice_is_found_even_if_nobody_believed(self):
+        self.assertEqual(["c with fence 1 was granted what a with fence 1 had been"],
+                         intervals.violations([grant(0, "a", 1, 100), grant(200, "b", 2, 300),
+                                               grant(400, "c", 1, 390)]))
+
+    def test_a_late_grant_of_a_late_attempt_has_the_greater_fence(self):
+        told = [grant(0, "a", 2, 100), event(101, "b", "busy"), grant(200, "b", 1, 190)]
+        self.assertEqual(["b with fence 1 began after a with fence 2 had been granted"],
+                         intervals.violations(told))
+        self.assertEqual([], intervals.violations([event(0, "b", "start"), told[0], told[2]]))
 
     def test_a_grant_after_its_deadline_is_no_belief(self):
         self.assertEqual([], intervals.violations([
@@ -81,7 +101,13 @@ class Intervals(unittest.TestCase):
         told.append(grant(60, "c", 2, 100) | {"lock": "x"})
         self.assertEqual(["x: a with fence 1 and c with fence 2 both believed to hold, for 40.0 ms"],
                          intervals.violations_by_lock(told))
-        self.assertEqual([], intervals.violations_by_lock([*told, event(55, "a", "killed")]))
+        self.assertEqual([], intervals.violations_by_lock(
+            [*told, event(55, "a", "unlocking", lock="x")]))
+
+    def test_a_grant_begins_a_belief_if_its_deadline_is_yet_to_come(self):
+        self.assertTrue(intervals.begins_belief(grant(0, "a", 1, 100), "l"))
+        self.assertFalse(intervals.begins_belief(grant(0, "a", 1, 100), "other"))
+        self.assertFalse(intervals.begins_belief(grant(100, "a", 1, 100), "l"))
 
 
 class Counter(unittest.TestCase):

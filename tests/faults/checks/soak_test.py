@@ -40,10 +40,11 @@ class Overlaps(unittest.TestCase):
                 grant(50, "p/1", 2, 200)]
         self.assertEqual(1, len(soak.overlaps(told)))
 
-    def test_a_kill_ends_what_all_threads_believed(self):
-        told = [grant(0, "p/0", 1, 90), event(40, "p", "killed"), grant(50, "q/0", 2, 200)]
+    def test_a_kill_ends_no_belief_before_its_deadline(self):
+        told = [grant(0, "p/0", 1, 90), event(40, "p", "killed"), grant(90, "q/0", 2, 200)]
         self.assertEqual([], soak.overlaps(told))
-        self.assertEqual(1, len(soak.overlaps([told[0], told[2]])))
+        told[2]["at"] = 89 * MS
+        self.assertEqual(1, len(soak.overlaps(told)))
 
     def test_a_break_ends_the_belief_of_that_hold_only(self):
         told = [grant(0, "p/0", 1, 90), event(40, "q/1", "breaking", 1), grant(50, "q/0", 2, 200)]
