@@ -12,6 +12,7 @@ from processes import Broken
 
 # What ends the answer to a command.
 LAST = ("grant", "busy", "error", "unlocked", "stats")
+WAIT = 400_000  # Milliseconds: as long as a hand is patient with its store.
 LAST_OF = {"turn": ("busy", "error", "unlocked"), "unlock": ("unlocked", "error"), "spin": ()}
 
 
@@ -46,6 +47,14 @@ class Hand:
 
     def ask(self, verb, *words, limit=processes.PATIENCE):
         return self.answer(self.tell(verb, *words), limit)
+
+    def wait(self, lock):
+        """Gets it, also where the machine is very slow for a long time."""
+        return self.ask("wait", lock, WAIT, limit=WAIT / 1000 + processes.PATIENCE)
+
+    def settle(self):
+        """Until no release of its is pending any more: each comes with a ping to come."""
+        processes.wait_for(f"all releases of {self.name}", lambda: not self.ask("stats")["pending"])
 
     def wait_started(self, limit=processes.PATIENCE):
         self._wait("its start", lambda: self.id or self.failed, limit)

@@ -3,6 +3,7 @@ and does to the one that it is told to what a network can do to it."""
 
 import collections
 import dataclasses
+import math
 import socket
 import struct
 import threading
@@ -54,7 +55,7 @@ class Proxy:
     def __init__(self, network, address, late):
         self.network, self.address, self.late = network, address, late
         self.mutex = threading.Lock()
-        self.lines = []
+        self.lines, self.closed = [], False
         self.arm()
         with namespaces.entered(network):
             self.listener = socket.create_server(("127.0.0.1", 0))
@@ -75,25 +76,31 @@ class Proxy:
             self.counts[kind] += 1
             deed = next((fault.deed for fault in self.faults
                          if (fault.kind, fault.nth) == (kind, self.counts[kind])), None)
-            self.log.append((kind, deed))
+            self.log.append((processes.now(), kind, deed))
             return deed
 
-    def seen(self):
-        """The commands since arm(): kind, and what was done to it."""
+    def seen(self, until=math.inf):
+        """The commands since arm() and up to that time: kind, and what was done to it."""
         with self.mutex:
-            return list(self.log)
+            return [(kind, deed) for at, kind, deed in self.log if at <= until]
 
     def _accept(self):
-        while True:
+        while not self.closed:
             try:
                 client = self.listener.accept()[0]
+            except OSError:
+                processes.pause(0.02)  # Of no consequence, unless it is closed.
+                continue
+            try:
                 server = namespaces.connect_in(self.network, self.address, 60.0)
             except OSError:
-                return
+                client.close()  # One client's loss: others come.
+                continue
             server.settimeout(None)
             self.lines.append(Line(self, client, server))
 
     def close(self):
+        self.closed = True
         # Without, accept() would go on and keep the port.
         self.listener.shutdown(socket.SHUT_RDWR)
         self.listener.close()

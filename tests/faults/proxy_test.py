@@ -9,6 +9,7 @@ import struct
 import sys
 import threading
 import unittest
+import unittest.mock
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "tools"))
 
@@ -95,6 +96,22 @@ class Proxy(unittest.TestCase):
             self.assertTrue(proxy.read_message(self.client))
         self.assertEqual([LOOK, CLAIM], self.server.got)
         self.assertEqual([("look", None), ("claim", None)], self.proxy.seen())
+
+    def test_what_came_later_is_not_among_what_was_seen_until_then(self):
+        self.do("lost reply")
+        self.rest()
+        self.assertEqual([("look", None), ("claim", "lost reply")], self.proxy.seen())
+        between = sum(at for at, _, _ in self.proxy.log) // 2
+        self.assertEqual([("look", None)], self.proxy.seen(between))
+
+    def test_a_server_that_could_not_be_reached_once_is_reached_again(self):
+        self.client.close()
+        with unittest.mock.patch("namespaces.connect_in", side_effect=ConnectionRefusedError):
+            with socket.create_connection(("127.0.0.1", self.proxy.port), PATIENCE) as lost:
+                self.assertEqual(b"", lost.recv(1))
+        with socket.create_connection(("127.0.0.1", self.proxy.port), PATIENCE) as client:
+            client.sendall(LOOK)
+            self.assertTrue(proxy.read_message(client))
 
     def test_a_request_that_is_lost_or_cut_never_arrives(self):
         for deed in ("lost request", "cut request"):

@@ -2,6 +2,23 @@
 
 FURTHER = 2  # Commands that it may take to find out what became of one.
 UNKNOWN, NOT_APPLIED = "outcome unknown", "not applied"
+# After these another connection can be made at once, so that there is time to find out.
+WORKS_AGAIN = ("lost request", "cut request", "lost reply", "cut reply", "half-closed")
+
+
+def said(answer):
+    """In a word or two."""
+    return (answer.get("result") or answer.get("code") or answer["event"]).partition(",")[0]
+
+
+def never_found_out(plan, told, *, absent):
+    """Whether nobody learned what became of the one claim or release that the plan did something
+    to, after which the network worked again; `told`: what was said in all attempts. Of a request
+    for a lock whose document is `absent` it cannot be known that it will not come yet."""
+    found_out = {one.lower() for one in told} - {UNKNOWN, "pending"}
+    if len(plan) > 1 or found_out or (absent and plan[0].deed.endswith("request")):
+        return False
+    return plan[0].kind in ("claim", "release") and plan[0].deed in WORKS_AGAIN
 
 
 def ours(stored, process):

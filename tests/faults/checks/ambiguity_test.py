@@ -3,9 +3,14 @@
     python3 -m checks.ambiguity_test    in tests/faults
 """
 
+import pathlib
+import sys
 import unittest
 
-from checks import ambiguity
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[3] / "tools"))
+
+import proxy  # noqa: E402
+from checks import ambiguity  # noqa: E402
 
 HELD = {"state": 1, "process": "us", "ts": "b", "fence": 2}
 FREE = {"state": 0, "process": "us", "ts": "b", "fence": 2}
@@ -58,6 +63,34 @@ class Ambiguity(unittest.TestCase):
         self.assertEqual(1, self.further("look", "claim!", "look", "look", "look"))
         self.assertEqual(0, self.further("release!", "release", "release"))
         self.assertEqual(1, self.further("release!", "release", "release", "release"))
+
+    def test_what_could_be_found_out_and_never_was_is_found(self):
+        for kind, deed, told, found in (
+                ("claim", "lost reply", {"outcome unknown"}, True),
+                ("release", "half-closed", {"pending"}, True),
+                ("claim", "lost reply", {"outcome unknown", "grant"}, False),
+                ("release", "cut request", {"pending", "released"}, False),
+                ("claim", "lost request", {"not applied"}, False),
+                ("claim", "black hole", {"outcome unknown"}, False),
+                ("look", "lost reply", {"outcome unknown"}, False)):
+            with self.subTest(kind=kind, deed=deed, told=told):
+                plan = [proxy.Fault(kind, 1, deed)]
+                self.assertEqual(found, ambiguity.never_found_out(plan, told, absent=False))
+        self.assertFalse(ambiguity.never_found_out(
+            [proxy.Fault("claim", 1, "lost reply"), proxy.Fault("look", 2, "lost reply")],
+            {"outcome unknown"}, absent=False))
+
+    def test_of_a_request_for_an_absent_document_nothing_need_be_found_out(self):
+        for deed, found in (("lost request", False), ("cut request", False), ("lost reply", True)):
+            with self.subTest(deed=deed):
+                self.assertEqual(found, ambiguity.never_found_out(
+                    [proxy.Fault("claim", 1, deed)], {"outcome unknown"}, absent=True))
+
+    def test_what_an_answer_says_is_told_in_a_word_or_two(self):
+        self.assertEqual("outcome unknown", ambiguity.said(
+            error("outcome unknown, the store may have changed")))
+        self.assertEqual("pending", ambiguity.said(unlocked("pending")))
+        self.assertEqual("grant", ambiguity.said(GRANT))
 
     def test_the_looks_of_a_new_attempt_are_its_own(self):
         self.assertEqual(0, self.further("claim!", "look", "look", "look", "claim"))
