@@ -78,7 +78,10 @@ def hold_many(hands, store, locks):
         return [lock for lock in store.locks() if lock["state"] != 0]
 
     done, held = each("wait", PATIENCE), taken()
-    freed, left = each("unlock"), taken()
+    freed = each("unlock")
+    for holder in holders.values():
+        holder.settle()
+    left = taken()
     finish_all(holders.values())
     seen = done, len(held), len({lock["process"] for lock in held}), freed, len(left)
     wanted = locks, locks, HOLDERS, locks, 0
