@@ -30,19 +30,14 @@ def breaks(events):
 
 
 def as_intervals(events):
-    """The events in the words of checks/intervals: each contender is one who believes, a kill ends
-    the beliefs of all of a process, and a break those in that hold: also when it came before its
-    owner had heard of the grant."""
+    """The events in the words of checks/intervals: each contender is one who believes, and a
+    break ends the belief in that hold: also when it came before its owner had heard of the grant."""
     events = sorted(events, key=lambda event: event["at"])
     broken = breaks(events)
-    contenders, told = {}, []
+    told = []
     for event in events:
         who = event.get("contender", event["process"])
-        contenders.setdefault(event["process"], set()).add(who)
-        if event["event"] == "killed":
-            told += [{"at": event["at"], "process": one, "event": "killed"}
-                     for one in contenders[event["process"]]]
-        elif "lock" in event and event["event"] != "breaking":
+        if "lock" in event and event["event"] != "breaking":
             told.append({**event, "process": who})
             end = broken.get((event["lock"], event.get("fence")))
             if end is not None and "valid_until" in event:
