@@ -161,8 +161,9 @@ class Worker {
   void think(milliseconds time, bool until_lost) {
     const auto clock = host_clock();
     const SteadyTime done = clock->steady_now() + time;
-    while (clock->steady_now() < done && !end.stop_requested()) {
-      if (!look() && until_lost) return;
+    // The last look is after the time, so that who was stopped for all of it looks as well.
+    while (look() || !until_lost) {
+      if (clock->steady_now() >= done || end.stop_requested()) return;
       wait(std::min(kLook, time));
     }
   }
