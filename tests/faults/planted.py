@@ -34,6 +34,8 @@ TABLE = (
      "intervals --store mongod --only kill_client,step_down --rounds 5", BOTH),
     ("name-only release, sqlite", HERE / "name-only-release-sqlite.patch",
      "intervals --store sqlite --only kill_client,checkpoint --rounds 10", BOTH),
+    ("check() never fails, sqlite", HERE / "check-never-fails.patch",
+     "intervals --store sqlite --only kill_client,checkpoint --rounds 10", BOTH),
 )
 
 
