@@ -16,7 +16,7 @@ using protocol::Verdict;
 ClaimBasis basis_of(const Inspection& seen, Verdict verdict) {
   if (verdict == Verdict::absent) return FromAbsent{};
   if (verdict == Verdict::free) return FromFree{seen.lock->ts};
-  return FromHold{*seen.lock->ts};
+  return FromHold{*seen.lock->ts, seen.lock->when};
 }
 
 // The options, once it is sure that a lock can be made with them.

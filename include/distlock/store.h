@@ -42,6 +42,9 @@ struct FromFree {
 };
 struct FromHold {
   Token ts;
+  /// When it was taken, if it is another's: MongoDB's own lock manager gives all holds of a shard
+  /// one `ts`, and may give another shard's the same.
+  std::optional<StoreTime> when;
 };
 using ClaimBasis = std::variant<FromAbsent, FromFree, FromHold>;
 

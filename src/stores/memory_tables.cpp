@@ -25,6 +25,11 @@ bool carries(const Document& lock, const Token& ts) {
   return held != nullptr && *held == ts;
 }
 
+bool was_taken_at(const Document& lock, StoreTime when) {
+  const auto* taken = field_as<StoreTime>(lock, "when");
+  return taken != nullptr && *taken == when;
+}
+
 // The fence of the next claim, or nothing if the stored one is malformed or cannot grow (R10).
 std::optional<Fence> next_fence(const Document& lock) {
   const Value* value = find_field(lock, "fence");
@@ -48,7 +53,8 @@ struct Matches {
   bool operator()(const FromHold& from) const {
     if (lock == nullptr || !carries(*lock, from.ts)) return false;
     const auto state = state_in(*lock);
-    return state && *state != LockState::free;
+    if (!state || *state == LockState::free) return false;
+    return !from.when || was_taken_at(*lock, *from.when);
   }
 };
 

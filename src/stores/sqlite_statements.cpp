@@ -62,8 +62,9 @@ SqliteStatements::SqliteStatements(const SqliteDatabase& db)
       claim_absent(db.prepare("claim", Effect::writes, kClaimAbsent)),
       claim_free(db.prepare("claim", Effect::writes,
                             claim_stored("AND state = 0 AND (?8 IS NULL OR ts = ?8)"))),
-      claim_hold(
-          db.prepare("claim", Effect::writes, claim_stored("AND ts = ?8 AND state IN (1, 2)"))),
+      claim_hold(db.prepare("claim", Effect::writes,
+                            claim_stored("AND ts = ?8 AND state IN (1, 2) "
+                                         "AND (?9 IS NULL OR \"when\" = ?9)"))),
       release(db.prepare("release", Effect::writes, kRelease)),
       ping(db.prepare("ping", Effect::writes, kPing)),
       remove_ping(

@@ -138,6 +138,8 @@ std::optional<LockRecord> SqliteStore::claim(std::string_view name, const ClaimB
   run.bind(1, name).bind(2, claim.process).bind(3, claim.who).bind(4, claim.why).bind(5, ts);
   run.bind(6, claim.takeover_after.count()).bind(7, claim.cutoff.time.time_since_epoch().count());
   if (!from.empty()) run.bind(8, from);
+  const auto* hold = std::get_if<FromHold>(&basis);
+  if (hold != nullptr && hold->when) run.bind(9, hold->when->time_since_epoch().count());
   if (!run.step()) return std::nullopt;
   LockRecord lock{.name = std::string(name),
                   .state = LockState::taken,

@@ -117,6 +117,21 @@ TEST_CASE("a hold of MongoDB's own lock manager is taken over by its token", "[s
   CHECK(claimed(*store, "jobs", FromHold{theirs}, claim_by(*store, "contender")).fence == 1);
 }
 
+TEST_CASE("a later hold with the same token, as MongoDB's own lock manager gives, is not taken over",
+          "[store][R2]") {
+  const auto under_test = make_store_under_test();
+  const auto store = under_test->open();
+  const Token theirs = new_token();
+  under_test->put_lock(with(taken_lock("jobs", "sh", theirs), "state", std::int32_t{2}));
+  const StoreTime taken = store->inspect("jobs", Freshness::ordinary).lock->when.value();
+  const auto before = under_test->raw_lock("jobs");
+
+  const FromHold earlier{theirs, taken - std::chrono::milliseconds{1}};
+  CHECK_FALSE(store->claim("jobs", earlier, claim_by(*store, "contender")));
+  CHECK(under_test->raw_lock("jobs") == before);
+  CHECK(store->claim("jobs", FromHold{theirs, taken}, claim_by(*store, "contender")));
+}
+
 TEST_CASE("a claim that does not match changes nothing", "[store][R2]") {
   const auto under_test = make_store_under_test();
   const auto store = under_test->open();

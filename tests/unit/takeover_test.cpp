@@ -1,12 +1,21 @@
 #include <catch2/catch.hpp>
 
+#include "stores/memory_store.h"
 #include "support/fleet.h"
 #include "support/known_free.h"
 
 using namespace distlock;
 using namespace std::chrono_literals;
+using namespace std::string_literals;
 using distlock::testing::Fleet;
 using distlock::testing::make_known_free;
+
+namespace {
+
+// As MongoDB's own lock manager makes it: from the shard's term, the same for every hold.
+const Token kShardsToken = *token_from_hex("020000000000000000000000");
+
+}  // namespace
 
 TEST_CASE("a silent holder is taken over from the window on", "[lock][R6]") {
   Fleet fleet;
@@ -23,6 +32,30 @@ TEST_CASE("a silent holder is taken over from the window on", "[lock][R6]") {
   REQUIRE(contender->lock_try("y"));
   CHECK(fleet.stored("balancer").process == "b");
   CHECK(contender->fence() == 2);
+}
+
+TEST_CASE("a hold that another shard has taken meanwhile with the same token is left alone",
+          "[lock][R2][R6]") {
+  Fleet fleet;
+  const auto opened = open_memory_store(fleet.clock, {});
+  fleet.store = opened.store;
+  const Document dead{
+      {"_id", "jobs"s}, {"state", std::int32_t{2}}, {"process", "sh1"s}, {"who", "sh1"s},
+      {"why", ""s},     {"when", StoreTime{}},      {"ts", kShardsToken}};
+  opened.tables.put_lock(dead);
+  opened.tables.put_ping({{"_id", "sh1"s}, {"ping", StoreTime{}}});
+  const auto contender = fleet.process("b");
+  const auto lock = contender.lock("jobs");
+  const StoreTime now = fleet.store->list().now.time;
+  contender.store->before("claim", [&] {
+    Document living = dead;
+    living[2].second = "sh2"s;
+    living[5].second = StoreTime{1min};
+    opened.tables.put_lock(living);
+    opened.tables.put_ping({{"_id", "sh2"s}, {"ping", now}});
+  });
+  CHECK_FALSE(lock->lock_try("x"));
+  CHECK(fleet.stored("jobs").process == "sh2");
 }
 
 TEST_CASE("pings keep a hold alive for ever", "[lock][R6][R12]") {
