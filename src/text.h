@@ -9,8 +9,8 @@ namespace distlock {
 bool is_utf8(std::string_view text);
 
 /// `text`, fit to be shown on a terminal or in a log: control characters (also DEL and U+0080 to
-/// U+009F, which terminals obey), invisible ones (also those that turn the direction of writing) and
-/// bytes that are not UTF-8 become `\xNN`, a backslash `\\`.
+/// U+009F, which terminals obey), invisible ones (also those that turn the direction of writing)
+/// and bytes that are not UTF-8 become `\xNN`, a backslash `\\`.
 std::string escaped(std::string_view text);
 
 /// `escaped(text)` in double quotes.

@@ -175,6 +175,11 @@ std::optional<LockState> state_of(const Value& value) {
   return std::nullopt;
 }
 
+std::optional<LockState> state_in(const Document& lock) {
+  const Value* value = find_field(lock, "state");
+  return value == nullptr ? std::nullopt : state_of(*value);
+}
+
 LockRecord lock_from(const Document& document) {
   const Reader reader(kLocks, document);
   LockRecord lock;

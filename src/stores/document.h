@@ -42,6 +42,8 @@ void set_field(Document& document, std::string_view name, Value value);
 
 /// The state that a field `state` stands for: 0, 1 or 2 as a number of any type. Otherwise nothing.
 std::optional<LockState> state_of(const Value& value);
+/// The same of a whole document.
+std::optional<LockState> state_in(const Document& lock);
 
 /// The record that a document of `locks` holds.
 /// Errors: `bad_record`, naming collection, `_id` and field: a documented field of a wrong type, a

@@ -15,11 +15,6 @@ const Type* field_as(const Document& document, std::string_view name) {
   return value == nullptr ? nullptr : std::get_if<Type>(value);
 }
 
-std::optional<LockState> state_in(const Document& lock) {
-  const Value* value = find_field(lock, "state");
-  return value == nullptr ? std::nullopt : state_of(*value);
-}
-
 bool carries(const Document& lock, const Token& ts) {
   const Token* held = field_as<Token>(lock, "ts");
   return held != nullptr && *held == ts;

@@ -122,10 +122,9 @@ ReleaseResult MongoStore::release(std::string_view name, const Token& ts) {
   const MongoCall call = this->call("release of lock", name);
   const auto before = value_of(call, call.write(release_command(name, ts)));
   if (!before) return ReleaseResult::not_ours;
-  const Value* state = find_field(*before, "state");
-  const auto known = state == nullptr ? std::nullopt : state_of(*state);
-  if (!known) static_cast<void>(lock_from(*before));  // throws: nothing was changed
-  return known == LockState::free ? ReleaseResult::already_free : ReleaseResult::freed;
+  const auto state = state_in(*before);
+  if (!state) static_cast<void>(lock_from(*before));  // throws: nothing was changed
+  return state == LockState::free ? ReleaseResult::already_free : ReleaseResult::freed;
 }
 
 // Before the first document, since then no vote of the members is needed. Without them, or without

@@ -174,7 +174,9 @@ std::optional<ReleaseResult> SqliteStore::release_without_effect(std::string_vie
   const Document lock = document_in(run.get(), 0, kInspectLockColumns);
   const auto carried = std::find(lock.begin(), lock.end(), Document::value_type{"ts", ts});
   if (carried == lock.end()) return ReleaseResult::not_ours;
-  if (!lock_from(lock).taken()) return ReleaseResult::already_free;
+  const auto state = state_in(lock);
+  if (!state) static_cast<void>(lock_from(lock));  // throws: nothing was changed
+  if (state == LockState::free) return ReleaseResult::already_free;
   return std::nullopt;
 }
 

@@ -154,6 +154,14 @@ TEST_CASE("a malformed fence is refused, and nobody can claim it", "[store][R10]
   check_unclaimable(*under_test, *store);
 }
 
+TEST_CASE("a repeated release asks for the state and for nothing else", "[store][R3][R14]") {
+  const auto under_test = make_store_under_test();
+  const auto store = under_test->open();
+  const Document released = with(taken_lock("jobs", "db7", kTheirs), "state", std::int32_t{0});
+  under_test->put_lock(with(released, "fence", "1"s));
+  CHECK(store->release("jobs", kTheirs) == ReleaseResult::already_free);
+}
+
 TEST_CASE("a negative takeover_after is refused", "[store][R6][R14]") {
   const auto under_test = make_store_under_test();
   const auto store = under_test->open();
