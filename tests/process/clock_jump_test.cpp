@@ -43,7 +43,7 @@ class JumpyDesk : public Desk {
 }  // namespace
 
 TEST_CASE("a wall clock that jumps by hours neither ends a hold nor gives it away",
-          "[process][run][R4][R9]") {
+          "[process][run][unsanitized][R4][R9]") {
   JumpyDesk desk(Jumping::wall_clock);
   const auto holder =
       desk.start_jumpy(run(lease({}), "echo ready; read line; date +%s; echo done"));
@@ -63,7 +63,7 @@ TEST_CASE("a wall clock that jumps by hours neither ends a hold nor gives it awa
 }
 
 TEST_CASE("a command whose machine was suspended for hours is ended when it wakes",
-          "[process][run][R9]") {
+          "[process][run][unsanitized][R9]") {
   JumpyDesk desk(Jumping::every_clock);
   // What is in /proc is not faked: both commands write the same clock's time.
   const auto holder = desk.start_jumpy(run(lease({}), stamping("''")));

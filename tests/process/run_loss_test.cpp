@@ -25,7 +25,7 @@ std::unique_ptr<ToolProcess> rival_of(const Desk& desk) {
 
 }  // namespace
 
-TEST_CASE("a command is told until when its hold is valid", "[process][run][R9]") {
+TEST_CASE("a command is told until when its hold is valid", "[process][run][unsanitized][R9]") {
   Desk desk;
   const double before = now();
   REQUIRE(desk.status(run(kShort, "echo $DISTLOCK_VALID_UNTIL")) == 0);
@@ -48,7 +48,8 @@ TEST_CASE("break ends the command within a ping's interval, with 75", "[process]
   CHECK_THAT(holder->rest_of_messages(), Catch::Contains("lost jobs while the command ran: freed"));
 }
 
-TEST_CASE("a command that ignores SIGTERM is killed after the grace", "[process][run][break][R9]") {
+TEST_CASE("a command that ignores SIGTERM is killed after the grace",
+          "[process][run][break][unsanitized][R9]") {
   Desk desk;
   const auto holder = desk.start(run(
       {"--takeover-after", "60s", "--ping-every", "200ms", "--grace", "300ms"}, stamping("''")));
@@ -58,7 +59,8 @@ TEST_CASE("a command that ignores SIGTERM is killed after the grace", "[process]
   CHECK_THAT(holder->rest_of_messages(), Catch::Contains("Killed"));
 }
 
-TEST_CASE("a loss ends also those that have left the command's group", "[process][run][R9]") {
+TEST_CASE("a loss ends also those that have left the command's group",
+          "[process][run][unsanitized][R9]") {
   Desk desk;
   const std::string stubborn = stamping("''");
   const auto holder =
@@ -72,7 +74,7 @@ TEST_CASE("a loss ends also those that have left the command's group", "[process
 }
 
 TEST_CASE("while the store is away the command ends before the deadline, and a rival follows",
-          "[process][run][R9]") {
+          "[process][run][unsanitized][R9]") {
   Desk desk;
   const std::string trap = GENERATE("''", "'exit 0'");
   const auto holder = desk.start(run(kShort, stamping(trap)));
@@ -92,7 +94,7 @@ TEST_CASE("while the store is away the command ends before the deadline, and a r
 }
 
 TEST_CASE("a command ends before a rival's begins although its parent is stopped",
-          "[process][run][R9]") {
+          "[process][run][unsanitized][R9]") {
   Desk desk;
   const auto holder = desk.start(run(kShort, stamping("''")));
   REQUIRE_FALSE(holder->next_output().empty());
@@ -120,7 +122,8 @@ TEST_CASE("a stop that is shorter than the lease costs nothing", "[process][run]
   CHECK(holder->wait() == 0);
 }
 
-TEST_CASE("with --on-loss ignore the command goes on, and 75 tells", "[process][run][R9]") {
+TEST_CASE("with --on-loss ignore the command goes on, and 75 tells",
+          "[process][run][unsanitized][R9]") {
   Desk desk;
   const auto holder =
       desk.start(run({"--takeover-after", "2s", "--on-loss", "ignore"},
@@ -133,7 +136,7 @@ TEST_CASE("with --on-loss ignore the command goes on, and 75 tells", "[process][
   CHECK(holder->rest_of_output() == "done\n");
 }
 
-TEST_CASE("with --on-loss kill there is no grace", "[process][run][R9]") {
+TEST_CASE("with --on-loss kill there is no grace", "[process][run][unsanitized][R9]") {
   Desk desk;
   const auto holder =
       desk.start(run({"--takeover-after", "2s", "--on-loss", "kill"},

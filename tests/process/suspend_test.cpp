@@ -109,7 +109,8 @@ int answer_of_child(const std::function<int(TimeNamespace&)>& question) {
 
 }  // namespace
 
-TEST_CASE("a hold that slept through hours is past its deadline", "[process][suspend][R9]") {
+TEST_CASE("a hold that slept through hours is past its deadline",
+          "[process][suspend][unsanitized][R9]") {
   TemporaryFolder folder;
   const std::string store =
       GENERATE_REF(std::string("memory:"), "sqlite:" + (folder.path() / "locks.db").string());

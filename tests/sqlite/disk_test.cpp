@@ -124,7 +124,7 @@ TEST_CASE("a file or folder that may not be written is 77, and works again when 
 }
 
 TEST_CASE("a command whose folder is removed or whose file is replaced is ended with 75",
-          "[sqlite][process][lease][R9]") {
+          "[sqlite][process][unsanitized][R9]") {
   Desk desk;
   const bool removed = GENERATE(true, false);
   const fs::path folder = desk.folder.path() / "store";

@@ -51,7 +51,7 @@ TEST_CASE("a writer that ends within a call's limit is waited for", "[sqlite][pr
 }
 
 TEST_CASE("a writer that does not end costs a holder its command, and then a rival comes",
-          "[sqlite][process][lease][R9]") {
+          "[sqlite][process][unsanitized][R9]") {
   Desk desk;
   const auto holder = desk.hold({"--takeover-after", "8s"});
   Writer writer(desk);

@@ -1,0 +1,57 @@
+#include <bson/bson.h>
+
+#include <cstdlib>
+#include <string_view>
+#include <vector>
+
+#include "stores/document.h"
+#include "stores/mongo_documents.h"
+
+// A document of any bytes is judged: a record, or `bad_record`, and nothing else. What is judged to
+// be taken says by whom. The bytes are MongoDB's for the JSON in the first line, with those of the
+// second written over it: pairs of a place and a value.
+
+using namespace distlock;
+
+namespace {
+
+template <class Record>
+std::optional<Record> judged(Record (*judge)(const Document&), const Document& document) {
+  try {
+    return judge(document);
+  } catch (const Error& error) {
+    if (error.errc() != Errc::bad_record) std::abort();
+  }
+  return std::nullopt;
+}
+
+void judge(const Document& document) {
+  const auto lock = judged(lock_from, document);
+  if (lock && lock->taken() && (!lock->ts || lock->process.empty())) std::abort();
+  if (lock && lock->fence < 0) std::abort();
+  judged(ping_from, document);
+}
+
+void judge_bytes(const std::vector<std::uint8_t>& bytes) {
+  bson_t bson;
+  if (!bson_init_static(&bson, bytes.data(), bytes.size())) return;
+  judge(document_from(&bson));
+  if (const auto inner = find(&bson, "cursor.firstBatch.0.lock")) {
+    if (const auto document = document_at(&*inner)) judge(*document);
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view input(reinterpret_cast<const char*>(data), size);
+  const auto line = input.substr(0, input.find('\n'));
+  bson_t* made = bson_new_from_json(data, static_cast<ssize_t>(line.size()), nullptr);
+  if (made == nullptr) return 0;
+  std::vector<std::uint8_t> bytes(bson_get_data(made), bson_get_data(made) + made->len);
+  bson_destroy(made);
+  for (std::size_t i = line.size() + 1; i + 1 < size; i += 2)
+    bytes[data[i] % bytes.size()] = data[i + 1];
+  judge_bytes(bytes);
+  return 0;
+}
