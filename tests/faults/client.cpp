@@ -1,17 +1,16 @@
 // A client of the fault rig: locks, works, unlocks, again and again until SIGTERM, and writes a
 // line of JSON for all that happens. Settings and events are described in docs/faults.md.
 
-#include <signal.h>
 #include <unistd.h>
 
 #include <random>
 #include <stdexcept>
-#include <thread>
 
 #include "distlock/distributed_lock.h"
 #include "distlock/log.h"
 #include "distlock/stores.h"
 #include "events.h"
+#include "program.h"
 #include "resource.h"
 #include "settings.h"
 
@@ -34,10 +33,7 @@ void say_error(std::string_view during, const Error& error) {
       {text("during", during), text("code", error.code().message()), text("what", error.what())});
 }
 
-void wait(milliseconds time) {
-  const auto clock = host_clock();
-  clock->wait_until(clock->steady_now() + time, end.get_token());
-}
+void wait(milliseconds time) { pass_time(time, end.get_token()); }
 
 // Before it could begin.
 class Ended {};
@@ -201,19 +197,6 @@ class Worker {
   bool noticed_ = false;
 };
 
-// SIGTERM ends the work in good order; no other thread ever gets it.
-void end_on_signal() {
-  sigset_t set;
-  sigemptyset(&set);
-  sigaddset(&set, SIGTERM);
-  pthread_sigmask(SIG_BLOCK, &set, nullptr);
-  std::thread([set] {
-    int signal = 0;
-    sigwait(&set, &signal);
-    end.request_stop();
-  }).detach();
-}
-
 }  // namespace
 }  // namespace faults
 
@@ -221,7 +204,7 @@ int main(int argc, char** argv) try {
   distlock::set_log_level(distlock::LogLevel::off);
   const faults::Settings settings(argc, argv);
   faults::tell_as(settings.text("name"));
-  faults::end_on_signal();
+  faults::end_on_signal(faults::end);
   faults::Worker(settings).run();
   return 0;
 } catch (const faults::Ended&) {

@@ -1,6 +1,7 @@
 #include "contender.h"
 
 #include "events.h"
+#include "program.h"
 
 namespace faults {
 namespace {
@@ -18,11 +19,6 @@ std::string lock_name(int number) { return "contended-" + std::to_string(number)
 
 distlock::LockOptions contended_options() {
   return {.takeover_after = milliseconds{2000}, .poll_max = milliseconds{200}};
-}
-
-void pass_time(std::chrono::nanoseconds time, const std::stop_token& stop) {
-  const auto clock = distlock::host_clock();
-  clock->wait_until(clock->steady_now() + time, stop);
 }
 
 Contender::Contender(std::shared_ptr<distlock::DistributedLockPinger> pinger, std::string name,

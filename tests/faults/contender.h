@@ -13,9 +13,6 @@ inline constexpr int kLocks = 5;
 std::string lock_name(int number);
 distlock::LockOptions contended_options();
 
-/// Lets time pass, or ends early.
-void pass_time(std::chrono::nanoseconds time, const std::stop_token& stop);
-
 /// One thread of the torture: does everything that a program can do with locks, at random, and
 /// tells of it.
 class Contender {

@@ -1,6 +1,7 @@
 #include "finger.h"
 
 #include "events.h"
+#include "program.h"
 
 namespace faults {
 namespace {
@@ -15,11 +16,6 @@ using std::chrono::milliseconds;
 std::string_view name_of(UnlockResult result) {
   if (result == UnlockResult::released) return "released";
   return result == UnlockResult::pending ? "pending" : "not_ours";
-}
-
-void pass_time(std::chrono::nanoseconds time, const std::stop_token& stop) {
-  const auto clock = distlock::host_clock();
-  clock->wait_until(clock->steady_now() + time, stop);
 }
 
 void tell_grant(const Command& command, const DistributedLock& lock) {

@@ -28,7 +28,6 @@ class Finger {
   void work(const std::stop_token& stop);
   void obey(const Command& command, const std::stop_token& stop);
   void attempt(const Command& command, const std::stop_token& stop);
-  void turn(const Command& command, const std::stop_token& stop);
   void spin(const Command& command, const std::stop_token& stop);
 
   std::shared_ptr<distlock::DistributedLockPinger> pinger_;

@@ -3,7 +3,6 @@
 // Some threads of one process that fight for the same locks until SIGTERM. On the store in memory
 // they are three parties with an identity each, as three processes would be.
 
-#include <csignal>
 #include <iostream>
 #include <thread>
 
@@ -11,6 +10,7 @@
 #include "distlock/log.h"
 #include "distlock/stores.h"
 #include "events.h"
+#include "program.h"
 #include "unruly_store.h"
 
 namespace {
@@ -29,19 +29,6 @@ struct Party {
 };
 
 std::stop_source end;
-
-// No other thread ever gets the signal.
-void end_on_signal() {
-  sigset_t set;
-  sigemptyset(&set);
-  sigaddset(&set, SIGTERM);
-  pthread_sigmask(SIG_BLOCK, &set, nullptr);
-  std::thread([set] {
-    int signal = 0;
-    sigwait(&set, &signal);
-    end.request_stop();
-  }).detach();
-}
 
 Party party_on(const std::shared_ptr<distlock::Store>& store) {
   return {store,
@@ -128,7 +115,7 @@ int main(int count, char** words) {
   }
   distlock::set_log_level(distlock::LogLevel::off);
   tell_as(words[1]);
-  end_on_signal();
+  end_on_signal(end);
   try {
     torture(words);
   } catch (const std::exception& error) {
