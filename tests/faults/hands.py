@@ -106,8 +106,8 @@ def finish_all(hands):
 class Hands:
     """All hands of a run. Threads: any, also to start hands."""
 
-    def __init__(self, rig, store, network, lease=2.0, ping=0.2, call=0.25):
-        self.program, self.uri, self.network = rig.options.hand, store.uri, network
+    def __init__(self, rig, store, host, lease=2.0, ping=0.2, call=0.25):
+        self.program, self.uri, self.host = rig.options.hand, store.uri, host
         self.times = [str(round(1000 * seconds)) for seconds in (lease, ping, call)]
         self.changed = threading.Condition()
         self.history = rig.history
@@ -121,7 +121,9 @@ class Hands:
         # Without, the driver leaves a file in /dev/shm behind each program that is killed.
         environment = os.environ | {"MONGOC_DISABLE_SHM": "1"} | dict(environment)
         command = [str(self.program), name, uri or self.uri, *self.times]
-        with namespaces.entered(self.network):
+        if self.host:
+            environment = self.host.environment(environment)
+        with namespaces.entered(self.host and self.host.network):
             process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                        start_new_session=True, env=environment)
         hand = Hand(self, name, process)

@@ -1,5 +1,5 @@
-"""Test hosts: each a network namespace with an address, all on one switch; or else all of them this
-machine."""
+"""Test hosts: each a network namespace with an address, all on one switch; or else, where that and
+loopback.py are not to be had, all of them this machine."""
 
 import dataclasses
 import os
@@ -17,16 +17,30 @@ SUBNET = "10.213.7"
 class Host:
     name: str
     address: str
-    network: int  # The namespace, as an open file; none if it is this machine's.
+    network: int = None  # The namespace, as an open file; none if it is this machine's.
+    known_as: str = ""  # To others; the address unless told.
+    variables: dict = dataclasses.field(default_factory=dict)  # Of the environment inside.
 
     def enter(self):
         namespaces.enter(self.network)
+
+    @property
+    def listens(self):
+        """The addresses at which a server of this host does."""
+        return {self.address} | ({"127.0.0.1"} if self.network else set())
+
+    def environment(self, outer):
+        """That of a program here; each may have a library of its own loaded first."""
+        loaded = [more["LD_PRELOAD"] for more in (self.variables, outer) if more.get("LD_PRELOAD")]
+        preload = {"LD_PRELOAD": ":".join(loaded)} if loaded else {}
+        return {**outer, **self.variables, **preload}
 
 
 class NamespaceHosts:
     """Hosts whose links are cut by dropping packets, in one direction if so asked."""
 
-    what = "network namespaces: every partition can be had, one-way ones too"
+    what = "NETWORK NAMESPACES: every partition can be had, one-way ones too"
+    relayed = False
 
     def __init__(self):
         for program in ("ip", "iptables"):
@@ -111,16 +125,17 @@ class NamespaceHosts:
         os.close(self.switch)
 
 
-class LoopbackHosts:
+class BareHosts:
     """All hosts are this machine: links cannot be cut."""
 
-    what = "this machine only, on its loopback"
+    what = "THIS MACHINE ONLY: nothing comes between the processes"
+    relayed = False
 
     def __init__(self):
         self.hosts = {}
 
     def add(self, name):
-        self.hosts[name] = Host(name, "127.0.0.1", None)
+        self.hosts[name] = Host(name, "127.0.0.1")
         return self.hosts[name]
 
     @staticmethod

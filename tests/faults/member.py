@@ -48,7 +48,7 @@ class Member:
 
     @property
     def address(self):
-        return f"{self.host.address}:{self.port}"
+        return f"{self.host.known_as or self.host.address}:{self.port}"
 
     def start(self):
         environment = dict(os.environ)
@@ -58,7 +58,7 @@ class Member:
             environment |= {"LD_PRELOAD": clock_library(), "FAKETIME_TIMESTAMP_FILE": str(clock),
                             "FAKETIME_CACHE_DURATION": "1", "FAKETIME_DONT_FAKE_MONOTONIC": "1"}
         log = self.folder.parent / f"{self.name}.log"
-        addresses = ",".join({"127.0.0.1", self.host.address})
+        addresses = ",".join(sorted(self.host.listens))
         self.process = self.hosts.spawn(
             self.host, [self.mongod, "--dbpath", self.folder, "--port", self.port, "--logpath", log,
                         "--logappend", "--bind_ip", addresses, *OPTIONS, *self.arguments],

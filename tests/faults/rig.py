@@ -12,6 +12,7 @@ import tempfile
 
 import clients
 import hosts
+import loopback
 import member
 import namespaces
 import processes
@@ -73,10 +74,20 @@ class Rig:
         size = 16 if self.store == "sqlite" else 400
         return self._make("small disks", lambda: namespaces.SmallDisk(folder, size))
 
+    def find_hosts(self):
+        """The best that there are, or those that were asked for."""
+        found, without = None, self.options.without
+        if self.options.network != "loopback" and "partitions" not in without:
+            found = self._make("namespaces", hosts.NamespaceHosts)
+        return (found or self._make("partitions", lambda: loopback.RelayedHosts(self.folder))
+                or hosts.BareHosts())
+
     def start_mongod(self, size=3, small_disk=False, clock=""):
         """A replica set, or a standalone if the size is 1, and hosts for clients."""
-        self.hosts = self._make("partitions", hosts.NamespaceHosts) or hosts.LoopbackHosts()
+        self.hosts = self.find_hosts()
         self.say(f"hosts: {self.hosts.what}")
+        self.history.add({"at": processes.now(), "process": "rig", "event": "hosts",
+                          "what": self.hosts.what})
         for group in GROUPS:
             self.hosts.add(group)
         disks = {"m3": self._small_disk(self.folder / "m3")} if small_disk else {}
@@ -100,6 +111,11 @@ class Rig:
     @property
     def groups(self):
         return GROUPS
+
+    @property
+    def relayed(self):
+        """Whether something is between the hosts that can do more than drop what they send."""
+        return self.hosts is not None and self.hosts.relayed
 
     def outside(self, path):
         """How the rig itself gets to a file of the clients."""

@@ -11,6 +11,7 @@ import sys
 import tempfile
 import types
 import unittest
+import unittest.mock
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools"))
 
@@ -60,10 +61,10 @@ def folders(process):
 
 
 class Ends(unittest.TestCase):
-    def end_by(self, number):
+    def end_by(self, number, **more):
         """Of a run in which a server and clients are at work; gives its exit status."""
         run = subprocess.Popen([*FAULTS, "takeover", "--store", "mongod", "--seconds", "600"],
-                               stdout=subprocess.DEVNULL, env=environment(),
+                               stdout=subprocess.DEVNULL, env=environment(**more),
                                preexec_fn=processes.die_with_parent())
         self.addCleanup(processes.kill, run)
         wait_for("clients at work", lambda: run.poll() is None and len(descendants(run.pid)) > 12)
@@ -77,6 +78,10 @@ class Ends(unittest.TestCase):
 
     def test_nothing_is_left_after_ctrl_c(self):
         self.assertEqual(128 + signal.SIGINT, self.end_by(signal.SIGINT))
+
+    def test_nothing_is_left_after_ctrl_c_where_there_are_no_namespaces(self):
+        self.assertEqual(128 + signal.SIGINT,
+                         self.end_by(signal.SIGINT, DISTLOCK_FAULTS_NETWORK="loopback"))
 
     def test_nothing_is_left_after_sigterm(self):
         self.assertEqual(128 + signal.SIGTERM, self.end_by(signal.SIGTERM))
@@ -105,12 +110,36 @@ class Lacks(unittest.TestCase):
             self.assertIn(what, done.stdout)
 
     def test_what_falls_away_is_a_failure_where_everything_is_demanded(self):
-        for lack in ("partitions", "clocks", "small disks"):
+        for lack in ("namespaces", "partitions", "clocks", "small disks"):
             for demand in ({"CI": "true"}, {}):
                 words = () if demand else ("--require-all",)
                 done = run("intervals", "--store", "mongod", "--without", lack, *words, **demand)
                 self.assertEqual(1, done.returncode, done.stdout)
                 self.assertIn(f"no {lack}", done.stdout)
+
+    def hosts_without(self, *lacks):
+        """What a rig says and has then."""
+        said = []
+        options = types.SimpleNamespace(
+            seed=1, store="mongod", seconds=0, rounds=1, history=None, require_all=False,
+            network="auto", without=lacks)
+        one = rig.Rig(options, said.append)
+        self.addCleanup(one.close)
+        one.hosts = one.find_hosts()
+        return said, one
+
+    def test_without_namespaces_there_is_a_relay(self):
+        said, one = self.hosts_without("namespaces")
+        self.assertEqual(["NO NAMESPACES: as was asked for"], said)
+        self.assertTrue(one.relayed)
+        self.assertNotIn("partitions", one.lacking)
+
+    def test_without_namespaces_and_the_library_of_names_there_are_no_partitions(self):
+        with unittest.mock.patch("loopback.glob.glob", return_value=[]):
+            said, one = self.hosts_without("namespaces")
+        self.assertEqual("NO PARTITIONS: no libnss_wrapper (package libnss-wrapper)", said[-1])
+        self.assertFalse(one.relayed)
+        self.assertIn("partitions", one.lacking)
 
     def test_a_mongod_of_another_version_is_a_failure_where_everything_is_demanded(self):
         with tempfile.NamedTemporaryFile("w", suffix="-mongod", delete=False) as file:
@@ -137,6 +166,10 @@ class Plans(unittest.TestCase):
         names = [step.name for step in self.plan(7, "mongod")]
         self.assertEqual(len(names), len(set(names)))
         self.assertEqual(set(names), {plan.name_of(kind) for kind in catalogue.OF_REPLICA_SET})
+
+    def test_a_relay_can_do_more_than_dropped_packets_can(self):
+        more = set(catalogue.of("mongod", relayed=True)) - set(catalogue.of("mongod"))
+        self.assertEqual({"delay", "cut_after", "half_close"}, {plan.name_of(kind) for kind in more})
 
 
 class Lines(unittest.TestCase):

@@ -156,10 +156,10 @@ class Mongo:
 
 
 def start(rig, size=1):
-    """The rig's store, and the network that programs on it belong into."""
+    """The rig's store, and the host that programs on it belong on, if it matters."""
     rig.start_store(size)
     if rig.cluster is None:
         return Sqlite(rig.sqlite_path), None
     rig.cluster.keep_primary()
     store = Mongo(rig.cluster.wait_primary(), rig.cluster.uri, "faults")
-    return store, rig.hosts.hosts["g1"].network
+    return store, rig.hosts.hosts["g1"]

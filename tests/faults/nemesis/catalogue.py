@@ -1,6 +1,6 @@
 """Every kind of fault, by the store that it is for."""
 
-from nemesis import clients, fail_points, members, network, sqlite
+from nemesis import clients, fail_points, links, members, network, sqlite
 
 OF_REPLICA_SET = members.KINDS + network.KINDS + fail_points.KINDS + clients.KINDS
 OF_SQLITE = sqlite.KINDS + clients.KINDS
@@ -8,5 +8,8 @@ MILD = {"mongod": (members.StepDown, fail_points.CloseConnection, fail_points.Er
         "sqlite": (sqlite.OtherWriter, sqlite.Checkpoint)}
 
 
-def of(store):
-    return OF_SQLITE if store == "sqlite" else OF_REPLICA_SET
+def of(store, relayed=False):
+    """A relay between the hosts can do some of its own."""
+    if store == "sqlite":
+        return OF_SQLITE
+    return OF_REPLICA_SET + (links.KINDS if relayed else ())

@@ -77,12 +77,12 @@ class StopPrimary(Fault):
 
     def _waiting_at_it(self):
         """Connections on which a client sent it something that it has not read."""
-        here = f":{self.victim.port:04X}"
+        here = f"{as_in_proc(self.victim.host.address)}:{self.victim.port:04X}"
         clients = {as_in_proc(host.address) for host in self.client_hosts()}
 
         def unread():
             rows = [line.split() for line in self.hosts.connections(self.victim.host)]
-            return sum(row[1].endswith(here) and row[2].split(":")[0] in clients
+            return sum(row[1] == here and row[2].split(":")[0] in clients
                        and int(row[4].split(":")[1], 16) > UNREAD_OF_NOTHING.get(row[3], math.inf)
                        for row in rows)
         return wait_for("a client's request to it", unread)

@@ -61,18 +61,32 @@ class ClientsFromPrimary(Partition):
 
 
 class OneWay(Partition):
-    """What the primary, or what the clients send gets lost, and only that."""
+    """What comes to the primary, or what it sends, gets lost, and only that. One group of clients
+    is spared."""
 
-    def begin(self):
+    def lose(self, *, deaf):
         primary = self.cluster.wait_primary()
         others = [one.host for one in self.cluster.members if one is not primary]
         ends = others + self.client_hosts()[:1]
-        deaf = self.random.random() < 0.5
         self.must_reach(ends[0], primary.host)
         for host in ends:
             self.cut(*((host, primary.host) if deaf else (primary.host, host)), both=False)
         self.must_not_reach(ends[0], primary.host)
         return f"{primary.name}, the primary, is {'deaf' if deaf else 'dumb'} to all but one group"
+
+
+class DeafPrimary(OneWay):
+    """It goes on sending, and hears of nothing."""
+
+    def begin(self):
+        return self.lose(deaf=True)
+
+
+class DumbPrimary(OneWay):
+    """It does what it is asked, and nobody hears of it."""
+
+    def begin(self):
+        return self.lose(deaf=False)
 
 
 class MajorityLost(Partition):
@@ -89,4 +103,4 @@ class MajorityLost(Partition):
         return "cut every member from every other; there is no primary"
 
 
-KINDS = (PrimaryAlone, ClientsFromPrimary, OneWay, MajorityLost)
+KINDS = (PrimaryAlone, ClientsFromPrimary, DeafPrimary, DumbPrimary, MajorityLost)

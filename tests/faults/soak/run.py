@@ -52,10 +52,10 @@ class Soak:
         if self.rig.store == "memory":
             self.steady = [self.start_client("steady", 6)]
             return
-        self.store, network = stores.start(self.rig)
+        self.store, self.host = stores.start(self.rig)
         self.uri = self.store.uri
-        if network is not None:
-            self.host, self.member = self.rig.hosts.hosts["g1"], self.store.member
+        if self.host is not None:
+            self.member = self.store.member
         self.steady = [self.start_client("steady", 3) for _ in range(STEADY)]
         self.steady.append(self.start_client("off-clock", 1, client.off_clock()))
         self.mortal = self.start_mortal()

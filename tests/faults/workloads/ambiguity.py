@@ -51,8 +51,8 @@ def plans_of(commands, start):
 class Attempts:
     """Threads: each attempt is one thread's."""
 
-    def __init__(self, hands, store, network):
-        self.hands, self.store, self.network = hands, store, network
+    def __init__(self, hands, store, host):
+        self.hands, self.store, self.host = hands, store, host
         self.heir = hands.start("heir").wait_started()
         self.numbers = itertools.count()
         self.dead = self.leave_locks_of_the_dead()
@@ -90,7 +90,7 @@ class Attempts:
         """Gives what was said, the kinds of commands that it took until then, and whether all
         faults of the plan struck."""
         lock = self.lock_for(scenario)
-        between = proxy.Proxy(self.network, self.store.address, LATE)
+        between = proxy.Proxy(self.host.network, self.store.address, LATE)
         uri = f"mongodb://127.0.0.1:{between.port}/{self.store.database}?directConnection=true"
         try:
             if scenario == "first":
@@ -174,10 +174,10 @@ class Attempts:
 
 
 def run(rig, size=3):
-    store, network = stores.start(rig, size)
-    hands = Hands(rig, store, network, lease=LEASE, ping=PING, call=CALL)
+    store, host = stores.start(rig, size)
+    hands = Hands(rig, store, host, lease=LEASE, ping=PING, call=CALL)
     try:
-        attempts = Attempts(hands, store, network)
+        attempts = Attempts(hands, store, host)
         with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
             todo = []
             plain = {scenario: pool.submit(attempts.plain, scenario) for scenario in SCENARIOS}

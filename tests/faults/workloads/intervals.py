@@ -21,7 +21,8 @@ def run(rig):
     for _ in range(2):
         rig.client(**LONG)
     rig.wait_grant("short")
-    nemesis = plan.Nemesis(rig, plan.make(catalogue.of(rig.store), rig, rig.rounds))
+    kinds = catalogue.of(rig.store, rig.relayed)
+    nemesis = plan.Nemesis(rig, plan.make(kinds, rig, rig.rounds))
     pauser = Pauser(rig, every=8, lease=2)
     nemesis.run(rig.seconds)
     pauser.end()

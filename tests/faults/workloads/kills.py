@@ -104,8 +104,8 @@ class Kills:
 
 
 def run(rig):
-    store, network = stores.start(rig)
-    hands = Hands(rig, store, network, lease=WINDOW / 1000, call=CALL)
+    store, host = stores.start(rig)
+    hands = Hands(rig, store, host, lease=WINDOW / 1000, call=CALL)
     count = rig.options.count or KILLS
     try:
         kills = Kills(hands, store, rig.seed)

@@ -90,10 +90,10 @@ def hold_many(hands, store, locks):
 
 
 def run(rig):
-    store, network = stores.start(rig)
+    store, host = stores.start(rig)
     count = rig.options.count or COUNT
     before = min(store.connections() for _ in range(10))
-    hands = Hands(rig, store, network, lease=LEASE, ping=PING, call=CALL)
+    hands = Hands(rig, store, host, lease=LEASE, ping=PING, call=CALL)
     try:
         wrong = come_at_once(rig, hands, count)
         rig.say("all have had their turn")
