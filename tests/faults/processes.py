@@ -7,6 +7,8 @@ import subprocess
 import threading
 import time
 
+import signals
+
 LIBC = ctypes.CDLL(None, use_errno=True)
 PATIENCE = 240  # Seconds for what has to come; a machine under load takes its time.
 _STEP = threading.Event()  # Never set: what waits on it waits for time only.
@@ -72,8 +74,9 @@ def spawn(command, enter=None, **options):
         if enter:
             enter()
 
-    return subprocess.Popen([str(word) for word in command], preexec_fn=prepare,
-                            start_new_session=True, stdin=subprocess.DEVNULL, **options)
+    with signals.held():  # If one comes, the process ends with this one.
+        return subprocess.Popen([str(word) for word in command], preexec_fn=prepare,
+                                start_new_session=True, stdin=subprocess.DEVNULL, **options)
 
 
 def output_of(process):

@@ -18,7 +18,6 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools"))
 import clients
 import member
 import processes
-from nemesis import catalogue, fault, plan
 import rig
 from processes import wait_for
 
@@ -89,6 +88,17 @@ class Ends(unittest.TestCase):
     def test_nothing_is_left_after_sigkill(self):
         self.assertEqual(-signal.SIGKILL, self.end_by(signal.SIGKILL))
 
+    def test_a_signal_that_comes_while_a_process_is_started_is_not_lost(self):
+        script = ("import os, processes, signals, sys\n"
+                  "signals.lead_to(lambda number: sys.exit(128 + number))\n"
+                  f"os.register_at_fork(after_in_parent=lambda: os.kill(os.getpid(), {signal.SIGINT}))\n"
+                  "processes.spawn(['true'])\n"
+                  "print('it went on')\n")
+        done = subprocess.run([sys.executable, "-B", "-c", script], capture_output=True, text=True,
+                              cwd=pathlib.Path(__file__).parent)
+        self.assertEqual((128 + signal.SIGINT, "", ""),
+                         (done.returncode, done.stdout, done.stderr))
+
     def test_what_a_run_left_that_could_not_even_end_is_swept_up_by_the_next(self):
         gone = subprocess.Popen(["true"])
         gone.wait()
@@ -151,27 +161,6 @@ class Lacks(unittest.TestCase):
         self.assertIn("no mongod 6.0: faults of 7.0.1 may be others", done.stdout)
 
 
-class Plans(unittest.TestCase):
-    def plan(self, seed, store):
-        stage = types.SimpleNamespace(seed=seed, lacking=set(), say=self.fail,
-                                      options=types.SimpleNamespace(only=[]))
-        return plan.make(catalogue.of(store), stage)
-
-    def test_a_plan_repeats_by_its_seed(self):
-        for store in ("mongod", "sqlite"):
-            self.assertEqual(self.plan(7, store), self.plan(7, store))
-            self.assertNotEqual(self.plan(7, store), self.plan(8, store))
-
-    def test_a_plan_has_each_kind_once(self):
-        names = [step.name for step in self.plan(7, "mongod")]
-        self.assertEqual(len(names), len(set(names)))
-        self.assertEqual(set(names), {plan.name_of(kind) for kind in catalogue.OF_REPLICA_SET})
-
-    def test_a_relay_can_do_more_than_dropped_packets_can(self):
-        more = set(catalogue.of("mongod", relayed=True)) - set(catalogue.of("mongod"))
-        self.assertEqual({"delay", "cut_after", "half_close"}, {plan.name_of(kind) for kind in more})
-
-
 class Lines(unittest.TestCase):
     def client(self, script):
         def spawn(command, **options):
@@ -193,27 +182,6 @@ class Lines(unittest.TestCase):
             one = self.client(f"printf '{said}'; kill -9 $$")
             one.process.wait()
             one.kill() if good else self.assertRaises(processes.Broken, one.kill)
-
-
-class Idle(fault.Fault):
-    """Nothing that anybody could see."""
-
-    lasts = (0, 0)
-
-    def begin(self):
-        self.must(False, "nothing was to be seen")
-
-
-class Nemesis(unittest.TestCase):
-    def test_a_planned_fault_that_did_not_happen_is_told(self):
-        stage = types.SimpleNamespace(
-            seed=1, lacking=set(), cluster=None, hosts=None, say=lambda text: None,
-            options=types.SimpleNamespace(only=[]), wait_grant=lambda: None,
-            history=types.SimpleNamespace(add=lambda event: None))
-        nemesis = plan.Nemesis(stage, plan.make((Idle,), stage))
-        nemesis.run()
-        self.assertEqual(["idle did not happen: nothing was to be seen"], nemesis.failed)
-        self.assertFalse(nemesis.happened)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,59 @@
+"""What the nemesis plans, and that it tells what did not happen.
+
+    python3 -m nemesis_test    in tests/faults
+"""
+
+import pathlib
+import sys
+import types
+import unittest
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "tools"))
+
+from nemesis import catalogue, fault, plan  # noqa: E402
+
+
+class Plans(unittest.TestCase):
+    def plan(self, seed, store):
+        stage = types.SimpleNamespace(seed=seed, lacking=set(), say=self.fail,
+                                      options=types.SimpleNamespace(only=[]))
+        return plan.make(catalogue.of(store), stage)
+
+    def test_a_plan_repeats_by_its_seed(self):
+        for store in ("mongod", "sqlite"):
+            self.assertEqual(self.plan(7, store), self.plan(7, store))
+            self.assertNotEqual(self.plan(7, store), self.plan(8, store))
+
+    def test_a_plan_has_each_kind_once(self):
+        names = [step.name for step in self.plan(7, "mongod")]
+        self.assertEqual(len(names), len(set(names)))
+        self.assertEqual(set(names), {plan.name_of(kind) for kind in catalogue.OF_REPLICA_SET})
+
+    def test_a_relay_can_do_more_than_dropped_packets_can(self):
+        more = set(catalogue.of("mongod", relayed=True)) - set(catalogue.of("mongod"))
+        self.assertEqual({"delay", "cut_after", "half_close"}, {plan.name_of(kind) for kind in more})
+
+
+class Idle(fault.Fault):
+    """Nothing that anybody could see."""
+
+    lasts = (0, 0)
+
+    def begin(self):
+        self.must(False, "nothing was to be seen")
+
+
+class Nemesis(unittest.TestCase):
+    def test_a_planned_fault_that_did_not_happen_is_told(self):
+        stage = types.SimpleNamespace(
+            seed=1, lacking=set(), cluster=None, hosts=None, say=lambda text: None,
+            options=types.SimpleNamespace(only=[]), wait_grant=lambda: None,
+            history=types.SimpleNamespace(add=lambda event: None))
+        nemesis = plan.Nemesis(stage, plan.make((Idle,), stage))
+        nemesis.run()
+        self.assertEqual(["idle did not happen: nothing was to be seen"], nemesis.failed)
+        self.assertFalse(nemesis.happened)
+
+
+if __name__ == "__main__":
+    unittest.main()
