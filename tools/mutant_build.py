@@ -11,11 +11,6 @@ import subprocess
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 DEV = ROOT / "build/dev"
 LANES = ROOT / "build/mutants"
-PRECOMPILED = LANES / "system_headers.h"
-SYSTEM_HEADERS = (
-    "boost/thread/lock_guard.hpp", "boost/thread/lock_types.hpp", "boost/thread/mutex.hpp",
-    "boost/thread/thread.hpp", "algorithm", "array", "atomic", "chrono", "cstdint", "functional",
-    "map", "memory", "optional", "set", "stop_token", "string", "variant", "vector")
 # What comes out of static libraries, by whether it is for the simulation: that has a log and a fork
 # guard of its own.
 IN_LIBRARIES = {
@@ -53,7 +48,6 @@ class Build:
         for block in must(["ninja", "-t", "deps"], DEV).split("\n\n"):
             made, *of = block.strip().splitlines() or [""]
             self.includes[made.split(":")[0]] = {os.path.normpath(DEV / one.strip()) for one in of}
-        self._precompile()
 
     @staticmethod
     def _link(name):
@@ -62,20 +56,8 @@ class Build:
         # Without what is for debuggers, linking takes a fifth of the time.
         return [words[0], "-fuse-ld=gold", "-Wl,-S", *words[1:]]
 
-    def _precompile(self):
-        """What the library includes of others takes most of a compilation: so it is read once."""
-        LANES.mkdir(parents=True, exist_ok=True)
-        words = self.compiler(ROOT / "src/holds.cpp")
-        text = "".join(f"#include <{name}>\n" for name in SYSTEM_HEADERS) + f"// {words}\n"
-        if PRECOMPILED.exists() and PRECOMPILED.read_text() == text:
-            return
-        PRECOMPILED.write_text(text)
-        made = f"{PRECOMPILED}.gch"
-        must([*words, "-x", "c++-header", str(PRECOMPILED), "-o", f"{made}.new"], DEV)
-        os.replace(f"{made}.new", made)
-
     def compiler(self, source):
-        words = [word for word in self.compilers[str(source)] if word != "-g"]
+        words = self.compilers[str(source)]
         words = words[next(i for i, word in enumerate(words) if word.endswith("c++")):]
         return words[:words.index("-o")]
 
@@ -112,7 +94,6 @@ class Lane:
             first, *words = self.build.compiler(source)
             if name.parts[0] == "src":
                 source = self.tree / name
-                own += ["-include", str(PRECOMPILED)]
             must([first, *own, *words, "-c", str(source), "-o", str(target)], DEV)
         return str(target)
 
