@@ -101,6 +101,16 @@ LockView lock_view(const Observer& observer, const Listed<LockRecord>& listed, c
   return view;
 }
 
+// A lock whose document is sound, though its holder's ping is not: a listing holds both.
+std::optional<View> view_with_malformed_ping(const Observer& observer, std::string_view name) {
+  View view = view_all(observer);
+  std::erase_if(view.locks, [&](const LockView& lock) { return lock.name != name; });
+  if (view.locks.empty() || !view.locks.front().record) return std::nullopt;
+  const std::string& holder = view.locks.front().record->process;
+  std::erase_if(view.pings, [&](const PingView& ping) { return ping.process != holder; });
+  return view;
+}
+
 }  // namespace
 
 bool View::malformed() const {
@@ -138,6 +148,7 @@ View view_one(const Observer& observer, std::string_view name) {
     lock.takeover = takeover(observer, seen, span);
   } catch (const Error& error) {
     if (error.errc() != Errc::bad_record) throw;
+    if (auto sound = view_with_malformed_ping(observer, name)) return *std::move(sound);
     lock.problem = error.what();
   }
   view.locks.push_back(std::move(lock));

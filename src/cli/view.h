@@ -65,8 +65,8 @@ struct Observer {
 /// Everything in the store. Errors: those of Store::list().
 View view_all(const Observer& observer);
 
-/// One lock; a malformed document is its problem, not an error.
-/// Errors: those of Store::inspect() otherwise.
+/// One lock; a malformed document is its problem, not an error. `pings` has its holder's only if
+/// that one is malformed. Errors: those of Store::inspect() and Store::list() otherwise.
 View view_one(const Observer& observer, std::string_view name);
 
 }  // namespace distlock::cli

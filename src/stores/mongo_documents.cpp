@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "distlock/error.h"
+
 namespace distlock {
 namespace {
 
@@ -62,6 +64,9 @@ Value value_at(const bson_iter_t* iter) {
 }  // namespace
 
 Document document_from(const bson_t* bson) {
+  // An iterator would end at what is broken as if the document ended there.
+  if (!bson_validate(bson, BSON_VALIDATE_NONE, nullptr))
+    throw Error(Errc::bad_record, "a document is not valid BSON");
   Document document;
   bson_iter_t iter;
   if (!bson_iter_init(&iter, bson)) return document;

@@ -9,10 +9,10 @@
 
 namespace distlock {
 
-/// A stored document as MongoDB hands it over.
+/// A stored document as MongoDB hands it over. Throws `bad_record` if its bytes are not valid BSON.
 Document document_from(const bson_t* bson);
 
-/// The document that `iter` stands on, or nothing if it stands on something else.
+/// The document that `iter` stands on, or nothing if it stands on something else. Throws as above.
 std::optional<Document> document_at(const bson_iter_t* iter);
 
 /// What is under `path` (dots descend) in `bson`, or nothing.

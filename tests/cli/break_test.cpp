@@ -63,6 +63,15 @@ TEST_CASE("without a terminal break wants --yes", "[cli][break]") {
   CHECK_FALSE(someone.taken());
 }
 
+TEST_CASE("break frees a hold whose holder's ping cannot be judged", "[cli][break][R14]") {
+  Operator someone;
+  const std::string process = someone.fleet.stored("jobs").process;
+  someone.fleet.memory.tables.put_ping({{"_id", process}, {"ping", std::string("yesterday")}});
+  CHECK(someone.breaks("jobs", "y\n") == kSuccess);
+  CHECK_FALSE(someone.taken());
+  CHECK_THAT(someone.err.str(), Catch::Contains("malformed ping"));
+}
+
 TEST_CASE("break frees exactly the hold that it showed", "[cli][break][R3]") {
   Operator someone;
   someone.desk.store->before("release", [&] {

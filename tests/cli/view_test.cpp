@@ -166,6 +166,24 @@ TEST_CASE("malformed documents are listed with their problem", "[cli][view][R14]
   CHECK(scene.one("bad").malformed());
 }
 
+TEST_CASE("a lock whose holder's ping is malformed is shown with what is wrong",
+          "[cli][view][R14]") {
+  Scene scene;
+  scene.hold("jobs", "p");
+  scene.hold("others", "q");
+  scene.ping("q", 1s);
+  scene.tables().put_ping({{"_id", std::string("p")}, {"ping", std::string("yesterday")}});
+
+  const View view = scene.one("jobs");
+  REQUIRE(view.locks.size() == 1);
+  CHECK(view.locks.front().record->process == "p");
+  CHECK(view.locks.front().takeover.how == How::malformed_ping);
+  REQUIRE(view.pings.size() == 1);
+  CHECK_FALSE(view.pings.front().problem.empty());
+  CHECK(view.malformed());
+  CHECK_FALSE(scene.one("others").malformed());
+}
+
 TEST_CASE("absurd dates are shown, not stumbled over", "[cli][view]") {
   Scene scene;
   for (const StoreTime when : {StoreTime::min(), StoreTime::max()}) {

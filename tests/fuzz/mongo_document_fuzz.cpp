@@ -15,10 +15,10 @@ using namespace distlock;
 
 namespace {
 
-template <class Record>
-std::optional<Record> judged(Record (*judge)(const Document&), const Document& document) {
+template <class Judge>
+auto judged(const Judge& judge) -> std::optional<decltype(judge())> {
   try {
-    return judge(document);
+    return judge();
   } catch (const Error& error) {
     if (error.errc() != Errc::bad_record) std::abort();
   }
@@ -26,18 +26,19 @@ std::optional<Record> judged(Record (*judge)(const Document&), const Document& d
 }
 
 void judge(const Document& document) {
-  const auto lock = judged(lock_from, document);
+  const auto lock = judged([&] { return lock_from(document); });
   if (lock && lock->taken() && (!lock->ts || lock->process.empty())) std::abort();
   if (lock && lock->fence < 0) std::abort();
-  judged(ping_from, document);
+  judged([&] { return ping_from(document); });
 }
 
 void judge_bytes(const std::vector<std::uint8_t>& bytes) {
   bson_t bson;
   if (!bson_init_static(&bson, bytes.data(), bytes.size())) return;
-  judge(document_from(&bson));
+  if (const auto document = judged([&] { return document_from(&bson); })) judge(*document);
   if (const auto inner = find(&bson, "cursor.firstBatch.0.lock")) {
-    if (const auto document = document_at(&*inner)) judge(*document);
+    const auto document = judged([&] { return document_at(&*inner); });
+    if (document && *document) judge(**document);
   }
 }
 

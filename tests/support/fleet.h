@@ -5,6 +5,7 @@
 
 #include "distlock/distributed_lock.h"
 #include "distlock/stores.h"
+#include "stores/memory_store.h"
 #include "support/faulty_store.h"
 #include "support/manual_clock.h"
 
@@ -50,7 +51,8 @@ class Fleet {
   }
 
   std::shared_ptr<ManualClock> clock = std::make_shared<ManualClock>();
-  std::shared_ptr<Store> store = make_memory_store(clock);
+  OpenedMemoryStore memory = open_memory_store(clock, {});
+  std::shared_ptr<Store> store = memory.store;
 };
 
 }  // namespace distlock::testing

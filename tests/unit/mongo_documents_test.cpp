@@ -1,7 +1,11 @@
 #include "stores/mongo_documents.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <string_view>
+#include <vector>
 
+#include "distlock/error.h"
 #include "stores/mongo_bson.h"
 #include "stores/mongo_call.h"
 
@@ -34,6 +38,24 @@ TEST_CASE("a document is read with its fields in order and its types kept", "[mo
 TEST_CASE("texts keep what is behind a NUL", "[mongo]") {
   const Bson bson = doc({{"who", std::string_view("a\0b", 3)}});
   CHECK(document_from(bson.get()) == Document{{"who", "a\0b"s}});
+}
+
+TEST_CASE("a document whose bytes are broken is refused, not read as far as they go",
+          "[mongo][R14]") {
+  const Bson sound = doc({{"_id", "jobs"}, {"fence", 7}});
+  std::vector<std::uint8_t> bytes(bson_get_data(sound.get()),
+                                  bson_get_data(sound.get()) + sound.get()->len);
+  const std::string_view name = "fence";
+  const auto type = std::search(bytes.begin(), bytes.end(), name.begin(), name.end()) - 1;
+  *type = 0x20;  // No type of BSON's.
+  bson_t broken;
+  REQUIRE(bson_init_static(&broken, bytes.data(), bytes.size()));
+  try {
+    const Document document = document_from(&broken);
+    FAIL("gave " << document.size() << " fields");
+  } catch (const Error& error) {
+    CHECK(error.errc() == Errc::bad_record);
+  }
 }
 
 TEST_CASE("a path leads into documents and arrays, or nowhere", "[mongo]") {
