@@ -1,73 +1,27 @@
 """Real mongods on 127.0.0.1, which end with this process however it ends."""
 
-import ctypes
-import glob
 import os
-import pathlib
-import signal
 import socket
 import subprocess
-import sys
-import tempfile
-import time
 
 import mongo_wire
+import mongod_program
+from children import PATIENCE, Broken, SweptFolder, die_with_parent, wait_for
 
-TOOLS = pathlib.Path(__file__).resolve().parent
-PATIENCE = 180
 AHEAD = "+10m"
-
-
-def fail(message):
-    sys.exit(f"with-mongod: {message}")
-
-
-def die_with_parent(number):
-    """What a child does before exec, so that no server survives this script, however it ends."""
-    parent = os.getpid()  # Which may be 1, as in a container.
-
-    def follow():
-        ctypes.CDLL(None).prctl(1, number)  # PR_SET_PDEATHSIG
-        if os.getppid() != parent:
-            os.kill(os.getpid(), number)
-    return follow
 
 
 def at_another_time(offset):
     """The environment for a program whose clock is off by so much, as +10m."""
-    found = glob.glob("/usr/lib/*/faketime/libfaketimeMT.so.1")
-    if not found:
-        fail("libfaketime is needed: install the package libfaketime")
-    return os.environ | {"LD_PRELOAD": found[0], "FAKETIME": offset,
-                         "FAKETIME_DONT_FAKE_MONOTONIC": "1"}
-
-
-def wait_for(what, condition):
-    limit = time.monotonic() + PATIENCE
-    while time.monotonic() < limit:
-        try:
-            if condition():
-                return
-        except OSError:
-            pass
-        time.sleep(0.05)
-    fail(f"{what} did not come in {PATIENCE} s")
+    return os.environ | mongod_program.clock_variables() | {"FAKETIME": offset}
 
 
 class Servers:
     """The mongods of one run, in one temporary folder."""
 
     def __init__(self):
-        self.mongod = subprocess.run([TOOLS / "mongod-fetch"], stdout=subprocess.PIPE, text=True)
-        if self.mongod.returncode != 0:
-            sys.exit(self.mongod.returncode)
-        self.mongod = self.mongod.stdout.strip()
-        self.folder = tempfile.mkdtemp(prefix="distlock-mongod-")
-        # Ends when its standard input does, which no kind of death of this script can prevent.
-        self.sweeper = subprocess.Popen(
-            ["sh", "-c", 'cat >/dev/null; for n in 1 2 3 4 5; do rm -rf "$0" && exit; sleep 1; done',
-             self.folder],
-            stdin=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True)
+        self.mongod = mongod_program.program()
+        self.folder = SweptFolder("distlock-mongod-")
         self.running = {}
         self.started = {}
 
@@ -81,7 +35,7 @@ class Servers:
             if self._came_up(port, answers or self._is_ours):
                 return port
             del self.running[port]
-        fail(f"{self.mongod} does not start; its last words:\n" + self._last_words(port))
+        raise Broken(f"{self.mongod} does not start; its last words:\n" + self._last_words(port))
 
     def spawn(self, port, arguments, clock=None):
         """Starts one on that port and its data, and waits for nothing."""
@@ -90,12 +44,10 @@ class Servers:
         self.started[port] = (arguments, clock)
         self.running[port] = subprocess.Popen(
             [self.mongod, "--dbpath", data, "--port", str(port), "--bind_ip", "127.0.0.1",
-             "--logpath", data / "log", "--nounixsocket", "--wiredTigerCacheSizeGB", "0.25",
-             "--setParameter", "enableTestCommands=1",
-             "--setParameter", "diagnosticDataCollectionEnabled=false", *arguments],
+             "--logpath", data / "log", *mongod_program.OPTIONS, *arguments],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.STDOUT,
             start_new_session=True, env=at_another_time(clock) if clock else None,
-            preexec_fn=die_with_parent(signal.SIGKILL))
+            preexec_fn=die_with_parent())
 
     def start_again(self, port, *arguments, clock=None):
         """Ends a server cleanly and starts it with other arguments; waits for no answer."""
@@ -121,7 +73,7 @@ class Servers:
         return path == str(self.data(port))
 
     def data(self, port):
-        return pathlib.Path(self.folder) / str(port)
+        return self.folder.path / str(port)
 
     def _last_words(self, port):
         log = self.data(port) / "log"
@@ -134,8 +86,7 @@ class Servers:
             process.kill()
         for process in self.running.values():
             process.wait()
-        self.sweeper.stdin.close()
-        self.sweeper.wait()
+        self.folder.close()
 
 
 def replica_set(servers, name, members):
@@ -148,7 +99,7 @@ def replica_set(servers, name, members):
     config_server = any("--configsvr" in m.get("arguments", ()) for m in members)
     command(ports[0], {"replSetInitiate": {
         "_id": name, "members": configuration, **({"configsvr": True} if config_server else {}),
-        "settings": {"electionTimeoutMillis": 2000, "heartbeatIntervalMillis": 500}}})
+        "settings": mongod_program.FAST_ELECTIONS}})
     wait_for(f"a primary of {name}", lambda: writable(ports))
     data = [port for port, member in zip(ports, members) if not member.get("arbiter")]
     return "mongodb://" + ",".join(f"127.0.0.1:{p}" for p in data) + f"/?replicaSet={name}"
@@ -158,7 +109,7 @@ def command(port, words, db="admin"):
     """The reply, which must be ok. Patient, for a machine may stand still."""
     reply = mongo_wire.ask(port, words, db, timeout=PATIENCE)
     if reply.get("ok") != 1.0:
-        fail(f"{next(iter(words))}: {reply}")
+        raise Broken(f"{next(iter(words))}: {reply}")
     return reply
 
 

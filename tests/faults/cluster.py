@@ -1,10 +1,10 @@
 """A standalone mongod or a replica set of real ones, with fast elections."""
 
 import member
-from processes import PATIENCE, wait_for
+import mongod_program
+from processes import wait_for
 
 SET = "faults"
-SETTINGS = {"electionTimeoutMillis": 2000, "heartbeatIntervalMillis": 500}
 
 
 class Cluster:
@@ -12,8 +12,8 @@ class Cluster:
 
     def __init__(self, hosts, folder, size, disks, clock):
         self.hosts = hosts
-        self.mongod = member.program()
-        self.version = member.version_of(self.mongod)
+        self.mongod = mongod_program.program()
+        self.version = mongod_program.version_of(self.mongod)
         arguments = ("--replSet", SET, "--oplogSize", "64") if size > 1 else ()
         self.members = [member.Member(hosts, self.mongod, folder, name, arguments, disks.get(name))
                         for name in (f"m{n}" for n in range(1, size + 1))]
@@ -30,7 +30,7 @@ class Cluster:
             wait_for("a healthy set", self.healthy)
 
     def _configuration(self, **settings):
-        return {"_id": SET, "settings": SETTINGS | settings,
+        return {"_id": SET, "settings": mongod_program.FAST_ELECTIONS | settings,
                 "members": [{"_id": n, "host": one.address} for n, one in enumerate(self.members)]}
 
     def _initiate(self):

@@ -1,37 +1,13 @@
 """One mongod on a host of its own, that can be killed, stopped, mis-clocked and restarted."""
 
-import glob
 import os
 import pathlib
 import subprocess
 
 import mongo_wire
+import mongod_program
 import processes
-from processes import Broken, Missing, wait_for
-
-TOOLS = pathlib.Path(__file__).resolve().parents[2] / "tools"
-OPTIONS = ("--nounixsocket", "--wiredTigerCacheSizeGB", "0.25",
-           "--setParameter", "enableTestCommands=1",
-           "--setParameter", "diagnosticDataCollectionEnabled=false")
-
-
-def program():
-    done = subprocess.run([TOOLS / "mongod-fetch"], stdout=subprocess.PIPE, text=True)
-    if done.returncode != 0:
-        raise Missing("no mongod; see above")
-    return done.stdout.strip()
-
-
-def version_of(mongod):
-    done = subprocess.run([mongod, "--version"], stdout=subprocess.PIPE, text=True)
-    return done.stdout.split()[2].lstrip("v")
-
-
-def clock_library():
-    found = glob.glob("/usr/lib/*/faketime/libfaketimeMT.so.1")
-    if not found:
-        raise Missing("no libfaketime (package libfaketime)")
-    return found[0]
+from processes import Broken, wait_for
 
 
 class Member:
@@ -55,13 +31,14 @@ class Member:
         if self.clock:
             clock = pathlib.Path(self.folder.parent) / f"{self.name}.clock"
             self.set_clock(self.clock)
-            environment |= {"LD_PRELOAD": clock_library(), "FAKETIME_TIMESTAMP_FILE": str(clock),
-                            "FAKETIME_CACHE_DURATION": "1", "FAKETIME_DONT_FAKE_MONOTONIC": "1"}
+            environment |= mongod_program.clock_variables() | {
+                "FAKETIME_TIMESTAMP_FILE": str(clock), "FAKETIME_CACHE_DURATION": "1"}
         log = self.folder.parent / f"{self.name}.log"
         addresses = ",".join(sorted(self.host.listens))
         self.process = self.hosts.spawn(
             self.host, [self.mongod, "--dbpath", self.folder, "--port", self.port, "--logpath", log,
-                        "--logappend", "--bind_ip", addresses, *OPTIONS, *self.arguments],
+                        "--logappend", "--bind_ip", addresses, *mongod_program.OPTIONS,
+                        *self.arguments],
             enter=self.disk and self.disk.enter, env=environment,
             stdout=subprocess.DEVNULL, stderr=subprocess.STDOUT)
 

@@ -8,18 +8,11 @@ import threading
 import time
 
 import signals
+# Those are the tools' as well; whoever is here finds them here.
+from children import PATIENCE, Broken, Missing, die_with_parent, wait_for  # noqa: F401
 
 LIBC = ctypes.CDLL(None, use_errno=True)
-PATIENCE = 240  # Seconds for what has to come; a machine under load takes its time.
 _STEP = threading.Event()  # Never set: what waits on it waits for time only.
-
-
-class Missing(Exception):
-    """The machine lacks what was asked for."""
-
-
-class Broken(Exception):
-    """The rig itself failed, so that nothing was shown about the locks."""
 
 
 def now():
@@ -32,36 +25,9 @@ def pause(seconds):
     _STEP.wait(max(0, seconds))
 
 
-def wait_for(what, condition, limit=PATIENCE):
-    """What the condition gives, once that is true. One that throws OSError is asked again."""
-    end = time.monotonic() + limit
-    while True:
-        try:
-            found = condition()
-            if found:
-                return found
-        except OSError:
-            pass
-        if time.monotonic() > end:
-            raise Broken(f"{what} did not come in {limit} s")
-        pause(0.02)
-
-
 def checked(status):
     if status != 0:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
-
-
-def die_with_parent():
-    """What a child of this process does before exec. It follows the thread that forked: only the
-    main thread spawns."""
-    parent = os.getpid()  # Which may be 1, as in a container.
-
-    def follow():
-        LIBC.prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
-        if os.getppid() != parent:
-            os.kill(os.getpid(), signal.SIGKILL)
-    return follow
 
 
 def spawn(command, enter=None, **options):

@@ -13,9 +13,10 @@ import tempfile
 import clients
 import hosts
 import loopback
-import member
+import mongod_program
 import namespaces
 import processes
+from children import SweptFolder
 from cluster import Cluster
 from history import History
 from processes import wait_for
@@ -40,11 +41,8 @@ class Rig:
         self.seconds, self.rounds = options.seconds, options.rounds
         self.random = random.Random(self.seed)
         sweep()
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-"))
-        # Ends when its standard input does, which no kind of death of this process can prevent.
-        self.sweeper = subprocess.Popen(
-            ["sh", "-c", 'cat >/dev/null; for n in 1 2 3 4 5; do rm -rf "$0" && exit; sleep 1; done',
-             self.folder], stdin=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True)
+        self.swept = SweptFolder(f"{PREFIX}{os.getpid()}-")
+        self.folder = self.swept.path
         self.history = History(options.history or self.folder / "history.jsonl")
         self.hosts = self.cluster = self.disk = None
         self.sqlite_path = self.folder / "locks.db"
@@ -91,7 +89,7 @@ class Rig:
         for group in GROUPS:
             self.hosts.add(group)
         disks = {"m3": self._small_disk(self.folder / "m3")} if small_disk else {}
-        has_clocks = self._make("clocks", member.clock_library)
+        has_clocks = self._make("clocks", mongod_program.clock_library)
         self.cluster = Cluster(self.hosts, self.folder, size, disks, clock if has_clocks else "")
         kind = "standalone" if size == 1 else f"replica set of {size}"
         self.say(f"store: mongod {self.cluster.version}, {kind}")
@@ -181,5 +179,4 @@ class Rig:
         if self.disk:
             self.disk.close()
         self.history.close()
-        self.sweeper.stdin.close()
-        self.sweeper.wait()
+        self.swept.close()

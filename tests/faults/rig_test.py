@@ -13,15 +13,15 @@ import types
 import unittest
 import unittest.mock
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools"))
+TOOLS = pathlib.Path(__file__).resolve().parents[2] / "tools"
+sys.path.insert(0, str(TOOLS))
 
 import clients
-import member
 import processes
 import rig
 from processes import wait_for
 
-FAULTS = [sys.executable, "-B", str(member.TOOLS / "faults")]
+FAULTS = [sys.executable, "-B", str(TOOLS / "faults")]
 
 
 def environment(**more):
@@ -95,7 +95,8 @@ class Ends(unittest.TestCase):
                   "processes.spawn(['true'])\n"
                   "print('it went on')\n")
         done = subprocess.run([sys.executable, "-B", "-c", script], capture_output=True, text=True,
-                              cwd=pathlib.Path(__file__).parent)
+                              cwd=pathlib.Path(__file__).parent,
+                              env=environment(PYTHONPATH=str(TOOLS)))
         self.assertEqual((128 + signal.SIGINT, "", ""),
                          (done.returncode, done.stdout, done.stderr))
 

@@ -4,7 +4,6 @@ than their lease, again and again."""
 import threading
 import time
 
-import processes
 from nemesis.fault import Fault
 
 

@@ -5,7 +5,7 @@ import signal
 import subprocess
 import threading
 
-import member
+import mongod_program
 import processes
 
 PAGE = os.sysconf("SC_PAGE_SIZE")
@@ -14,8 +14,8 @@ PAGE = os.sysconf("SC_PAGE_SIZE")
 def off_clock():
     """The environment of a process whose wall clock is ten minutes ahead (facts of libfaketime:
     the steady clocks stay right, and waits on them as long as they are)."""
-    return {"LD_PRELOAD": member.clock_library(), "FAKETIME": "+10m",
-            "FAKETIME_DONT_FAKE_MONOTONIC": "1", "FAKETIME_FORCE_MONOTONIC_FIX": "0"}
+    return mongod_program.clock_variables() | {
+        "FAKETIME": "+10m", "FAKETIME_FORCE_MONOTONIC_FIX": "0"}
 
 
 class Client:

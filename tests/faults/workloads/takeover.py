@@ -4,7 +4,6 @@ after it."""
 import json
 import os
 import pathlib
-import subprocess
 import sys
 import time
 

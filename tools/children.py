@@ -1,0 +1,74 @@
+"""Processes and folders that end with this process, however it ends; waiting for what they do."""
+
+import ctypes
+import os
+import pathlib
+import signal
+import subprocess
+import tempfile
+import time
+
+PATIENCE = 240  # Seconds for what has to come; a machine under load takes its time.
+
+
+class Missing(Exception):
+    """The machine lacks what was asked for."""
+
+
+class Broken(Exception):
+    """What was to be there for a test failed itself, so that nothing was shown."""
+
+
+def wait_for(what, condition, limit=PATIENCE):
+    """What the condition gives, once that is true. One that throws OSError is asked again."""
+    end = time.monotonic() + limit
+    while True:
+        try:
+            found = condition()
+            if found:
+                return found
+        except OSError:
+            pass
+        if time.monotonic() > end:
+            raise Broken(f"{what} did not come in {limit} s")
+        time.sleep(0.02)
+
+
+def die_with_parent(number=signal.SIGKILL):
+    """What a child does before exec, and after it has become another user, which would undo it. It
+    follows the thread that forked."""
+    parent = os.getpid()  # Which may be 1, as in a container.
+
+    def follow():
+        ctypes.CDLL(None).prctl(1, number)  # PR_SET_PDEATHSIG
+        if os.getppid() != parent:
+            os.kill(os.getpid(), number)
+    return follow
+
+
+class SweptFolder:
+    """A temporary folder. What sweeps it up ends when its standard input does, which no kind of
+    death of this process can prevent; who writes there may take a moment longer."""
+
+    def __init__(self, prefix, directory=None):
+        self.path = pathlib.Path(tempfile.mkdtemp(prefix=prefix, dir=directory))
+        self.sweeper = subprocess.Popen(
+            ["sh", "-c", 'cat >/dev/null; for n in 1 2 3 4 5; do sleep 0.2; rm -rf "$0" && exit; '
+             'sleep 1; done', self.path],
+            stdin=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True)
+
+    def close(self):
+        self.sweeper.stdin.close()
+        self.sweeper.wait()
+
+
+def run(command, environment):
+    """In the foreground; gives the exit status, 128 + n after signal n."""
+    child = subprocess.Popen(command, env=environment,
+                             preexec_fn=die_with_parent(signal.SIGTERM))
+    # Ctrl-C reaches the command by itself, being of our process group.
+    signal.signal(signal.SIGINT, lambda *_: None)
+    signal.signal(signal.SIGTERM, lambda *_: child.terminate())
+    signal.signal(signal.SIGHUP, lambda *_: child.terminate())
+    status = child.wait()
+    return status if status >= 0 else 128 - status

@@ -1,0 +1,38 @@
+"""The mongod that tests start: where it is, what it is told, and a clock of its own for it."""
+
+import glob
+import pathlib
+import subprocess
+
+from children import Missing
+
+OPTIONS = ("--nounixsocket", "--wiredTigerCacheSizeGB", "0.25",
+           "--setParameter", "enableTestCommands=1",
+           "--setParameter", "diagnosticDataCollectionEnabled=false")
+FAST_ELECTIONS = {"electionTimeoutMillis": 2000, "heartbeatIntervalMillis": 500}
+
+
+def program():
+    fetch = pathlib.Path(__file__).with_name("mongod-fetch")
+    done = subprocess.run([fetch], stdout=subprocess.PIPE, text=True)
+    if done.returncode != 0:
+        raise Missing("no mongod; see above")
+    return done.stdout.strip()
+
+
+def version_of(mongod):
+    done = subprocess.run([mongod, "--version"], stdout=subprocess.PIPE, text=True)
+    return done.stdout.split()[2].lstrip("v")
+
+
+def clock_library():
+    found = glob.glob("/usr/lib/*/faketime/libfaketimeMT.so.1")
+    if not found:
+        raise Missing("no libfaketime (package libfaketime)")
+    return found[0]
+
+
+def clock_variables():
+    """The environment of a program whose wall clock is another; what it is, FAKETIME says or
+    FAKETIME_TIMESTAMP_FILE. Its steady clocks stay right."""
+    return {"LD_PRELOAD": clock_library(), "FAKETIME_DONT_FAKE_MONOTONIC": "1"}
