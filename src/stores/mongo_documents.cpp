@@ -84,9 +84,9 @@ std::optional<Document> document_at(const bson_iter_t* iter) {
   return document_from(&bson);
 }
 
-std::optional<bson_iter_t> find(const bson_t* bson, const char* path) {
+std::optional<Found> find(const bson_t* bson, const char* path) {
   bson_iter_t iter;
-  bson_iter_t found;
+  Found found;
   if (!bson_iter_init(&iter, bson) || !bson_iter_find_descendant(&iter, path, &found))
     return std::nullopt;
   return found;

@@ -15,7 +15,11 @@ Document document_from(const bson_t* bson);
 /// The document that `iter` stands on, or nothing if it stands on something else. Throws as above.
 std::optional<Document> document_at(const bson_iter_t* iter);
 
+/// A bson_iter_t that stays as aligned as libbson may take it to be: as a template argument the
+/// type itself would lose that.
+struct alignas(bson_iter_t) Found : bson_iter_t {};
+
 /// What is under `path` (dots descend) in `bson`, or nothing.
-std::optional<bson_iter_t> find(const bson_t* bson, const char* path);
+std::optional<Found> find(const bson_t* bson, const char* path);
 
 }  // namespace distlock

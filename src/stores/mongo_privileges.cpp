@@ -20,9 +20,9 @@ void for_each(const bson_t* bson, const char* path,
   while (bson_iter_next(&element)) take(element);
 }
 
-std::optional<bson_iter_t> below(const bson_iter_t& iter, const char* path) {
+std::optional<Found> below(const bson_iter_t& iter, const char* path) {
   bson_iter_t inside;
-  bson_iter_t found;
+  Found found;
   if (!bson_iter_recurse(&iter, &inside) || !bson_iter_find_descendant(&inside, path, &found))
     return std::nullopt;
   return found;
