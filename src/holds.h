@@ -28,6 +28,7 @@ struct Hold {
  private:
   friend class Holds;
   // Guarded by the mutex of Holds.
+  // NOLINTBEGIN(readability-identifier-naming): to Holds, and to no other, this is a plain struct.
   std::uint64_t number = 0;  // in the order of first enlistment
   bool active = false;       // claimed and neither given up nor announced as lost
   bool risk_told = false;
@@ -35,6 +36,7 @@ struct Hold {
   Token claiming;
   std::optional<LossReason> lost;
   std::shared_ptr<Announcer> announcer;  // only for those who asked for one
+  // NOLINTEND(readability-identifier-naming)
 };
 
 /// One hold at one moment.
@@ -69,7 +71,7 @@ class Holds {
   /// Each `ts` that some object here has claimed, or is claiming, with. Sorted.
   std::vector<Token> known() const;
   /// That hold is lost; announced once.
-  void lose(const ActiveHold& hold, LossReason reason);
+  void lose(const ActiveHold& lost, LossReason reason);
   std::optional<LossReason> lost(const Hold& hold) const;
   /// What was lost since this was last asked. The watch must not wait for a log.
   std::vector<std::pair<std::string, LossReason>> take_unlogged();

@@ -41,9 +41,9 @@ std::uint64_t system_random() {
 }
 
 std::string host_name() {
-  char name[256] = {};
-  if (gethostname(name, sizeof name - 1) != 0) return "localhost";
-  return name;
+  std::array<char, 256> name{};
+  if (gethostname(name.data(), name.size() - 1) != 0) return "localhost";
+  return name.data();
 }
 
 std::int64_t unix_seconds(const Environment& environment) {

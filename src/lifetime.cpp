@@ -5,8 +5,11 @@
 
 // What a holder knows of its hold's end, and how it is told (R9).
 namespace distlock {
+namespace {
 
 using Guard = boost::lock_guard<boost::mutex>;
+
+}  // namespace
 
 bool DistributedLock::held() const {
   if (impl_->pinging->fork_guard.in_child()) return false;

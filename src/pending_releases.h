@@ -33,7 +33,7 @@ class PendingReleases {
 
  private:
   enum class Outcome { settled, kept, no_answer };
-  Outcome try_one(const PendingRelease& release, Store& store, const Clock& clock);
+  static Outcome try_one(const PendingRelease& release, Store& store, const Clock& clock);
   void settle(const PendingRelease& release);
   void put_last(const PendingRelease& release);
 

@@ -79,7 +79,7 @@ struct DistributedLockPinger::Impl {
   void adopt_if_stray(const StoredHold& hold);
   void log_losses();
   /// What may fail without a ping being lost for it.
-  void attempt(const char* what, const std::function<void()>& chore) noexcept;
+  static void attempt(const char* what, const std::function<void()>& chore) noexcept;
   void forget_old_pings();
   void farewell();
 

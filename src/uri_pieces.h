@@ -17,7 +17,7 @@ struct UriPieces {
   bool has_options = false;
   std::string_view options;
 };
-UriPieces pieces_of(std::string_view uri);
+UriPieces pieces_of(std::string_view text);
 
 std::vector<std::string_view> split(std::string_view text, char separator);
 

@@ -16,8 +16,6 @@
 #include "cli/descendants.h"
 #include "cli/exit_status.h"
 
-extern "C" char** environ;
-
 namespace distlock::cli {
 namespace {
 

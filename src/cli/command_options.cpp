@@ -16,7 +16,7 @@ constexpr std::size_t kNameMost = 1000;
 
 class HelpFormatter : public CLI::Formatter {
  public:
-  explicit HelpFormatter(std::string usage) : usage_("Usage: distlock " + usage + "\n") {}
+  explicit HelpFormatter(const std::string& usage) : usage_("Usage: distlock " + usage + "\n") {}
 
   std::string make_usage(const CLI::App* /*app*/, std::string /*name*/) const override {
     return usage_;

@@ -36,7 +36,7 @@ StoreOptions store_options(std::chrono::milliseconds takeover_after) {
 
 // Where the locks are. Says who else can read a password in it.
 ConnectionString connection_of(const CommonArguments& arguments) {
-  const ConnectionString connection = connection_of(arguments.store);
+  ConnectionString connection = connection_of(arguments.store);
   check_has_its_secrets(connection);
   if (arguments.verbosity != Verbosity::quiet) {
     warn_of_readers(connection, arguments.store, std::cerr);

@@ -46,7 +46,7 @@ void hide_secrets(int count, char** words) {
     if (!shown) continue;
     const std::size_t room = std::strlen(uri);
     std::memset(uri, 0, room);
-    std::memcpy(uri, shown->data(), std::min(room, shown->size()));
+    std::copy_n(shown->data(), std::min(room, shown->size()), uri);
   }
 }
 

@@ -16,7 +16,7 @@ const Type* field_as(const Document& document, std::string_view name) {
 }
 
 bool carries(const Document& lock, const Token& ts) {
-  const Token* held = field_as<Token>(lock, "ts");
+  const auto* held = field_as<Token>(lock, "ts");
   return held != nullptr && *held == ts;
 }
 

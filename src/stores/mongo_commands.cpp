@@ -78,14 +78,12 @@ Bson claim_from(std::string_view name, const FromAbsent& /*basis*/, const Claim&
   Bson claimed = claimed_fields(claim);
   append(claimed, "_id", literal(name));
   Bson free = doc({{"_id", literal(name)}, {"state", 0}, {"who", ""}});
-  return doc(
-      {{"findAndModify", kLocks},
-       {"query", doc({{"_id", name}, {"state", doc({{"$in", array({})}})}})},
-       {"update",
-        array({doc({{"$replaceWith", doc({{"$cond", array({before_cutoff(claim), std::move(claimed),
-                                                           std::move(free)})}})}})})},
-       {"upsert", true},
-       {"new", true}});
+  Bson made = doc({{"$cond", array({before_cutoff(claim), std::move(claimed), std::move(free)})}});
+  return doc({{"findAndModify", kLocks},
+              {"query", doc({{"_id", name}, {"state", doc({{"$in", array({})}})}})},
+              {"update", array({doc({{"$replaceWith", std::move(made)}})})},
+              {"upsert", true},
+              {"new", true}});
 }
 
 Bson stamped_before(std::chrono::milliseconds age) {
@@ -124,12 +122,11 @@ Bson claim_command(std::string_view name, const ClaimBasis& basis, const Claim& 
 
 Bson release_command(std::string_view name, const Token& ts) {
   Bson taken = doc({{"$in", array({"$state", array({1, 2})})}});
-  return doc(
-      {{"findAndModify", kLocks},
-       {"query", doc({{"_id", name}, {"$expr", equal("$ts", ts)}})},
-       {"update", array({doc({{"$set", doc({{"state", doc({{"$cond", array({std::move(taken), 0,
-                                                                            "$state"})}})}})}})})},
-       {"fields", doc({{"state", 1}})}});
+  Bson state = doc({{"$cond", array({std::move(taken), 0, "$state"})}});
+  return doc({{"findAndModify", kLocks},
+              {"query", doc({{"_id", name}, {"$expr", equal("$ts", ts)}})},
+              {"update", array({doc({{"$set", doc({{"state", std::move(state)}})}})})},
+              {"fields", doc({{"state", 1}})}});
 }
 
 Bson inspect_command(std::string_view name) {
@@ -190,9 +187,10 @@ Bson forget_pings_command(const Bson& ids, std::chrono::milliseconds age, std::s
 }
 
 Bson holds_command(std::string_view process) {
-  return aggregate(kLocks, array({doc({{"$match", doc({{"state", doc({{"$in", array({1, 2})}})},
-                                                       {"process", process}})}}),
-                                  doc({{"$project", doc({{"ts", 1}})}})}));
+  Bson taken = doc({{"$in", array({1, 2})}});
+  Bson held = doc({{"state", std::move(taken)}, {"process", process}});
+  return aggregate(
+      kLocks, array({doc({{"$match", std::move(held)}}), doc({{"$project", doc({{"ts", 1}})}})}));
 }
 
 Bson everything_command(std::string_view collection) {
