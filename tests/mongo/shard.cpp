@@ -12,7 +12,7 @@ namespace {
 std::string shard_uri() { return required_variable("DISTLOCK_MONGODB_SHARD_URI"); }
 
 // Fields that an update sets are in `diff`, those of a new document at the top.
-std::optional<bson_iter_t> written(const bson_t* entry, const std::string& field) {
+std::optional<Found> written(const bson_t* entry, const std::string& field) {
   for (const std::string place : {"o.diff.u.", "o.diff.i.", "o."}) {
     if (const auto found = find(entry, (place + field).c_str())) return found;
   }
