@@ -51,7 +51,6 @@ int break_hold(const BreakArguments& arguments, const Place& place, const Stream
     streams.err << "distlock: " << name << " is free already\n";
     return kSuccess;
   }
-  if (!lock.record->ts) throw Error(Errc::bad_record, name + " is held without a ts");
 
   if (!arguments.confirmed || arguments.common.verbosity != Verbosity::quiet) {
     print_lock(streams.err, lock, view.now, false);

@@ -65,6 +65,9 @@ TEST_CASE("run ends its command gently when the lock is lost, unless told otherw
                              {{"DISTLOCK_GRACE", "9s"}, {"DISTLOCK_ON_LOSS", "kill"}});
   CHECK(told.grace == 0ms);
   CHECK(told.on_loss == OnLoss::kill);
+  const auto gently = parse_as<RunArguments>({"run", "--on-loss", "term", "n", "true"},
+                                             {{"DISTLOCK_ON_LOSS", "kill"}});
+  CHECK(gently.on_loss == OnLoss::terminate);
   CHECK(parse_as<RunArguments>({"run", "--on-loss=ignore", "n", "true"}).on_loss == OnLoss::ignore);
   CHECK_THAT(problem({"run", "--on-loss", "cry", "n", "true"}),
              Catch::Contains("term, kill, ignore"));
@@ -104,6 +107,8 @@ TEST_CASE("the store is named on the line, in the environment, or by default", "
   CHECK(file.uri_file == "g");
   CHECK_FALSE(file.uri);
   CHECK(parse_as<ListArguments>({"list"}, both).common.store.uri == "memory:");
+  const Variables empty = {{"DISTLOCK_URI", ""}, {"DISTLOCK_URI_FILE", "/f"}};
+  CHECK(parse_as<ListArguments>({"list"}, empty).common.store.uri_file == "/f");
 
   const Variables home = {{"HOME", "/home/ann"}, {"XDG_STATE_HOME", "relative"}};
   CHECK(parse_as<ListArguments>({"list"}, home).common.store.fallback ==
@@ -133,8 +138,8 @@ TEST_CASE("colour is off if anybody says so", "[cli][arguments]") {
 
 TEST_CASE("help and version are information, not mistakes", "[cli][arguments]") {
   for (const Words& words :
-       {Words{"--help"}, Words{"-h"}, Words{"--version"}, Words{"-V"}, Words{"run", "--help"},
-        Words{"list", "-h"}, Words{"status", "-h"}, Words{"break", "-h"}}) {
+       {Words{"--help"}, Words{"-h"}, Words{"help"}, Words{"--version"}, Words{"-V"},
+        Words{"run", "--help"}, Words{"list", "-h"}, Words{"status", "-h"}, Words{"break", "-h"}}) {
     CHECK_FALSE(parse_as<Information>(words).text.empty());
   }
 }

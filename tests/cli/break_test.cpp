@@ -83,12 +83,27 @@ TEST_CASE("break frees exactly the hold that it showed", "[cli][break][R3]") {
   CHECK_THAT(someone.err.str(), Catch::Contains("changed hands"));
 }
 
+TEST_CASE("a hold that was released while break asked is free already", "[cli][break][R3]") {
+  Operator someone;
+  someone.desk.store->before("release", [&] { someone.lock->unlock(); });
+  CHECK(someone.breaks("jobs", "y\n") == kSuccess);
+  CHECK_FALSE(someone.taken());
+  CHECK_THAT(someone.err.str(), Catch::Contains("free already"));
+}
+
 TEST_CASE("a lock that is free needs no breaking, and one unknown is a mistake", "[cli][break]") {
   Operator someone;
   someone.lock->unlock();
   CHECK(someone.breaks("jobs", "") == kSuccess);
   CHECK_THAT(someone.err.str(), Catch::Contains("free already"));
   CHECK(someone.breaks("jbos", "") == kBusy);
+}
+
+TEST_CASE("a hold that cannot be looked at is not broken", "[cli][break]") {
+  Operator someone;
+  someone.desk.store->fail("inspect", distlock::testing::Fault::rejected);
+  CHECK_THROWS_AS(someone.breaks("jobs", "y\n"), Error);
+  CHECK(someone.taken());
 }
 
 TEST_CASE("a release whose outcome is unknown is not called done", "[cli][break][R8]") {

@@ -1,12 +1,14 @@
 #include "cli/child_process.h"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
 #include <cerrno>
 #include <filesystem>
 
+#include "cli/boot_timer.h"
 #include "cli/supervision.h"
 #include "support/temporary_folder.h"
 
@@ -21,6 +23,22 @@ Ending run_to_end(const Command& command, const Signals& signals) {
   return run_to_end(command, signals, {valid_until, {}, {.look_every = std::chrono::hours{1}}},
                     keeper);
 }
+
+/// While it lives, nothing can be opened.
+class NoDescriptors {
+ public:
+  NoDescriptors() {
+    REQUIRE(getrlimit(RLIMIT_NOFILE, &before_) == 0);
+    const rlimit none{.rlim_cur = 0, .rlim_max = before_.rlim_max};
+    REQUIRE(setrlimit(RLIMIT_NOFILE, &none) == 0);
+  }
+  ~NoDescriptors() { setrlimit(RLIMIT_NOFILE, &before_); }
+  NoDescriptors(const NoDescriptors&) = delete;
+  NoDescriptors& operator=(const NoDescriptors&) = delete;
+
+ private:
+  rlimit before_{};
+};
 
 }  // namespace
 
@@ -63,6 +81,41 @@ TEST_CASE("a command that is not there or not executable is a start failure", "[
   } catch (const StartFailure& failure) {
     CHECK(failure.error == EACCES);
   }
+}
+
+TEST_CASE("a process without descriptors starts no command and no keeper", "[cli][child]") {
+  const Signals signals;
+  Keeper keeper;
+  const Command command{.words = {"true"}, .environment = {}};
+  const auto error_of = [](const auto& attempt) {
+    const NoDescriptors limit;
+    try {
+      attempt();
+    } catch (const std::system_error& error) {
+      return error.code().value();
+    }
+    return 0;
+  };
+  CHECK(error_of([&] { ChildProcess(command, signals, keeper); }) == EMFILE);
+  CHECK(error_of([] { Keeper(); }) == EMFILE);
+  CHECK(error_of([] { BootTimer(); }) == EMFILE);
+  CHECK(error_of([] { Signals(); }) == EMFILE);
+  CHECK(error_of([&] { const StopOnSignal stop(signals); }) == EMFILE);
+}
+
+TEST_CASE("a command does not outlive who started it", "[cli][child]") {
+  const Signals signals;
+  Keeper keeper;
+  std::array<int, 2> ends{};
+  REQUIRE(pipe(ends.data()) == 0);
+  {
+    const ChildProcess child({.words = {"sleep", "1000"}, .environment = {}}, signals, keeper);
+    close(ends[1]);
+  }
+  // At its end once no process can write to it any more.
+  char byte = 0;
+  CHECK(read(ends[0], &byte, 1) == 0);
+  close(ends[0]);
 }
 
 TEST_CASE("a child has none of the signals blocked that we wait for", "[cli][child]") {

@@ -1,7 +1,9 @@
 #include "cli/table.h"
 
 #include <catch2/catch.hpp>
+#include <set>
 #include <sstream>
+#include <string>
 
 using namespace distlock::cli;
 
@@ -9,6 +11,17 @@ TEST_CASE("columns are as wide as their widest text in letters, not bytes", "[cl
   std::ostringstream out;
   print_table(out, {{{"NAME"}, {"WHY"}}, {{"übung"}, {"x"}}, {{"a"}, {"y"}}}, false);
   CHECK(out.str() == "NAME   WHY\nübung  x\na      y\n");
+}
+
+TEST_CASE("each look but the plain one is shown in a way of its own", "[cli][table]") {
+  std::set<std::string> shown;
+  for (const Look look : {Look::plain, Look::heading, Look::dim, Look::good, Look::bad}) {
+    CHECK(dressed({"a", look}, false) == "a");
+    shown.insert(dressed({"a", look}, true));
+  }
+  CHECK(shown.size() == 5);
+  CHECK(shown.contains("a"));
+  CHECK(dressed({"", Look::bad}, true).empty());
 }
 
 TEST_CASE("colour goes around a cell and does not widen it", "[cli][table]") {

@@ -25,9 +25,9 @@ class Scene {
   StoreTime now() { return store_.store->list().now.time; }
 
   void hold(const std::string& name, const std::string& process,
-            std::optional<std::int64_t> takeover_after = 2000) {
+            std::optional<std::int64_t> takeover_after = 2000, LockState state = LockState::taken) {
     Document document{{"_id", name},
-                      {"state", std::int32_t{1}},
+                      {"state", static_cast<std::int32_t>(state)},
                       {"process", process},
                       {"who", process + ":main:1"},
                       {"why", std::string("testing")},
@@ -182,6 +182,13 @@ TEST_CASE("a lock whose holder's ping is malformed is shown with what is wrong",
   CHECK_FALSE(view.pings.front().problem.empty());
   CHECK(view.malformed());
   CHECK_FALSE(scene.one("others").malformed());
+}
+
+TEST_CASE("a hold of MongoDB's own lock manager is said to be one", "[cli][view][R14]") {
+  Scene scene;
+  scene.hold("jobs", "p", {}, LockState::taken_by_mongodb);
+  CHECK_THAT(listed(scene.all()), Catch::Contains("taken (MongoDB)"));
+  CHECK(as_json(scene.all())["locks"][0]["state"] == "taken_by_mongodb");
 }
 
 TEST_CASE("absurd dates are shown, not stumbled over", "[cli][view]") {

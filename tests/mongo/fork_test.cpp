@@ -15,6 +15,7 @@
 #include "mongo/attempts.h"
 #include "mongo/server.h"
 #include "stores/mongo_documents.h"
+#include "support/leave.h"
 
 using namespace distlock;
 using namespace distlock::testing;
@@ -124,7 +125,7 @@ int answer_of_child(const std::function<int()>& question) {
   const pid_t child = fork();
   if (child == 0) {
     alarm(60);
-    _exit(question());
+    leave(question());
   }
   int status = 0;
   waitpid(child, &status, 0);

@@ -80,11 +80,17 @@ void MockServer::serve() {
   for (std::size_t i = 1; i < sockets.size(); ++i) close(sockets[i].fd);
 }
 
-void MockServer::answer(int connection) const {
+void MockServer::answer_with(Bson hello) {
+  const std::lock_guard guard(mutex_);
+  hello_ = std::move(hello);
+}
+
+void MockServer::answer(int connection) {
   Header header{};
   if (!read_all(connection, &header, sizeof(header))) return;
   std::vector<char> body(static_cast<std::size_t>(header.length) - sizeof(header));
   if (!read_all(connection, body.data(), body.size())) return;
+  const std::lock_guard guard(mutex_);
   const std::string before = preamble(header.kind);
   const auto length = static_cast<std::int32_t>(sizeof(header) + before.size() + hello_.get()->len);
   const Header reply{length, 1, header.id, header.kind == kOpQuery ? kOpReply : kOpMsg};

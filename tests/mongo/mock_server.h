@@ -1,5 +1,6 @@
 #pragma once
 
+#include <mutex>
 #include <thread>
 
 #include "stores/mongo_bson.h"
@@ -17,10 +18,14 @@ class MockServer {
 
   int port() const { return port_; }
 
+  /// From now on. Threads: any.
+  void answer_with(Bson hello);
+
  private:
   void serve();
-  void answer(int connection) const;
+  void answer(int connection);
 
+  std::mutex mutex_;  ///< Of hello_.
   Bson hello_;
   int listener_;
   int port_ = 0;

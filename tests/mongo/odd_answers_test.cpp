@@ -52,6 +52,21 @@ TEST_CASE("an answer of the wrong shape leaves a write's outcome unknown", "[mon
   CHECK(failure_of([&] { odd.store->ping("db7:1:1"); }) == Errc::outcome_unknown);
 }
 
+TEST_CASE("an error of one document is the command's, though the answer says ok", "[mongo][R8]") {
+  const Odd odd(
+      R"(, "value": null, "writeErrors": [{"index": 0, "code": 211, "errmsg": "planted"}])");
+  std::string message;
+  CHECK(failure_of([&] { odd.store->release("jobs", kOurs); }, &message) == Errc::outcome_unknown);
+  CHECK_THAT(message, Catch::Contains("planted"));
+}
+
+TEST_CASE("a document that somebody else has inserted meanwhile is no lock of ours",
+          "[mongo][R2]") {
+  const Odd odd(R"(, "value": null, "writeErrors": [{"index": 0, "code": 11000}])");
+  CHECK_FALSE(odd.claim(FromAbsent{}));
+  CHECK(failure_of([&] { odd.store->ping("db7:1:1"); }) == Errc::not_applied);
+}
+
 TEST_CASE("an answer of the wrong shape is no lock that nobody has claimed", "[mongo][R2]") {
   const Odd odd(GENERATE(values<std::string>({"", R"(, "cursor": "x")", R"(, "cursor": {})"})));
   CHECK(failure_of([&] { odd.store->inspect("jobs", Freshness::fresh); }) == Errc::not_applied);

@@ -36,6 +36,12 @@ Bson hello_of(int newest_wire_version) {
               {"ok", 1.0}});
 }
 
+Bson ghost_hello() {
+  Bson hello = hello_of(17);
+  append(hello, "isreplicaset", true);
+  return hello;
+}
+
 }  // namespace
 
 TEST_CASE("a secondary is refused at open", "[mongo]") {
@@ -70,6 +76,24 @@ TEST_CASE("a mongos is refused at open", "[mongo]") {
   const Refusal refusal = opening(address(mongos.port()));
   CHECK(refusal.errc == Errc::invalid_argument);
   CHECK_THAT(refusal.message, Catch::Contains("this is a mongos"));
+}
+
+TEST_CASE("a server that is not in its replica set yet is not one to lock by", "[mongo]") {
+  const MockServer ghost(ghost_hello());
+  const Refusal refusal = opening(address(ghost.port()));
+  CHECK(refusal.errc == Errc::not_applied);
+  CHECK_THAT(refusal.message, Catch::Contains("cannot take writes (RSGhost)"));
+}
+
+TEST_CASE("a server that takes no writes any more is asked nothing", "[mongo][R4]") {
+  MockServer server(hello_of(17));
+  const auto store = open_mongo_store(ConnectionString(address(server.port())), {.call_limit = 4s});
+  server.answer_with(ghost_hello());
+  const auto until = host_clock()->steady_now() + 60s;
+  std::string message;
+  while (message.find("no primary now") == message.npos && host_clock()->steady_now() < until)
+    failure_of([&] { store->inspect("jobs", Freshness::ordinary); }, &message);
+  CHECK_THAT(message, Catch::Contains("the server is no primary now (RSGhost)"));
 }
 
 TEST_CASE("a server before MongoDB 4.2 is refused at open", "[mongo]") {

@@ -9,9 +9,11 @@
 #include "distlock/distributed_lock.h"
 #include "distlock/stores.h"
 #include "process/tool_process.h"
+#include "support/leave.h"
 
 using namespace distlock;
 using namespace std::chrono_literals;
+using distlock::testing::leave;
 using distlock::testing::TemporaryFolder;
 
 namespace {
@@ -21,7 +23,7 @@ int answer_of_child(const std::function<int()>& question) {
   const pid_t child = fork();
   if (child == 0) {
     alarm(120);
-    _exit(question());
+    leave(question());
   }
   int status = 0;
   waitpid(child, &status, 0);
@@ -53,8 +55,11 @@ struct Parent {
 TEST_CASE("in a forked child every handle is inert", "[process][R16]") {
   Parent parent;
   REQUIRE(parent.lock->lock_try("x"));
+  auto idle = std::make_unique<DistributedLockPinger>(Environment{.store = parent.store},
+                                                      PingerOptions{}, PingerDrive::caller);
   const int answer = answer_of_child([&] {
     if (parent.lock->held()) return 1;
+    if (parent.lock->valid_until() != SteadyTime::min()) return 11;
     if (parent.lock->unlock() != UnlockResult::not_ours) return 2;
     if (!says_forked([&] { (void)parent.lock->lock_try("y"); })) return 3;
     if (!says_forked([&] { parent.lock->lock(); })) return 10;
@@ -64,9 +69,11 @@ TEST_CASE("in a forked child every handle is inert", "[process][R16]") {
     if (!says_forked([&] { (void)parent.store->list(); })) return 7;
     if (!says_forked([&] { DistributedLock(parent.pinger, "another"); })) return 8;
     if (parent.pinger->ping_round() != SteadyTime::max()) return 9;
+    if (parent.pinger->watch_round() != SteadyTime::max()) return 12;
     parent.pinger->stop();
     parent.lock.reset();
     parent.pinger.reset();
+    idle.reset();
     parent.store.reset();
     return 0;
   });

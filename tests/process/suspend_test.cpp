@@ -14,9 +14,11 @@
 #include "distlock/distributed_lock.h"
 #include "distlock/stores.h"
 #include "process/tool_process.h"
+#include "support/leave.h"
 
 using namespace distlock;
 using namespace std::chrono_literals;
+using distlock::testing::leave;
 using distlock::testing::TemporaryFolder;
 
 namespace {
@@ -100,7 +102,7 @@ int answer_of_child(const std::function<int(TimeNamespace&)>& question) {
   if (child == 0) {
     alarm(20);
     TimeNamespace suspend;
-    _exit(suspend.prepare() ? question(suspend) : kRefused);
+    leave(suspend.prepare() ? question(suspend) : kRefused);
   }
   int status = 0;
   waitpid(child, &status, 0);

@@ -145,6 +145,8 @@ TEST_CASE("status and list tell who holds what", "[process][status]") {
   const auto holder = desk.hold({"--why", "tests"});
   CHECK(desk.status({"status", "jobs"}) == 0);
   CHECK_THAT(desk.output, Catch::Contains("jobs: taken") && Catch::Contains("tests"));
+  CHECK(desk.status({"status"}) == 0);
+  CHECK_THAT(desk.output, Catch::Contains("LOCK") && !Catch::Contains("PROCESS"));
   CHECK(desk.status({"list"}) == 0);
   CHECK_THAT(desk.output, Catch::Contains("LOCK") && Catch::Contains("PROCESS"));
   CHECK(desk.status({"list", "--names"}) == 0);
@@ -153,6 +155,13 @@ TEST_CASE("status and list tell who holds what", "[process][status]") {
   const auto json = nlohmann::json::parse(desk.output);
   CHECK(json["locks"][0]["takeover"]["how"] == "later");
   CHECK(json["pings"][0]["holds"] == 1);
+
+  holder->close_input();
+  CHECK(holder->wait() == 0);
+  CHECK(desk.status({"status"}) == 0);
+  CHECK(desk.output == "no lock is held\n");
+  CHECK(desk.status({"status", "--json"}) == 0);
+  CHECK(nlohmann::json::parse(desk.output)["locks"].empty());
 }
 
 TEST_CASE("a malformed document is 65 for everybody and stays as it is", "[process][R14]") {
@@ -207,6 +216,25 @@ TEST_CASE("what cannot be used is 64", "[process]") {
   }
 }
 
+TEST_CASE("what cannot be written to standard output is 74", "[process]") {
+  Desk desk;
+  CHECK(desk.status({"--version"}) == 0);
+  CHECK_THAT(desk.output, Catch::StartsWith("distlock "));
+  CHECK(desk.status({"--help"}) == 0);
+  CHECK_THAT(desk.output, Catch::Contains("run"));
+  CHECK(desk.messages.empty());
+  for (const char* words : {" --version", " list"}) {
+    const std::string command = std::string(DISTLOCK_TOOL) + words + " >/dev/full";
+    CHECK(desk.status({"run", "jobs", "--", "sh", "-c", command}) == 74);
+  }
+}
+
+TEST_CASE("without a store or a home there is no place for locks", "[process]") {
+  ToolProcess tool({"run", "jobs", "--", "true"}, {});
+  CHECK(tool.wait() == 64);
+  CHECK_THAT(tool.rest_of_messages(), Catch::Contains("no store is named"));
+}
+
 TEST_CASE("without a store named, the user's state directory has it", "[process]") {
   const TemporaryFolder home;
   ToolProcess tool({"run", "jobs", "--", "true"}, {{"HOME", home.path().string()}});
@@ -221,8 +249,28 @@ TEST_CASE("without a store named, the user's state directory has it", "[process]
 TEST_CASE("the connection string can come from a file", "[process]") {
   Desk desk;
   const fs::path file = desk.folder.path() / "uri";
-  std::ofstream(file) << "sqlite:" << (desk.folder.path() / "other.db").string() << "\n";
+  std::ofstream(file) << "sqlite:" << (desk.folder.path() / "other.db").string() << "\r\n";
   CHECK(desk.status({"run", "--uri-file", file.string(), "jobs", "--", "true"}) == 0);
   CHECK(fs::exists(desk.folder.path() / "other.db"));
   CHECK_FALSE(fs::exists(desk.file()));
+
+  std::ofstream(file, std::ios::trunc).close();
+  CHECK(desk.status({"run", "--uri-file", file.string(), "jobs", "--", "true"}) == 64);
+  CHECK_THAT(desk.messages, Catch::Contains("it is empty"));
+}
+
+TEST_CASE("a connection string that is malformed is refused without its password", "[process]") {
+  Desk desk;
+  CHECK(desk.status({"list", "--uri", "mongodb://ann:s3cr3t@h:0/"}) == 64);
+  CHECK_THAT(desk.messages, Catch::Contains("the port") && !Catch::Contains("s3cr3t"));
+  CHECK(desk.status({"list", "--uri", "mongodb://127.0.0.1:1/"}) == 69);
+}
+
+TEST_CASE("a tool that can open nothing says so and is 70", "[process][unsanitized]") {
+  Desk desk;
+  // One is left for the loader.
+  const std::string command =
+      "exec 3>&-; ulimit -n 4; exec " + std::string(DISTLOCK_TOOL) + " run x true";
+  CHECK(desk.status({"run", "jobs", "--", "sh", "-c", command}) == 70);
+  CHECK_THAT(desk.messages, Catch::Contains("Too many open files"));
 }

@@ -31,6 +31,7 @@ TEST_CASE("the scheme says which store", "[connection_string]") {
 
 TEST_CASE("a sqlite string says which file and how durable", "[connection_string]") {
   CHECK(ConnectionString("sqlite:/var/lib/l.db").path() == "/var/lib/l.db");
+  CHECK(ConnectionString("sqlite:///var/lib/l.db").path() == "///var/lib/l.db");
   CHECK(ConnectionString("sqlite:/var/lib/l.db").durable());
   CHECK(ConnectionString("sqlite:l.db?synchronous=full").durable());
   CHECK_FALSE(ConnectionString("sqlite:l.db?synchronous=off").durable());
@@ -40,7 +41,8 @@ TEST_CASE("a sqlite string says which file and how durable", "[connection_string
 TEST_CASE("good MongoDB strings are accepted", "[connection_string]") {
   const std::string text = GENERATE(
       "mongodb://localhost"s, "mongodb://localhost/"s, "mongodb://[::1]:27017/config"s,
-      "mongodb://%2Ftmp%2Fmongodb-27017.sock/"s, "mongodb://user@h/"s, "mongodb://u:p%40ss@h:1/"s,
+      "mongodb://%2Ftmp%2Fmongodb-27017.sock/"s, "mongodb://[::1]"s, "mongodb://%2ftmp%2fx.sock"s,
+      "mongodb://h/?"s, "mongodb://user@h/"s, "mongodb://u:p%40ss@h:1/"s,
       "mongodb://h:65535/?W=majority&JOURNAL=true&readconcernlevel=linearizable"s,
       "mongodb://h/?readPreference=primary&retryWrites=false&wtimeoutMS=5000&tls=true"s,
       "mongodb://h/?appName=a@b&directConnection=true"s,
@@ -74,13 +76,21 @@ TEST_CASE("a string that cannot be used is refused with what to write", "[connec
       {"mongodb://::1", "brackets"},
       {"mongodb://[::1", "IPv6"},
       {"mongodb://[::1]27017", "follow an IPv6"},
+      {"mongodb://[localhost]", "IPv6"},
+      {"mongodb://[::x]", "IPv6"},
+      {"mongodb://h:27017x", "1 to 65535"},
       {"mongodb://%2Ftmp%2Fx", ".sock"},
+      {"mongodb://%2ftmp%2fx", ".sock"},
       {"mongodb://a b/", "blanks"},
       {"mongodb://h\n/", "blanks"},
       {"mongodb://h%zz/", "hexadecimal"},
       {"mongodb://@h/", "user before '@'"},
+      {"mongodb://:secret@h/", "user before '@'"},
       {"mongodb://h?w=majority", "'/' is missing"},
       {"mongodb://h/a/b", "database"},
+      {"mongodb://h/%zz", "database"},
+      {"mongodb://h/" + std::string(64, 'd'), "database"},
+      {"mongodb://h/?replicaSet=%zz", "hexadecimal"},
       {"mongodb+srv://a.b.c,d.e.f/", "one host name"},
       {"mongodb+srv://a.b.c:1/", "without a port"},
       {"mongodb+srv://localhost/", "three parts"},
@@ -90,6 +100,7 @@ TEST_CASE("a string that cannot be used is refused with what to write", "[connec
       {"mongodb://h/?replicaSet=", "no value"},
       {"mongodb://h/?tls=yes", "true or false"},
       {"mongodb://h/?connectTimeoutMS=1s", "whole number"},
+      {"mongodb://h/?connectTimeoutMS=1000000000", "whole number"},
       {"mongodb://h/?w=1", "can only be majority"},
       {"mongodb://h/?w=majority&w=0", "can only be majority"},
       {"mongodb://h/?journal=false", "can only be true"},

@@ -10,6 +10,7 @@
 #include "support/fleet.h"
 #include "support/known_free.h"
 #include "support/late_reply.h"
+#include "support/leave.h"
 
 using namespace distlock;
 using namespace std::chrono_literals;
@@ -17,6 +18,7 @@ using distlock::testing::Fault;
 using distlock::testing::FaultyStore;
 using distlock::testing::Fleet;
 using distlock::testing::LateReply;
+using distlock::testing::leave;
 using distlock::testing::make_known_free;
 
 namespace {
@@ -28,7 +30,7 @@ int status_of_child(const std::function<void()>& action) {
     for (const int signal : {SIGABRT, SIGSEGV}) std::signal(signal, SIG_DFL);
     std::set_terminate([] { _exit(99); });
     action();
-    _exit(0);
+    leave(0);
   }
   int status = 0;
   waitpid(child, &status, 0);

@@ -11,13 +11,14 @@
 #include <functional>
 
 #include "distlock/log.h"
-#include "support/fleet.h"
+#include "support/server_fleet.h"
 
 using namespace distlock;
 using namespace std::chrono_literals;
 using boost::log::trivial::severity_level;
 using distlock::testing::Fault;
 using distlock::testing::Fleet;
+using distlock::testing::ServerFleet;
 
 namespace {
 
@@ -43,6 +44,8 @@ class Captured {
 
   /// Runs after each record from now on.
   void then(std::function<void()> action) { sink_->locked_backend()->then = std::move(action); }
+
+  int count_all() { return static_cast<int>(sink_->locked_backend()->lines.size()); }
 
   int count(severity_level level, const std::string& part) {
     int found = 0;
@@ -127,6 +130,27 @@ TEST_CASE("the original's error about a holder without a ping", "[log][R7]") {
   CHECK(log.count(severity_level::error, "lock is taken by old process?") == 1);
 }
 
+TEST_CASE("a contender says why clocks that disagree keep it from taking over", "[log][R5]") {
+  ServerFleet fleet;
+  const auto dead = fleet.process("dead").lock("balancer");
+  REQUIRE(dead->lock_try("x"));
+  fleet.clock->advance(16min);
+  fleet.clock->set_wall_off(1h);
+  Captured log;
+  CHECK_FALSE(fleet.process("b").lock("balancer")->lock_try("y"));
+  CHECK(log.count(severity_level::warning, "clock skew of 3600000ms") == 1);
+}
+
+TEST_CASE("the original's warning of a silence beyond all sense", "[log][R6]") {
+  Fleet fleet;
+  const auto gone = fleet.process("gone").lock("balancer");
+  REQUIRE(gone->lock_try("x"));
+  fleet.clock->advance(std::chrono::years{101});
+  Captured log;
+  CHECK(fleet.process("b").lock("balancer")->lock_try("y"));
+  CHECK(log.count(severity_level::warning, "elapsed time seems impossible") == 1);
+}
+
 TEST_CASE("the original's warnings of an unlock that fails", "[log][R11]") {
   Fleet fleet;
   const auto a = fleet.process("a");
@@ -166,6 +190,25 @@ TEST_CASE("a wait says the same thing once", "[log][R15]") {
   Captured log;
   CHECK_FALSE(waiter->try_lock_for(1min));
   CHECK(log.count(severity_level::error, "lock is taken by old process?") == 1);
+}
+
+TEST_CASE("a level lets through what is as bad as it says, and worse", "[log]") {
+  Captured log;
+  const LockRecord lock{.name = "balancer"};
+  const auto logged = [&](LogLevel level) {
+    set_log_level(level);
+    const int before = log.count_all();
+    log::acquired(lock);
+    log::creating_ping_thread("a");
+    log::clock_skew(lock, 3ms);
+    log::taken_by_old_process(lock);
+    return log.count_all() - before;
+  };
+  CHECK(logged(LogLevel::debug) == 4);
+  CHECK(logged(LogLevel::info) == 3);
+  CHECK(logged(LogLevel::warning) == 2);
+  CHECK(logged(LogLevel::error) == 1);
+  CHECK(logged(LogLevel::off) == 0);
 }
 
 TEST_CASE("what is below the level is not logged", "[log]") {

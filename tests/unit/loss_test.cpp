@@ -1,5 +1,6 @@
 #include <catch2/catch.hpp>
 
+#include "stores/memory_store.h"
 #include "support/server_fleet.h"
 
 using namespace distlock;
@@ -19,6 +20,29 @@ TEST_CASE("whether a hold is lost is asked of a fresh read", "[lifetime][R9]") {
     a.pinger->ping_round();
     CHECK_FALSE(lock->held());
   }
+}
+
+TEST_CASE("a hold whose document is gone is lost, and its holder told why", "[lifetime][R9]") {
+  Fleet fleet;
+  OpenedMemoryStore opened = open_memory_store(fleet.clock, {});
+  fleet.store = opened.store;
+  const auto a = fleet.process("a");
+  const auto lock = a.lock("balancer");
+  REQUIRE(lock->lock_try("x"));
+  opened.tables.remove_lock("balancer");
+  a.pinger->ping_round();
+  CHECK_FALSE(lock->held());
+  CHECK(lock->lost() == LossReason::document_gone);
+}
+
+TEST_CASE("a hold past its deadline is lost, whatever the store says", "[lifetime][R9]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  const auto lock = a.lock("balancer");
+  REQUIRE(lock->lock_try("x"));
+  fleet.clock->advance(15min);
+  CHECK_FALSE(lock->still_held());
+  CHECK(fleet.stored("balancer").taken());
 }
 
 TEST_CASE("a loss that two notice is told once", "[lifetime][R9]") {

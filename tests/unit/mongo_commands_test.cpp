@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "stores/mongo_documents.h"
+#include "stores/mongo_privileges.h"
 
 using namespace distlock;
 using namespace std::chrono_literals;
@@ -41,6 +42,12 @@ TEST_CASE("texts of callers are never read as expressions", "[mongo]") {
   CHECK(text_under(first, "update.0.$replaceWith.$cond.2._id.$literal") == "$lock");
 
   CHECK(text_under(ping_command("$p", "$c"), "update.0.$set.clock.$literal") == "$c");
+}
+
+TEST_CASE("a command on no collection names no privilege", "[mongo]") {
+  CHECK(needed_by(doc({})).empty());
+  CHECK(needed_by(hello_command()).empty());
+  CHECK(needed_by(lock_index_command()) == std::vector<Privilege>{{"createIndex", "locks"}});
 }
 
 TEST_CASE("every claim carries its cutoff and lets the server tell the time", "[mongo][R4][R8]") {

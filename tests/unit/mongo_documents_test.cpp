@@ -35,6 +35,21 @@ TEST_CASE("a document is read with its fields in order and its types kept", "[mo
                                               {"ready", Foreign{"bool"}}});
 }
 
+TEST_CASE("a type that we have no value for is named as MongoDB names it", "[mongo][R14]") {
+  const char* json = R"({"a": {"$binary": {"base64": "", "subType": "00"}}, "b": null,
+      "c": {"$regularExpression": {"pattern": "x", "options": ""}},
+      "d": {"$timestamp": {"t": 1, "i": 2}}, "e": {"$numberDecimal": "1"}, "f": {"$minKey": 1}})";
+  bson_t* bson = bson_new_from_json(reinterpret_cast<const std::uint8_t*>(json), -1, nullptr);
+  REQUIRE(bson != nullptr);
+  CHECK(document_from(bson) == Document{{"a", Foreign{"binData"}},
+                                        {"b", Foreign{"null"}},
+                                        {"c", Foreign{"regex"}},
+                                        {"d", Foreign{"timestamp"}},
+                                        {"e", Foreign{"decimal"}},
+                                        {"f", Foreign{"BSON type 255"}}});
+  bson_destroy(bson);
+}
+
 TEST_CASE("texts keep what is behind a NUL", "[mongo]") {
   const Bson bson = doc({{"who", std::string_view("a\0b", 3)}});
   CHECK(document_from(bson.get()) == Document{{"who", "a\0b"s}});

@@ -194,6 +194,13 @@ TEST_CASE("one connection string has one pinger in a process", "[pinger]") {
   CHECK(DistributedLockPinger::got(config) == first);
 }
 
+TEST_CASE("a pinger without a clock goes by the host's", "[pinger]") {
+  DistributedLockPinger pinger(Environment{.store = make_memory_store(), .clock = nullptr}, {},
+                               PingerDrive::caller);
+  pinger.ping_round();
+  CHECK(pinger.store().list().pings.size() == 1);
+}
+
 TEST_CASE("a pinger without a store or with bad options is refused", "[pinger][input]") {
   CHECK_THROWS_AS(DistributedLockPinger(Environment{}), Error);
   CHECK_THROWS_AS(DistributedLockPinger(Environment{.store = make_memory_store()},

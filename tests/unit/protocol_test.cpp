@@ -105,6 +105,17 @@ TEST_CASE("bad names are refused and say why", "[protocol][input]") {
   CHECK_NOTHROW(check_name("b\xc3\xa4lance $where . \"x\""));
 }
 
+TEST_CASE("a bad reason is refused and says why", "[protocol][input]") {
+  const auto refused = [](const std::string& why, const std::string& part) {
+    CHECK_THROWS_WITH(check_why(why), Catch::Contains(part));
+  };
+  refused(std::string(10'001, 'x'), "10000 bytes");
+  refused(std::string("a\0b", 3), "NUL");
+  refused("\xff\xfe", "not UTF-8");
+  CHECK_NOTHROW(check_why(std::string(10'000, 'x')));
+  CHECK_NOTHROW(check_why(""));
+}
+
 TEST_CASE("bad options are refused", "[protocol][input]") {
   const auto refused = [](const LockOptions& options) {
     CHECK_THROWS_AS(check_options(options), Error);
@@ -119,9 +130,20 @@ TEST_CASE("bad options are refused", "[protocol][input]") {
   refused({.takeover_after = 16s, .max_clock_skew = 1001ms});
   refused({.poll_min = 0ms});
   refused({.poll_min = 2s, .poll_max = 1s});
+  refused({.poll_max = milliseconds::max()});
+  refused({.store_patience = -1ms});
   CHECK_NOTHROW(check_options(LockOptions{}));
-  CHECK_THROWS_AS(check_options(PingerOptions{.ping_every = 0ms}), Error);
-  CHECK_THROWS_AS(check_options(PingerOptions{.forget_after = 95h}), Error);
+  const auto pinger_refused = [](const PingerOptions& options) {
+    CHECK_THROWS_AS(check_options(options), Error);
+  };
+  pinger_refused({.ping_every = 0ms});
+  pinger_refused({.ping_every = milliseconds::max()});
+  pinger_refused({.forget_after = 95h});
+  pinger_refused({.forget_after = milliseconds::max()});
+  pinger_refused({.forget_every = 0ms});
+  pinger_refused({.forget_every = milliseconds::max()});
+  CHECK_THROWS_AS(check_room(LockOptions{}, PingerOptions{}, 0ms), Error);
+  CHECK_THROWS_AS(check_room(LockOptions{}, PingerOptions{}, milliseconds::max()), Error);
   CHECK_NOTHROW(check_options(PingerOptions{}));
   CHECK_THROWS_AS(LockOptions::taking_over_after_minutes(0), Error);
   CHECK_THROWS_AS(LockOptions::taking_over_after_minutes(-15), Error);

@@ -11,32 +11,12 @@
 #include "stores/sqlite_clock.h"
 #include "support/sqlite_file.h"
 #include "support/temporary_folder.h"
+#include "unit/sqlite_refusal.h"
 
 using namespace distlock;
 using namespace distlock::testing;
 
 namespace {
-
-std::shared_ptr<Store> open_file(const std::filesystem::path& path) {
-  return open_store(ConnectionString("sqlite:" + path.string()));
-}
-
-// What comes of `attempt`, which must fail: the code, and a message that names `file`.
-template <class Attempt>
-std::pair<Errc, std::string> failure_of(const std::string& file, const Attempt& attempt) {
-  try {
-    attempt();
-    FAIL("it did not fail");
-  } catch (const Error& error) {
-    CHECK_THAT(error.what(), Catch::Contains(file));
-    return {error.errc(), error.what()};
-  }
-  return {};
-}
-
-std::pair<Errc, std::string> refusal_of(const std::filesystem::path& path) {
-  return failure_of(path.string(), [&] { open_file(path); });
-}
 
 mode_t mode_of(const std::filesystem::path& path) {
   struct stat status {};
@@ -118,47 +98,6 @@ TEST_CASE("the file says whose it is, of which version, and is written ahead", "
   CHECK(file.integer("SELECT count(*) FROM pragma_journal_mode WHERE journal_mode = 'wal'") == 1);
 }
 
-TEST_CASE("an empty file becomes a store", "[sqlite]") {
-  const TemporaryFolder folder;
-  std::ofstream(folder.path() / "locks.db").close();
-  CHECK_NOTHROW(held(*open_file(folder.path() / "locks.db"), "jobs"));
-}
-
-TEST_CASE("a file that is no database of ours is refused and left alone", "[sqlite]") {
-  const TemporaryFolder folder;
-  const auto path = folder.path() / "locks.db";
-  std::string hint;
-  SECTION("no database") {
-    std::ofstream(path) << std::string(5000, 'x');
-    hint = "no SQLite database";
-  }
-  SECTION("another program's") {
-    std::ofstream(path).close();
-    SqliteFile(path.string()).execute("CREATE TABLE theirs(a)");
-    hint = "another program's";
-  }
-  SECTION("another program's, marked") {
-    std::ofstream(path).close();
-    SqliteFile(path.string()).execute("PRAGMA application_id = 7; CREATE TABLE theirs(a)");
-    hint = "another program's";
-  }
-  SECTION("of a newer version") {
-    open_file(path);
-    SqliteFile(path.string()).execute("PRAGMA user_version = 2");
-    hint = "version 2";
-  }
-  const auto size = std::filesystem::file_size(path);
-  const auto [code, message] = refusal_of(path);
-  CHECK(code == Errc::bad_record);
-  CHECK_THAT(message, Catch::Contains(hint));
-  CHECK(std::filesystem::file_size(path) == size);
-}
-
-TEST_CASE("a folder is no file", "[sqlite]") {
-  const TemporaryFolder folder;
-  CHECK(refusal_of(folder.path()).first == Errc::invalid_argument);
-}
-
 TEST_CASE("names that are special to SQLite are files like others", "[sqlite]") {
   const TemporaryFolder folder;
   const auto before = std::filesystem::current_path();
@@ -223,6 +162,7 @@ TEST_CASE("each error of SQLite is certain or unknown as it should be", "[sqlite
   CHECK(errc_of(SQLITE_BUSY_TIMEOUT, Effect::writes, 0) == Errc::not_applied);
   CHECK(errc_of(SQLITE_FULL, Effect::writes, 0) == Errc::not_applied);
   CHECK(errc_of(SQLITE_READONLY_DIRECTORY, Effect::writes, 0) == Errc::permission_denied);
+  CHECK(errc_of(SQLITE_READONLY_DBMOVED, Effect::writes, 0) == Errc::not_applied);
   CHECK(errc_of(SQLITE_CANTOPEN, Effect::writes, EACCES) == Errc::permission_denied);
   CHECK(errc_of(SQLITE_CANTOPEN, Effect::writes, EMFILE) == Errc::not_applied);
   CHECK(errc_of(SQLITE_NOTADB, Effect::reads, 0) == Errc::bad_record);

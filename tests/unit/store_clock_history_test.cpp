@@ -55,6 +55,16 @@ TEST_CASE("a step is over a whole window after it was first seen", "[clock][R5]"
   CHECK_FALSE(history.stepped(17min + 1ms));
 }
 
+TEST_CASE("what was seen more than a day ago is forgotten if nobody asked for longer",
+          "[clock][R5]") {
+  History history;
+  history.read(0s, 0ms);
+  history.read(1h, 10min);
+  CHECK(history.history.stepped("c1", SteadyTime{1h}, 2h, kLimit));
+  history.read(26h, 10min);
+  CHECK_FALSE(history.history.stepped("c1", SteadyTime{26h}, 48h, kLimit));
+}
+
 TEST_CASE("a contender that was cut off for longer than the window sees the step", "[clock][R5]") {
   const auto away = GENERATE(2h, 72h);  // less than what is remembered at least, and more
   History history;

@@ -1,0 +1,51 @@
+#include "distlock/error.h"
+
+#include <catch2/catch.hpp>
+#include <set>
+#include <string>
+
+#include "distlock/loss.h"
+#include "support/fleet.h"
+
+using namespace distlock;
+
+TEST_CASE("every failure has words of its own", "[error]") {
+  const std::error_category& category = error_category();
+  CHECK(category.name() == std::string("distlock"));
+  std::set<std::string> words;
+  for (const Errc errc : {Errc::not_applied, Errc::outcome_unknown, Errc::bad_record,
+                          Errc::invalid_argument, Errc::permission_denied, Errc::already_held,
+                          Errc::lock_lost, Errc::forked, Errc::stopped, static_cast<Errc>(999)}) {
+    words.insert(category.message(static_cast<int>(errc)));
+  }
+  CHECK(words.size() == 10);
+  CHECK(words.contains("unknown code 999"));
+}
+
+TEST_CASE("every loss has words of its own", "[lifetime]") {
+  std::set<std::string_view> words;
+  for (const LossReason reason :
+       {LossReason::deadline_passed, LossReason::taken_over, LossReason::freed,
+        LossReason::replaced, LossReason::document_gone, static_cast<LossReason>(999)}) {
+    words.insert(to_text(reason));
+  }
+  CHECK(words.size() == 6);
+}
+
+TEST_CASE("a lock that is not held has no record", "[lock]") {
+  distlock::testing::Fleet fleet;
+  const auto lock = fleet.process("a").lock("balancer");
+  const auto code = [&] {
+    try {
+      static_cast<void>(lock->record());
+    } catch (const Error& error) {
+      return error.errc();
+    }
+    return Errc::stopped;
+  };
+  CHECK(code() == Errc::lock_lost);
+  REQUIRE(lock->lock_try("x"));
+  CHECK(lock->record().why == "x");
+  lock->unlock();
+  CHECK(code() == Errc::lock_lost);
+}

@@ -1,0 +1,124 @@
+// Files that are no store, or not yet.
+#include "unit/sqlite_refusal.h"
+
+#include <catch2/catch.hpp>
+#include <fstream>
+
+#include "contract/contract.h"
+#include "support/sqlite_file.h"
+#include "support/temporary_folder.h"
+
+using namespace distlock;
+using namespace distlock::testing;
+using namespace std::chrono_literals;
+
+TEST_CASE("an empty file becomes a store", "[sqlite]") {
+  const TemporaryFolder folder;
+  std::ofstream(folder.path() / "locks.db").close();
+  CHECK_NOTHROW(held(*open_file(folder.path() / "locks.db"), "jobs"));
+}
+
+TEST_CASE("a file that is no database of ours is refused and left alone", "[sqlite]") {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "locks.db";
+  std::string hint;
+  SECTION("no database") {
+    std::ofstream(path) << std::string(5000, 'x');
+    hint = "no SQLite database";
+  }
+  SECTION("another program's") {
+    std::ofstream(path).close();
+    SqliteFile(path.string()).execute("CREATE TABLE theirs(a)");
+    hint = "another program's";
+  }
+  SECTION("another program's, marked") {
+    std::ofstream(path).close();
+    SqliteFile(path.string()).execute("PRAGMA application_id = 7; CREATE TABLE theirs(a)");
+    hint = "another program's";
+  }
+  SECTION("of a newer version") {
+    open_file(path);
+    SqliteFile(path.string()).execute("PRAGMA user_version = 2");
+    hint = "version 2";
+  }
+  const auto size = std::filesystem::file_size(path);
+  const auto [code, message] = refusal_of(path);
+  CHECK(code == Errc::bad_record);
+  CHECK_THAT(message, Catch::Contains(hint));
+  CHECK(std::filesystem::file_size(path) == size);
+}
+
+TEST_CASE("a table of clocks that cannot be one is refused", "[sqlite][R4]") {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "locks.db";
+  open_file(path);
+  std::string hint;
+  SECTION("a text for a number") {
+    SqliteFile(path.string()).execute("UPDATE clocks SET epoch = 'noon'");
+    hint = "no integer";
+  }
+  SECTION("nothing stays in it") {
+    SqliteFile(path.string())
+        .execute(
+            "DELETE FROM clocks; CREATE TRIGGER t AFTER INSERT ON clocks BEGIN "
+            "DELETE FROM clocks; END");
+    hint = "does not keep";
+  }
+  const auto [code, message] = refusal_of(path);
+  CHECK(code == Errc::bad_record);
+  CHECK_THAT(message, Catch::Contains(hint));
+}
+
+TEST_CASE("a file of ours that lacks a table is an error", "[sqlite]") {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "locks.db";
+  open_file(path);
+  SqliteFile(path.string()).execute("DROP TABLE lockpings");
+  const auto [code, message] = refusal_of(path);
+  CHECK(code == Errc::not_applied);
+  CHECK_THAT(message, Catch::Contains("no such table"));
+}
+
+TEST_CASE("a new file that somebody is reading becomes a store once that ends", "[sqlite]") {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "locks.db";
+  std::ofstream(path).close();
+  {
+    SqliteFile reader(path.string());
+    reader.execute("PRAGMA user_version = 0; BEGIN; SELECT * FROM sqlite_schema");
+    const auto hasty = [&] {
+      open_store(ConnectionString("sqlite:" + path.string()), {.call_limit = 40ms});
+    };
+    CHECK(failure_of(path.string(), hasty).first == Errc::not_applied);
+  }
+  CHECK_NOTHROW(open_file(path));
+}
+
+TEST_CASE("a folder that cannot be made is an error", "[sqlite]") {
+  const auto [code, message] =
+      failure_of("/proc/distlock", [] { open_file("/proc/distlock/locks.db"); });
+  CHECK(code == Errc::not_applied);
+  CHECK_THAT(message, Catch::Contains("make the folder"));
+}
+
+TEST_CASE("a path that can be no file's is refused or an error", "[sqlite]") {
+  const TemporaryFolder folder;
+  CHECK(refusal_of(folder.path() / "new" / "").first == Errc::invalid_argument);
+  CHECK(refusal_of("/dev/null/locks.db").first == Errc::not_applied);
+}
+
+TEST_CASE("a ts in other digits than ours is no ts, since no claim would find it",
+          "[sqlite][R14]") {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "locks.db";
+  const auto store = open_file(path);
+  held(*store, "jobs");
+  SqliteFile(path.string()).execute("UPDATE locks SET ts = 'ABCDEFabcdef0123456789ab'");
+  CHECK(failure_of("jobs", [&] { store->inspect("jobs", Freshness::fresh); }).first ==
+        Errc::bad_record);
+}
+
+TEST_CASE("a folder is no file", "[sqlite]") {
+  const TemporaryFolder folder;
+  CHECK(refusal_of(folder.path()).first == Errc::invalid_argument);
+}
