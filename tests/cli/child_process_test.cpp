@@ -83,7 +83,8 @@ TEST_CASE("a command that is not there or not executable is a start failure", "[
   }
 }
 
-TEST_CASE("a process without descriptors starts no command and no keeper", "[cli][child]") {
+TEST_CASE("a process without descriptors starts no command and no keeper",
+          "[cli][child][unsanitized]") {
   const Signals signals;
   Keeper keeper;
   const Command command{.words = {"true"}, .environment = {}};
