@@ -81,8 +81,9 @@ void Contender::work(Contended& contended, const std::stop_token& stop) {
           text("reason", to_text(reason))});
   });
   count(contended, hold.fence, stop);
+  const std::int64_t asked = boot_now();  // A loss may come before the answer is told.
   const std::int64_t until = boot_time(lock.valid_until());
-  if (until > 0) of_hold(boot_now(), "valid", number("valid_until", until));
+  if (until > 0) of_hold(asked, "valid", number("valid_until", until));
   of_hold(boot_now(), "unlocking", text("by", name_));
   const auto result = lock.unlock(*hold.ts);
   of_hold(boot_now(), "unlocked", number("result", static_cast<int>(result)));

@@ -2,13 +2,14 @@
 
 A belief begins with the grant. It ends with what comes first: the last valid_until() that the
 client was told, its own unlock, the loss that it heard of. A client that is stopped or killed goes
-on believing until its deadline, and no longer: nobody else can know of its death before.
+on believing until its deadline, and no longer: nobody else can know of its death before. Who is told
+after a loss that the hold is valid believes anew.
 """
 
 import bisect
 import dataclasses
 
-ENDS = ("unlocking", "lost", "noticed")
+LOSSES = ("lost", "noticed")
 BEFORE_AN_ATTEMPT = ("start", "busy", "unlocked")
 
 
@@ -20,9 +21,15 @@ class Belief:
     since: int
     until: int
     deadline: int
+    lost: bool = False
 
     def __str__(self):
         return f"{self.process} with fence {self.fence}"
+
+    def anew(self, at, until):
+        """Once lost. Who is told "until now" believes in that moment."""
+        until += until == at
+        return dataclasses.replace(self, since=at, until=until, deadline=until, lost=False)
 
 
 def beliefs_of(events):
@@ -37,11 +44,18 @@ def beliefs_of(events):
             current[who] = Belief(who, event["lock"], event["fence"], at, deadline,
                                   deadline)
             found.append(current[who])
-        elif belief and kind == "valid" and event["fence"] == belief.fence:
+        elif belief is None or event.get("fence", belief.fence) != belief.fence:
+            continue
+        elif kind == "valid":
+            if belief.lost:
+                belief = current[who] = belief.anew(at, event["valid_until"])
+                found.append(belief)
             belief.deadline = belief.until = max(belief.deadline, event["valid_until"])
-        elif belief and kind in ENDS and event.get("fence", belief.fence) == belief.fence:
+        elif kind == "unlocking" or kind in LOSSES:
             belief.until = min(belief.until, at)
-            del current[who]
+            belief.lost = True
+            if kind == "unlocking":
+                del current[who]
     return sorted((one for one in found if one.until > one.since), key=lambda one: one.since)
 
 
@@ -97,13 +111,17 @@ def _of_fences(grants):
     return wrong
 
 
+def _same_hold(one, other):
+    return (one.process, one.fence) == (other.process, other.fence)
+
+
 def _violations_of(beliefs):
     wrong, last = [], None
     for belief in beliefs:
         if last and belief.since < last.until:
             both = (min(last.until, belief.until) - belief.since) / 1e6
             wrong.append(f"{last} and {belief} both believed to hold, for {both:.1f} ms")
-        elif last and belief.fence <= last.fence:
+        elif last and belief.fence <= last.fence and not _same_hold(belief, last):
             wrong.append(f"{belief} came after {last}, whose fence is not smaller")
         if last is None or belief.until > last.until:
             last = belief

@@ -54,6 +54,32 @@ class Intervals(unittest.TestCase):
         self.assertEqual([], intervals.violations([
             grant(0, "a", 1, 100), event(50, "a", "lost", fence=1), grant(60, "b", 2, 300)]))
 
+    def test_a_hold_that_is_said_to_be_valid_after_its_loss_is_believed_in_anew(self):
+        for loss in ("lost", "noticed"):
+            told = [grant(0, "a", 1, 100), event(100, "a", loss, fence=1), grant(150, "b", 2, 300),
+                    event(160, "a", "valid", fence=1, valid_until=400 * MS)]
+            with self.subTest(loss=loss):
+                self.assertEqual([], intervals.violations(told[:3]))
+                self.assertEqual(
+                    ["b with fence 2 and a with fence 1 both believed to hold, for 140.0 ms"],
+                    intervals.violations(told))
+                told[3]["valid_until"] = told[3]["at"]
+                self.assertEqual(1, len(intervals.violations(told)))
+
+    def test_a_hold_that_is_valid_again_while_nobody_else_has_it_is_good(self):
+        told = [grant(0, "a", 1, 100), event(100, "a", "noticed", fence=1),
+                event(150, "a", "valid", fence=1, valid_until=200 * MS),
+                event(180, "a", "lost", fence=1), grant(190, "b", 2, 300)]
+        self.assertEqual([], intervals.violations(told))
+        self.assertEqual([(0, 100), (150, 180), (190, 300)], [
+            (one.since // MS, one.until // MS) for one in intervals.beliefs_of(told)])
+
+    def test_a_hold_that_was_given_up_is_not_valid_again(self):
+        self.assertEqual([], intervals.violations([
+            grant(0, "a", 1, 100), event(50, "a", "lost", fence=1),
+            event(60, "a", "unlocking", fence=1), grant(70, "b", 2, 300),
+            event(80, "a", "valid", fence=1, valid_until=90 * MS)]))
+
     def test_the_loss_of_an_earlier_hold_does_not_end_the_belief(self):
         self.assertEqual(1, len(intervals.violations([
             grant(0, "a", 2, 100), event(50, "a", "lost", fence=1), grant(60, "b", 3, 300)])))
