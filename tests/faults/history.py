@@ -33,6 +33,11 @@ class History:
         with self._changed:
             return len(self._events)
 
+    def first(self, number):
+        """So many, in the order of their arrival."""
+        with self._changed:
+            return self._events[:number]
+
     def since(self, number):
         """The events from that number on, in the order of their arrival, and the next number."""
         with self._changed:

@@ -1,8 +1,9 @@
-"""What the nemesis plans, and that it tells what did not happen.
+"""What the nemesis plans, that it tells what did not happen, and what stays behind when it is over.
 
     python3 -m nemesis_test    in tests/faults
 """
 
+import os
 import pathlib
 import sys
 import types
@@ -10,6 +11,9 @@ import unittest
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "tools"))
 
+import history  # noqa: E402
+import processes  # noqa: E402
+import workloads.intervals  # noqa: E402
 from nemesis import catalogue, fault, plan  # noqa: E402
 
 
@@ -53,6 +57,39 @@ class Nemesis(unittest.TestCase):
         nemesis.run()
         self.assertEqual(["idle did not happen: nothing was to be seen"], nemesis.failed)
         self.assertFalse(nemesis.happened)
+
+
+class AfterTheLastFault(unittest.TestCase):
+    """With c2 as the last that was granted the long lock; `then` happens once it is asked to end."""
+
+    def setUp(self):
+        self.history, self.asked = history.History(os.devnull), []
+        self.addCleanup(self.history.close)
+        for told in (("c1", "long"), ("c2", "long"), ("c3", "short")):
+            self.grant(*told)
+
+    def grant(self, process, lock):
+        self.history.add({"at": 1, "process": process, "event": "grant", "lock": lock})
+
+    def look(self, *then):
+        def ask(name):
+            self.asked.append(name)
+            for told in then:
+                self.grant(*told)
+        living = [types.SimpleNamespace(name=name, ask_to_end=lambda name=name: ask(name))
+                  for name in ("c1", "c2", "c3")]
+        workloads.intervals.see_each_granted_anew(
+            types.SimpleNamespace(history=self.history, clients=living), patience=0)
+
+    def test_who_keeps_a_lock_is_asked_to_end_and_both_are_granted_anew(self):
+        self.look(("c3", "short"), ("c1", "long"))
+        self.assertEqual(["c2"], self.asked)
+
+    def test_a_lock_that_nobody_gets_any_more_is_found(self):
+        for wedged, then in (("long", ("c3", "short")), ("short", ("c1", "long"))):
+            with self.subTest(wedged=wedged), self.assertRaisesRegex(
+                    processes.Broken, f"a grant of {wedged} after the last fault"):
+                self.look(then)
 
 
 if __name__ == "__main__":

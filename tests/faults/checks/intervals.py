@@ -65,6 +65,12 @@ def begins_belief(event, lock):
             and event["valid_until"] > event["at"])
 
 
+def last_granted(events, lock):
+    """The process that told last of a grant of this lock; nothing if none did."""
+    return next((event["process"] for event in reversed(events)
+                 if event["event"] == "grant" and event["lock"] == lock), None)
+
+
 def violations(events):
     """One line each; none if all is well."""
     beliefs, grants = beliefs_of(events), _grants_of(events)

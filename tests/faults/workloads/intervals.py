@@ -5,12 +5,24 @@ keep it, and a contender that waits for it to die."""
 import checks.intervals
 from nemesis import catalogue, plan
 from nemesis.clients import Pauser
-from processes import wait_for
+from processes import PATIENCE, wait_for
 
 ABOUT = "no two clients believe at once that they hold a lock, under all faults"
 STORES = ("mongod", "sqlite")
 SHORT = {"lock": "short", "lease": 2000, "ping": 250, "call": 450, "hold": 300}
 LONG = {"lock": "long", "lease": 12000, "ping": 500, "call": 1500, "work": "hold"}
+
+
+def see_each_granted_anew(rig, patience=PATIENCE):
+    """Once all faults are over. Who means to keep the long one is asked to end."""
+    since = rig.history.size()
+    keeper = checks.intervals.last_granted(rig.history.first(since), "long")
+    for one in rig.clients:
+        if one.name == keeper:
+            one.ask_to_end()
+    for lock in ("short", "long"):
+        wait_for(f"a grant of {lock} after the last fault", lambda: checks.intervals.last_granted(
+            rig.history.since(since)[0], lock), patience)
 
 
 def run(rig):
@@ -26,6 +38,7 @@ def run(rig):
     pauser = Pauser(rig, every=8, lease=2)
     nemesis.run(rig.seconds)
     pauser.end()
+    see_each_granted_anew(rig)
     for lock in ("short", "long"):
         wait_for(f"a belief in {lock}", lambda: rig.history.wait(
             lambda e: checks.intervals.begins_belief(e, lock), 1))
