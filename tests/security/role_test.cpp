@@ -25,12 +25,16 @@ std::string output_of(const std::string& command) {
   return output;
 }
 
+std::string role_tool(const std::string& options) {
+  return std::string(DISTLOCK_ROLE) + " " + options;
+}
+
 /// A user with the role that tools/mongodb-role makes, or with some of it.
 struct Confined {
   explicit Confined(const std::string& options = "") {
     const std::string& database = secured.server().database();
-    command = output_of(std::string(DISTLOCK_ROLE) + " --name " + database + " --database " +
-                        database + " " + options);
+    command =
+        output_of(role_tool("--name " + database + " --database " + database + " " + options));
     secured.server().admin(json(command));
     secured.server().admin(json(R"({"createUser": ")" + database +
                                 R"(", "pwd": "word", "roles": [")" + database + R"("]})"));
@@ -97,6 +101,13 @@ TEST_CASE("with the role of tools/mongodb-role everything works, and nothing els
   const Server itself(user.uri(), user.secured.server().database());
   CHECK_THROWS(itself.put("others", json(R"({"_id": 1})")));
   CHECK_THROWS(itself.run(json(R"({"drop": "locks"})")));
+}
+
+TEST_CASE("a role without a name, or without a database and so for all, is refused", "[security]") {
+  for (const std::string option : {"--database", "--name"}) {
+    const std::string said = output_of(role_tool(option + " '' 2>&1; echo $?"));
+    CHECK(said == "mongodb-role: argument " + option + ": must not be empty\n64\n");
+  }
 }
 
 TEST_CASE("without any one privilege of the role, the error names it", "[security]") {
