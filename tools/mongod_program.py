@@ -2,9 +2,10 @@
 
 import glob
 import pathlib
+import re
 import subprocess
 
-from children import Missing
+from children import Broken, Missing
 
 OPTIONS = ("--nounixsocket", "--wiredTigerCacheSizeGB", "0.25",
            "--setParameter", "enableTestCommands=1",
@@ -21,8 +22,11 @@ def program():
 
 
 def version_of(mongod):
-    done = subprocess.run([mongod, "--version"], stdout=subprocess.PIPE, text=True)
-    return done.stdout.split()[2].lstrip("v")
+    done = subprocess.run([mongod, "--version"], capture_output=True, text=True)
+    found = re.match(r"db version v(\d+\.\d+\.\d+)", done.stdout)
+    if not found:
+        raise Broken(f"{mongod} is no mongod: it does not say 'db version vX.Y.Z'")
+    return found.group(1)
 
 
 def clock_library():

@@ -18,20 +18,40 @@ from nemesis import catalogue, fault, plan  # noqa: E402
 
 
 class Plans(unittest.TestCase):
-    def plan(self, seed, store):
-        stage = types.SimpleNamespace(seed=seed, lacking=set(), say=self.fail,
-                                      options=types.SimpleNamespace(only=[]))
-        return plan.make(catalogue.of(store), stage)
+    def plan(self, seed, store, only=(), **more):
+        stage = types.SimpleNamespace(**{
+            "seed": seed, "lacking": set(), "relayed": False, "say": self.fail,
+            "options": types.SimpleNamespace(only=only), **more})
+        return plan.make(catalogue.of(store, relayed=True), stage, rounds=3)
 
     def test_a_plan_repeats_by_its_seed(self):
         for store in ("mongod", "sqlite"):
             self.assertEqual(self.plan(7, store), self.plan(7, store))
             self.assertNotEqual(self.plan(7, store), self.plan(8, store))
 
-    def test_a_plan_has_each_kind_once(self):
+    def test_a_plan_has_each_kind_once_a_round(self):
         names = [step.name for step in self.plan(7, "mongod")]
-        self.assertEqual(len(names), len(set(names)))
-        self.assertEqual(set(names), {plan.name_of(kind) for kind in catalogue.OF_REPLICA_SET})
+        kinds = {plan.name_of(kind) for kind in catalogue.OF_REPLICA_SET}
+        for first in range(0, len(names), len(kinds)):
+            self.assertEqual(kinds, set(names[first:first + len(kinds)]))
+        self.assertEqual(3 * len(kinds), len(names))
+
+    def test_what_is_not_asked_for_or_falls_away_leaves_the_rest_as_it_is(self):
+        whole = self.plan(7, "mongod", relayed=True)
+        only = ("step_down", "delay")
+        self.assertEqual([step for step in whole if step.name in only],
+                         self.plan(7, "mongod", only, relayed=True))
+        said = []
+        self.assertEqual([step for step in whole if step.kind.needs not in ("clocks", "relay")],
+                         self.plan(7, "mongod", lacking={"clocks"}, say=said.append))
+        self.assertEqual(["FALLS AWAY: other_clock, which needs clocks"], said)
+
+    def test_where_all_that_was_asked_for_falls_away_nothing_is_shown(self):
+        lacking = {"clocks"}
+        for only in (["other_clock"], ["delay", "half_close"]):
+            with self.assertRaises(fault.NothingShown):
+                self.plan(7, "mongod", only, lacking=lacking, say=lambda text: None,
+                          lacks=lambda what, why: lacking.add(what))
 
     def test_a_relay_can_do_more_than_dropped_packets_can(self):
         more = set(catalogue.of("mongod", relayed=True)) - set(catalogue.of("mongod"))
@@ -50,7 +70,7 @@ class Idle(fault.Fault):
 class Nemesis(unittest.TestCase):
     def test_a_planned_fault_that_did_not_happen_is_told(self):
         stage = types.SimpleNamespace(
-            seed=1, lacking=set(), cluster=None, hosts=None, say=lambda text: None,
+            seed=1, lacking=set(), relayed=False, cluster=None, hosts=None, say=lambda text: None,
             options=types.SimpleNamespace(only=[]), wait_grant=lambda: None,
             history=types.SimpleNamespace(add=lambda event: None))
         nemesis = plan.Nemesis(stage, plan.make((Idle,), stage))

@@ -86,7 +86,7 @@ def find(command, library, wanted):
         if found:
             return found, number
         if done.returncode not in (0, 1):
-            raise mutant_build.Spoiled(done.stderr[-1000:])
+            raise mutant_build.Spoiled((done.stdout + done.stderr)[-1000:])
     return [], ATTEMPTS
 
 

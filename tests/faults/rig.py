@@ -23,6 +23,8 @@ from processes import wait_for
 
 PREFIX = "distlock-faults-"
 VERSION = "6.0"
+PIECES = ("namespaces", "partitions", "clocks", "small disks")  # Of a machine; it may lack them.
+NETWORKS = ("auto", "loopback")
 GROUPS = ("g1", "g2")  # Of clients, each on a host of its own.
 
 

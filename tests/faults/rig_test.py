@@ -120,6 +120,16 @@ class Lacks(unittest.TestCase):
                      "FALLS AWAY: other_clock", "FALLS AWAY: disk_full", "step_down 1"):
             self.assertIn(what, done.stdout)
 
+    def test_a_run_of_which_all_falls_away_has_shown_nothing(self):
+        done = run("skew", "--without", "clocks")
+        self.assertEqual(69, done.returncode, done.stdout)
+        self.assertIn("skew on mongod: nothing shown", done.stdout)
+
+    def test_what_is_no_mongod_is_told(self):
+        done = run("skew", MONGOD="/bin/false")
+        self.assertEqual(1, done.returncode, done.stdout)
+        self.assertIn("WRONG: the rig failed: /bin/false is no mongod", done.stdout)
+
     def test_what_falls_away_is_a_failure_where_everything_is_demanded(self):
         for lack in ("namespaces", "partitions", "clocks", "small disks"):
             for demand in ({"CI": "true"}, {}):

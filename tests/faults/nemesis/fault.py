@@ -1,8 +1,15 @@
 """What a fault is. Each sees to it that it really happens, and says by what it knows."""
 
 
+RELAY = "relay"  # Between the hosts; not every machine needs one.
+
+
 class DidNotHappen(Exception):
     """It was begun, and what it should do cannot be seen."""
+
+
+class NothingShown(Exception):
+    """The machine lacks what everything that was asked for needs."""
 
 
 class Fault:

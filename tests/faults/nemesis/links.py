@@ -2,6 +2,7 @@
 
 import time
 
+from nemesis.fault import RELAY
 from nemesis.network import Partition
 from processes import PATIENCE, wait_for
 
@@ -10,6 +11,7 @@ class Delay(Partition):
     """Whatever one group and the primary send each other comes late: for the calls of the shorter
     lock too late, so that the server does what nobody waits for any more."""
 
+    needs = RELAY
     lasts = (2.0, 3.0)
 
     def begin(self):
@@ -29,6 +31,7 @@ class Delay(Partition):
 class OneDirection(Partition):
     """Something befalls connections between the primary and a group, by what one of them sends."""
 
+    needs = RELAY
     lasts = (1.0, 2.0)
 
     def strike(self, source, target, **how):

@@ -8,7 +8,7 @@ import re
 import time
 
 import processes
-from nemesis.fault import DidNotHappen
+from nemesis.fault import RELAY, DidNotHappen, NothingShown
 from processes import wait_for
 
 
@@ -31,17 +31,31 @@ def name_of(kind):
 
 
 def make(kinds, rig, rounds=1):
-    """Each kind once a round, in an order and for a time that the seed draws."""
-    only = rig.options.only
-    kinds = [kind for kind in kinds if not only or name_of(kind) in only]
-    for kind in [kind for kind in kinds if kind.needs in rig.lacking]:
-        rig.say(f"FALLS AWAY: {name_of(kind)}, which needs {kind.needs}")
-        kinds.remove(kind)
+    """Each kind once a round, in an order and for a time that the seed draws from all of them:
+    what is not asked for, or falls away, leaves the rest as it is."""
     source, steps = random.Random(rig.seed), []
     for _ in range(rounds):
         for kind in source.sample(kinds, len(kinds)):
             steps.append(Step(kind, source.uniform(*kind.lasts), source.randrange(10**6)))
-    return steps
+    done = _to_be_done(kinds, rig)
+    return [step for step in steps if step.kind in done]
+
+
+def _to_be_done(kinds, rig):
+    only = rig.options.only
+    asked = [kind for kind in kinds if not only or name_of(kind) in only]
+    if not rig.relayed:
+        if only and any(kind.needs == RELAY for kind in asked):
+            rig.lacks(RELAY, "hosts have one with --network loopback")
+        elif not only:
+            asked = [kind for kind in asked if kind.needs != RELAY]
+    left = [kind for kind in asked if kind.needs not in rig.lacking]
+    for kind in asked:
+        if kind not in left:
+            rig.say(f"FALLS AWAY: {name_of(kind)}, which needs {kind.needs}")
+    if kinds and not left:
+        raise NothingShown("all faults that were asked for fall away")
+    return left
 
 
 class Nemesis:

@@ -11,6 +11,7 @@ from processes import wait_for
 
 ABOUT = "no confirmed addition to a number is lost by clients that are stopped beyond their lease"
 STORES = ("mongod", "sqlite")
+KINDS = catalogue.MILD
 SECONDS = 20
 LEASE = 2
 SETTINGS = {"work": "counter", "lease": LEASE * 1000, "ping": 250, "call": 450, "hold": 200,
@@ -59,7 +60,7 @@ def run(rig):
     rig.start_store()
     seconds = SECONDS if rig.seconds == float("inf") else rig.seconds
     events, final, pauser, nemesis, wrong = count(
-        rig, "guarded", seconds, not rig.options.bare, catalogue.MILD[rig.store])
+        rig, "guarded", seconds, not rig.options.bare, KINDS[rig.store])
     wrong += checks.counter.violations(events, final) + checks.intervals.violations(events)
     bare, bare_final, bare_pauser, _, failed = count(rig, "bare", seconds / 2, False, ())
     return wrong + failed, {

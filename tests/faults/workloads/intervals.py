@@ -9,6 +9,7 @@ from processes import PATIENCE, wait_for
 
 ABOUT = "no two clients believe at once that they hold a lock, under all faults"
 STORES = ("mongod", "sqlite")
+KINDS = {store: catalogue.of(store, relayed=True) for store in STORES}
 SHORT = {"lock": "short", "lease": 2000, "ping": 250, "call": 450, "hold": 300}
 LONG = {"lock": "long", "lease": 12000, "ping": 500, "call": 1500, "work": "hold"}
 
@@ -33,8 +34,7 @@ def run(rig):
     for _ in range(2):
         rig.client(**LONG)
     rig.wait_grant("short")
-    kinds = catalogue.of(rig.store, rig.relayed)
-    nemesis = plan.Nemesis(rig, plan.make(kinds, rig, rig.rounds))
+    nemesis = plan.Nemesis(rig, plan.make(KINDS[rig.store], rig, rig.rounds))
     pauser = Pauser(rig, every=8, lease=2)
     nemesis.run(rig.seconds)
     pauser.end()
