@@ -18,11 +18,11 @@ from nemesis import catalogue, fault, plan  # noqa: E402
 
 
 class Plans(unittest.TestCase):
-    def plan(self, seed, store, only=(), **more):
+    def plan(self, seed, store, only=(), rounds=3, **more):
         stage = types.SimpleNamespace(**{
             "seed": seed, "lacking": set(), "relayed": False, "say": self.fail,
             "options": types.SimpleNamespace(only=only), **more})
-        return plan.make(catalogue.of(store, relayed=True), stage, rounds=3)
+        return plan.make(catalogue.of(store, relayed=True), stage, rounds)
 
     def test_a_plan_repeats_by_its_seed(self):
         for store in ("mongod", "sqlite"):
@@ -52,6 +52,14 @@ class Plans(unittest.TestCase):
             with self.assertRaises(fault.NothingShown):
                 self.plan(7, "mongod", only, lacking=lacking, say=lambda text: None,
                           lacks=lambda what, why: lacking.add(what))
+
+    def test_four_rounds_have_each_of_four_clocks_once_and_say_which(self):
+        steps = self.plan(7, "mongod", rounds=4)
+        self.assertEqual([f"other_clock {offset}" for offset in ("+10m", "+20s", "-10m", "-20s")],
+                         sorted(one.exact_name for one in steps if one.name == "other_clock"))
+        first = {next(one.variant for one in self.plan(seed, "mongod", ["other_clock"]))
+                 for seed in range(50)}
+        self.assertEqual(4, len(first))
 
     def test_a_relay_can_do_more_than_dropped_packets_can(self):
         more = set(catalogue.of("mongod", relayed=True)) - set(catalogue.of("mongod"))

@@ -17,9 +17,10 @@ class Fault:
 
     lasts = (1.0, 2.0)  # Seconds, from and to.
     needs = ""  # What not every machine has.
+    variants = ("",)
 
-    def __init__(self, rig, random):
-        self.rig, self.random = rig, random
+    def __init__(self, rig, random, variant=""):
+        self.rig, self.random, self.variant = rig, random, variant
         self.cluster, self.hosts = rig.cluster, rig.hosts
 
     def begin(self):

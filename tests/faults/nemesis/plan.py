@@ -20,10 +20,15 @@ class Step:
     kind: type
     lasts: float
     seed: int
+    variant: str = ""
 
     @property
     def name(self):
         return name_of(self.kind)
+
+    @property
+    def exact_name(self):
+        return f"{self.name} {self.variant}".rstrip()
 
 
 def name_of(kind):
@@ -32,11 +37,14 @@ def name_of(kind):
 
 def make(kinds, rig, rounds=1):
     """Each kind once a round, in an order and for a time that the seed draws from all of them:
-    what is not asked for, or falls away, leaves the rest as it is."""
+    what is not asked for, or falls away, leaves the rest as it is. Of a kind that has variants each
+    round has the next one."""
     source, steps = random.Random(rig.seed), []
-    for _ in range(rounds):
+    variants = {kind: source.sample(kind.variants, len(kind.variants)) for kind in kinds}
+    for number in range(rounds):
         for kind in source.sample(kinds, len(kinds)):
-            steps.append(Step(kind, source.uniform(*kind.lasts), source.randrange(10**6)))
+            steps.append(Step(kind, source.uniform(*kind.lasts), source.randrange(10**6),
+                              variants[kind][number % len(kind.variants)]))
     done = _to_be_done(kinds, rig)
     return [step for step in steps if step.kind in done]
 
@@ -63,7 +71,7 @@ class Nemesis:
         self.rig, self.steps = rig, steps
         self.happened = collections.Counter()
         self.failed = []  # What was planned and did not happen, and why.
-        planned = [f"{step.name} {step.lasts:.1f} s" for step in steps]
+        planned = [f"{step.exact_name} {step.lasts:.1f} s" for step in steps]
         for first in range(0, min(len(planned), SHOWN), 6):
             rig.say(("plan: " if first == 0 else "      ") + ", ".join(planned[first:first + 6]))
         if len(planned) > SHOWN:
@@ -80,14 +88,14 @@ class Nemesis:
             processes.pause(end - time.monotonic())
 
     def _carry_out(self, step):
-        fault = step.kind(self.rig, random.Random(step.seed))
+        fault = step.kind(self.rig, random.Random(step.seed), step.variant)
         try:
             what = fault.begin()
             self.rig.say(f"{step.name}: {what}")
             self._note("begin", step, what)
             processes.pause(step.lasts)
             fault.end()
-            self.happened[step.name] += 1
+            self.happened[step.exact_name] += 1
         except DidNotHappen as lack:
             fault.end()
             self.failed.append(f"{step.name} did not happen: {lack}")
@@ -102,7 +110,7 @@ class Nemesis:
 
     def _note(self, event, step, what):
         self.rig.history.add({"at": processes.now(), "process": "nemesis", "event": event,
-                              "fault": step.name, "what": what})
+                              "fault": step.exact_name, "what": what})
 
     def account(self):
         return ", ".join(f"{name} {count}" for name, count in sorted(self.happened.items()))
