@@ -6,6 +6,8 @@ different, up to the last number; two of one value mean that one of them is lost
 
 import collections
 
+ENOUGH = 12  # Stops in the middle of a thought.
+
 
 def writes_of(events, *outcomes):
     return [event for event in events if event["event"] == "write" and event["outcome"] in outcomes]
@@ -51,3 +53,11 @@ def violations(events, final):
     if nowhere:
         wrong.append(f"nobody wrote {nowhere[0]} ({len(nowhere)} such numbers up to {final})")
     return wrong
+
+
+def nothing_shown(lost, stops):
+    """A line if clients without a guard were stopped so often while thinking and lost nothing all
+    the same: then the stops are not the right ones, and with the guard they show nothing either."""
+    if lost or stops < ENOUGH:
+        return []
+    return [f"nothing is shown: without a guard no addition was lost, in {stops} stops while thinking"]

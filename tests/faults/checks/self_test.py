@@ -171,6 +171,14 @@ class Counter(unittest.TestCase):
              event(3, "b", "read", outcome="ok", value=0)], 1))
 
 
+    def test_stops_that_cost_nothing_without_a_guard_show_nothing_if_there_were_enough(self):
+        self.assertEqual(
+            ["nothing is shown: without a guard no addition was lost, in 12 stops while thinking"],
+            counter.nothing_shown(0, 12))
+        self.assertEqual([], counter.nothing_shown(0, 11))
+        self.assertEqual([], counter.nothing_shown(1, 12))
+
+
 class TakeoverTest(unittest.TestCase):
     PINGS = {"id of a": (5000, 1000 * MS)}
 

@@ -1,6 +1,6 @@
 """Read, think, write under the lock, by clients that are stopped for longer than their lease in the
 middle of it. With the guard of docs/protect-your-resource.md no confirmed addition is lost. Without
-it some are, which shows that the stops are the right ones."""
+it some are, which shows that the stops are the right ones; none in many stops is a failure."""
 
 import checks.counter
 import checks.intervals
@@ -63,11 +63,13 @@ def run(rig):
         rig, "guarded", seconds, not rig.options.bare, KINDS[rig.store])
     wrong += checks.counter.violations(events, final) + checks.intervals.violations(events)
     bare, bare_final, bare_pauser, _, failed = count(rig, "bare", seconds / 2, False, ())
+    bare_lost = checks.counter.lost_updates(bare, bare_final)
+    wrong += checks.counter.nothing_shown(bare_lost, bare_pauser.held)
     return wrong + failed, {
         "written": final, "lost": checks.counter.lost_updates(events, final),
         "refused": len(checks.counter.writes_of(events, "refused")),
         "unknown": len(checks.counter.writes_of(events, "unknown")),
         "pauses": pauser.times, "while thinking": pauser.held, **nemesis.happened,
         "unguarded written": bare_final,
-        "unguarded LOST": checks.counter.lost_updates(bare, bare_final),
-        "unguarded pauses": bare_pauser.times}
+        "unguarded LOST": bare_lost,
+        "unguarded pauses": bare_pauser.times, "unguarded while thinking": bare_pauser.held}
