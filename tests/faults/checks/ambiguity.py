@@ -11,6 +11,16 @@ def said(answer):
     return (answer.get("result") or answer.get("code") or answer["event"]).partition(",")[0]
 
 
+def fault_of(plan, scenario):
+    """What is counted as one in the figures."""
+    if len(plan) > 1:
+        return "two or three at once"
+    if plan[0].kind not in ("claim", "release"):
+        return "of another command"
+    first = " of a lock without a document" if scenario == "first" else ""
+    return f"{plan[0].deed} of a {plan[0].kind}{first}"
+
+
 def never_found_out(plan, told, *, absent):
     """Whether nobody learned what became of the one claim or release that the plan did something
     to, after which the network worked again; `told`: what was said in all attempts. Of a request

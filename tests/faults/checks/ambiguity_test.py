@@ -86,6 +86,15 @@ class Ambiguity(unittest.TestCase):
                 self.assertEqual(found, ambiguity.never_found_out(
                     [proxy.Fault("claim", 1, deed)], {"outcome unknown"}, absent=True))
 
+    def test_faults_are_counted_by_what_is_lost_of_which_command(self):
+        lost, look = proxy.Fault("claim", 1, "lost reply"), proxy.Fault("look", 2, "cut reply")
+        for plan, scenario, name in (
+                ([lost], "free", "lost reply of a claim"),
+                ([lost], "first", "lost reply of a claim of a lock without a document"),
+                ([look], "free", "of another command"), ([lost, look], "free", "two or three at once")):
+            with self.subTest(name=name):
+                self.assertEqual(name, ambiguity.fault_of(plan, scenario))
+
     def test_what_an_answer_says_is_told_in_a_word_or_two(self):
         self.assertEqual("outcome unknown", ambiguity.said(
             error("outcome unknown, the store may have changed")))

@@ -59,6 +59,7 @@ class Attempts:
         self.died = processes.now()
         self.wrong, self.answers, self.longest = [], collections.Counter(), 0.0
         self.heir_ts, self.missed = {}, 0
+        self.of_fault = collections.Counter()
 
     def leave_locks_of_the_dead(self):
         """The names of locks whose holder was killed."""
@@ -141,6 +142,7 @@ class Attempts:
             said, _, struck = self.attempt(scenario, plan)
             if struck:
                 told.add(said)
+                self.of_fault[f"{checks.ambiguity.fault_of(plan, scenario)}: {said}"] += 1
             if struck and not checks.ambiguity.never_found_out(
                     plan, told, absent=scenario == "first"):
                 return
@@ -191,6 +193,7 @@ def run(rig, size=3):
     finally:
         hands.close()
     figures = {"attempts": sum(attempts.answers.values()), **attempts.answers,
+               **dict(sorted(attempts.of_fault.items())),
                "faults that never struck": attempts.missed,
                "seconds until another had it at most": f"{attempts.longest:.1f}"}
     return attempts.wrong, figures
