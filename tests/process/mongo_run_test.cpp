@@ -15,9 +15,7 @@ struct MongoDesk {
   explicit MongoDesk(const std::string& uri) : server(uri) {}
 
   ToolProcess::Environment environment() const {
-    return {{"HOME", folder.path().string()},
-            {"MONGOC_DISABLE_SHM", "1"},
-            {"DISTLOCK_URI", server.connection().text()}};
+    return {{"HOME", folder.path().string()}, {"DISTLOCK_URI", server.connection().text()}};
   }
   std::unique_ptr<ToolProcess> start(const Words& words) const {
     return std::make_unique<ToolProcess>(words, environment());

@@ -30,7 +30,7 @@ class TerminalJob {
  public:
   TerminalJob(Words words, const Desk& desk) {
     words.insert(words.begin(), DISTLOCK_TOOL);
-    Words variables{std::string("PATH=") + getenv("PATH")};
+    Words variables{std::string("PATH=") + getenv("PATH"), "MONGOC_DISABLE_SHM=1"};
     for (const auto& [name, value] : desk.environment()) variables.push_back(name + '=' + value);
     std::vector<char*> argv = pointers(words);
     std::vector<char*> envp = pointers(variables);

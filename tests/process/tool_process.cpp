@@ -50,7 +50,7 @@ std::vector<char*> pointers(std::vector<std::string>& strings) {
 ToolProcess::ToolProcess(const std::vector<std::string>& words, const Environment& environment) {
   std::vector<std::string> arguments{DISTLOCK_TOOL};
   arguments.insert(arguments.end(), words.begin(), words.end());
-  std::vector<std::string> variables{std::string("PATH=") + getenv("PATH")};
+  std::vector<std::string> variables{std::string("PATH=") + getenv("PATH"), "MONGOC_DISABLE_SHM=1"};
   for (const auto& [name, value] : environment) variables.push_back(name + '=' + value);
   const std::vector<char*> argv = pointers(arguments);
   const std::vector<char*> envp = pointers(variables);

@@ -41,9 +41,7 @@ std::string Secured::uri_by(const std::string& options) const {
 }
 
 Said say(const std::vector<std::string>& words, const ToolProcess::Environment& environment) {
-  ToolProcess::Environment variables = environment;
-  variables.insert({"MONGOC_DISABLE_SHM", "1"});
-  ToolProcess tool(words, variables);
+  ToolProcess tool(words, environment);
   tool.close_input();
   Said said;
   said.output = tool.rest_of_output();
