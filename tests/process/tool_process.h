@@ -19,8 +19,8 @@ class ToolProcess {
   using Environment = std::map<std::string, std::string>;
 
   /// Starts `distlock WORDS...` with PATH and `environment`, and without the right to override the
-  /// permissions of files, which the tests have if they run as root. The driver keeps no counters in
-  /// /dev/shm: one that is killed would leave them behind, and a later one would warn of it.
+  /// permissions of files, which the tests have if they run as root. The driver keeps no counters
+  /// in /dev/shm: one that is killed would leave them behind, and a later one would warn of it.
   ToolProcess(const std::vector<std::string>& words, const Environment& environment);
   /// Kills it if it still runs.
   ~ToolProcess();
