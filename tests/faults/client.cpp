@@ -3,6 +3,8 @@
 
 #include <unistd.h>
 
+#include <iostream>
+#include <optional>
 #include <random>
 #include <stdexcept>
 
@@ -197,20 +199,33 @@ class Worker {
   bool noticed_ = false;
 };
 
+constexpr int kUsage = 64;
+
+// The exit status.
+int work_by(const Settings& settings) try {
+  tell_as(settings.text("name"));
+  end_on_signal(end);
+  Worker(settings).run();
+  return 0;
+} catch (const Ended&) {
+  say("end");
+  return 0;
+} catch (const std::exception& error) {
+  say("failed", {text("what", error.what())});
+  return 1;
+}
+
 }  // namespace
 }  // namespace faults
 
-int main(int argc, char** argv) try {
+int main(int argc, char** argv) {
   distlock::set_log_level(distlock::LogLevel::off);
-  const faults::Settings settings(argc, argv);
-  faults::tell_as(settings.text("name"));
-  faults::end_on_signal(faults::end);
-  faults::Worker(settings).run();
-  return 0;
-} catch (const faults::Ended&) {
-  faults::tell(faults::boot_now(), "end");
-  return 0;
-} catch (const std::exception& error) {
-  faults::tell(faults::boot_now(), "failed", {faults::text("what", error.what())});
-  return 1;
+  std::optional<faults::Settings> settings;
+  try {
+    settings.emplace(argc, argv);
+  } catch (const std::exception& error) {
+    std::cerr << "faults_client: " << error.what() << "\n";
+    return faults::kUsage;
+  }
+  return faults::work_by(*settings);
 }

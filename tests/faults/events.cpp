@@ -8,7 +8,7 @@
 namespace faults {
 namespace {
 
-std::string teller;
+std::string teller = "null";  // Until it has a name.
 
 std::string quoted(std::string_view value) {
   return nlohmann::json(value).dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);

@@ -10,9 +10,10 @@ namespace faults {
 /// KEY=VALUE words of the command line.
 class Settings {
  public:
+  /// Errors: std::invalid_argument or distlock::Error, which say what is wrong with them: a key or
+  /// value that nobody knows, one that is needed and missing.
   Settings(int argc, char** argv);
 
-  /// Errors: std::invalid_argument if it is needed and missing, or if nobody knows the key.
   std::string text(const std::string& key) const { return values_.at(key); }
   std::int64_t number(const std::string& key) const { return std::stoll(values_.at(key)); }
   std::chrono::milliseconds milliseconds(const std::string& key) const {
@@ -20,6 +21,8 @@ class Settings {
   }
 
  private:
+  void take(const std::string& word);
+
   std::map<std::string, std::string> values_;
 };
 

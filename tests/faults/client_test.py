@@ -1,0 +1,69 @@
+"""What the client of the rig refuses: a checker of one's own must not judge a run of another kind.
+
+    python3 -m client_test    in tests/faults
+"""
+
+import json
+import signal
+import subprocess
+import tempfile
+import unittest
+
+import rig_test  # noqa: F401  First: it sees to it that what is in tools is found.
+import arguments
+import processes
+
+CLIENT = arguments.BUILT / "faults_client"
+
+
+def start(*words):
+    return subprocess.Popen([CLIENT, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                            text=True, preexec_fn=processes.die_with_parent())
+
+
+class Client(unittest.TestCase):
+    def refused(self, said, *words, needed=("name=c", "store=memory:")):
+        with self.subTest(words=words):
+            done = start(*needed, *words)
+            self.addCleanup(processes.kill, done)
+            output, errors = done.communicate(timeout=processes.PATIENCE)
+            self.assertEqual((64, ""), (done.returncode, output), errors)
+            self.assertRegex(errors, f"^faults_client: [^\n]*{said}[^\n]*\n$")
+
+    def test_a_key_that_nobody_knows_is_refused(self):
+        for word in ("lese=2000", "lease", "=2000", ""):
+            self.refused(f"{word.split('=')[0]}: not KEY=VALUE with a known key: .*lease", word)
+
+    def test_a_value_that_nobody_knows_is_refused(self):
+        self.refused("work=dance: known: intervals, hold, counter", "work=dance")
+        for value in ("yes", "True", ""):
+            self.refused(f"guarded={value}: known: true, false", f"guarded={value}")
+        for value in ("abc", "2s", "-1", "", " 5", "1.5", "99999999999999999999"):
+            self.refused(f"lease={value}: a whole number", f"lease={value}")
+            self.refused(f"seed={value}: a whole number", f"seed={value}")
+        self.refused("unknown scheme", needed=("name=c", "store=floppy:x"))
+
+    def test_what_is_needed_and_missing_is_said(self):
+        for needed in ((), ("name=c",), ("store=memory:",), ("name=", "store=memory:")):
+            self.refused("name= and store= are needed", needed=needed)
+        for store in ("memory:", "mongodb://127.0.0.1:9/"):
+            self.refused("work=counter needs resource=", "work=counter",
+                         needed=("name=c", f"store={store}"))
+
+    def test_what_is_known_works_until_sigterm(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        one = start('name=a "b"', f"store=sqlite:{folder.name}/l.db", "work=counter", "guarded=false",
+                    "hold=0", "rest=0")
+        self.addCleanup(processes.kill, one)
+        while json.loads(one.stdout.readline())["event"] != "write":
+            pass
+        one.send_signal(signal.SIGTERM)
+        output, errors = one.communicate(timeout=processes.PATIENCE)
+        events = [json.loads(line) for line in output.splitlines()]
+        self.assertEqual((0, "", "end"), (one.returncode, errors, events[-1]["event"]))
+        self.assertEqual({'a "b"'}, {event["process"] for event in events})
+
+
+if __name__ == "__main__":
+    unittest.main()
