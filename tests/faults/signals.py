@@ -1,10 +1,11 @@
-"""SIGINT, SIGTERM and SIGHUP end what the main thread does, by an exception."""
+"""The first SIGINT, SIGTERM or SIGHUP ends what the main thread does, by an exception. Those after it
+do nothing: an exception in the middle of ending would leave things behind."""
 
 import contextlib
 import signal
 
 _end = _came = None
-_held = False
+_held = _ending = False
 
 
 def lead_to(end):
@@ -17,22 +18,26 @@ def lead_to(end):
 
 def _arrived(number, _):
     global _came
-    if _held:
-        _came = number
-    else:
-        _end(number)
+    _came = _came or number
+    if not _held:
+        _begin_to_end()
+
+
+def _begin_to_end():
+    global _ending
+    if _came and not _ending:
+        _ending = True
+        _end(_came)
 
 
 @contextlib.contextmanager
 def held():
     """For the main thread while it forks: exceptions in what Python itself does then are ignored,
     and with them the signal. It takes effect afterwards."""
-    global _came, _held
+    global _held
     _held = True
     try:
         yield
     finally:
         _held = False
-        if _came is not None:
-            number, _came = _came, None
-            _end(number)
+        _begin_to_end()

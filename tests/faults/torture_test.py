@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """tools/torture says what it cannot use, and tells what it has done when it is ended early."""
 
+import os
 import pathlib
 import signal
 import subprocess
@@ -60,6 +61,18 @@ class Torture(unittest.TestCase):
                     self.assertEqual(128 + number, status, said)
                     self.assertIn("ended early", said)
                     self.assertIn(" grants, ", said)
+
+    def test_ctrl_c_on_all_stores_has_each_tell_what_has_been_done(self):
+        with subprocess.Popen([TORTURE, "--store", "all", "--minutes", "60"], text=True,
+                              stdout=subprocess.PIPE, start_new_session=True) as running:
+            begun = 0
+            while begun < 3 and (line := running.stdout.readline()):
+                begun += "for 60 minutes" in line
+            os.killpg(running.pid, signal.SIGINT)  # As a terminal sends it.
+            said = running.stdout.read()
+            self.assertEqual(128 + signal.SIGINT, running.wait(PATIENCE), said)
+        self.assertEqual(3, said.count("ended early"), said)
+        self.assertEqual(3, said.count(" grants, "), said)
 
 
 if __name__ == "__main__":
