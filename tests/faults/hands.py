@@ -1,5 +1,7 @@
 """Hands: processes of hand.cpp, which do with locks what they are told, and all that they said."""
 
+import concurrent.futures
+import contextlib
 import json
 import os
 import selectors
@@ -8,6 +10,7 @@ import threading
 
 import namespaces
 import processes
+import signals
 from processes import Broken
 
 # What ends the answer to a command.
@@ -113,7 +116,7 @@ class Hands:
         self.history = rig.history
         self.all = []
         self.selector = selectors.DefaultSelector()
-        self.ended = False
+        self.dying = self.ended = False
         self.ears = threading.Thread(target=self._listen, daemon=True)
         self.ears.start()
 
@@ -129,8 +132,34 @@ class Hands:
         hand = Hand(self, name, process)
         with self.changed:
             self.all.append(hand)
+            if self.dying:
+                process.kill()
         self.selector.register(process.stdout, selectors.EVENT_READ, [hand, b""])
         return hand
+
+    @contextlib.contextmanager
+    def pool(self, size):
+        """Threads for what hands do at once; gives what begins it. If this is left by an exception,
+        that of a signal too, nothing more is begun, and who waits for a hand hears that it has
+        ended."""
+        def begin(work, *arguments):
+            with signals.held():  # In there one would leave a mutex locked.
+                return pool.submit(work, *arguments)
+
+        with concurrent.futures.ThreadPoolExecutor(size) as pool:
+            try:
+                yield begin
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)
+                self._kill_all()
+                raise
+
+    def _kill_all(self):
+        """Also those that are about to be started."""
+        with self.changed:
+            self.dying = True
+            for hand in self.all:
+                hand.process.kill()
 
     def _listen(self):
         while not self.ended:
@@ -155,6 +184,7 @@ class Hands:
     def close(self):
         for hand in self.all:
             processes.kill(hand.process)
-            hand.process.stdin.close()
+            with contextlib.suppress(BrokenPipeError):  # What it was told when it was dead.
+                hand.process.stdin.close()
         self.ended = True
         self.ears.join()

@@ -21,6 +21,8 @@ import processes
 import rig
 from processes import wait_for
 
+TAKEOVERS = ("takeover", "--store", "mongod", "--seconds", "600")
+KILLS = ("kills", "--store", "sqlite", "--count", "20000")  # For hours.
 FAULTS = [sys.executable, "-B", str(TOOLS / "faults")]
 
 
@@ -60,13 +62,12 @@ def folders(process):
 
 
 class Ends(unittest.TestCase):
-    def end_by(self, number, **more):
+    def end_by(self, number, words=TAKEOVERS, busy=12, **more):
         """Of a run in which a server and clients are at work; gives its exit status."""
-        run = subprocess.Popen([*FAULTS, "takeover", "--store", "mongod", "--seconds", "600"],
-                               stdout=subprocess.DEVNULL, env=environment(**more),
-                               preexec_fn=processes.die_with_parent())
+        run = subprocess.Popen([*FAULTS, *words], stdout=subprocess.DEVNULL,
+                               env=environment(**more), preexec_fn=processes.die_with_parent())
         self.addCleanup(processes.kill, run)
-        wait_for("clients at work", lambda: run.poll() is None and len(descendants(run.pid)) > 12)
+        wait_for("clients at work", lambda: run.poll() is None and len(descendants(run.pid)) > busy)
         family = descendants(run.pid)
         self.assertEqual(1, len(folders(run.pid)))
         run.send_signal(number)
@@ -81,6 +82,9 @@ class Ends(unittest.TestCase):
     def test_nothing_is_left_after_ctrl_c_where_there_are_no_namespaces(self):
         self.assertEqual(128 + signal.SIGINT,
                          self.end_by(signal.SIGINT, DISTLOCK_FAULTS_NETWORK="loopback"))
+
+    def test_what_waits_for_its_turn_is_not_begun_after_ctrl_c(self):
+        self.assertEqual(128 + signal.SIGINT, self.end_by(signal.SIGINT, KILLS, busy=4))
 
     def test_nothing_is_left_after_sigterm(self):
         self.assertEqual(128 + signal.SIGTERM, self.end_by(signal.SIGTERM))

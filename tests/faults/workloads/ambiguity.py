@@ -2,7 +2,6 @@
 replica set: what is said about it is true, and the lock can be had soon after."""
 
 import collections
-import concurrent.futures
 import itertools
 
 import checks.ambiguity
@@ -180,13 +179,13 @@ def run(rig, size=3):
     hands = Hands(rig, store, host, lease=LEASE, ping=PING, call=CALL)
     try:
         attempts = Attempts(hands, store, host)
-        with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+        with hands.pool(AT_ONCE) as begin:
             todo = []
-            plain = {scenario: pool.submit(attempts.plain, scenario) for scenario in SCENARIOS}
+            plain = {scenario: begin(attempts.plain, scenario) for scenario in SCENARIOS}
             for scenario, kinds in plain.items():
                 plans = list(plans_of(kinds.result(), scenario == "first"))
                 rig.say(f"{scenario}: {len(plans)} faults")
-                todo += [pool.submit(attempts.one, scenario, plan) for plan in plans]
+                todo += [begin(attempts.one, scenario, plan) for plan in plans]
             for done in todo:
                 done.result()
         attempts.end()

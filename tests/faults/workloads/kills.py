@@ -3,7 +3,6 @@ kill the documents are as documented, the file is sound, and another process get
 the window if the dead one held it, not before."""
 
 import collections
-import concurrent.futures
 import random
 
 import checks.intervals
@@ -109,8 +108,8 @@ def run(rig):
     count = rig.options.count or KILLS
     try:
         kills = Kills(hands, store, rig.seed)
-        with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
-            for done in [pool.submit(kills.one, number) for number in range(count)]:
+        with hands.pool(AT_ONCE) as begin:
+            for done in [begin(kills.one, number) for number in range(count)]:
                 done.result()
         count = kills.until_a_hold_is_left(count)
         kills.end()

@@ -2,8 +2,6 @@
 locks are held at once. All others get their turn or their time-out, and the server is left with the
 connections that it had."""
 
-import concurrent.futures
-
 import checks.intervals
 import checks.turns
 import stores
@@ -71,8 +69,8 @@ def hold_many(hands, store, locks):
             answers = [holders[name].ask(verb, f"{name}-{number}", *words)
                        for number in range(locks // HOLDERS)]
             return sum(answer["event"] in ("grant", "unlocked") for answer in answers)
-        with concurrent.futures.ThreadPoolExecutor(HOLDERS) as pool:
-            return sum(pool.map(do, holders))
+        with hands.pool(HOLDERS) as begin:
+            return sum(one.result() for one in [begin(do, name) for name in holders])
 
     def taken():
         return [lock for lock in store.locks() if lock["state"] != 0]
