@@ -46,6 +46,15 @@ def die_with_parent(number=signal.SIGKILL):
     return follow
 
 
+SWEPT_TOO = "swept-too"  # The file in a swept folder that names others.
+
+
+def sweep_too(folder, *files):
+    """Has files elsewhere removed with a swept folder."""
+    with open(pathlib.Path(folder) / SWEPT_TOO, "a") as list_of_them:
+        list_of_them.writelines(f"{file}\n" for file in files)
+
+
 class SweptFolder:
     """A temporary folder. What sweeps it up ends when its standard input does, which no kind of
     death of this process can prevent; who writes there may take a moment longer."""
@@ -53,8 +62,8 @@ class SweptFolder:
     def __init__(self, prefix, directory=None):
         self.path = pathlib.Path(tempfile.mkdtemp(prefix=prefix, dir=directory))
         self.sweeper = subprocess.Popen(
-            ["sh", "-c", 'cat >/dev/null; for n in 1 2 3 4 5; do sleep 0.2; rm -rf "$0" && exit; '
-             'sleep 1; done', self.path],
+            ["sh", "-c", 'cat >/dev/null; for n in 1 2 3 4 5; do sleep 0.2; xargs -r rm -f <"$0/$1"; '
+             'rm -rf "$0" && exit; sleep 1; done', self.path, SWEPT_TOO],
             stdin=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True)
 
     def close(self):

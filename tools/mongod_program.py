@@ -5,7 +5,7 @@ import pathlib
 import re
 import subprocess
 
-from children import Broken, Missing
+from children import Broken, Missing, sweep_too
 
 OPTIONS = ("--nounixsocket", "--wiredTigerCacheSizeGB", "0.25",
            "--setParameter", "enableTestCommands=1",
@@ -40,3 +40,13 @@ def clock_variables():
     """The environment of a program whose wall clock is another; what it is, FAKETIME says or
     FAKETIME_TIMESTAMP_FILE. Its steady clocks stay right."""
     return {"LD_PRELOAD": clock_library(), "FAKETIME_DONT_FAKE_MONOTONIC": "1"}
+
+
+def shared_by_clock(process):
+    """What libfaketime leaves behind of a process that is killed, as of a mongod that ends itself."""
+    return [f"/dev/shm/{kind}_{process.pid}" for kind in ("faketime_shm", "sem.faketime_sem")]
+
+
+def sweep_clock(folder, process):
+    """Has that removed with a swept folder."""
+    sweep_too(folder, *shared_by_clock(process))

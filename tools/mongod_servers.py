@@ -48,6 +48,8 @@ class Servers:
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.STDOUT,
             start_new_session=True, env=at_another_time(clock) if clock else None,
             preexec_fn=die_with_parent())
+        if clock:
+            mongod_program.sweep_clock(self.folder.path, self.running[port])
 
     def start_again(self, port, *arguments, clock=None):
         """Ends a server cleanly and starts it with other arguments; waits for no answer."""

@@ -41,6 +41,8 @@ class Member:
                         *self.arguments],
             enter=self.disk and self.disk.enter, env=environment,
             stdout=subprocess.DEVNULL, stderr=subprocess.STDOUT)
+        if self.clock:
+            mongod_program.sweep_clock(self.folder.parent, self.process)
 
     def set_clock(self, offset):
         """Of a member that was started with a clock of its own: within about a second."""

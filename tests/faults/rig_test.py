@@ -16,6 +16,7 @@ import unittest.mock
 TOOLS = pathlib.Path(__file__).resolve().parents[2] / "tools"
 sys.path.insert(0, str(TOOLS))
 
+import children
 import clients
 import processes
 import rig
@@ -61,6 +62,19 @@ def folders(process):
     return list(pathlib.Path(tempfile.gettempdir()).glob(f"{rig.PREFIX}{process}-*"))
 
 
+def shared_memory(processes_of_a_run):
+    """Of libfaketime: two files for each process with a clock of its own."""
+    found = [path for path in pathlib.Path("/dev/shm").glob("*faketime*")
+             if int(path.name.rpartition("_")[2]) in processes_of_a_run]
+    return found if len(found) > 1 else []
+
+
+def noted(process):
+    """What its sweeper is to remove besides the folder."""
+    return [folder for folder in folders(process)
+            if (folder / children.SWEPT_TOO).stat().st_size > 0]
+
+
 class Ends(unittest.TestCase):
     def end_by(self, number, words=TAKEOVERS, busy=12, **more):
         """Of a run in which a server and clients are at work; gives its exit status."""
@@ -91,6 +105,16 @@ class Ends(unittest.TestCase):
 
     def test_nothing_is_left_after_sigkill(self):
         self.assertEqual(-signal.SIGKILL, self.end_by(signal.SIGKILL))
+
+    def test_no_server_with_a_clock_of_its_own_leaves_shared_memory_after_sigkill(self):
+        run = subprocess.Popen([*FAULTS, "skew", "--rounds", "600"], stdout=subprocess.DEVNULL,
+                               env=environment(), preexec_fn=processes.die_with_parent())
+        self.addCleanup(processes.kill, run)
+        left = wait_for("a clock of a server's own",
+                        lambda: noted(run.pid) and shared_memory(descendants(run.pid)))
+        processes.kill(run)
+        wait_for("the end of its folder", lambda: not folders(run.pid))
+        self.assertEqual([], [path for path in left if path.exists()])
 
     def test_a_signal_that_comes_while_a_process_is_started_is_not_lost(self):
         script = ("import os, processes, signals, sys\n"

@@ -5,6 +5,7 @@ import random
 import time
 
 import checks.soak
+import mongod_program
 import processes
 import stores
 from soak import book, client, troubles
@@ -58,6 +59,7 @@ class Soak:
             self.member = self.store.member
         self.steady = [self.start_client("steady", 3) for _ in range(STEADY)]
         self.steady.append(self.start_client("off-clock", 1, client.off_clock()))
+        mongod_program.sweep_clock(self.rig.folder, self.steady[-1].process)
         self.mortal = self.start_mortal()
 
     def rest(self, seconds):
