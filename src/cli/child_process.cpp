@@ -15,6 +15,7 @@
 
 #include "cli/descendants.h"
 #include "cli/exit_status.h"
+#include "cli/secrets.h"
 
 namespace distlock::cli {
 namespace {
@@ -76,6 +77,7 @@ struct Start {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != start.parent) _exit(kSignalled + SIGKILL);  // It died before the line above.
   signal(SIGPIPE, SIG_DFL);
+  restore_core_files();
   sigprocmask(SIG_SETMASK, start.mask, nullptr);
   // Not on POSIX's list of what is safe here, but glibc's allocates nothing.
   execvpe(start.words[0], start.words, start.environment);

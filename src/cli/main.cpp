@@ -111,6 +111,7 @@ int carry_out(const UsageError& error) {
 
 int main(int count, char** words) try {
   using namespace distlock::cli;
+  forbid_core_files();
   // The MongoDB driver keeps counters there from before main() on, and a SIGKILL would leave the
   // file behind. Who maps it already goes on doing so.
   shm_unlink(("/mongoc-" + std::to_string(getpid())).c_str());

@@ -1,10 +1,12 @@
 #include "cli/secrets.h"
 
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <ostream>
 #include <string>
 
@@ -15,6 +17,8 @@ namespace distlock::cli {
 namespace {
 
 constexpr const char* kUri = "DISTLOCK_URI";
+
+std::optional<rlimit> core_limit_before;
 
 bool has_secrets(const ConnectionString& connection) {
   return connection.kind() == StoreKind::mongodb && connection.redacted() != connection.text();
@@ -57,6 +61,20 @@ void hide_secret_in_environment() {
   if (!shown) return;
   std::memset(uri, '*', std::strlen(uri));
   setenv(kUri, shown->c_str(), 1);
+}
+
+// Only the soft limit, which can be raised again without a right to. Not PR_SET_DUMPABLE: where
+// /proc hides processes it would hide our own from us, among which we look for the command's.
+void forbid_core_files() {
+  rlimit limit{};
+  getrlimit(RLIMIT_CORE, &limit);
+  core_limit_before = limit;
+  limit.rlim_cur = 0;
+  setrlimit(RLIMIT_CORE, &limit);
+}
+
+void restore_core_files() {
+  if (core_limit_before) setrlimit(RLIMIT_CORE, &*core_limit_before);
 }
 
 void check_has_its_secrets(const ConnectionString& connection) {

@@ -15,6 +15,13 @@ void hide_secrets(int count, char** words);
 /// connection string that works, and not none either: then it would lock somewhere else.
 void hide_secret_in_environment();
 
+/// A core file would have what is in the memory. To be called before that holds a password, and
+/// before there are other threads or processes: those that are forked have the same limit.
+void forbid_core_files();
+
+/// The limit from before that call, for a command. Safe between fork and exec.
+void restore_core_files();
+
 /// Refuses one that has been through hide_secret_in_environment(). Errors: `invalid_argument`.
 void check_has_its_secrets(const ConnectionString& connection);
 

@@ -1,7 +1,10 @@
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <catch2/catch.hpp>
 #include <fstream>
+#include <sstream>
 
 #include "security/secured.h"
 
@@ -48,6 +51,25 @@ struct Way {
             say(words, {{"DISTLOCK_URI_FILE", file()}})};
   }
 };
+
+/// While it lives core files are as large as this process may have them.
+struct CoreFiles {
+  CoreFiles() {
+    getrlimit(RLIMIT_CORE, &before);
+    const rlimit all{.rlim_cur = before.rlim_max, .rlim_max = before.rlim_max};
+    REQUIRE(setrlimit(RLIMIT_CORE, &all) == 0);
+  }
+  ~CoreFiles() { setrlimit(RLIMIT_CORE, &before); }
+
+  rlimit before{};
+};
+
+/// Soft and hard limit in a line of /proc/PID/limits.
+std::pair<std::string, std::string> limits_in(std::istream& text) {
+  std::string max, core, file, size, soft, hard, unit;
+  text >> max >> core >> file >> size >> soft >> hard >> unit;
+  return {soft, hard};
+}
 
 }  // namespace
 
@@ -98,4 +120,24 @@ TEST_CASE("who else can read a password is warned of", "[security]") {
   CHECK(say({"list", "--uri-file", way.file(0640)}, {}).messages.empty());
   CHECK(say({"list"}, {{"DISTLOCK_URI", way.uri}}).messages.empty());
   CHECK(say({"list", "-q", "--uri", way.uri}, {}).messages.empty());
+}
+
+TEST_CASE("the tool writes no core file, and its command may as before", "[security]") {
+  const Secured secured;
+  const CoreFiles allowed;
+  const Said said =
+      say({"run", "jobs", "--", "sh", "-c",
+           "grep -h 'Max core file size' /proc/$PPID/limits /proc/self/limits /proc/" +
+               std::to_string(getpid()) + "/limits"},
+          {{"DISTLOCK_URI", secured.uri()}});
+  INFO(said.all());
+  CHECK(said.status == 0);
+  std::istringstream lines(said.output);
+  const auto of_tool = limits_in(lines);
+  const auto of_command = limits_in(lines);
+  const auto of_test = limits_in(lines);
+  CHECK(of_tool.first == "0");
+  CHECK(of_tool.second == of_test.second);
+  CHECK(of_command == of_test);
+  CHECK_FALSE(of_test.second.empty());
 }
