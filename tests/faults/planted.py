@@ -6,11 +6,11 @@ import os
 import pathlib
 import re
 import shlex
-import subprocess
 import sys
 import time
 
 import mutant_build
+import processes
 
 ROOT = mutant_build.ROOT
 HERE = pathlib.Path(__file__).parent / "planted"
@@ -73,8 +73,8 @@ def attempt(command, library):
     environment = dict(os.environ)
     if library:
         environment["LD_LIBRARY_PATH"] = str(library)
-    done = subprocess.run([sys.executable, ROOT / "tools/faults", *command.split()], text=True,
-                          capture_output=True, env=environment)
+    done = processes.run([sys.executable, ROOT / "tools/faults", *command.split()],
+                         env=environment)
     return re.findall(r"^WRONG: (.*)", done.stdout, re.M), done
 
 

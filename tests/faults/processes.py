@@ -45,6 +45,18 @@ def spawn(command, enter=None, **options):
                                 start_new_session=True, stdin=subprocess.DEVNULL, **options)
 
 
+def run(command, **options):
+    """Of one with an end of its own: its status and what it said. It does not outlive this one, nor
+    what ends this."""
+    process = spawn(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
+    try:
+        said, complained = process.communicate()
+    except BaseException:
+        kill(process)
+        raise
+    return subprocess.CompletedProcess(command, process.returncode, said, complained)
+
+
 def output_of(process):
     """Of one that ends by itself."""
     said, _ = process.communicate(timeout=PATIENCE)

@@ -106,6 +106,21 @@ class Ends(unittest.TestCase):
     def test_nothing_is_left_after_sigkill(self):
         self.assertEqual(-signal.SIGKILL, self.end_by(signal.SIGKILL))
 
+    def test_nothing_is_left_of_what_tools_evidence_runs_after_sigterm(self):
+        with tempfile.TemporaryDirectory() as folder:
+            run = subprocess.Popen([sys.executable, "-B", str(TOOLS / "evidence"), "counter-sqlite",
+                                    "--out", f"{folder}/evidence.md"], text=True,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                                   env=environment(), preexec_fn=processes.die_with_parent())
+            self.addCleanup(processes.kill, run)
+            wait_for("clients at work", lambda: len(descendants(run.pid)) > 5)
+            family = descendants(run.pid)
+            run.terminate()
+            _, said = run.communicate(timeout=processes.PATIENCE)
+        self.assertEqual((128 + signal.SIGTERM, ""), (run.returncode, said))
+        wait_for("the end of all its processes", lambda: not family & parents().keys())
+        wait_for("the end of its folder", lambda: not any(map(folders, family)))
+
     def test_no_server_with_a_clock_of_its_own_leaves_shared_memory_after_sigkill(self):
         run = subprocess.Popen([*FAULTS, "skew", "--rounds", "600"], stdout=subprocess.DEVNULL,
                                env=environment(), preexec_fn=processes.die_with_parent())
