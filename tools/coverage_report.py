@@ -1,11 +1,8 @@
 """docs/coverage.md, from what tools/coverage found."""
 
 import datetime
-import os
-import pathlib
-import platform
-import re
-import subprocess
+
+from provenance import machine, table, versions
 
 HEAD = """# Coverage
 
@@ -13,30 +10,13 @@ Written by `tools/coverage`, and not by hand: what of `src/` the tests of the la
 the sanitizers' runs are not counted, nor is what a process reaches that is killed or calls `_exit()`. A branch is a way out of a
 condition; those by which an exception leaves are not counted. “Curly quotes” name a test.
 """
+PACKAGES = ("g++", "gcovr", "libmongoc-1.0-0", "libsqlite3-0")
 PLACES = """
 ## What no test reaches
 
 Lines that no test reaches, and conditions that never came out both ways, each with the reason why that may be so, from
 [unreached.txt](../tests/coverage/unreached.txt). Those that begin with *Sometimes* are reached by chance, and not this time.
 """
-
-
-def said_by(root, *command):
-    done = subprocess.run(command, capture_output=True, text=True, cwd=root)
-    return done.stdout.strip()
-
-
-def machine():
-    processors = re.findall(r"^model name\s*: (.*)", pathlib.Path("/proc/cpuinfo").read_text(), re.M)
-    system = re.search(r'PRETTY_NAME="(.*)"', pathlib.Path("/etc/os-release").read_text()).group(1)
-    return (f"{len(processors)} × {processors[0]}, {system}, Linux {platform.release()}, "
-            f"load {os.getloadavg()[0]:.1f} at the end")
-
-
-def versions(root):
-    packages = ("g++", "gcovr", "libmongoc-1.0-0", "libsqlite3-0")
-    found = [said_by(root, "dpkg-query", "-W", "-f", "${Package} ${Version}", one) for one in packages]
-    return ", ".join([f"commit {said_by(root, 'git', 'rev-parse', '--short=10', 'HEAD')}", *found])
 
 
 def figures(lines):
@@ -55,12 +35,7 @@ def total(files):
     return f"Lines: {share(reached, lines)}. Branches: {share(taken, branches)}."
 
 
-def table(head, rows):
-    cells = [head, ["---"] * len(head), *rows]
-    return [f"| {' | '.join(row)} |" for row in cells]
-
-
-def document(root, layers, files, unreached):
+def document(layers, files, unreached):
     day = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d")
     by_file = []
     for name, lines in sorted(files.items()):
@@ -69,7 +44,7 @@ def document(root, layers, files, unreached):
     argued = [(f"`{name}`", "`" + line.replace("|", "\\|") + "`", why or "**not argued**")
               for name, _, line, why in unreached]
     return [HEAD, "    tools/coverage", "",
-            f"{day}. {machine()}; {versions(root)}. Layers: {', '.join(layers)}.", "",
+            f"{day}. {machine('at the end')}; {versions(*PACKAGES)}. Layers: {', '.join(layers)}.", "",
             f"**{total(files)}** {len(argued)} places are argued for below.", "",
             *table(("file", "lines", "branches"), by_file),
             PLACES, *table(("file", "line", "why"), argued)]
@@ -78,5 +53,5 @@ def document(root, layers, files, unreached):
 def write(root, layers, files, unreached, whole):
     print(total(files))
     if whole:
-        lines = document(root, layers, files, unreached)
+        lines = document(layers, files, unreached)
         (root / "docs/coverage.md").write_text("\n".join(lines) + "\n")

@@ -1,0 +1,32 @@
+"""What a document that is written by a tool says of where its figures come from, and its tables."""
+
+import os
+import pathlib
+import platform
+import re
+import subprocess
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+
+def said_by(*command):
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
+    return done.stdout.strip()
+
+
+def machine(when):
+    """`when` the load is asked for: "at the start"."""
+    processors = re.findall(r"^model name\s*: (.*)", pathlib.Path("/proc/cpuinfo").read_text(), re.M)
+    memory = int(re.search(r"MemTotal:\s*(\d+)", pathlib.Path("/proc/meminfo").read_text()).group(1))
+    system = re.search(r'PRETTY_NAME="(.*)"', pathlib.Path("/etc/os-release").read_text()).group(1)
+    return (f"{len(processors)} × {processors[0]}, {memory / 2**20:.0f} GiB, {system}, "
+            f"Linux {platform.release()}, load {os.getloadavg()[0]:.1f} {when}")
+
+
+def versions(*packages):
+    found = [said_by("dpkg-query", "-W", "-f", "${Package} ${Version}", one) for one in packages]
+    return ", ".join([f"commit {said_by('git', 'rev-parse', '--short=10', 'HEAD')}", *found])
+
+
+def table(head, rows):
+    return [f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *rows)]
