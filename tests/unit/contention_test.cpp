@@ -5,7 +5,6 @@
 #include <catch2/catch.hpp>
 #include <mutex>
 
-#include "stores/memory_store.h"
 #include "support/fleet.h"
 #include "support/known_free.h"
 
@@ -43,19 +42,17 @@ TEST_CASE("lock_try asks once and never waits", "[lock][cost]") {
 
 TEST_CASE("who is refused has changed nothing", "[lock][R6]") {
   Fleet fleet;
-  const auto opened = open_memory_store(fleet.clock, {});
-  fleet.store = opened.store;
   const auto held = fleet.process("a").lock("balancer");
   REQUIRE(held->lock_try("x"));
-  const auto before = opened.tables.raw_lock("balancer");
-  const auto ping_before = opened.tables.raw_ping("a");
+  const auto before = fleet.memory.tables.raw_lock("balancer");
+  const auto ping_before = fleet.memory.tables.raw_ping("a");
   const auto contender = fleet.process("b").lock("balancer");
   for (int i = 0; i < 3; ++i) {
     fleet.clock->advance(5min);
     CHECK_FALSE(contender->lock_try("y"));
   }
-  CHECK(opened.tables.raw_lock("balancer") == before);
-  CHECK(opened.tables.raw_ping("a") == ping_before);
+  CHECK(fleet.memory.tables.raw_lock("balancer") == before);
+  CHECK(fleet.memory.tables.raw_ping("a") == ping_before);
 }
 
 TEST_CASE("a look that fails is an error, and nothing is claimed", "[lock][R6][R8]") {
@@ -135,13 +132,11 @@ TEST_CASE("watching begins anew with every new holder", "[lock][R6]") {
 
 TEST_CASE("a lock whose document vanishes under a takeover is claimed from nothing", "[lock][R2]") {
   Fleet fleet;
-  const auto opened = open_memory_store(fleet.clock, {});
-  fleet.store = opened.store;
   const auto dead = fleet.process("dead").lock("balancer");
   REQUIRE(dead->lock_try("x"));
   fleet.clock->advance(16min);
   const auto b = fleet.process("b");
-  b.store->before("claim", [&] { opened.tables.clear(); });
+  b.store->before("claim", [&] { fleet.memory.tables.clear(); });
   const auto contender = b.lock("balancer");
   REQUIRE(contender->lock_try("y"));
   CHECK(contender->fence() == 1);

@@ -2,7 +2,6 @@
 #include <catch2/catch.hpp>
 #include <limits>
 
-#include "stores/memory_store.h"
 #include "support/fleet.h"
 #include "support/tampering.h"
 
@@ -13,12 +12,11 @@ using distlock::testing::tamper;
 
 TEST_CASE("a document's takeover_after does not make lock() hammer the store", "[lock][R15]") {
   Fleet fleet;
-  const auto opened = open_memory_store(fleet.clock, {});
-  fleet.store = opened.store;
   const auto a = fleet.process("a");
   const auto held = a.lock("balancer");
   REQUIRE(held->lock_try("x"));
-  tamper(opened.tables, "balancer", "takeover_after", std::int64_t{9223372036855});  // 292 years
+  tamper(fleet.memory.tables, "balancer", "takeover_after",
+         std::int64_t{9223372036855});  // 292 years
   const auto b = fleet.process("b");
   const auto waiter = b.lock("balancer");
   std::stop_source stop;
@@ -35,12 +33,10 @@ TEST_CASE("a document's takeover_after does not make lock() hammer the store", "
 TEST_CASE("a fence that cannot grow is an error and not a lock that nobody gets",
           "[lock][R10][R14]") {
   Fleet fleet;
-  const auto opened = open_memory_store(fleet.clock, {});
-  fleet.store = opened.store;
-  opened.tables.put_lock({{"_id", std::string("balancer")},
-                          {"state", std::int32_t{0}},
-                          {"who", std::string()},
-                          {"fence", std::numeric_limits<std::int64_t>::max()}});
+  fleet.memory.tables.put_lock({{"_id", std::string("balancer")},
+                                {"state", std::int32_t{0}},
+                                {"who", std::string()},
+                                {"fence", std::numeric_limits<std::int64_t>::max()}});
   const auto lock = fleet.process("a").lock("balancer");
   CHECK_THROWS_AS(lock->lock_try("x"), Error);
 }

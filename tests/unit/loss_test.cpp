@@ -1,6 +1,5 @@
 #include <catch2/catch.hpp>
 
-#include "stores/memory_store.h"
 #include "support/server_fleet.h"
 
 using namespace distlock;
@@ -24,12 +23,10 @@ TEST_CASE("whether a hold is lost is asked of a fresh read", "[lifetime][R9]") {
 
 TEST_CASE("a hold whose document is gone is lost, and its holder told why", "[lifetime][R9]") {
   Fleet fleet;
-  OpenedMemoryStore opened = open_memory_store(fleet.clock, {});
-  fleet.store = opened.store;
   const auto a = fleet.process("a");
   const auto lock = a.lock("balancer");
   REQUIRE(lock->lock_try("x"));
-  opened.tables.remove_lock("balancer");
+  fleet.memory.tables.remove_lock("balancer");
   a.pinger->ping_round();
   CHECK_FALSE(lock->held());
   CHECK(lock->lost() == LossReason::document_gone);

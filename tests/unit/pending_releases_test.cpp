@@ -1,7 +1,6 @@
 // What the pinger frees later: claims that could not be read back, releases that failed.
 #include <catch2/catch.hpp>
 
-#include "stores/memory_store.h"
 #include "support/fleet.h"
 #include "support/known_free.h"
 #include "support/tampering.h"
@@ -148,8 +147,6 @@ TEST_CASE("two pending releases of one lock are two", "[lock][R8]") {
 // One pending release that the store always refuses stands in front of all the others.
 TEST_CASE("a pending release that cannot be done does not hold up the others", "[lock][R8][R11]") {
   Fleet fleet;
-  const auto opened = open_memory_store(fleet.clock, {});
-  fleet.store = opened.store;
   const auto a = fleet.process("a");
   const auto one = a.lock("one");
   const auto two = a.lock("two");
@@ -158,7 +155,7 @@ TEST_CASE("a pending release that cannot be done does not hold up the others", "
   a.store->fail("release", Fault::rejected, 6);
   REQUIRE(one->unlock() == UnlockResult::pending);
   REQUIRE(two->unlock() == UnlockResult::pending);
-  tamper(opened.tables, "one", "state", std::int32_t{7});
+  tamper(fleet.memory.tables, "one", "state", std::int32_t{7});
   for (int i = 0; i < 10; ++i) {
     fleet.clock->advance(30s);
     a.pinger->ping_round();

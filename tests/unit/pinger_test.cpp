@@ -3,7 +3,6 @@
 #include <boost/thread/thread.hpp>
 #include <catch2/catch.hpp>
 
-#include "stores/memory_store.h"
 #include "support/fleet.h"
 
 using namespace distlock;
@@ -134,12 +133,11 @@ TEST_CASE("old pings are forgotten about hourly", "[pinger][R13]") {
 
 TEST_CASE("pings without a clock are kept for four days, not less", "[pinger][R13]") {
   Fleet fleet;
-  const auto opened = open_memory_store(fleet.clock, {});
-  const StoreTime now = opened.store->list().now.time;
-  opened.tables.put_ping({{"_id", std::string("old")}, {"ping", now - 96h}});
-  CHECK(opened.store->forget_pings(96h) == 0);
+  const StoreTime now = fleet.store->list().now.time;
+  fleet.memory.tables.put_ping({{"_id", std::string("old")}, {"ping", now - 96h}});
+  CHECK(fleet.store->forget_pings(96h) == 0);
   fleet.clock->advance(1ms);
-  CHECK(opened.store->forget_pings(96h) == 1);
+  CHECK(fleet.store->forget_pings(96h) == 1);
 }
 
 TEST_CASE("a failing cleanup does not stop the pings", "[pinger][R12]") {

@@ -1,6 +1,5 @@
 #include <catch2/catch.hpp>
 
-#include "stores/memory_store.h"
 #include "support/fleet.h"
 #include "support/known_free.h"
 
@@ -37,13 +36,11 @@ TEST_CASE("a silent holder is taken over from the window on", "[lock][R6]") {
 TEST_CASE("a hold that another shard has taken meanwhile with the same token is left alone",
           "[lock][R2][R6]") {
   Fleet fleet;
-  const auto opened = open_memory_store(fleet.clock, {});
-  fleet.store = opened.store;
   const Document dead{
       {"_id", "jobs"s}, {"state", std::int32_t{2}}, {"process", "sh1"s}, {"who", "sh1"s},
       {"why", ""s},     {"when", StoreTime{}},      {"ts", kShardsToken}};
-  opened.tables.put_lock(dead);
-  opened.tables.put_ping({{"_id", "sh1"s}, {"ping", StoreTime{}}});
+  fleet.memory.tables.put_lock(dead);
+  fleet.memory.tables.put_ping({{"_id", "sh1"s}, {"ping", StoreTime{}}});
   const auto contender = fleet.process("b");
   const auto lock = contender.lock("jobs");
   const StoreTime now = fleet.store->list().now.time;
@@ -51,8 +48,8 @@ TEST_CASE("a hold that another shard has taken meanwhile with the same token is 
     Document living = dead;
     living[2].second = "sh2"s;
     living[5].second = StoreTime{1min};
-    opened.tables.put_lock(living);
-    opened.tables.put_ping({{"_id", "sh2"s}, {"ping", now}});
+    fleet.memory.tables.put_lock(living);
+    fleet.memory.tables.put_ping({{"_id", "sh2"s}, {"ping", now}});
   });
   CHECK_FALSE(lock->lock_try("x"));
   CHECK(fleet.stored("jobs").process == "sh2");
