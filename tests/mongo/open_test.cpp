@@ -1,5 +1,6 @@
 #include <catch2/catch.hpp>
 
+#include "distlock/clock.h"
 #include "mongo/attempts.h"
 #include "mongo/faults.h"
 #include "mongo/mock_server.h"
