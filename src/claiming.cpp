@@ -42,22 +42,25 @@ std::optional<LockRecord> DistributedLock::Impl::send_claim(const ClaimBasis& ba
 
 std::optional<LockRecord> DistributedLock::Impl::resolve(const Claim& claim, SteadyTime sent,
                                                          const Error& unknown) {
-  try {
-    if (const auto answer = read_back(claim)) return *answer;
-    // Not there yet, but a delayed request may still come until the cutoff has passed.
-    const auto limit = pinging->environment.store->call_limit();
-    pinging->environment.clock->wait_until(sent + limit + limit / 8, pinging->stopping.get_token());
-    if (const auto answer = read_back(claim)) return *answer;
-  } catch (const Error& error) {
-    log::claim_outcome_unknown(name, error.what());
-  }
+  if (const auto answer = read_back(claim)) return *answer;
+  // Not there yet, but a delayed request may still come until the cutoff has passed.
+  const auto limit = pinging->environment.store->call_limit();
+  pinging->environment.clock->wait_until(sent + limit + limit / 8, pinging->stopping.get_token());
+  if (const auto answer = read_back(claim)) return *answer;
   throw unknown;
 }
 
-// What is certain about the claim: held, not held, or nothing yet. A claim that is not there after
-// its cutoff does not count, but what began in time may still be written: it stays pending.
+// What is certain about the claim: held, not held, or nothing yet, as when the read fails as well.
+// A claim that is not there after its cutoff does not count, but what began in time may still be
+// written: it stays pending.
 std::optional<std::optional<LockRecord>> DistributedLock::Impl::read_back(const Claim& claim) {
-  const Inspection seen = pinging->look(name, Freshness::fresh).seen;
+  Inspection seen;
+  try {
+    seen = pinging->look(name, Freshness::fresh).seen;
+  } catch (const Error& error) {
+    log::claim_outcome_unknown(name, error.what());
+    return std::nullopt;
+  }
   if (seen.lock && seen.lock->ts == claim.ts) {
     return seen.lock->taken() ? seen.lock : std::optional<LockRecord>();
   }

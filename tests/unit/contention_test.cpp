@@ -13,6 +13,7 @@ using namespace std::chrono_literals;
 using distlock::testing::Fault;
 using distlock::testing::Fleet;
 using distlock::testing::make_known_free;
+using distlock::testing::ManualClock;
 
 TEST_CASE("lock_try asks once and never waits", "[lock][cost]") {
   Fleet fleet;
@@ -97,13 +98,15 @@ TEST_CASE("a claim that others outrun three times says busy", "[lock][R2]") {
 TEST_CASE("a delayed claim from a free lock finds nothing once another has held it",
           "[lock][R2][R8]") {
   Fleet fleet;
+  // Its clock stands still, so that no cutoff passes.
+  fleet.store = make_memory_store(std::make_shared<ManualClock>());
   const auto a = fleet.process("a");
   const auto known = a.lock("balancer");
   make_known_free(*known);
   const auto unknown = a.lock("balancer");
   const auto next = fleet.process("b").lock("balancer");
   a.store->fail("claim", Fault::delayed);
-  a.store->before("claim", [&] { a.store->fail("inspect", Fault::rejected); });
+  a.store->before("claim", [&] { a.store->fail("inspect", Fault::rejected, 2); });
   SECTION("by its own last release") { CHECK_THROWS_AS(known->lock_try("x"), Error); }
   SECTION("by a look") { CHECK_THROWS_AS(unknown->lock_try("x"), Error); }
   make_known_free(*next);

@@ -12,6 +12,7 @@ using distlock::testing::Fault;
 using distlock::testing::FaultyStore;
 using distlock::testing::Fleet;
 using distlock::testing::make_known_free;
+using distlock::testing::ManualClock;
 
 TEST_CASE("a clean stop removes the ping when nothing is held", "[pinger][R12]") {
   Fleet fleet;
@@ -115,11 +116,12 @@ TEST_CASE("a stop in the middle of a claim leaves its ping", "[pinger][R7][R12]"
 
 TEST_CASE("a stop while a claim may still arrive leaves the ping", "[pinger][R7][R8][R12]") {
   Fleet fleet;
+  fleet.store = make_memory_store(std::make_shared<ManualClock>());  // no cutoff passes
   const auto a = fleet.process("a");
   const auto lock = a.lock("balancer");
   make_known_free(*lock);
   a.store->fail("claim", Fault::delayed);
-  a.store->fail("inspect", Fault::rejected);
+  a.store->fail("inspect", Fault::rejected, 2);
   CHECK_THROWS_AS(lock->lock_try("y"), Error);
   a.pinger->stop();
   a.store->deliver();

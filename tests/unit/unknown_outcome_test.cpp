@@ -46,6 +46,26 @@ TEST_CASE("a claim whose reply was lost is read back", "[lock][R8]") {
   }
 }
 
+TEST_CASE("a claim whose read-back fails is read back once more after its cutoff", "[lock][R8]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  const auto lock = a.lock("balancer");
+  make_known_free(*lock);
+  a.store->fail("inspect", Fault::rejected);
+
+  SECTION("and is held if it was applied") {
+    a.store->fail("claim", Fault::lost_reply);
+    REQUIRE(lock->lock_try("y"));
+    CHECK(lock->fence() == 2);
+  }
+  SECTION("and is claimed anew if not") {
+    a.store->fail("claim", Fault::lost_request);
+    REQUIRE(lock->lock_try("y"));
+    CHECK(lock->record().ts == fleet.stored("balancer").ts);
+  }
+  CHECK(fleet.clock->waited() > a.store->call_limit());
+}
+
 TEST_CASE("a claim is read back freshly", "[lock][R8]") {
   ServerFleet fleet;
   const auto a = fleet.process("a");

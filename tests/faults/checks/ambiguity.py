@@ -14,7 +14,8 @@ def said(answer):
 def fault_of(plan, scenario):
     """What is counted as one in the figures."""
     if len(plan) > 1:
-        return "two or three at once"
+        number = "two" if len(plan) == 2 else "three"
+        return f"{number} at once at a {plan[0].kind}"
     if plan[0].kind not in ("claim", "release"):
         return "of another command"
     first = " of a lock without a document" if scenario == "first" else ""
@@ -22,11 +23,12 @@ def fault_of(plan, scenario):
 
 
 def never_found_out(plan, told, *, absent):
-    """Whether nobody learned what became of the one claim or release that the plan did something
-    to, after which the network worked again; `told`: what was said in all attempts. Of a request
-    for a lock whose document is `absent` it cannot be known that it will not come yet."""
+    """Whether nobody learned what became of the claim or release that the plan did something to,
+    after which the network worked again: at once, or after one more command. `told`: what was said
+    in all attempts. Of a request for a lock whose document is `absent` it cannot be known that it
+    will not come yet."""
     found_out = {one.lower() for one in told} - {UNKNOWN, "pending"}
-    if len(plan) > 1 or found_out or (absent and plan[0].deed.endswith("request")):
+    if len(plan) > FURTHER or found_out or (absent and plan[0].deed.endswith("request")):
         return False
     return plan[0].kind in ("claim", "release") and plan[0].deed in WORKS_AGAIN
 

@@ -38,13 +38,16 @@ def plans_of(commands, start):
         counted[kind] += 1
         if kind in OF_THE_ATTEMPT or (start and (kind, counted[kind]) in OF_THE_START):
             yield from ([Fault(kind, counted[kind], deed)] for deed in proxy.DEEDS)
-    for deeds in itertools.product(TWICE, repeat=2):
+    look = counted["look"]
+    for first, second in itertools.product(TWICE, repeat=2):
         if "claim" in counted:
-            yield [Fault("claim", 1, deeds[0]), Fault("look", counted["look"] + 1, deeds[1])]
+            once = [Fault("claim", 1, first), Fault("look", look + 1, second)]
+            yield once
+            yield [*once, Fault("look", look + 2, first)]
         if "release" in counted:
-            yield [Fault("release", n, deed) for n, deed in enumerate((*deeds, deeds[0]), 1)]
-    if "claim" in counted:
-        yield [Fault("claim", 1, "lost request"), Fault("look", counted["look"] + 2, "lost reply")]
+            once = [Fault("release", 1, first), Fault("release", 2, second)]
+            yield once
+            yield [*once, Fault("release", 3, first)]
 
 
 class Attempts:
