@@ -214,6 +214,13 @@ class Lacks(unittest.TestCase):
         self.assertEqual(1, done.returncode, done.stdout)
         self.assertIn("no mongod 6.0: faults of 7.0.1 may be others", done.stdout)
 
+    def test_evidence_of_sources_that_are_in_no_commit_is_not_published(self):
+        run = subprocess.run([sys.executable, "-B", str(TOOLS / "evidence"), "counter-sqlite"], text=True,
+                             env=environment() | {"GIT_INDEX_FILE": "/nowhere/index"},
+                             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        self.assertEqual(64, run.returncode)
+        self.assertIn("these are in no commit:\n", run.stderr)
+
 
 class Lines(unittest.TestCase):
     def client(self, script):
