@@ -32,7 +32,10 @@ class JumpingClock {
     variables["LD_PRELOAD"] = library();
     variables["FAKETIME_TIMESTAMP_FILE"] = file().string();
     variables["FAKETIME_NO_CACHE"] = "1";
-    if (jumping_ == Jumping::wall_clock) variables["FAKETIME_DONT_FAKE_MONOTONIC"] = "1";
+    if (jumping_ == Jumping::wall_clock) {
+      variables["FAKETIME_DONT_FAKE_MONOTONIC"] = "1";
+      variables["FAKETIME_FORCE_MONOTONIC_FIX"] = "0";  // or waits with a limit end at once
+    }
     return variables;
   }
 
