@@ -45,8 +45,10 @@ Signals::~Signals() {
 std::optional<Signal> Signals::next() const {
   signalfd_siginfo info{};
   if (read(descriptor_, &info, sizeof info) != sizeof info) return std::nullopt;
+  // A terminal that goes away tells the leader of its session; the group hears of it from us.
+  const bool to_us_alone = info.ssi_signo == SIGHUP && getsid(0) == getpid();
   return Signal{.number = static_cast<int>(info.ssi_signo),
-                .from_terminal = info.ssi_code == SI_KERNEL};
+                .to_group = info.ssi_code == SI_KERNEL && !to_us_alone};
 }
 
 StopOnSignal::StopOnSignal(const Signals& signals) : wake_(eventfd(0, EFD_CLOEXEC)) {

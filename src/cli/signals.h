@@ -12,8 +12,8 @@ namespace distlock::cli {
 /// A signal that was sent to this process.
 struct Signal {
   int number = 0;
-  /// Sent by the terminal, and thus also to every other process of the foreground group.
-  bool from_terminal = false;
+  /// Sent by the terminal to every process of the foreground group.
+  bool to_group = false;
 };
 
 /// Turns TERM, INT, HUP, QUIT and CHLD into values that one waits for, in a file descriptor.

@@ -39,7 +39,7 @@ class Event {
 void pass_on(const Signals& signals, const ChildProcess& child) {
   while (const auto signal = signals.next()) {
     // What the terminal sent to our group has reached the child already.
-    const bool has_it = signal->from_terminal && !child.leads_group();
+    const bool has_it = signal->to_group && !child.leads_group();
     if (signal->number != SIGCHLD && !has_it) child.send(signal->number);
   }
 }

@@ -3,6 +3,7 @@
 #include <pty.h>
 #include <signal.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -11,6 +12,7 @@
 #include <fstream>
 #include <sstream>
 #include <stdexcept>
+#include <utility>
 
 #include "process/desk.h"
 
@@ -25,19 +27,85 @@ constexpr char kStopped = 's';
 constexpr char kContinued = 'c';
 constexpr char kEnded = 'e';
 
+/// All that exec wants for the tool, made before the fork.
+class Image {
+ public:
+  Image(Words words, const Desk& desk) : words_(std::move(words)) {
+    words_.insert(words_.begin(), DISTLOCK_TOOL);
+    for (const auto& [name, value] : desk.environment()) variables_.push_back(name + '=' + value);
+    argv_ = pointers(words_);
+    envp_ = pointers(variables_);
+  }
+  Image(const Image&) = delete;
+  Image& operator=(const Image&) = delete;
+
+  [[noreturn]] void become() const {
+    execve(argv_[0], argv_.data(), envp_.data());
+    _exit(99);
+  }
+
+ private:
+  static std::vector<char*> pointers(Words& words) {
+    std::vector<char*> result;
+    for (std::string& word : words) result.push_back(word.data());
+    result.push_back(nullptr);
+    return result;
+  }
+
+  Words words_;
+  Words variables_{std::string("PATH=") + getenv("PATH"), "MONGOC_DISABLE_SHM=1"};
+  std::vector<char*> argv_;
+  std::vector<char*> envp_;
+};
+
+/// The tool as the first process of a terminal, and thus the leader of its session.
+class TerminalLeader {
+ public:
+  TerminalLeader(Words words, const Desk& desk) {
+    const Image image(std::move(words), desk);
+    tool_ = forkpty(&terminal_, nullptr, nullptr, nullptr);
+    if (tool_ == 0) image.become();
+    if (tool_ < 0) throw std::runtime_error("forkpty");
+  }
+  ~TerminalLeader() {
+    hang_up();
+    if (ended_) return;
+    kill(tool_, SIGKILL);
+    waitpid(tool_, nullptr, 0);
+  }
+  TerminalLeader(const TerminalLeader&) = delete;
+  TerminalLeader& operator=(const TerminalLeader&) = delete;
+
+  /// As when the window is closed, or the connection lost.
+  void hang_up() { close(std::exchange(terminal_, -1)); }
+
+  int wait_for_status() {
+    // By number: glibc 2.36 declares pidfd_open() without C linkage.
+    const int handle = static_cast<int>(syscall(SYS_pidfd_open, tool_, 0));
+    pollfd waited{.fd = handle, .events = POLLIN, .revents = 0};
+    ended_ = poll(&waited, 1, kPatienceMilliseconds) == 1;
+    close(handle);
+    if (!ended_) throw std::runtime_error("the tool hangs");
+    int status = 0;
+    REQUIRE(waitpid(tool_, &status, 0) == tool_);
+    return WEXITSTATUS(status);
+  }
+
+ private:
+  pid_t tool_ = -1;
+  int terminal_ = -1;
+  bool ended_ = false;
+};
+
 /// The tool as the one job of a job-control shell, on a terminal of its own.
 class TerminalJob {
  public:
   TerminalJob(Words words, const Desk& desk) {
-    words.insert(words.begin(), DISTLOCK_TOOL);
-    Words variables{std::string("PATH=") + getenv("PATH"), "MONGOC_DISABLE_SHM=1"};
-    for (const auto& [name, value] : desk.environment()) variables.push_back(name + '=' + value);
-    std::vector<char*> argv = pointers(words);
-    std::vector<char*> envp = pointers(variables);
+    const Image image(std::move(words), desk);
     if (pipe2(events_.data(), O_CLOEXEC) != 0) throw std::runtime_error("pipe2");
     if (pipe2(orders_.data(), O_CLOEXEC) != 0) throw std::runtime_error("pipe2");
     shell_ = forkpty(&terminal_, nullptr, nullptr, nullptr);
-    if (shell_ == 0) be_shell(argv.data(), envp.data());
+    if (shell_ == 0) be_shell(image);
     if (shell_ < 0) throw std::runtime_error("forkpty");
   }
   ~TerminalJob() {
@@ -65,22 +133,14 @@ class TerminalJob {
   }
 
  private:
-  static std::vector<char*> pointers(Words& words) {
-    std::vector<char*> result;
-    for (std::string& word : words) result.push_back(word.data());
-    result.push_back(nullptr);
-    return result;
-  }
-
-  [[noreturn]] void be_shell(char** argv, char** envp) const {
+  [[noreturn]] void be_shell(const Image& image) const {
     signal(SIGTTOU, SIG_IGN);  // Or who gives the terminal away is stopped for it.
     const pid_t job = fork();
     setpgid(job, job);
     tcsetpgrp(STDIN_FILENO, job == 0 ? getpid() : job);
     if (job == 0) {
       signal(SIGTTOU, SIG_DFL);
-      execve(argv[0], argv, envp);
-      _exit(99);
+      image.become();
     }
     int status = 0;
     while (waitpid(job, &status, WUNTRACED) == job && WIFSTOPPED(status)) {
@@ -164,6 +224,18 @@ TEST_CASE("^C ends the command once, and its status comes back", "[process][run]
   REQUIRE(line_from(ready) == "yes");
   job.type('\x03');
   CHECK(job.wait_for_status() == 5);
+}
+
+TEST_CASE("a terminal that goes away ends the command, also where the tool leads the session",
+          "[process][run]") {
+  Desk desk;
+  const auto ready = fifo_of(desk);
+  TerminalLeader leader(
+      {"run", "jobs", "--", "sh", "-c", "echo yes >" + ready.string() + "; exec sleep 1000"}, desk);
+  REQUIRE(line_from(ready) == "yes");
+  leader.hang_up();
+  CHECK(leader.wait_for_status() == 128 + SIGHUP);
+  CHECK(desk.status({"run", "-n", "jobs", "--", "true"}) == 0);
 }
 
 TEST_CASE("a job that ^Z stops for longer than its lease ends before a rival's begins",
