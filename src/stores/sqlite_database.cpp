@@ -1,5 +1,7 @@
 #include "stores/sqlite_database.h"
 
+#include <sys/stat.h>
+
 #include <cerrno>
 #include <utility>
 
@@ -127,6 +129,9 @@ SqliteDatabase::SqliteDatabase(const std::string& path, std::chrono::millisecond
                 "open " + distlock::quoted(path) + ": the file is read-only; make it writable");
   }
   sqlite3_busy_timeout(db, static_cast<int>(busy_limit.count()));
+  // Its own name for it, for it follows symbolic links.
+  const std::string file = sqlite3_db_filename(db, "main");
+  log_ = {LogFile{file + "-wal", {}}, LogFile{file + "-shm", {}}};
 }
 
 SqliteStatement SqliteDatabase::prepare(std::string operation, Effect effect,
@@ -160,10 +165,20 @@ void SqliteDatabase::add_function(const char* name, std::function<std::int64_t()
   }
 }
 
-bool SqliteDatabase::file_was_replaced() const {
+bool SqliteDatabase::file_was_replaced() {
   int moved = 0;
   sqlite3_file_control(db_.get(), "main", SQLITE_FCNTL_HAS_MOVED, &moved);
-  return moved != 0;
+  return moved != 0 || was_replaced(log_[0]) || was_replaced(log_[1]);
+}
+
+// SQLite does not look: who opens the database when both are gone begins another log. They stay for
+// as long as anybody has the database open, so that no other file can have their numbers.
+bool SqliteDatabase::was_replaced(LogFile& file) {
+  struct stat status {};
+  std::optional<std::pair<dev_t, ino_t>> id;
+  if (stat(file.path.c_str(), &status) == 0) id.emplace(status.st_dev, status.st_ino);
+  if (!file.id) file.id = id;
+  return file.id != id;
 }
 
 SqliteTransaction::SqliteTransaction(const SqliteDatabase& db, std::string operation,

@@ -1,13 +1,17 @@
 #pragma once
 
 #include <sqlite3.h>
+#include <sys/types.h>
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "distlock/error.h"
 #include "stores/effect.h"
@@ -74,9 +78,10 @@ class SqliteDatabase {
 
   std::int64_t changes() const { return sqlite3_changes64(db_.get()); }
 
-  /// Whether the path leads to another file by now, or to none: what is written then reaches
-  /// nobody.
-  bool file_was_replaced() const;
+  /// Whether the path of the file, or of one of its write-ahead log, leads to another one by now or
+  /// to none: what is written then reaches nobody. Of the log it is known from the first call on
+  /// that finds it there.
+  bool file_was_replaced();
 
   const std::string& path() const { return path_; }
   sqlite3* handle() const { return db_.get(); }
@@ -86,8 +91,17 @@ class SqliteDatabase {
     void operator()(sqlite3* db) const noexcept { sqlite3_close_v2(db); }
   };
 
+  /// A file of the write-ahead log: the device and the number, once it was seen.
+  struct LogFile {
+    std::string path;
+    std::optional<std::pair<dev_t, ino_t>> id;
+  };
+
+  static bool was_replaced(LogFile& file);
+
   std::string path_;
   std::unique_ptr<sqlite3, Close> db_;
+  std::array<LogFile, 2> log_;
 };
 
 /// A transaction of several statements. Rolled back unless committed.

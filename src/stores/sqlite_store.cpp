@@ -30,6 +30,7 @@ class SqliteStore : public Store {
     epoch_ = epoch_of(db_, clock_);
     db_.add_function("store_now", store_now_);
     statements_.emplace(db_);
+    begin_call();
   }
 
   std::chrono::milliseconds call_limit() const override { return call_limit_; }

@@ -127,6 +127,26 @@ TEST_CASE("a file that is replaced while open takes nothing more", "[sqlite][R1]
   }
 }
 
+TEST_CASE("a file whose write-ahead log is removed while open takes nothing more", "[sqlite][R1]") {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "locks.db";
+  const auto link = folder.path() / "link.db";
+  open_file(path);
+  std::filesystem::create_symlink(path, link);
+  const auto store = open_file(GENERATE(false, true) ? link : path);
+  held(*store, "jobs");
+
+  SECTION("one of its files") { std::filesystem::remove(path.string() + GENERATE("-wal", "-shm")); }
+  SECTION("both, so that who opens it now begins another log") {
+    std::filesystem::remove(path.string() + "-wal");
+    std::filesystem::remove(path.string() + "-shm");
+    open_file(path)->ping("another");
+  }
+  const auto failed = failure_of(".db", [&] { store->ping("holder"); });
+  CHECK(failed.first == Errc::not_applied);
+  CHECK_THAT(failed.second, Catch::Contains("replaced or removed"));
+}
+
 TEST_CASE("a writer that waits too long changes nothing", "[sqlite]") {
   const TemporaryFolder folder;
   const auto path = folder.path() / "locks.db";
