@@ -101,6 +101,34 @@ LockView lock_view(const Observer& observer, const Listed<LockRecord>& listed, c
   return view;
 }
 
+struct Alone {
+  LockView lock;
+  std::optional<StoreNow> now;
+};
+
+// A lock and its holder's ping by one read.
+Alone look_at(const Observer& observer, std::string_view name) {
+  const auto [seen, span] =
+      timed(observer.clock, [&] { return observer.store.inspect(name, Freshness::ordinary); });
+  Alone alone{.lock = {.name = std::string(name), .record = seen.lock, .ping = seen.ping},
+              .now = seen.now};
+  // What nobody has claimed yet is as free as it can be.
+  if (!seen.lock) alone.lock.record.emplace().name = name;
+  alone.lock.takeover = takeover(observer, seen, span);
+  return alone;
+}
+
+// A listing reads locks and pings one after the other: a holder that came or left in between seems
+// to have no ping.
+void look_for_ping(const Observer& observer, LockView& lock) {
+  if (lock.takeover.how != Takeover::How::never) return;
+  try {
+    lock = look_at(observer, lock.name).lock;
+  } catch (const Error& error) {
+    if (error.errc() != Errc::bad_record) throw;
+  }
+}
+
 // A lock whose document is sound, though its holder's ping is not: a listing holds both.
 std::optional<View> view_with_malformed_ping(const Observer& observer, std::string_view name) {
   View view = view_all(observer);
@@ -127,6 +155,7 @@ View view_all(const Observer& observer) {
   view.now = listing.now;
   for (const auto& listed : listing.locks) {
     view.locks.push_back(lock_view(observer, listed, pings, listing.now, span));
+    look_for_ping(observer, view.locks.back());
   }
   for (const auto& [process, ping] : pings) view.pings.push_back(ping);
   return view;
@@ -138,14 +167,9 @@ View view_one(const Observer& observer, std::string_view name) {
   LockView lock;
   lock.name = name;
   try {
-    const auto [seen, span] =
-        timed(observer.clock, [&] { return observer.store.inspect(name, Freshness::ordinary); });
-    view.now = seen.now;
-    lock.record = seen.lock;
-    // What nobody has claimed yet is as free as it can be.
-    if (!lock.record) lock.record.emplace().name = name;
-    lock.ping = seen.ping;
-    lock.takeover = takeover(observer, seen, span);
+    Alone alone = look_at(observer, name);
+    view.now = alone.now;
+    lock = std::move(alone.lock);
   } catch (const Error& error) {
     if (error.errc() != Errc::bad_record) throw;
     if (auto sound = view_with_malformed_ping(observer, name)) return *std::move(sound);

@@ -7,10 +7,13 @@
 #include "cli/view_json.h"
 #include "cli/view_text.h"
 #include "stores/memory_store.h"
+#include "support/fleet.h"
 #include "support/manual_clock.h"
 
 using namespace distlock;
 using namespace distlock::cli;
+using distlock::testing::FaultyStore;
+using distlock::testing::Fleet;
 using namespace std::chrono_literals;
 
 namespace {
@@ -182,6 +185,29 @@ TEST_CASE("a lock whose holder's ping is malformed is shown with what is wrong",
   CHECK_FALSE(view.pings.front().problem.empty());
   CHECK(view.malformed());
   CHECK_FALSE(scene.one("others").malformed());
+}
+
+// MongoDB gives locks and pings by two commands.
+TEST_CASE("a holder that came or left while its ping was listed is looked at alone",
+          "[cli][view][R6]") {
+  class Between : public FaultyStore {
+   public:
+    using FaultyStore::FaultyStore;
+    Listing list() override {
+      Listing listing = FaultyStore::list();
+      listing.pings.clear();
+      return listing;
+    }
+  };
+  Fleet fleet;
+  const auto holder = fleet.process("p");
+  const auto lock = holder.lock("jobs");
+  REQUIRE(lock->lock_try("x"));
+  Between store(fleet.store);
+  const View view = view_all({store, *fleet.clock, ConnectionString("memory:"), {}});
+  CHECK(view.locks.front().takeover.how == How::later);
+  REQUIRE(view.locks.front().ping);
+  CHECK(view.locks.front().ping->process == "p");
 }
 
 TEST_CASE("a hold of MongoDB's own lock manager is said to be one", "[cli][view][R14]") {
