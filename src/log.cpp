@@ -137,12 +137,12 @@ void forcefully_taking_over(const LockRecord& lock, std::chrono::milliseconds el
 
 void could_not_take_over(const LockRecord& lock) {
   write(severity_level::warning, "dist_lock could not take over from: ", described(lock),
-        ": the document changed meanwhile");
+        ": the document changed meanwhile, or is being changed");
 }
 
 void lost_race(std::string_view name) {
   write(severity_level::info, "dist_lock error trying to acquire lock \"", escaped(name),
-        "\": the document changed meanwhile");
+        "\": the document changed meanwhile, or is being changed");
 }
 
 void acquired(const LockRecord& lock) {
