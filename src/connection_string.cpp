@@ -25,8 +25,16 @@ struct SqliteOptions {
   bool durable = true;
 };
 
+// Another store's connection string behind `sqlite:`, password and all, or meant as one.
+bool looks_like_a_uri(std::string_view path) {
+  return path.starts_with("//") || path.find("://") != std::string_view::npos;
+}
+
 std::string problem_of_sqlite_path(std::string_view path) {
   if (path.empty()) return "the path is missing; write sqlite:PATH";
+  if (path.find("://") != std::string_view::npos) {
+    return "the path is a URI; leave out sqlite:, or write sqlite:PATH with single slashes";
+  }
   if (path.find('\0') != std::string_view::npos) return "the path has a NUL";
   if (path.starts_with("~")) return "'~' is not expanded here; write the folder out";
   // Elsewhere, `sqlite://x` is a relative path, and a path of two slashes means one.
@@ -39,7 +47,7 @@ std::string problem_of_sqlite_path(std::string_view path) {
 SqliteOptions sqlite_options(std::string_view rest) {
   const std::size_t question = rest.find('?');
   const std::string_view path = rest.substr(0, question);
-  const std::string shown = std::string(kSqlite) + escaped(path);
+  const std::string shown = std::string(kSqlite) + (looks_like_a_uri(path) ? "***" : escaped(path));
   if (const std::string problem = problem_of_sqlite_path(path); !problem.empty()) {
     refuse(shown, problem);
   }
