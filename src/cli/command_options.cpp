@@ -128,7 +128,7 @@ std::string shown(const std::string& word) {
 milliseconds duration_from(const std::string& option, const std::string& text) {
   const auto duration = parse_duration(text);
   if (!duration) {
-    throw Usage("--" + option + ": " + distlock::quoted(text) +
+    throw Usage("--" + option + ": " + shown(text) +
                 " is no duration; write 500ms, 3s, 16m, 2h or 1d");
   }
   return *duration;
@@ -147,7 +147,7 @@ std::string checked_name(const std::string& name) {
                 std::to_string(kNameMost) + " fit");
   }
   if (name.find('\0') != std::string::npos) throw Usage("the lock's name contains a NUL");
-  if (!is_utf8(name)) throw Usage("the lock's name is not UTF-8: " + distlock::quoted(name));
+  if (!is_utf8(name)) throw Usage("the lock's name is not UTF-8: " + shown(name));
   return name;
 }
 

@@ -17,8 +17,7 @@ int exit_status_from(const std::string& text) {
   const char* const end = text.data() + text.size();
   const auto [rest, error] = std::from_chars(text.data(), end, status);
   if (error != std::errc{} || rest != end || status < 0 || status > 255) {
-    throw Usage("--conflict-exit-code: " + distlock::quoted(text) +
-                " is no exit status; write 0 to 255");
+    throw Usage("--conflict-exit-code: " + shown(text) + " is no exit status; write 0 to 255");
   }
   return status;
 }
@@ -27,12 +26,12 @@ OnLoss on_loss_from(const std::string& text) {
   if (text == "term") return OnLoss::terminate;
   if (text == "kill") return OnLoss::kill;
   if (text == "ignore") return OnLoss::ignore;
-  throw Usage("--on-loss: " + distlock::quoted(text) + " is none of term, kill, ignore");
+  throw Usage("--on-loss: " + shown(text) + " is none of term, kill, ignore");
 }
 
 std::string why_from(const CommandOptions& options, const Words& command) {
   if (const auto why = options.value("why")) {
-    if (!is_utf8(*why)) throw Usage("--why: " + distlock::quoted(*why) + " is not UTF-8");
+    if (!is_utf8(*why)) throw Usage("--why: " + shown(*why) + " is not UTF-8");
     return *why;
   }
   // Arguments often hold secrets, and the record is there for all to read: the command alone.

@@ -195,3 +195,20 @@ TEST_CASE("a mistake beside a connection string does not show its password", "[c
     CHECK_THAT(problem(words), !Catch::Contains("secret"));
   }
 }
+
+TEST_CASE("a connection string given as another option's value is not shown", "[cli][arguments]") {
+  const std::string uri = "mongodb://ann:secret@host";
+  for (const Words& words :
+       {Words{"run", "-w", uri, "x", "y"}, Words{"status", "--takeover-after", uri},
+        Words{"list", "--takeover-after=" + uri}, Words{"run", "--ping-every", uri, "x", "y"},
+        Words{"run", "--grace", uri, "x", "y"}, Words{"run", "-E", uri, "x", "y"},
+        Words{"run", "--on-loss", uri, "x", "y"}, Words{"run", "--why", uri + "\xff", "x", "y"},
+        Words{"status", uri + "\xff"}}) {
+    CAPTURE(words);
+    REQUIRE_FALSE(problem(words).empty());
+    CHECK_THAT(problem(words), !Catch::Contains("secret"));
+  }
+  CHECK_THAT(problem({"list"}, {{"DISTLOCK_TAKEOVER_AFTER", uri}}),
+             Catch::Contains("is no duration"));
+  CHECK_THAT(problem({"list"}, {{"DISTLOCK_TAKEOVER_AFTER", uri}}), !Catch::Contains("secret"));
+}
