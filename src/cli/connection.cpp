@@ -1,15 +1,26 @@
 #include "cli/connection.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
 #include <string>
+#include <string_view>
 
+#include "cli/command_options.h"
 #include "distlock/error.h"
-#include "text.h"
 
 namespace distlock::cli {
 namespace {
+
+// Editors leave a byte order mark before a line, and blanks behind it that nobody sees.
+std::string trimmed(std::string_view line) {
+  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+  constexpr std::string_view kBlanks = " \t\r";
+  if (line.starts_with(kByteOrderMark)) line.remove_prefix(kByteOrderMark.size());
+  line.remove_prefix(std::min(line.find_first_not_of(kBlanks), line.size()));
+  return std::string(line.substr(0, line.find_last_not_of(kBlanks) + 1));
+}
 
 std::string first_line(const std::string& path) {
   errno = 0;
@@ -18,11 +29,10 @@ std::string first_line(const std::string& path) {
   if (!file || !std::getline(file, line)) {
     const int error = errno;
     throw Error(error == EACCES ? Errc::permission_denied : Errc::invalid_argument,
-                "cannot read a connection string from " + distlock::quoted(path) +
+                "cannot read a connection string from " + shown(path) +
                     (error != 0 ? std::string(": ") + std::strerror(error) : ": it is empty"));
   }
-  if (line.ends_with('\r')) line.pop_back();
-  return line;
+  return trimmed(line);
 }
 
 }  // namespace

@@ -1,0 +1,42 @@
+#include "cli/connection.h"
+
+#include <catch2/catch.hpp>
+#include <fstream>
+
+#include "distlock/error.h"
+#include "support/temporary_folder.h"
+
+using namespace distlock;
+using namespace distlock::cli;
+using distlock::testing::TemporaryFolder;
+
+namespace {
+
+std::string read_from_a_file(const std::string& content) {
+  const TemporaryFolder folder;
+  StoreArguments arguments;
+  arguments.uri_file = (folder.path() / "uri").string();
+  std::ofstream(*arguments.uri_file) << content;
+  return connection_of(arguments).text();
+}
+
+}  // namespace
+
+TEST_CASE("a connection string's file may have blanks and a byte order mark around it",
+          "[cli][connection]") {
+  for (const std::string content :
+       {"sqlite:l.db", "sqlite:l.db\n", "sqlite:l.db  \r\n", "sqlite:l.db\t\nmemory:\n",
+        " \tsqlite:l.db", "\xef\xbb\xbfsqlite:l.db\r\n", "\xef\xbb\xbf sqlite:l.db "}) {
+    CAPTURE(content);
+    CHECK(read_from_a_file(content) == "sqlite:l.db");
+  }
+  CHECK(read_from_a_file("sqlite:my locks.db \n") == "sqlite:my locks.db");
+  CHECK_THROWS_AS(read_from_a_file(" \t\r\n"), Error);
+}
+
+TEST_CASE("a connection string given as its own file is not shown", "[cli][connection]") {
+  StoreArguments arguments;
+  arguments.uri_file = "mongodb://ann:secret@host/";
+  CHECK_THROWS_WITH(connection_of(arguments),
+                    Catch::Contains("cannot read") && !Catch::Contains("secret"));
+}
