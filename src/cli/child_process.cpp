@@ -76,7 +76,7 @@ struct Start {
   // SIGKILL: a command that outlives its lock's holder would run unguarded after a takeover.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != start.parent) _exit(kSignalled + SIGKILL);  // It died before the line above.
-  signal(SIGPIPE, SIG_DFL);
+  restore_dispositions();
   restore_core_files();
   sigprocmask(SIG_SETMASK, start.mask, nullptr);
   // Not on POSIX's list of what is safe here, but glibc's allocates nothing.

@@ -51,7 +51,7 @@ int carry_out(const RunArguments& arguments) {
                                              arguments.grace, arguments.on_loss);
   Keeper keeper;  // Both before the store, which may start threads.
   const Signals signals;
-  signal(SIGPIPE, SIG_IGN);
+  ignore(SIGPIPE);
   add_log_sink(arguments.common.verbosity);
   StopOnSignal stop(signals);
 
@@ -112,6 +112,7 @@ int carry_out(const UsageError& error) {
 int main(int count, char** words) try {
   using namespace distlock::cli;
   forbid_core_files();
+  ignore(SIGXFSZ);
   // The MongoDB driver keeps counters there from before main() on, and a SIGKILL would leave the
   // file behind. Who maps it already goes on doing so.
   shm_unlink(("/mongoc-" + std::to_string(getpid())).c_str());

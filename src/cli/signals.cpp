@@ -13,6 +13,13 @@
 namespace distlock::cli {
 namespace {
 
+// Of those that set_disposition() was called for.
+sigset_t ignored_before;
+
+void set_disposition(int number, void (*handler)(int)) {
+  if (signal(number, handler) == SIG_IGN) sigaddset(&ignored_before, number);
+}
+
 bool ignored(int number) {
   struct sigaction action {};
   return sigaction(number, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
@@ -20,9 +27,17 @@ bool ignored(int number) {
 
 }  // namespace
 
+void ignore(int number) { set_disposition(number, SIG_IGN); }
+
+void restore_dispositions() {
+  for (const int number : {SIGPIPE, SIGXFSZ, SIGCHLD}) {
+    signal(number, sigismember(&ignored_before, number) == 1 ? SIG_IGN : SIG_DFL);
+  }
+}
+
 Signals::Signals() {
   // Whoever started us may have ignored it, and then nobody could wait for a child.
-  signal(SIGCHLD, SIG_DFL);
+  set_disposition(SIGCHLD, SIG_DFL);
   sigset_t ours;
   sigemptyset(&ours);
   sigaddset(&ours, SIGCHLD);

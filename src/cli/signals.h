@@ -9,6 +9,14 @@
 
 namespace distlock::cli {
 
+/// Ignores a signal that would end us for a write that fails (SIGPIPE, SIGXFSZ): then the write is
+/// an error. To be called before there are threads.
+void ignore(int number);
+
+/// SIGPIPE, SIGXFSZ and SIGCHLD as this program was given them, for a command. Safe between fork
+/// and exec.
+void restore_dispositions();
+
 /// A signal that was sent to this process.
 struct Signal {
   int number = 0;

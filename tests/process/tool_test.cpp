@@ -90,6 +90,16 @@ TEST_CASE("signals go on to the command, and its answer comes back", "[process][
   }
 }
 
+TEST_CASE("a command finds those signals ignored that the tool found ignored", "[process][run]") {
+  Desk desk;
+  const auto* trap = GENERATE("", "trap '' PIPE XFSZ CHLD; ");
+  const std::string shell =
+      "grep SigIgn /proc/self/status; exec '" DISTLOCK_TOOL "' run x grep SigIgn /proc/self/status";
+  REQUIRE(desk.status({"run", "jobs", "--", "sh", "-c", trap + shell}) == 0);
+  const auto half = desk.output.size() / 2;
+  CHECK(desk.output.substr(0, half) == desk.output.substr(half));
+}
+
 TEST_CASE("a lock whose holder was killed is taken over in time", "[process][run][R6]") {
   Desk desk;
   const auto holder = desk.hold({"--takeover-after", "2s"});

@@ -106,6 +106,16 @@ TEST_CASE("a file that may not grow further loses nothing that was confirmed", "
   CHECK(store->release("jobs", *lock.ts) == ReleaseResult::freed);
 }
 
+TEST_CASE("a file that may not grow is 69 for the tool, and no signal", "[sqlite][process]") {
+  Desk desk;
+  // By way of a command, so that a shell can set the limit.
+  const std::string limited = "ulimit -f 48; exec '" DISTLOCK_TOOL "' run --uri 'sqlite:" +
+                              (desk.folder.path() / "small.db").string() + "' x echo ran";
+  CHECK(desk.status({"run", "jobs", "--", "sh", "-c", limited}) == 69);
+  CHECK_THAT(desk.messages, Catch::Contains("small.db"));
+  CHECK(desk.output.empty());
+}
+
 TEST_CASE("a file or folder that may not be written is 77, and works again when it may",
           "[sqlite][process]") {
   Desk desk;
