@@ -1,5 +1,7 @@
 #include "cli/connection.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -9,6 +11,7 @@
 
 #include "cli/command_options.h"
 #include "distlock/error.h"
+#include "text.h"
 
 namespace distlock::cli {
 namespace {
@@ -43,6 +46,13 @@ ConnectionString connection_of(const StoreArguments& arguments) {
   if (arguments.fallback) return ConnectionString(*arguments.fallback);
   throw Error(Errc::invalid_argument,
               "no store is named: say --uri sqlite:PATH, or set DISTLOCK_URI or HOME");
+}
+
+void check_is_there(const ConnectionString& connection) {
+  if (connection.kind() != StoreKind::sqlite) return;
+  if (access(connection.path().c_str(), F_OK) == 0 || errno != ENOENT) return;
+  throw Error(Errc::not_applied, "there is no file " + distlock::quoted(connection.path()) +
+                                     "; check the path, or make it with distlock run");
 }
 
 }  // namespace distlock::cli

@@ -10,4 +10,8 @@ namespace distlock::cli {
 /// names a store, `permission_denied` if the file may not be read.
 ConnectionString connection_of(const StoreArguments& arguments);
 
+/// For those that only look, who would make the file of a mistyped path and find no lock in it.
+/// Errors: `not_applied` if there is no SQLite file where `connection` says.
+void check_is_there(const ConnectionString& connection);
+
 }  // namespace distlock::cli

@@ -78,6 +78,7 @@ int look(const CommandArguments& arguments,
          int (*command)(const CommandArguments&, const Place&, const Streams&)) {
   add_log_sink(arguments.common.verbosity);
   const ConnectionString connection = connection_of(arguments.common);
+  check_is_there(connection);
   const auto store = open_store(connection);
   const auto clock = host_clock();
   const int status =

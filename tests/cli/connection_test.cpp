@@ -40,3 +40,15 @@ TEST_CASE("a connection string given as its own file is not shown", "[cli][conne
   CHECK_THROWS_WITH(connection_of(arguments),
                     Catch::Contains("cannot read") && !Catch::Contains("secret"));
 }
+
+TEST_CASE("who only looks does not make a SQLite file", "[cli][connection]") {
+  const TemporaryFolder folder;
+  const std::string file = (folder.path() / "l.db").string();
+  CHECK_THROWS_WITH(check_is_there(ConnectionString("sqlite:" + file)),
+                    Catch::Contains("there is no file"));
+  std::ofstream(file) << "something";
+  CHECK_NOTHROW(check_is_there(ConnectionString("sqlite:" + file)));
+  CHECK_NOTHROW(check_is_there(ConnectionString("memory:")));
+  // Why it cannot be looked at is for the store to say.
+  CHECK_NOTHROW(check_is_there(ConnectionString("sqlite:" + file + "/l.db")));
+}
