@@ -13,8 +13,10 @@ using namespace std::chrono_literals;
 
 namespace {
 
+// With a margin that a machine may stand still in.
 constexpr Patience kPatience{
-    .on_loss = OnLoss::terminate, .grace = 100ms, .margin = 400ms, .look_every = 1h};
+    .on_loss = OnLoss::terminate, .grace = 100ms, .margin = 10s, .look_every = 1h};
+constexpr auto kLeft = kPatience.margin + 1100ms;
 
 /// A hold that a test lets pass.
 struct Hold {
@@ -49,7 +51,7 @@ TEST_CASE("a command is told of a deadline that draws near", "[cli][child][R9]")
   Keeper keeper;
   const Signals signals;
   Hold hold;
-  hold.until = host_clock()->steady_now() + 1500ms;
+  hold.until = host_clock()->steady_now() + kLeft;
   const Ending ending = run_to_end(shell("trap 'exit 7' TERM; while :; do sleep 0.01; done"),
                                    signals, hold.guarded(), keeper);
   CHECK(ending.exit_status == 7);
@@ -61,7 +63,7 @@ TEST_CASE("all that a command has started is gone before the deadline", "[cli][c
   Keeper keeper;
   const Signals signals;
   Hold hold;
-  hold.until = host_clock()->steady_now() + 1500ms;
+  hold.until = host_clock()->steady_now() + kLeft;
   const Ending ending = run_to_end(
       shell("trap '' TERM; (setsid sleep 99 &) ; sleep 99 & while :; do kill -STOP $$; done"),
       signals, hold.guarded(), keeper);
@@ -88,7 +90,7 @@ TEST_CASE("a keeper that was killed or stopped is not missed", "[cli][child][R9]
   Keeper keeper;
   const Signals signals;
   Hold hold;
-  hold.until = host_clock()->steady_now() + 1500ms;
+  hold.until = host_clock()->steady_now() + kLeft;
   kill(keeper.id(), signal);
   const Ending ending = run_to_end(shell("trap '' TERM; while :; do sleep 0.01; done"), signals,
                                    hold.guarded(), keeper);
