@@ -3,7 +3,6 @@
 #include <charconv>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -24,7 +23,9 @@ std::optional<pid_t> id_from(const std::string& name) {
 // Of one that runs. The program's name stands in parentheses and may contain anything.
 std::optional<pid_t> parent_from(const std::filesystem::path& stat) {
   std::ifstream file(stat);
-  const std::string text(std::istreambuf_iterator<char>(file), {});
+  std::string text;
+  // Not by an iterator, which throws where the process has ended since the file was opened.
+  std::getline(file, text, '\0');
   const std::size_t name_end = text.rfind(") ");
   if (name_end == std::string::npos || name_end + 4 >= text.size()) return std::nullopt;
   const char state = text[name_end + 2];
