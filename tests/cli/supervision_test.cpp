@@ -13,20 +13,30 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// With a margin that a machine may stand still in.
+// Everything has time enough on a machine that stands still for a while: a command to get ready, to
+// end when it is asked to, and to be gone when it is killed.
+constexpr auto kGetsReady = 3s;
 constexpr Patience kPatience{
-    .on_loss = OnLoss::terminate, .grace = 100ms, .margin = 10s, .look_every = 1h};
-constexpr auto kLeft = kPatience.margin + 1100ms;
+    .on_loss = OnLoss::terminate, .grace = 10s, .margin = 10s, .look_every = 1h};
 
 /// A hold that a test lets pass.
 struct Hold {
+  Patience patience = kPatience;
   SteadyTime until = host_clock()->steady_now() + 1h;
   std::stop_source lost;
 
   Guarded guarded() {
-    return {[this] { return until; }, lost.get_token(), kPatience};
+    return {[this] { return until; }, lost.get_token(), patience};
   }
 };
+
+/// One that is lost before anything is confirmed again.
+Hold passing_hold(std::chrono::milliseconds grace) {
+  Hold hold;
+  hold.patience.grace = grace;
+  hold.until = host_clock()->steady_now() + kGetsReady + grace + hold.patience.margin;
+  return hold;
+}
 
 Command shell(const std::string& script) {
   return {.words = {"sh", "-c", script}, .environment = {}};
@@ -50,8 +60,7 @@ TEST_CASE("a command whose hold has ended is not started", "[cli][child][R9]") {
 TEST_CASE("a command is told of a deadline that draws near", "[cli][child][R9]") {
   Keeper keeper;
   const Signals signals;
-  Hold hold;
-  hold.until = host_clock()->steady_now() + kLeft;
+  Hold hold = passing_hold(kPatience.grace);
   const Ending ending = run_to_end(shell("trap 'exit 7' TERM; while :; do sleep 0.01; done"),
                                    signals, hold.guarded(), keeper);
   CHECK(ending.exit_status == 7);
@@ -62,8 +71,7 @@ TEST_CASE("a command is told of a deadline that draws near", "[cli][child][R9]")
 TEST_CASE("all that a command has started is gone before the deadline", "[cli][child][R9]") {
   Keeper keeper;
   const Signals signals;
-  Hold hold;
-  hold.until = host_clock()->steady_now() + kLeft;
+  Hold hold = passing_hold(100ms);
   const Ending ending = run_to_end(
       shell("trap '' TERM; (setsid sleep 99 &) ; sleep 99 & while :; do kill -STOP $$; done"),
       signals, hold.guarded(), keeper);
@@ -89,8 +97,7 @@ TEST_CASE("a keeper that was killed or stopped is not missed", "[cli][child][R9]
   const int signal = GENERATE(SIGKILL, SIGSTOP);
   Keeper keeper;
   const Signals signals;
-  Hold hold;
-  hold.until = host_clock()->steady_now() + kLeft;
+  Hold hold = passing_hold(100ms);
   kill(keeper.id(), signal);
   const Ending ending = run_to_end(shell("trap '' TERM; while :; do sleep 0.01; done"), signals,
                                    hold.guarded(), keeper);

@@ -6,12 +6,14 @@
 
 #include "cli/view_json.h"
 #include "cli/view_text.h"
+#include "distlock/error.h"
 #include "stores/memory_store.h"
 #include "support/fleet.h"
 #include "support/manual_clock.h"
 
 using namespace distlock;
 using namespace distlock::cli;
+using distlock::testing::Fault;
 using distlock::testing::FaultyStore;
 using distlock::testing::Fleet;
 using namespace std::chrono_literals;
@@ -204,10 +206,23 @@ TEST_CASE("a holder that came or left while its ping was listed is looked at alo
   const auto lock = holder.lock("jobs");
   REQUIRE(lock->lock_try("x"));
   Between store(fleet.store);
-  const View view = view_all({store, *fleet.clock, ConnectionString("memory:"), {}});
-  CHECK(view.locks.front().takeover.how == How::later);
-  REQUIRE(view.locks.front().ping);
-  CHECK(view.locks.front().ping->process == "p");
+  const ConnectionString connection("memory:");
+  const Observer observer{store, *fleet.clock, connection, {}};
+
+  SECTION("and shown with its ping") {
+    const View view = view_all(observer);
+    CHECK(view.locks.front().takeover.how == How::later);
+    REQUIRE(view.locks.front().ping);
+    CHECK(view.locks.front().ping->process == "p");
+  }
+  SECTION("which may be malformed by then") {
+    fleet.memory.tables.put_ping({{"_id", std::string("p")}, {"ping", std::string("yesterday")}});
+    CHECK(view_all(observer).locks.front().takeover.how == How::never);
+  }
+  SECTION("or not to be had") {
+    store.fail("inspect", Fault::rejected);
+    CHECK_THROWS_AS(view_all(observer), Error);
+  }
 }
 
 TEST_CASE("a hold of MongoDB's own lock manager is said to be one", "[cli][view][R14]") {

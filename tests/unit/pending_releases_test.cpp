@@ -15,6 +15,7 @@ using distlock::testing::tamper;
 
 TEST_CASE("a claim that cannot be read back is an error and is freed later", "[lock][R8]") {
   Fleet fleet;
+  fleet.store = make_memory_store(std::make_shared<ManualClock>());  // no cutoff passes
   const auto a = fleet.process("a");
   const auto lock = a.lock("balancer");
   make_known_free(*lock);
@@ -33,6 +34,16 @@ TEST_CASE("a claim that cannot be read back is an error and is freed later", "[l
     a.store->fail("claim", Fault::lost_reply);
     try_it();
     CHECK(fleet.stored("balancer").taken());
+    a.pinger->ping_round();
+    CHECK_FALSE(fleet.stored("balancer").taken());
+  }
+  SECTION("it arrives in time after the first try to free it") {
+    a.store->fail("claim", Fault::delayed);
+    try_it();
+    a.pinger->ping_round();
+    a.store->deliver();
+    CHECK(fleet.stored("balancer").taken());
+    fleet.clock->advance(30s);
     a.pinger->ping_round();
     CHECK_FALSE(fleet.stored("balancer").taken());
   }

@@ -1,0 +1,27 @@
+#include "cli/descendants.h"
+
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <stop_token>
+#include <thread>
+
+using namespace distlock::cli;
+
+// One of many that end now and then does so between the opening of its /proc file and the reading.
+TEST_CASE("processes that end while others are looked for are no error", "[cli][child]") {
+  const std::jthread others([](const std::stop_token& stop) {
+    const char* const words[] = {"true", nullptr};
+    char* const no_environment[] = {nullptr};
+    while (!stop.stop_requested()) {
+      pid_t id = 0;
+      if (posix_spawnp(&id, "true", nullptr, nullptr, const_cast<char**>(words), no_environment) ==
+          0)
+        waitpid(id, nullptr, 0);
+    }
+  });
+  for (int i = 0; i < 1000; ++i) CHECK_NOTHROW(descendants_of(getpid(), 0));
+}
