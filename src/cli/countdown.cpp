@@ -74,7 +74,7 @@ Countdown::Due Countdown::look(SteadyTime now, std::optional<SteadyTime> valid_u
 
 SteadyTime Countdown::kill_at() const {
   if (patience_.on_loss == OnLoss::ignore) return SteadyTime::max();
-  return kill_at_.value_or(last_);
+  return kill_at_.value_or(last_ + patience_.margin / 8);
 }
 
 }  // namespace distlock::cli

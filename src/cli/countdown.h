@@ -55,7 +55,8 @@ class Countdown {
 
   bool begun() const { return kill_at_.has_value(); }
 
-  /// When the command must be killed, if nothing more is heard. SteadyTime::max(): never.
+  /// When the command must be killed by who hears nothing more of us. SteadyTime::max(): never.
+  /// Until it has begun: a little later than look() says, which may know of a ping by then.
   SteadyTime kill_at() const;
 
  private:
