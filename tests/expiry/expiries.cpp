@@ -19,7 +19,6 @@ namespace {
 using namespace std::chrono_literals;
 using std::chrono::nanoseconds;
 
-constexpr StoreOptions kStoreOptions{.call_limit = 200ms};
 constexpr PingerOptions kPingerOptions{.ping_every = 100ms};
 constexpr int kHoldersAtOnce = 4;
 constexpr auto kPatience = 180s;
@@ -61,8 +60,8 @@ class WatchedStore : public FaultyStore {
 
 /// Processes on one store of their own, all in this one.
 struct Side {
-  explicit Side(const std::shared_ptr<Store>& opened, int processes)
-      : store(std::make_shared<WatchedStore>(opened)) {
+  Side(const std::shared_ptr<Store>& opened, const Lease& lease, int processes)
+      : store(std::make_shared<WatchedStore>(opened)), shortest(lease.takeover_after) {
     for (int i = 0; i < processes; ++i) {
       pingers.push_back(
           std::make_shared<DistributedLockPinger>(Environment{.store = store}, kPingerOptions));
@@ -71,13 +70,14 @@ struct Side {
 
   std::unique_ptr<DistributedLock> lock(int index) const {
     // So that they end one after the other, and not in the same millisecond.
-    const auto takeover_after = 1500ms + std::chrono::milliseconds{index * 37 % 1000};
+    const auto takeover_after = shortest + std::chrono::milliseconds{index * 37 % 1000};
     return std::make_unique<DistributedLock>(
         pingers[index % pingers.size()], "expiry." + std::to_string(index),
         LockOptions{.takeover_after = takeover_after, .poll_min = 1ms});
   }
 
   std::shared_ptr<WatchedStore> store;
+  std::chrono::milliseconds shortest;
   std::vector<std::shared_ptr<DistributedLockPinger>> pingers;
 };
 
@@ -114,10 +114,10 @@ class Duel {
 };
 
 void observe_some(const std::shared_ptr<Store>& holders_store,
-                  const std::shared_ptr<Store>& rivals_store, int count,
+                  const std::shared_ptr<Store>& rivals_store, const Lease& lease, int count,
                   std::vector<Expiry>& expiries) {
-  const Side holders(holders_store, kHoldersAtOnce);
-  const Side rivals(rivals_store, 1);
+  const Side holders(holders_store, lease, kHoldersAtOnce);
+  const Side rivals(rivals_store, lease, 1);
   std::vector<std::unique_ptr<Duel>> duels;
   for (int i = 0; i < count; ++i) duels.push_back(std::make_unique<Duel>(holders, rivals, i));
   holders.store->refuse_pings();
@@ -133,14 +133,16 @@ double milliseconds(nanoseconds duration) {
 
 }  // namespace
 
-std::vector<Expiry> observe_expiries(const ConnectionString& connection, int count, int at_once) {
-  const auto holders = open_store(connection, kStoreOptions);
+std::vector<Expiry> observe_expiries(const ConnectionString& connection, const Lease& lease,
+                                     int count, int at_once) {
+  const StoreOptions options{.call_limit = lease.call_limit};
+  const auto holders = open_store(connection, options);
   const auto rivals =
-      connection.kind() == StoreKind::memory ? holders : open_store(connection, kStoreOptions);
+      connection.kind() == StoreKind::memory ? holders : open_store(connection, options);
   std::vector<Expiry> expiries;
   while (static_cast<int>(expiries.size()) < count) {
     const int left = count - static_cast<int>(expiries.size());
-    observe_some(holders, rivals, std::min(at_once, left), expiries);
+    observe_some(holders, rivals, lease, std::min(at_once, left), expiries);
   }
   return expiries;
 }

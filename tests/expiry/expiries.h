@@ -18,9 +18,20 @@ struct Expiry {
   bool inverted() const { return announced >= claimed; }
 };
 
+/// What holds run out after. A machine that stands still for longer than the allowance, which is an
+/// eighth of the first and all of the second, delays an announcement beyond the rival's claim.
+struct Lease {
+  std::chrono::milliseconds takeover_after;  ///< The shortest; others have up to a second more.
+  std::chrono::milliseconds call_limit;
+};
+
+constexpr Lease kShortLease{std::chrono::milliseconds{1500}, std::chrono::milliseconds{200}};
+constexpr Lease kLongLease{std::chrono::milliseconds{4500}, std::chrono::milliseconds{1200}};
+
 /// Lets `count` holds run out, `at_once` of them together: holders whose pings are refused from
 /// some moment on, and for each lock a rival that waits for it, with a store of its own.
-std::vector<Expiry> observe_expiries(const ConnectionString& connection, int count, int at_once);
+std::vector<Expiry> observe_expiries(const ConnectionString& connection, const Lease& lease,
+                                     int count, int at_once);
 
 /// For a message, and for docs/benchmarks.md: a row of a markdown table.
 std::string to_row(const std::string& label, std::vector<Expiry> expiries);

@@ -13,8 +13,8 @@
 int main(int argc, char** argv) try {
   using namespace distlock;
   if (argc != 5) throw std::runtime_error("usage: expiry_order LABEL CONNECTION EXPIRIES AT_ONCE");
-  const auto expiries =
-      testing::observe_expiries(ConnectionString(argv[2]), std::atoi(argv[3]), std::atoi(argv[4]));
+  const auto expiries = testing::observe_expiries(ConnectionString(argv[2]), testing::kShortLease,
+                                                  std::atoi(argv[3]), std::atoi(argv[4]));
   std::cout << testing::to_row(argv[1], expiries) << std::endl;
   return testing::inversions(expiries) == 0 ? 0 : 1;
 } catch (const std::exception& error) {

@@ -10,7 +10,7 @@ TEST_CASE("holders hear of their loss before a rival claims the lock", "[process
   TemporaryFolder folder;
   const std::string store =
       GENERATE_REF(std::string("memory:"), "sqlite:" + (folder.path() / "locks.db").string());
-  const auto expiries = observe_expiries(ConnectionString(store), 500, 250);
+  const auto expiries = observe_expiries(ConnectionString(store), kLongLease, 500, 250);
   INFO(to_row(store, expiries));
   CHECK(expiries.size() == 500);
   CHECK(inversions(expiries) == 0);
