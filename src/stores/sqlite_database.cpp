@@ -1,5 +1,6 @@
 #include "stores/sqlite_database.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 
 #include <cerrno>
@@ -174,9 +175,13 @@ bool SqliteDatabase::file_was_replaced() {
 // SQLite does not look: who opens the database when both are gone begins another log. They stay for
 // as long as anybody has the database open, so that no other file can have their numbers.
 bool SqliteDatabase::was_replaced(LogFile& file) {
-  struct stat status {};
-  std::optional<std::pair<dev_t, ino_t>> id;
-  if (stat(file.path.c_str(), &status) == 0) id.emplace(status.st_dev, status.st_ino);
+  // Nothing of times: once they were asked for, Linux gives the next write a time of its own, and
+  // the sync that follows has that much more to do.
+  struct statx status {};
+  std::optional<FileId> id;
+  if (statx(AT_FDCWD, file.path.c_str(), 0, STATX_INO, &status) == 0) {
+    id = {status.stx_dev_major, status.stx_dev_minor, status.stx_ino};
+  }
   if (!file.id) file.id = id;
   return file.id != id;
 }

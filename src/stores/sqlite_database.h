@@ -1,7 +1,6 @@
 #pragma once
 
 #include <sqlite3.h>
-#include <sys/types.h>
 
 #include <array>
 #include <chrono>
@@ -11,7 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
+#include <tuple>
 
 #include "distlock/error.h"
 #include "stores/effect.h"
@@ -91,10 +90,13 @@ class SqliteDatabase {
     void operator()(sqlite3* db) const noexcept { sqlite3_close_v2(db); }
   };
 
-  /// A file of the write-ahead log: the device and the number, once it was seen.
+  /// The device's two numbers and the file's.
+  using FileId = std::tuple<std::uint32_t, std::uint32_t, std::uint64_t>;
+
+  /// A file of the write-ahead log, and which it is, once it was seen.
   struct LogFile {
     std::string path;
-    std::optional<std::pair<dev_t, ino_t>> id;
+    std::optional<FileId> id;
   };
 
   static bool was_replaced(LogFile& file);
