@@ -241,6 +241,16 @@ TEST_CASE("a listing shows the good beside the malformed", "[store][R14]") {
   CHECK_THAT(listing.pings[1].problem, Catch::Contains("\"ping\""));
 }
 
+TEST_CASE("a malformed lock is no hold of its process", "[store][R8][R14]") {
+  const auto lock = taken_lock("jobs", "holder", kTheirs);
+  const auto malformed =
+      GENERATE_REF(without(lock, "ts"), with(lock, "ts", "today"s), without(lock, "state"),
+                   with(lock, "state", "2"s), without(lock, "process"));
+  const auto under_test = make_store_under_test();
+  under_test->put_lock(malformed);
+  CHECK(under_test->open()->holds("holder").empty());
+}
+
 TEST_CASE("a document whose _id is no string is listed and hurts nobody", "[store][R14]") {
   const auto under_test = make_store_under_test();
   const auto store = under_test->open();
