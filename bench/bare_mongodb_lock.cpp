@@ -9,7 +9,7 @@ constexpr const char* kPrepare = R"({
   "updates": [{"q": {"_id": "bench.bare"}, "u": {"$set": {"state": 0}}, "upsert": true}]
 })";
 
-// As src/stores/mongo_commands.cpp has it, for FromFree.
+// As src/stores/mongodb/mongo_commands.cpp has it, for FromFree.
 constexpr const char* kClaim = R"({
   "findAndModify": "locks",
   "query": {"_id": "bench.bare", "$expr": {"$and": [

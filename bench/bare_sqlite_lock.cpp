@@ -15,7 +15,7 @@ constexpr const char* kTs = "0123456789abcdef01234567";
 constexpr const char* kPrepare = R"(
   INSERT INTO locks(_id, state) VALUES('bench.bare', 0) ON CONFLICT DO UPDATE SET state = 0)";
 
-// As src/stores/sqlite_statements.cpp has it, with the times given and not asked for.
+// As src/stores/sqlite/sqlite_statements.cpp has it, with the times given and not asked for.
 constexpr const char* kClaim = R"(
   UPDATE locks SET state = 1, process = ?2, who = ?3, "when" = ?8, why = ?4, ts = ?5,
                    fence = coalesce(fence, 0) + 1, takeover_after = ?6

@@ -86,7 +86,7 @@ struct StoredHold {
 };
 
 /// Where locks and pings are kept, shared by every process that competes. The one place where
-/// processes interleave; everything else is decided in src/protocol.h.
+/// processes interleave; everything else is decided in src/protocol/protocol.h.
 ///
 /// A store is correct if each write is atomic and linearizable, `when`, `ping` and `now` come from
 /// its own clock, and it keeps fields that it does not know. tests/contract checks any store.

@@ -5,7 +5,7 @@
 
 #include "cli/duration.h"
 #include "distlock/error.h"
-#include "protocol.h"
+#include "protocol/protocol.h"
 
 namespace distlock::cli {
 namespace {

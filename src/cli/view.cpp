@@ -6,7 +6,7 @@
 
 #include "distlock/error.h"
 #include "distlock/options.h"
-#include "protocol.h"
+#include "protocol/protocol.h"
 
 namespace distlock::cli {
 namespace {

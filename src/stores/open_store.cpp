@@ -1,7 +1,7 @@
 #include "distlock/error.h"
 #include "distlock/stores.h"
-#include "stores/mongo_store.h"
-#include "stores/sqlite_store.h"
+#include "stores/mongodb/mongo_store.h"
+#include "stores/sqlite/sqlite_store.h"
 #include "stores/store_of_one_process.h"
 
 namespace distlock {

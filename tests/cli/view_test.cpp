@@ -7,7 +7,7 @@
 #include "cli/view_json.h"
 #include "cli/view_text.h"
 #include "distlock/error.h"
-#include "stores/memory_store.h"
+#include "stores/memory/memory_store.h"
 #include "support/fleet.h"
 #include "support/manual_clock.h"
 

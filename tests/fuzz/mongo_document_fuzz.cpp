@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "stores/document.h"
-#include "stores/mongo_documents.h"
+#include "stores/mongodb/mongo_documents.h"
 
 // A document of any bytes is judged: a record, or `bad_record`, and nothing else. What is judged to
 // be taken says by whom. The bytes are MongoDB's for the JSON in the first line, with those of the

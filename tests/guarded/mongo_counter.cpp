@@ -2,7 +2,7 @@
 
 #include <stdexcept>
 
-#include "stores/mongo_bson.h"
+#include "stores/mongodb/mongo_bson.h"
 
 namespace distlock::testing {
 

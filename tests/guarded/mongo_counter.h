@@ -4,7 +4,7 @@
 #include <string>
 
 #include "guarded/worker.h"
-#include "stores/mongo_handles.h"
+#include "stores/mongodb/mongo_handles.h"
 
 namespace distlock::testing {
 

@@ -3,7 +3,7 @@
 
 #include "mongo/attempts.h"
 #include "mongo/faults.h"
-#include "stores/mongo_store.h"
+#include "stores/mongodb/mongo_store.h"
 
 using namespace distlock;
 using namespace distlock::testing;

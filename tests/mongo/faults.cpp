@@ -6,7 +6,7 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "stores/mongo_documents.h"
+#include "stores/mongodb/mongo_documents.h"
 
 namespace distlock::testing {
 namespace {

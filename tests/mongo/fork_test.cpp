@@ -14,7 +14,7 @@
 #include "distlock/stores.h"
 #include "mongo/attempts.h"
 #include "mongo/server.h"
-#include "stores/mongo_documents.h"
+#include "stores/mongodb/mongo_documents.h"
 #include "support/leave.h"
 
 using namespace distlock;

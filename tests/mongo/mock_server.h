@@ -3,7 +3,7 @@
 #include <mutex>
 #include <thread>
 
-#include "stores/mongo_bson.h"
+#include "stores/mongodb/mongo_bson.h"
 
 namespace distlock::testing {
 

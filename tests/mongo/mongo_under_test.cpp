@@ -1,7 +1,7 @@
 #include "mongo/mongo_under_test.h"
 
 #include "mongo/server.h"
-#include "stores/mongo_store.h"
+#include "stores/mongodb/mongo_store.h"
 
 namespace distlock::testing {
 namespace {

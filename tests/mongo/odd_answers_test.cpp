@@ -4,7 +4,7 @@
 #include "mongo/attempts.h"
 #include "mongo/mock_server.h"
 #include "mongo/server.h"
-#include "stores/mongo_store.h"
+#include "stores/mongodb/mongo_store.h"
 
 using namespace distlock;
 using namespace distlock::testing;

@@ -4,8 +4,8 @@
 #include "mongo/attempts.h"
 #include "mongo/faults.h"
 #include "mongo/mock_server.h"
-#include "stores/mongo_documents.h"
-#include "stores/mongo_store.h"
+#include "stores/mongodb/mongo_documents.h"
+#include "stores/mongodb/mongo_store.h"
 
 using namespace distlock;
 using namespace distlock::testing;

@@ -7,7 +7,7 @@
 #include <stdexcept>
 
 #include "distlock/clock.h"
-#include "stores/mongo_documents.h"
+#include "stores/mongodb/mongo_documents.h"
 
 namespace distlock::testing {
 namespace {

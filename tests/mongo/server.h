@@ -9,8 +9,8 @@
 
 #include "distlock/connection_string.h"
 #include "stores/document.h"
-#include "stores/mongo_bson.h"
-#include "stores/mongo_handles.h"
+#include "stores/mongodb/mongo_bson.h"
+#include "stores/mongodb/mongo_handles.h"
 
 namespace distlock::testing {
 

@@ -4,7 +4,7 @@
 
 #include <stdexcept>
 
-#include "stores/mongo_documents.h"
+#include "stores/mongodb/mongo_documents.h"
 
 namespace distlock::testing {
 namespace {

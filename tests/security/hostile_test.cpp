@@ -7,8 +7,8 @@
 #include "distlock/stores.h"
 #include "mongo/attempts.h"
 #include "security/secured.h"
-#include "stores/mongo_bson.h"
-#include "stores/mongo_documents.h"
+#include "stores/mongodb/mongo_bson.h"
+#include "stores/mongodb/mongo_documents.h"
 
 using namespace distlock;
 using namespace distlock::testing;

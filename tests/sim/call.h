@@ -6,7 +6,7 @@
 
 #include "distlock/error.h"
 #include "sim/scheduler.h"
-#include "stores/memory_tables.h"
+#include "stores/memory/memory_tables.h"
 
 namespace distlock::sim {
 

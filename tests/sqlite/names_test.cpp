@@ -4,7 +4,7 @@
 #include <fstream>
 
 #include "sqlite/file_under_fault.h"
-#include "stores/sqlite_file_system.h"
+#include "stores/sqlite/sqlite_file_system.h"
 
 using namespace distlock;
 using namespace distlock::testing;

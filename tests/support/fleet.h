@@ -5,7 +5,7 @@
 
 #include "distlock/distributed_lock.h"
 #include "distlock/stores.h"
-#include "stores/memory_store.h"
+#include "stores/memory/memory_store.h"
 #include "support/faulty_store.h"
 #include "support/manual_clock.h"
 

@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "distlock/stores.h"
-#include "stores/memory_store.h"
+#include "stores/memory/memory_store.h"
 #include "support/store_under_test.h"
 
 namespace distlock::testing {

@@ -1,6 +1,6 @@
 #include "support/sqlite_file.h"
 
-#include "stores/sqlite_rows.h"
+#include "stores/sqlite/sqlite_rows.h"
 
 namespace distlock::testing {
 namespace {

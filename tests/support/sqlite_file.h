@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "stores/document.h"
-#include "stores/sqlite_database.h"
+#include "stores/sqlite/sqlite_database.h"
 
 namespace distlock::testing {
 

@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-#include "stores/memory_tables.h"
+#include "stores/memory/memory_tables.h"
 
 namespace distlock::testing {
 

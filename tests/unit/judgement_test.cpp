@@ -1,6 +1,6 @@
 #include <catch2/catch.hpp>
 
-#include "protocol.h"
+#include "protocol/protocol.h"
 
 using namespace distlock;
 using namespace distlock::protocol;

@@ -1,9 +1,9 @@
-#include "stores/mongo_commands.h"
+#include "stores/mongodb/mongo_commands.h"
 
 #include <catch2/catch.hpp>
 
-#include "stores/mongo_documents.h"
-#include "stores/mongo_privileges.h"
+#include "stores/mongodb/mongo_documents.h"
+#include "stores/mongodb/mongo_privileges.h"
 
 using namespace distlock;
 using namespace std::chrono_literals;

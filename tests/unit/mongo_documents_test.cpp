@@ -1,4 +1,4 @@
-#include "stores/mongo_documents.h"
+#include "stores/mongodb/mongo_documents.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "distlock/error.h"
-#include "stores/mongo_bson.h"
-#include "stores/mongo_call.h"
+#include "stores/mongodb/mongo_bson.h"
+#include "stores/mongodb/mongo_call.h"
 
 using namespace distlock;
 using namespace std::chrono_literals;

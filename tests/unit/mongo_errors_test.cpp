@@ -1,4 +1,4 @@
-#include "stores/mongo_errors.h"
+#include "stores/mongodb/mongo_errors.h"
 
 #include <mongoc/mongoc.h>
 

@@ -1,4 +1,4 @@
-#include "protocol.h"
+#include "protocol/protocol.h"
 
 #include <catch2/catch.hpp>
 #include <limits>

@@ -8,7 +8,7 @@
 #include "contract/contract.h"
 #include "distlock/error.h"
 #include "distlock/stores.h"
-#include "stores/sqlite_clock.h"
+#include "stores/sqlite/sqlite_clock.h"
 #include "support/sqlite_file.h"
 #include "support/temporary_folder.h"
 #include "unit/sqlite_refusal.h"

@@ -1,4 +1,4 @@
-#include "store_clock_history.h"
+#include "protocol/store_clock_history.h"
 
 #include <catch2/catch.hpp>
 

@@ -1,4 +1,4 @@
-#include "validity.h"
+#include "pinger/validity.h"
 
 #include <catch2/catch.hpp>
 

@@ -1,0 +1,228 @@
+#include "distlock/distributed_lock.h"
+
+#include <boost/thread/lock_guard.hpp>
+
+#include "lock/distributed_lock_impl.h"
+#include "log.h"
+#include "text.h"
+
+namespace distlock {
+namespace {
+
+using Guard = boost::lock_guard<boost::mutex>;
+using protocol::Judgement;
+using protocol::Verdict;
+
+ClaimBasis basis_of(const Inspection& seen, Verdict verdict) {
+  if (verdict == Verdict::absent) return FromAbsent{};
+  if (verdict == Verdict::free) return FromFree{seen.lock->ts};
+  return FromHold{*seen.lock->ts, seen.lock->when};
+}
+
+// The options, once it is sure that a lock can be made with them.
+LockOptions checked(const LockOptions& options, std::string_view name,
+                    const DistributedLockPinger::Impl& pinging) {
+  pinging.fork_guard.check("the pinger");
+  protocol::check_name(name);
+  protocol::check_options(options);
+  protocol::check_room(options, pinging.options, pinging.environment.store->call_limit());
+  return options;
+}
+
+}  // namespace
+
+LockOptions LockOptions::taking_over_after_minutes(int minutes) {
+  if (minutes < 1) {
+    throw Error(Errc::invalid_argument,
+                "takeover_minutes is " + std::to_string(minutes) + ": it must be at least 1");
+  }
+  LockOptions options;
+  options.takeover_after = std::chrono::minutes{minutes} + std::chrono::minutes{1};
+  return options;
+}
+
+DistributedLock::Impl::Impl(std::shared_ptr<DistributedLockPinger> given_pinger,
+                            std::shared_ptr<DistributedLockPinger::Impl> given_pinging,
+                            std::string given_name, const LockOptions& given_options)
+    : pinger(std::move(given_pinger)),
+      pinging(std::move(given_pinging)),
+      options(checked(given_options, given_name, *pinging)),
+      hold(std::make_shared<Hold>(
+          std::move(given_name),
+          protocol::validity(options, pinging->environment.store->call_limit()))),
+      name(hold->name) {}
+
+bool DistributedLock::lock_try(std::string_view why, LockRecord* other) {
+  protocol::check_why(why);
+  impl_->pinging->check_usable();
+  if (!impl_->begin_claiming(other)) return false;
+  Claiming claiming{*impl_};
+  claiming.held = impl_->claim_remembered(why) || impl_->look_and_claim(why, other);
+  return claiming.held;
+}
+
+bool DistributedLock::Impl::look_and_claim(std::string_view why, LockRecord* other) {
+  Look look;
+  for (int round = 0;; ++round) {
+    const Judgement judgement = judge_now(look);
+    if (judgement.verdict == Verdict::busy || round == protocol::kClaimRoundsMax) break;
+    // Nobody reads the clock of an absent document, and ours may have changed with a fail-over.
+    if (judgement.verdict == Verdict::absent && round > 0) pinging->ping();
+    if (claim(basis_of(look.seen, judgement.verdict), why)) return true;
+    log_lost_claim(look.seen, judgement);
+  }
+  if (other != nullptr) *other = look.seen.lock.value_or(LockRecord{.name = name});
+  return false;
+}
+
+bool DistributedLock::Impl::begin_claiming(LockRecord* other) {
+  const SteadyTime now = pinging->environment.clock->steady_now();
+  const Guard lock(mutex);
+  const bool by_us = phase == Phase::holding && holder == boost::this_thread::get_id();
+  const bool ran_out = by_us && hold->validity.over(now);
+  if (phase == Phase::idle || ran_out) {
+    phase = Phase::claiming;
+    if (ran_out) remembered = FromHold{*claimed->ts};
+    return true;
+  }
+  if (by_us) {
+    throw Error(Errc::already_held,
+                "lock \"" + escaped(name) + "\" is already held by this thread: unlock() it first");
+  }
+  if (other != nullptr) {
+    *other = claimed.value_or(LockRecord{
+        .name = name, .state = LockState::taken, .process = pinging->environment.process});
+  }
+  return false;
+}
+
+void DistributedLock::Impl::begin_reclaiming() {
+  const SteadyTime now = pinging->environment.clock->steady_now();
+  const Guard lock(mutex);
+  if (phase != Phase::holding) {
+    throw Error(Errc::lock_lost, "lock \"" + escaped(name) + "\" has no hold to claim anew from");
+  }
+  if (!hold->validity.over(now)) {
+    throw Error(Errc::already_held, "lock \"" + escaped(name) + "\" is held and valid");
+  }
+  phase = Phase::claiming;
+  remembered = FromHold{*claimed->ts};
+}
+
+void DistributedLock::Impl::end_claiming() noexcept {
+  // Our pings go on, so nobody could take over what we no longer count as held.
+  if (claimed) pinging->pending.add({name, *claimed->ts});
+  pinging->holds.delist(hold);
+  const Guard lock(mutex);
+  claimed.reset();
+  phase = Phase::idle;
+}
+
+bool DistributedLock::Impl::claim_remembered(std::string_view why) {
+  const auto basis = std::exchange(remembered, std::nullopt);
+  return basis && claim(*basis, why);
+}
+
+Judgement DistributedLock::Impl::judge_now(Look& look) {
+  if (!watch) watch = std::make_unique<protocol::HolderWatch>();
+  const auto judged = [&](Freshness freshness) {
+    look = pinging->look(name, freshness);
+    const bool stepped = pinging->clock_stepped(look.seen, options);
+    return protocol::judge(look.seen, look.span, stepped, options, *watch);
+  };
+  Judgement judgement = judged(Freshness::ordinary);
+  if (judgement.verdict == Verdict::dead && !look.seen.fresh) judgement = judged(Freshness::fresh);
+  if (look.seen.lock) log_judgement(look.seen, judgement);
+  const Guard lock(mutex);
+  until_takeover = judgement.until_takeover;
+  return judgement;
+}
+
+std::chrono::nanoseconds DistributedLock::Impl::poll_pause(int round, std::uint64_t random) const {
+  const Guard lock(mutex);
+  return protocol::poll_pause(round, random, until_takeover, options);
+}
+
+void DistributedLock::Impl::set_waiting(bool now) {
+  const Guard lock(mutex);
+  waiting += now ? 1 : -1;
+  logged.reset();
+}
+
+bool DistributedLock::Impl::said_already(protocol::Reason reason) {
+  const Guard lock(mutex);
+  return std::exchange(logged, reason) == reason && waiting > 0;
+}
+
+void DistributedLock::Impl::log_judgement(const Inspection& seen, const Judgement& judgement) {
+  const LockRecord& lock = *seen.lock;
+  if (said_already(judgement.reason)) return;
+  if (judgement.impossible) log::elapsed_seems_impossible(lock, judgement.elapsed);
+  switch (judgement.reason) {
+    case protocol::Reason::none:
+      return;
+    case protocol::Reason::pinged_recently:
+      return log::lock_failed_because_taken(lock, judgement.elapsed);
+    case protocol::Reason::ping_missing:
+      return log::taken_by_old_process(lock);
+    case protocol::Reason::ping_in_future:
+      return log::clock_skew(lock, judgement.elapsed);
+    case protocol::Reason::other_clock:
+    case protocol::Reason::not_watched:
+      return log::taken_under_another_clock(lock, judgement.elapsed);
+    case protocol::Reason::wall_clock_skew:
+      return log::wall_clock_skew(lock, judgement.elapsed);
+    case protocol::Reason::clock_stepped:
+      return log::store_clock_stepped(seen.now->clock);
+    case protocol::Reason::silent:
+      return log::forcefully_taking_over(lock, judgement.elapsed);
+  }
+}
+
+void DistributedLock::Impl::log_lost_claim(const Inspection& seen,
+                                           const Judgement& judgement) const {
+  if (judgement.verdict == Verdict::dead) return log::could_not_take_over(*seen.lock);
+  log::lost_race(name);
+}
+
+DistributedLock::DistributedLock(std::shared_ptr<DistributedLockPinger> pinger, std::string name,
+                                 const LockOptions& options) {
+  if (!pinger) throw Error(Errc::invalid_argument, "a lock needs a pinger");
+  auto pinging = pinger->impl_;
+  impl_ = std::make_unique<Impl>(std::move(pinger), std::move(pinging), std::move(name), options);
+}
+
+DistributedLock::DistributedLock(const ConnectionString& config, std::string name,
+                                 int takeover_minutes) {
+  // Before the store is opened: what is wrong with the arguments is no matter of the store's.
+  protocol::check_name(name);
+  const auto options = LockOptions::taking_over_after_minutes(takeover_minutes);
+  protocol::check_options(options);
+  auto pinger = DistributedLockPinger::got(config);
+  auto pinging = pinger->impl_;
+  impl_ = std::make_unique<Impl>(std::move(pinger), std::move(pinging), std::move(name), options);
+}
+
+DistributedLock::~DistributedLock() {
+  if (impl_->pinging->fork_guard.in_child()) {
+    // What it holds is the parent's (R16).
+    (void)impl_.release();
+    return;
+  }
+  unlock();
+  const auto announcer = impl_->pinging->holds.announcer_if_any(*impl_->hold);
+  if (announcer) announcer->wait_for_callbacks();
+}
+
+const std::string& DistributedLock::name() const { return impl_->name; }
+
+const LockOptions& DistributedLock::options() const { return impl_->options; }
+
+LockRecord DistributedLock::record() const {
+  impl_->pinging->fork_guard.check("the lock");
+  const Guard lock(impl_->mutex);
+  if (impl_->claimed) return *impl_->claimed;
+  throw Error(Errc::lock_lost, "lock \"" + escaped(impl_->name) + "\" is not held");
+}
+
+}  // namespace distlock

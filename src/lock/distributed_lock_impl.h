@@ -1,0 +1,106 @@
+#pragma once
+
+#include <boost/thread/mutex.hpp>
+#include <boost/thread/thread.hpp>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "distlock/distributed_lock.h"
+#include "pinger/holds.h"
+#include "pinger/pinger_impl.h"
+#include "protocol/protocol.h"
+
+namespace distlock {
+
+/// One contender. `phase` says who may touch what: the thread that claims or releases has the
+/// object to itself without holding the mutex across the store.
+struct DistributedLock::Impl {
+  Impl(std::shared_ptr<DistributedLockPinger> given_pinger,
+       std::shared_ptr<DistributedLockPinger::Impl> given_pinging, std::string given_name,
+       const LockOptions& given_options);
+
+  /// While somebody waits, the log says the same thing once.
+  class Waiting {
+   public:
+    explicit Waiting(Impl& lock) : lock_(lock) { lock_.set_waiting(true); }
+    ~Waiting() { lock_.set_waiting(false); }
+    Waiting(const Waiting&) = delete;
+    Waiting& operator=(const Waiting&) = delete;
+
+   private:
+    Impl& lock_;
+  };
+  void set_waiting(bool now);
+  bool said_already(protocol::Reason reason);
+
+  enum class Phase { idle, claiming, holding, releasing };
+
+  /// Enters `claiming`. False if another thread is at it or holds; `*other` is then what it has.
+  /// Errors: `already_held`.
+  bool begin_claiming(LockRecord* other);
+  /// As above, but from the own last hold only (reclaim). Errors: `lock_lost` if there is none.
+  void begin_reclaiming();
+  void end_claiming() noexcept;
+
+  bool look_and_claim(std::string_view why, LockRecord* other);
+  /// Claims from what is known without looking: one's own hold that ran out, or one's own release.
+  bool claim_remembered(std::string_view why);
+  /// Inspects and judges, freshly before a takeover (R6).
+  protocol::Judgement judge_now(Look& look);
+  void log_judgement(const Inspection& seen, const protocol::Judgement& judgement);
+  void log_lost_claim(const Inspection& seen, const protocol::Judgement& judgement) const;
+  /// R2, R8. True: held.
+  bool claim(const ClaimBasis& basis, std::string_view why);
+  std::optional<LockRecord> send_claim(const ClaimBasis& basis, const Claim& claim);
+  /// Finds out what came of a claim whose reply was lost (R8). Errors: `outcome_unknown`.
+  std::optional<LockRecord> resolve(const Claim& claim, SteadyTime sent, const Error& unknown);
+  std::optional<std::optional<LockRecord>> read_back(const Claim& claim);
+  void leave_pending(const Token& ts, SteadyTime sent) noexcept;
+  bool keep(LockRecord record, SteadyTime ping_sent);
+
+  /// `only`: that hold and no other.
+  UnlockResult unlock(const std::optional<Token>& only) noexcept;
+  UnlockResult release(const LockRecord& record, SteadyTime valid_until) noexcept;
+  UnlockResult released(ReleaseResult result, bool perhaps_freed, SteadyTime valid_until) const;
+
+  std::chrono::nanoseconds poll_pause(int round, std::uint64_t random) const;
+
+  const std::shared_ptr<DistributedLockPinger> pinger;
+  const std::shared_ptr<DistributedLockPinger::Impl> pinging;
+  const LockOptions options;
+  const std::shared_ptr<Hold> hold;
+  const std::string& name;  // the hold's
+
+  mutable boost::mutex mutex;
+  Phase phase = Phase::idle;
+  boost::thread::id holder;
+  std::optional<LockRecord> claimed;
+  std::optional<ClaimBasis> remembered;
+  std::unique_ptr<protocol::HolderWatch> watch;  // of whoever is claiming; none while holding
+  std::chrono::milliseconds until_takeover{0};
+  int waiting = 0;
+  std::optional<protocol::Reason> logged;
+};
+
+/// Whatever ends a claim: unless it is certainly held or certainly refused, it is freed later (R8).
+struct PendingUnlessCertain {
+  ~PendingUnlessCertain() {
+    if (!certain) lock.leave_pending(ts, sent);
+  }
+  DistributedLock::Impl& lock;
+  Token ts;
+  SteadyTime sent;
+  bool certain = false;
+};
+
+/// Leaves the claiming phase, whichever way lock_try() is left.
+struct DistributedLock::Claiming {
+  ~Claiming() {
+    if (!held) impl.end_claiming();
+  }
+  Impl& impl;
+  bool held = false;
+};
+
+}  // namespace distlock

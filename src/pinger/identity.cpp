@@ -1,0 +1,97 @@
+#include "pinger/identity.h"
+
+#include <sys/random.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+
+#include "distlock/error.h"
+#include "fork_guard.h"
+
+namespace distlock {
+namespace {
+
+// From the kernel, some at a time. A forked child must not go on with its parent's.
+class RandomNumbers {
+ public:
+  std::uint64_t next() {
+    if (unused_ == 0 || made_in_.in_child()) refill();
+    return numbers_[--unused_];
+  }
+
+ private:
+  void refill() {
+    const std::size_t size = sizeof numbers_;
+    if (getrandom(numbers_.data(), size, 0) != static_cast<ssize_t>(size)) {
+      throw Error(Errc::not_applied, "the system has no random numbers");
+    }
+    unused_ = numbers_.size();
+    made_in_ = ForkGuard{};
+  }
+
+  std::array<std::uint64_t, 32> numbers_{};
+  std::size_t unused_ = 0;
+  ForkGuard made_in_;
+};
+
+std::uint64_t system_random() {
+  thread_local RandomNumbers numbers;
+  return numbers.next();
+}
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  if (gethostname(name.data(), name.size() - 1) != 0) return "localhost";
+  return name.data();
+}
+
+std::int64_t unix_seconds(const Environment& environment) {
+  const auto now = environment.clock->wall_now().time_since_epoch();
+  return std::chrono::floor<std::chrono::seconds>(now).count();
+}
+
+// 31 bits, as the original's rand().
+std::string random_number(const Environment& environment) {
+  return std::to_string(environment.random() >> 33U);
+}
+
+// Small numbers in order of first use: the same in every run of a program, unlike system ids.
+unsigned thread_number() {
+  static std::atomic<unsigned> last{0};
+  thread_local const unsigned number = ++last;
+  return number;
+}
+
+}  // namespace
+
+Environment completed(Environment environment) {
+  if (!environment.store) throw Error(Errc::invalid_argument, "a pinger needs a store");
+  if (!environment.clock) environment.clock = host_clock();
+  if (!environment.random) environment.random = system_random;
+  if (environment.process.empty()) {
+    environment.process = host_name() + ':' + std::to_string(unix_seconds(environment)) + ':' +
+                          random_number(environment);
+  }
+  return environment;
+}
+
+Token new_token(const Environment& environment) {
+  const auto seconds = static_cast<std::uint64_t>(unix_seconds(environment));
+  const std::uint64_t random = environment.random();
+  Token token;
+  for (std::size_t i = 0; i < 4; ++i) {
+    token.bytes[i] = static_cast<std::uint8_t>(seconds >> (24 - 8 * i));
+  }
+  for (std::size_t i = 0; i < 8; ++i) {
+    token.bytes[4 + i] = static_cast<std::uint8_t>(random >> (56 - 8 * i));
+  }
+  return token;
+}
+
+std::string new_who(const Environment& environment) {
+  return environment.process + ":thread" + std::to_string(thread_number()) + ':' +
+         random_number(environment);
+}
+
+}  // namespace distlock

@@ -1,0 +1,73 @@
+#include "pinger/pending_releases.h"
+
+#include <algorithm>
+#include <boost/thread/lock_guard.hpp>
+
+#include "failure.h"
+#include "log.h"
+
+namespace distlock {
+
+void PendingReleases::add(PendingRelease release) {
+  const boost::lock_guard<boost::mutex> lock(mutex_);
+  releases_.push_back(std::move(release));
+}
+
+std::size_t PendingReleases::count() const {
+  const boost::lock_guard<boost::mutex> lock(mutex_);
+  return releases_.size();
+}
+
+bool PendingReleases::contains(const Token& ts) const {
+  const boost::lock_guard<boost::mutex> lock(mutex_);
+  return std::any_of(releases_.begin(), releases_.end(),
+                     [&](const PendingRelease& one) { return one.ts == ts; });
+}
+
+void PendingReleases::work_off(Store& store, const Clock& clock, SteadyTime give_up_at) {
+  std::vector<PendingRelease> tried;
+  {
+    const boost::lock_guard<boost::mutex> lock(mutex_);
+    tried = releases_;
+  }
+  for (const PendingRelease& release : tried) {
+    if (clock.steady_now() >= give_up_at) return;
+    const Outcome outcome = try_one(release, store, clock);
+    if (outcome == Outcome::no_answer) return;
+    if (outcome == Outcome::settled) settle(release);
+    if (outcome == Outcome::kept) put_last(release);
+  }
+}
+
+PendingReleases::Outcome PendingReleases::try_one(const PendingRelease& release, Store& store,
+                                                  const Clock& clock) {
+  const SteadyTime asked = clock.steady_now();
+  try {
+    const ReleaseResult result = store.release(release.name, release.ts);
+    const bool settled = result != ReleaseResult::not_ours || asked >= release.settled_after;
+    return settled ? Outcome::settled : Outcome::kept;
+  } catch (...) {
+    const Failure failure = current_failure();
+    if (!release.refusal_logged) log::pending_release_failed(release.name, failure.what);
+    return failure.may_pass ? Outcome::no_answer : Outcome::kept;
+  }
+}
+
+void PendingReleases::put_last(const PendingRelease& release) {
+  const boost::lock_guard<boost::mutex> lock(mutex_);
+  const auto at = std::find_if(releases_.begin(), releases_.end(),
+                               [&](const PendingRelease& one) { return one.ts == release.ts; });
+  if (at == releases_.end()) return;
+  at->refusal_logged = true;
+  std::rotate(at, at + 1, releases_.end());
+}
+
+void PendingReleases::settle(const PendingRelease& release) {
+  {
+    const boost::lock_guard<boost::mutex> lock(mutex_);
+    std::erase_if(releases_, [&](const PendingRelease& one) { return one.ts == release.ts; });
+  }
+  log::pending_release_settled(release.name);
+}
+
+}  // namespace distlock

@@ -1,0 +1,103 @@
+#pragma once
+
+#include <atomic>
+#include <boost/thread/mutex.hpp>
+#include <boost/thread/thread.hpp>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+
+#include "distlock/pinger.h"
+#include "fork_guard.h"
+#include "pinger/holds.h"
+#include "pinger/pending_releases.h"
+#include "protocol/protocol.h"
+#include "protocol/store_clock_history.h"
+
+namespace distlock {
+
+/// What an inspection showed, and when it was made.
+struct Look {
+  Inspection seen;
+  protocol::LocalSpan span;
+};
+
+/// The pinger's state, and what DistributedLock asks of it. Its mutex is never held across a call
+/// of the store, the clock's wait, or the log.
+struct DistributedLockPinger::Impl {
+  Impl(Environment given, const PingerOptions& given_options, PingerDrive given_drive);
+  ~Impl();
+
+  void start_threads();
+  void stop() noexcept;
+  /// Ends the watch, too. For the end of the program, and of the object.
+  void join_threads() noexcept;
+
+  /// Pings once. Errors: those of Store::ping().
+  void ping();
+  SteadyTime round() noexcept;
+
+  /// Makes sure that a claim now would be born with time to live (R7, R9), and gives the instant
+  /// from which its deadline counts. Errors: those of Store::ping().
+  SteadyTime ensure_pinged(std::chrono::nanoseconds validity);
+
+  /// Errors: `forked`, `stopped`.
+  void check_usable() const;
+
+  /// Inspects, and learns about the store's clock from the answer.
+  Look look(std::string_view name, Freshness freshness);
+
+  /// Why the store no longer has that hold, or nothing if it has. Errors: those of a read.
+  std::optional<LossReason> fate_of(const std::string& name, const Token& ts);
+
+  /// Until when a claim that is sent now may be written (R8). Only after ensure_pinged().
+  StoreNow cutoff() const;
+  /// Whether the clock that an inspection was made by stepped within the lock's window (R5).
+  bool clock_stepped(const Inspection& seen, const LockOptions& options);
+
+  PingerStats stats() const;
+
+  const Environment environment;
+  const PingerOptions options;
+  const PingerDrive drive;
+  const ForkGuard fork_guard;
+  PendingReleases pending;
+  Holds holds;
+  std::stop_source stopping;
+
+ private:
+  void run_pings();
+  void run_watch();
+  bool ping_noting_failure() noexcept;
+  PingHealth health_at(SteadyTime now) const;
+  bool note_good_ping(const PingRecord& record, const protocol::LocalSpan& span);
+  void note_bad_ping(std::string_view error);
+  /// Asks the store about this process's holds, and announces those that it no longer has.
+  void verify_holds(SteadyTime give_up_at);
+  void adopt_if_stray(const StoredHold& hold);
+  void log_losses();
+  /// What may fail without a ping being lost for it.
+  static void attempt(const char* what, const std::function<void()>& chore) noexcept;
+  void forget_old_pings();
+  void farewell();
+
+  mutable boost::mutex mutex_;
+  std::optional<SteadyTime> last_ping_sent_;  // of those confirmed
+  SteadyTime started_;
+  bool late_ = false;
+  PingHealth health_;
+  StoreClockHistory history_;
+
+  SteadyTime forget_next_;
+
+  std::once_flag stop_once_;
+  std::atomic<bool> stopped_{false};
+  std::stop_source first_round_done_;
+  std::stop_source watch_stopping_;
+  boost::thread ping_thread_;
+  boost::thread watch_thread_;
+};
+
+}  // namespace distlock

@@ -1,0 +1,43 @@
+#include "pinger/running_pingers.h"
+
+#include <boost/thread/lock_guard.hpp>
+#include <boost/thread/mutex.hpp>
+#include <vector>
+
+namespace distlock {
+namespace {
+
+using Impl = DistributedLockPinger::Impl;
+
+struct Running {
+  boost::mutex mutex;
+  std::vector<std::weak_ptr<Impl>> pingers;
+};
+
+PerProcess<Running> running_in_this_process;
+
+struct JoinAtExit {
+  ~JoinAtExit() {
+    std::vector<std::weak_ptr<Impl>> pingers;
+    {
+      Running& running = running_in_this_process.get();
+      const boost::lock_guard<boost::mutex> lock(running.mutex);
+      pingers.swap(running.pingers);
+    }
+    for (const auto& weak : pingers) {
+      if (const auto pinger = weak.lock()) pinger->join_threads();
+    }
+  }
+};
+
+}  // namespace
+
+void add_running(const std::shared_ptr<Impl>& pinger) {
+  static const JoinAtExit join_at_exit;
+  Running& running = running_in_this_process.get();
+  const boost::lock_guard<boost::mutex> lock(running.mutex);
+  std::erase_if(running.pingers, [](const auto& weak) { return weak.expired(); });
+  running.pingers.push_back(pinger);
+}
+
+}  // namespace distlock

@@ -1,0 +1,239 @@
+#include "protocol/protocol.h"
+
+#include <algorithm>
+
+#include "distlock/error.h"
+#include "text.h"
+
+namespace distlock::protocol {
+namespace {
+
+using std::chrono::duration_cast;
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+
+constexpr std::size_t kNameBytesMax = 1000;
+constexpr std::size_t kWhyBytesMax = 10000;
+constexpr std::chrono::hours kHundredYears{24LL * 36525};
+constexpr std::chrono::days kOtherClockMargin{1};
+constexpr milliseconds kDefaultMaxSkew = std::chrono::seconds{30};
+
+// Dates in documents may be anything that 64 bits hold.
+milliseconds saturating_difference(StoreTime a, StoreTime b) {
+  std::int64_t result = 0;
+  if (__builtin_sub_overflow(a.time_since_epoch().count(), b.time_since_epoch().count(), &result)) {
+    return a < b ? milliseconds::min() : milliseconds::max();
+  }
+  return milliseconds{result};
+}
+
+milliseconds saturating_sum(milliseconds a, milliseconds b) {
+  return a > milliseconds::max() - b ? milliseconds::max() : a + b;
+}
+
+// Not from nanoseconds, which hold no more than 292 years.
+std::string text(milliseconds duration) { return std::to_string(duration.count()) + " ms"; }
+
+[[noreturn]] void refuse(const std::string& what) { throw Error(Errc::invalid_argument, what); }
+
+milliseconds default_max_skew(milliseconds window) {
+  return std::min(kDefaultMaxSkew, window / 16);
+}
+
+/// How far the store's clock is from the wall clock at the least, given that it was read somewhere
+/// within the span.
+milliseconds wall_skew(StoreTime now, const LocalSpan& span) {
+  const StoreTime earliest{span.wall_sent.time_since_epoch()};
+  const StoreTime latest{span.wall_received.time_since_epoch()};
+  if (now < earliest) return saturating_difference(earliest, now);
+  if (now > latest) return saturating_difference(now, latest);
+  return milliseconds{0};
+}
+
+Judgement busy(Reason reason, milliseconds elapsed, milliseconds until_takeover = milliseconds{0}) {
+  return {Verdict::busy, reason, elapsed, std::max(until_takeover, milliseconds{0}), false};
+}
+
+/// R5, asked last: only a holder that would be dead otherwise is spared by it.
+Judgement dead_unless_skewed(milliseconds elapsed, const StoreNow& now, const LocalSpan& span,
+                             bool clock_stepped, milliseconds limit) {
+  if (!now.steady) {
+    const milliseconds skew = wall_skew(now.time, span);
+    if (skew > limit) return busy(Reason::wall_clock_skew, skew);
+  }
+  if (clock_stepped) return busy(Reason::clock_stepped, elapsed);
+  return {Verdict::dead, Reason::silent, elapsed, milliseconds{0}, elapsed > kHundredYears};
+}
+
+}  // namespace
+
+std::chrono::seconds unlock_pause(int attempt) { return std::chrono::seconds{1 << attempt}; }
+
+void check_name(std::string_view name) {
+  if (name.empty()) refuse("lock name is empty: give it at least one character");
+  if (name.size() > kNameBytesMax) {
+    refuse("lock name has " + std::to_string(name.size()) + " bytes: at most 1000 are allowed");
+  }
+  if (name.find('\0') != name.npos) refuse("lock name has a NUL byte: leave it out");
+  if (!is_utf8(name)) refuse("lock name \"" + escaped(name) + "\" is not UTF-8");
+}
+
+void check_why(std::string_view why) {
+  if (why.size() > kWhyBytesMax) refuse("why has more than 10000 bytes: say it shorter");
+  if (why.find('\0') != why.npos) refuse("why has a NUL byte: leave it out");
+  if (!is_utf8(why)) refuse("why \"" + escaped(why) + "\" is not UTF-8");
+}
+
+void check_options(const LockOptions& options) {
+  if (options.takeover_after <= milliseconds{0}) {
+    refuse("takeover_after is " + text(options.takeover_after) + ": it must be more than 0");
+  }
+  if (options.takeover_after > kHundredYears) {
+    refuse("takeover_after is more than 100 years: no holder can be that silent");
+  }
+  const milliseconds most = default_max_skew(options.takeover_after);
+  if (options.max_clock_skew < milliseconds{0} || options.max_clock_skew > most) {
+    refuse("max_clock_skew is " + text(options.max_clock_skew) + ": it must be from 0 to " +
+           text(most) + ", the smaller of 30 s and a sixteenth of takeover_after; where clocks " +
+           "are worse, use TakeoverRule::watched");
+  }
+  if (options.poll_min <= milliseconds{0} || options.poll_max < options.poll_min ||
+      options.poll_max > kHundredYears) {
+    refuse("poll_min must be more than 0 and at most poll_max, which is at most 100 years");
+  }
+  if (options.store_patience < milliseconds{0}) refuse("store_patience must not be negative");
+}
+
+void check_options(const PingerOptions& options) {
+  if (options.ping_every <= milliseconds{0}) refuse("ping_every must be more than 0");
+  if (options.ping_every > kHundredYears) refuse("ping_every is more than 100 years");
+  if (options.forget_after < std::chrono::days{4} || options.forget_after > kHundredYears) {
+    refuse("forget_after must be from 4 days to 100 years");
+  }
+  if (options.forget_every <= milliseconds{0} || options.forget_every > kHundredYears) {
+    refuse("forget_every must be more than 0 and at most 100 years");
+  }
+}
+
+void check_room(const LockOptions& lock, const PingerOptions& pinger, milliseconds call_limit) {
+  if (call_limit <= milliseconds{0}) refuse("the store's call_limit must be more than 0");
+  if (call_limit > kHundredYears) refuse("the store's call_limit is more than 100 years");
+  const nanoseconds left = validity(lock, call_limit);
+  const nanoseconds needed = pinger.ping_every + 2 * call_limit;
+  if (left >= needed) return;
+  const auto whole = [](nanoseconds duration) { return duration_cast<milliseconds>(duration); };
+  refuse("takeover_after leaves a holder too little time: takeover_after " +
+         text(lock.takeover_after) + " - allowance " + text(whole(allowance(lock, call_limit))) +
+         " = " + text(whole(left)) + ", but ping_every " + text(pinger.ping_every) +
+         " + 2 x call_limit " + text(call_limit) + " = " + text(whole(needed)) +
+         "; take over later, ping more often or lower call_limit");
+}
+
+milliseconds max_clock_skew(milliseconds window, const LockOptions& options) {
+  const milliseconds most = default_max_skew(window);
+  return options.max_clock_skew > milliseconds{0} ? std::min(options.max_clock_skew, most) : most;
+}
+
+nanoseconds allowance(const LockOptions& options, milliseconds call_limit) {
+  return 2 * default_max_skew(options.takeover_after) + call_limit +
+         nanoseconds{options.takeover_after} / 1000;
+}
+
+nanoseconds validity(const LockOptions& options, milliseconds call_limit) {
+  return options.takeover_after - allowance(options, call_limit);
+}
+
+milliseconds settled_after(const LockOptions& options, milliseconds call_limit) {
+  return 3 * call_limit + 2 * default_max_skew(options.takeover_after);
+}
+
+bool must_ping_before_claim(std::optional<SteadyTime> last_ping_sent, SteadyTime now,
+                            nanoseconds validity, const PingerOptions& pinger) {
+  if (!last_ping_sent) return true;
+  const nanoseconds age = now - *last_ping_sent;
+  return age > std::min<nanoseconds>(2 * pinger.ping_every, validity / 2);
+}
+
+nanoseconds HolderWatch::unchanged_for(const Inspection& seen, const LocalSpan& span) {
+  Sighting sighting{seen.lock->ts, std::nullopt, std::nullopt};
+  if (seen.ping) {
+    sighting.ping = seen.ping->ping;
+    sighting.clock = seen.ping->clock;
+  }
+  if (sighting != sighting_) {
+    sighting_ = std::move(sighting);
+    first_seen_ = span.received;
+  }
+  return std::max<nanoseconds>(span.sent - first_seen_, nanoseconds{0});
+}
+
+milliseconds window(const LockRecord& lock, const LockOptions& options) {
+  return std::max(options.takeover_after, lock.takeover_after.value_or(milliseconds{0}));
+}
+
+Judgement judge(const Inspection& seen, const LocalSpan& span, bool clock_stepped,
+                const LockOptions& options, HolderWatch& watch) {
+  if (!seen.lock) return {Verdict::absent};
+  if (!seen.lock->taken()) return {Verdict::free};
+  const auto watched = duration_cast<milliseconds>(watch.unchanged_for(seen, span));
+  const milliseconds needed = window(*seen.lock, options);
+  if (!seen.ping && options.missing_ping == MissingPing::refuse) {
+    return busy(Reason::ping_missing, milliseconds{0});
+  }
+  if (options.takeover_rule == TakeoverRule::watched) {
+    if (watched >= needed) return {Verdict::dead, Reason::silent, watched};
+    return busy(Reason::not_watched, watched, needed - watched);
+  }
+  // Nobody wrote down which clock stamped `when` (R4).
+  const StoreTime last_sign = seen.ping ? seen.ping->ping : *seen.lock->when;
+  const bool other_clock = !seen.ping || (seen.ping->clock && *seen.ping->clock != seen.now->clock);
+  const milliseconds age = saturating_difference(seen.now->time, last_sign);
+  if (other_clock) {
+    if (watched < needed && age < saturating_sum(needed, kOtherClockMargin)) {
+      return busy(Reason::other_clock, watched, needed - watched);
+    }
+  } else if (age < milliseconds{0}) {
+    return busy(Reason::ping_in_future, age == milliseconds::min() ? milliseconds::max() : -age);
+  } else if (age < needed) {
+    return busy(Reason::pinged_recently, age, needed - age);
+  }
+  return dead_unless_skewed(std::max(age, watched), *seen.now, span, clock_stepped,
+                            max_clock_skew(needed, options));
+}
+
+nanoseconds poll_pause(int round, std::uint64_t random, milliseconds until_takeover,
+                       const LockOptions& options) {
+  nanoseconds most = options.poll_min;
+  for (int i = 0; i < round && most < options.poll_max; ++i) most *= 2;
+  most = std::min<nanoseconds>(most, options.poll_max);
+  const auto half = static_cast<std::uint64_t>(most.count() / 2);
+  const nanoseconds pause = most - nanoseconds{static_cast<std::int64_t>(random % (half + 1))};
+  // A date in a document may put it centuries away, which nanoseconds cannot hold.
+  const bool soon = until_takeover > milliseconds{0} && until_takeover < options.poll_max;
+  if (!soon || pause <= until_takeover) return pause;
+  const auto spread = static_cast<std::uint64_t>(nanoseconds{options.poll_min}.count());
+  return until_takeover + nanoseconds{static_cast<std::int64_t>(random % (spread + 1))};
+}
+
+nanoseconds ping_retry_pause(const PingerOptions& options) {
+  return nanoseconds{options.ping_every} / 4;
+}
+
+nanoseconds forget_pause(std::uint64_t random, const PingerOptions& options) {
+  const nanoseconds every = options.forget_every;
+  const auto jitter = random % static_cast<std::uint64_t>(every.count());
+  return every / 2 + nanoseconds{static_cast<std::int64_t>(jitter)};
+}
+
+milliseconds late_by(std::optional<SteadyTime> last_ping_sent, SteadyTime now,
+                     const PingerOptions& options) {
+  if (!last_ping_sent) return milliseconds{0};
+  const nanoseconds late = now - *last_ping_sent - nanoseconds{options.ping_every};
+  return std::max(duration_cast<milliseconds>(late), milliseconds{0});
+}
+
+bool ping_is_late(SteadyTime last_ping_sent, SteadyTime now, const PingerOptions& options) {
+  return now - last_ping_sent > 10 * nanoseconds{options.ping_every};
+}
+
+}  // namespace distlock::protocol

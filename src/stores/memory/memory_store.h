@@ -1,0 +1,21 @@
+#pragma once
+
+#include <memory>
+
+#include "distlock/clock.h"
+#include "distlock/options.h"
+#include "distlock/store.h"
+#include "stores/memory/memory_tables.h"
+
+namespace distlock {
+
+/// A memory store, and its tables for a test to put documents into. The tables must not be touched
+/// while a call of the store is under way.
+struct OpenedMemoryStore {
+  std::shared_ptr<Store> store;
+  MemoryTables& tables;  ///< Lives as long as `store`.
+};
+
+OpenedMemoryStore open_memory_store(std::shared_ptr<Clock> clock, const StoreOptions& options);
+
+}  // namespace distlock

@@ -1,0 +1,78 @@
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "stores/document.h"
+#include "stores/mongodb/mongo_bson.h"
+#include "stores/mongodb/mongo_errors.h"
+#include "stores/mongodb/mongo_handles.h"
+
+namespace distlock {
+
+/// What every call of one store has in common.
+struct MongoSettings {
+  std::string database;
+  /// How long the server may work on a command or wait for its replication. Shorter than the
+  /// socket's limit, so that the server's own word on the outcome comes first.
+  std::chrono::milliseconds server_limit{};
+};
+
+/// What a call is about, for messages: "claim of lock" and "x".
+struct Doing {
+  std::string_view verb;
+  std::string_view object;
+};
+
+/// How sure a read is: what a majority has, or what no later primary has overtaken either.
+enum class ReadConcern { local, majority, linearizable };
+
+/// What a write command came to.
+struct WriteOutcome {
+  Bson reply;
+  bool duplicate_key = false;
+};
+
+/// One call of a store: a client of the pool, and the one server that it talks to. Everything that
+/// a call sends goes there, since the answers and stamps of two servers are by two clocks (R4).
+class MongoCall {
+ public:
+  /// Errors: `not_applied` if there is no server that takes writes.
+  MongoCall(mongoc_client_pool_t* pool, const MongoSettings& settings, Doing doing);
+
+  /// Names the server's clock: its process, which the server itself names. The address would not
+  /// do, for clients may know one server by several.
+  const std::string& clock() const { return clock_; }
+  bool replica_set() const { return replica_set_; }
+  /// What it is about and where, for messages.
+  std::string what() const;
+
+  /// Sends it once, with majority and journal. A duplicate key is a value.
+  /// Errors: as errc_of().
+  WriteOutcome write(const Bson& command) const;
+  /// Sends it once. Errors: `not_applied`, `permission_denied`.
+  Bson read(const Bson& command, ReadConcern concern) const;
+  /// As read(), and hands over every document of the result.
+  void read_each(const Bson& command, ReadConcern concern,
+                 const std::function<void(const Document&)>& take) const;
+
+ private:
+  Bson read(const Bson& command, ReadConcern concern, const Bson& pinned) const;
+  [[noreturn]] void fail(const bson_error_t& error, Effect effect, const Bson& command) const;
+  std::string why_refused(const Bson& command) const;
+  Bson with_limit(const Bson& command) const;
+
+  const MongoSettings& settings_;
+  Doing doing_;
+  PooledClient client_;
+  ServerDescription server_;
+  std::string clock_;
+  bool replica_set_ = false;
+};
+
+/// The name of the clock of a server with this answer to `hello`.
+std::string clock_of(const bson_t* hello, std::string_view address);
+
+}  // namespace distlock

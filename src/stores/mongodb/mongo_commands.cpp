@@ -1,0 +1,217 @@
+#include "stores/mongodb/mongo_commands.h"
+
+#include <limits>
+
+#include "stores/document.h"
+
+namespace distlock {
+namespace {
+
+constexpr std::int64_t kNoFence = 0;
+// A ping by another clock must be this much older (R4, R13).
+constexpr std::chrono::milliseconds kOtherClockAllowance = std::chrono::days{1};
+
+// Inside $expr nothing descends into arrays and no type is converted, so that only a number is
+// equal to a number: a malformed document matches nothing (R14).
+Bson equal(BsonValue left, BsonValue right) {
+  return doc({{"$eq", array({std::move(left), std::move(right)})}});
+}
+
+Bson type_among(std::string_view field, Bson types) {
+  return doc({{"$in", array({doc({{"$type", field}}), std::move(types)})}});
+}
+
+Bson before_cutoff(const Claim& claim) {
+  return doc({{"$lte", array({"$$NOW", claim.cutoff.time})}});
+}
+
+Bson fence_or_none() { return doc({{"$ifNull", array({"$fence", kNoFence})}}); }
+
+Bson fence_is_sound() {
+  return doc(
+      {{"$and", array({type_among("$fence", array({"missing", "long"})),
+                       doc({{"$gte", array({fence_or_none(), kNoFence})}}),
+                       doc({{"$lt", array({fence_or_none(),
+                                           std::numeric_limits<std::int64_t>::max()})}})})}});
+}
+
+Bson claimed_fields(const Claim& claim) {
+  return doc({{"state", static_cast<std::int32_t>(LockState::taken)},
+              {"process", literal(claim.process)},
+              {"who", literal(claim.who)},
+              {"why", literal(claim.why)},
+              {"when", "$$NOW"},
+              {"ts", claim.ts},
+              {"fence", doc({{"$add", array({fence_or_none(), std::int64_t{1}})}})},
+              {"takeover_after", std::int64_t{claim.takeover_after.count()}}});
+}
+
+// As state_of(): a decimal is no state.
+Bson state_is_sound() { return type_among("$state", array({"int", "long", "double"})); }
+
+Bson still_as(const FromFree& basis) {
+  Bson free = doc({{"$and", array({state_is_sound(), equal("$state", 0)})}});
+  if (!basis.ts) return free;
+  return doc({{"$and", array({std::move(free), equal("$ts", *basis.ts)})}});
+}
+
+Bson still_as(const FromHold& basis) {
+  Bson held = doc({{"$and", array({equal("$ts", basis.ts), state_is_sound(),
+                                   doc({{"$in", array({"$state", array({1, 2})})}})})}});
+  if (!basis.when) return held;
+  return doc({{"$and", array({std::move(held), equal("$when", *basis.when)})}});
+}
+
+template <class Basis>
+Bson claim_from(std::string_view name, const Basis& basis, const Claim& claim) {
+  return doc({{"findAndModify", kLocks},
+              {"query", doc({{"_id", name},
+                             {"$expr", doc({{"$and", array({still_as(basis), fence_is_sound(),
+                                                            before_cutoff(claim)})}})}})},
+              {"update", array({doc({{"$set", claimed_fields(claim)}})})},
+              {"new", true}});
+}
+
+// An upsert may not have $expr in its query, so this one matches no document that exists and tells
+// the time in its pipeline.
+Bson claim_from(std::string_view name, const FromAbsent& /*basis*/, const Claim& claim) {
+  Bson claimed = claimed_fields(claim);
+  append(claimed, "_id", literal(name));
+  Bson free = doc({{"_id", literal(name)}, {"state", 0}, {"who", ""}});
+  Bson made = doc({{"$cond", array({before_cutoff(claim), std::move(claimed), std::move(free)})}});
+  return doc({{"findAndModify", kLocks},
+              {"query", doc({{"_id", name}, {"state", doc({{"$in", array({})}})}})},
+              {"update", array({doc({{"$replaceWith", std::move(made)}})})},
+              {"upsert", true},
+              {"new", true}});
+}
+
+Bson stamped_before(std::chrono::milliseconds age) {
+  Bson latest = doc({{"$subtract", array({"$$NOW", std::int64_t{age.count()}})}});
+  return doc({{"$lt", array({"$ping", std::move(latest)})}});
+}
+
+// A malformed ping is not older than anything. Only one without a clock or by this one needs no
+// allowance for the difference between two clocks. The bare comparison stands by itself because the
+// server looks that up in the index (from MongoDB 5.0 on), and the rest not.
+Bson older(std::chrono::milliseconds age, std::string_view clock) {
+  Bson same_clock = equal(doc({{"$ifNull", array({"$clock", literal(clock)})}}), literal(clock));
+  Bson by_its_clock =
+      doc({{"$or", array({std::move(same_clock), stamped_before(age + kOtherClockAllowance)})}});
+  return doc({{"$and", array({stamped_before(age), type_among("$ping", array({"date"})),
+                              type_among("$clock", array({"missing", "string"})),
+                              std::move(by_its_clock)})}});
+}
+
+Bson aggregate(std::string_view collection, Bson pipeline, Bson cursor = doc({})) {
+  return doc({{"aggregate", collection},
+              {"pipeline", std::move(pipeline)},
+              {"cursor", std::move(cursor)}});
+}
+
+Bson index_command(std::string_view collection, std::string_view name, Bson key) {
+  return doc({{"createIndexes", collection},
+              {"indexes", array({doc({{"key", std::move(key)}, {"name", name}})})}});
+}
+
+}  // namespace
+
+Bson claim_command(std::string_view name, const ClaimBasis& basis, const Claim& claim) {
+  return std::visit([&](const auto& from) { return claim_from(name, from, claim); }, basis);
+}
+
+Bson release_command(std::string_view name, const Token& ts) {
+  Bson taken = doc({{"$in", array({"$state", array({1, 2})})}});
+  Bson state = doc({{"$cond", array({std::move(taken), 0, "$state"})}});
+  return doc({{"findAndModify", kLocks},
+              {"query", doc({{"_id", name}, {"$expr", equal("$ts", ts)}})},
+              {"update", array({doc({{"$set", doc({{"state", std::move(state)}})}})})},
+              {"fields", doc({{"state", 1}})}});
+}
+
+Bson inspect_command(std::string_view name) {
+  // As a pipeline and not by localField, which would descend into arrays and take missing for null.
+  Bson lookup =
+      doc({{"from", kLockPings},
+           {"let", doc({{"process", "$lock.process"}})},
+           {"pipeline", array({doc({{"$match", doc({{"$expr", equal("$_id", "$$process")}})}})})},
+           {"as", "ping"}});
+  return aggregate(
+      kLocks, array({doc({{"$match", doc({{"_id", name}})}}),
+                     doc({{"$project", doc({{"_id", 0}, {"lock", "$$ROOT"}, {"now", "$$NOW"}})}}),
+                     doc({{"$lookup", std::move(lookup)}})}));
+}
+
+Bson ping_command(std::string_view process, std::string_view clock, const PingHealth* health) {
+  Bson fields = doc({{"ping", "$$NOW"}, {"clock", literal(clock)}});
+  if (health != nullptr) {
+    for (const auto& [name, number] : fields_of(*health)) append(fields, name, number);
+  }
+  return doc({{"findAndModify", kLockPings},
+              {"query", doc({{"_id", process}})},
+              {"update", array({doc({{"$set", std::move(fields)}})})},
+              {"upsert", true},
+              {"new", true}});
+}
+
+Bson remove_ping_command(std::string_view process) {
+  return doc({{"findAndModify", kLockPings},
+              {"query", doc({{"_id", process}})},
+              {"remove", true},
+              {"fields", doc({{"_id", 1}})}});
+}
+
+Bson forgettable_pings_command(std::chrono::milliseconds age, std::string_view clock) {
+  // A state that is no state protects as well.
+  Bson held = doc({{"state", doc({{"$ne", 0}})}, {"$expr", equal("$process", "$$process")}});
+  Bson lookup = doc({{"from", kLocks},
+                     {"let", doc({{"process", "$_id"}})},
+                     {"pipeline", array({doc({{"$match", std::move(held)}}), doc({{"$limit", 1}}),
+                                         doc({{"$project", doc({{"_id", 1}})}})})},
+                     {"as", "held"}});
+  return aggregate(
+      kLockPings,
+      array({doc({{"$match", doc({{"$expr", older(age, clock)}})}}),
+             doc({{"$lookup", std::move(lookup)}}), doc({{"$match", doc({{"held", array({})}})}}),
+             doc({{"$limit", kForgetAtOnce}}), doc({{"$project", doc({{"_id", 1}})}})}),
+      doc({{"batchSize", kForgetAtOnce}}));
+}
+
+Bson forget_pings_command(const Bson& ids, std::chrono::milliseconds age, std::string_view clock) {
+  Bson among = doc({});
+  bson_append_array(among.get(), "$in", -1, ids.get());
+  return doc({{"delete", kLockPings},
+              {"deletes",
+               array({doc({{"q", doc({{"_id", std::move(among)}, {"$expr", older(age, clock)}})},
+                           {"limit", 0}})})}});
+}
+
+Bson holds_command(std::string_view process) {
+  Bson taken = doc({{"$in", array({1, 2})}});
+  Bson held = doc({{"state", std::move(taken)}, {"process", process}});
+  return aggregate(
+      kLocks, array({doc({{"$match", std::move(held)}}), doc({{"$project", doc({{"ts", 1}})}})}));
+}
+
+Bson everything_command(std::string_view collection) {
+  // Others may have put anything beside these.
+  Bson known;
+  for (const std::string_view field :
+       {"state", "process", "who", "when", "why", "ts", "fence", "takeover_after", "ping", "clock",
+        "ping_successes", "ping_failures", "ping_round_trip_ms", "ping_late_by_ms"})
+    append(known, field, 1);
+  return doc({{"find", collection},
+              {"filter", doc({})},
+              {"projection", std::move(known)},
+              {"sort", doc({{"_id", 1}})}});
+}
+
+Bson hello_command() { return doc({{"isMaster", 1}}); }
+
+Bson lock_index_command() {
+  return index_command(kLocks, "state_1_process_1", doc({{"state", 1}, {"process", 1}}));
+}
+
+Bson ping_index_command() { return index_command(kLockPings, "ping_1", doc({{"ping", 1}})); }
+
+}  // namespace distlock

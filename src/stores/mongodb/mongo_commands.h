@@ -1,0 +1,54 @@
+#pragma once
+
+#include <chrono>
+#include <string_view>
+
+#include "distlock/store.h"
+#include "stores/mongodb/mongo_bson.h"
+
+namespace distlock {
+
+// The commands that the MongoDB store sends: pure functions of their arguments. Nothing here asks
+// a clock; the server puts its own in with `$$NOW` (R4).
+
+/// findAndModify that gives the new document, or null if `basis` does not hold any more (R2) or the
+/// cutoff has passed (R8). FromAbsent: error 11000 if there is a document; past the cutoff it
+/// leaves and gives a free one.
+Bson claim_command(std::string_view name, const ClaimBasis& basis, const Claim& claim);
+
+/// findAndModify that gives `_id` and `state` of the document as it was, or null if it does not
+/// carry `ts` (R3). Only state 1 and 2 become 0.
+Bson release_command(std::string_view name, const Token& ts);
+
+/// aggregate that gives nothing or one document: `lock`, `ping` (an array), `now`.
+Bson inspect_command(std::string_view name);
+
+/// findAndModify that gives the new document.
+Bson ping_command(std::string_view process, std::string_view clock,
+                  const PingHealth* health = nullptr);
+Bson remove_ping_command(std::string_view process);
+
+/// aggregate that gives the `_id`s of at most `kForgetAtOnce` pings older than `age` by the
+/// server's clock (one day more for pings by another clock than `clock`) whose process holds
+/// nothing (R13).
+Bson forgettable_pings_command(std::chrono::milliseconds age, std::string_view clock);
+inline constexpr std::int32_t kForgetAtOnce = 1000;
+
+/// delete of those of `ids` (an array) that are still so old.
+Bson forget_pings_command(const Bson& ids, std::chrono::milliseconds age, std::string_view clock);
+
+/// aggregate that gives `_id` and `ts` of what the process holds.
+Bson holds_command(std::string_view process);
+
+/// find of all documents, by `_id`.
+Bson everything_command(std::string_view collection);
+
+/// Gives `localTime`, among much else. Under its old name, the only one that every version knows.
+Bson hello_command();
+
+/// createIndexes of what forget_pings() and holds() need; the same that MongoDB's own later
+/// generations have on these collections.
+Bson lock_index_command();
+Bson ping_index_command();
+
+}  // namespace distlock

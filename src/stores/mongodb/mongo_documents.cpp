@@ -1,0 +1,95 @@
+#include "stores/mongodb/mongo_documents.h"
+
+#include <algorithm>
+
+#include "distlock/error.h"
+
+namespace distlock {
+namespace {
+
+std::string type_name(bson_type_t type) {
+  switch (type) {
+    case BSON_TYPE_DOCUMENT:
+      return "object";
+    case BSON_TYPE_ARRAY:
+      return "array";
+    case BSON_TYPE_BINARY:
+      return "binData";
+    case BSON_TYPE_BOOL:
+      return "bool";
+    case BSON_TYPE_NULL:
+      return "null";
+    case BSON_TYPE_REGEX:
+      return "regex";
+    case BSON_TYPE_TIMESTAMP:
+      return "timestamp";
+    case BSON_TYPE_DECIMAL128:
+      return "decimal";
+    default:
+      return "BSON type " + std::to_string(static_cast<int>(type));
+  }
+}
+
+Token token_at(const bson_iter_t* iter) {
+  Token token;
+  std::copy_n(bson_iter_oid(iter)->bytes, token.bytes.size(), token.bytes.begin());
+  return token;
+}
+
+std::string text_at(const bson_iter_t* iter) {
+  std::uint32_t length = 0;
+  const char* text = bson_iter_utf8(iter, &length);
+  return {text, length};
+}
+
+Value value_at(const bson_iter_t* iter) {
+  switch (const bson_type_t type = bson_iter_type(iter)) {
+    case BSON_TYPE_INT32:
+      return bson_iter_int32(iter);
+    case BSON_TYPE_INT64:
+      return bson_iter_int64(iter);
+    case BSON_TYPE_DOUBLE:
+      return bson_iter_double(iter);
+    case BSON_TYPE_UTF8:
+      return text_at(iter);
+    case BSON_TYPE_DATE_TIME:
+      return StoreTime(StoreTime::duration(bson_iter_date_time(iter)));
+    case BSON_TYPE_OID:
+      return token_at(iter);
+    default:
+      return Foreign{type_name(type)};
+  }
+}
+
+}  // namespace
+
+Document document_from(const bson_t* bson) {
+  // An iterator would end at what is broken as if the document ended there.
+  if (!bson_validate(bson, BSON_VALIDATE_NONE, nullptr))
+    throw Error(Errc::bad_record, "a document is not valid BSON");
+  Document document;
+  bson_iter_t iter;
+  if (!bson_iter_init(&iter, bson)) return document;
+  while (bson_iter_next(&iter)) document.emplace_back(bson_iter_key(&iter), value_at(&iter));
+  return document;
+}
+
+std::optional<Document> document_at(const bson_iter_t* iter) {
+  if (!BSON_ITER_HOLDS_DOCUMENT(iter)) return std::nullopt;
+  std::uint32_t length = 0;
+  const std::uint8_t* data = nullptr;
+  bson_iter_document(iter, &length, &data);
+  bson_t bson;
+  if (!bson_init_static(&bson, data, length)) return std::nullopt;
+  return document_from(&bson);
+}
+
+std::optional<Found> find(const bson_t* bson, const char* path) {
+  bson_iter_t iter;
+  Found found;
+  if (!bson_iter_init(&iter, bson) || !bson_iter_find_descendant(&iter, path, &found))
+    return std::nullopt;
+  return found;
+}
+
+}  // namespace distlock

@@ -1,0 +1,91 @@
+#include "stores/mongodb/mongo_errors.h"
+
+#include <mongoc/mongoc.h>
+
+#include <algorithm>
+#include <array>
+
+#include "text.h"
+
+namespace distlock {
+namespace {
+
+constexpr std::array kRefusedUser{13, 18, 31, 8000};
+
+// Answers that a server gives before or instead of applying a command. Every other code may also
+// come from an interruption after the write: 11600, 11602, 91, 189, 13436, 50 and 262 do.
+constexpr std::array kRejected{
+    2,     9,     14,    17,  // bad value, failed to parse, type mismatch, illegal operator
+    20,    26,    48,    59,
+    61,  // illegal operation, no namespace, exists, no command, shard key
+    66,    72,    73,    123,
+    224,                // immutable field, invalid options or namespace, not a set
+    24,    46,    112,  // lock timeout, lock busy, write conflict
+    121,   10334, 17280, 40415,
+    11000,                // validation, too large, key too long, unknown field, duplicate
+    10107, 13435, 10058,  // not primary
+};
+
+template <class Codes>
+bool contains(const Codes& codes, std::uint32_t code) {
+  return std::find(codes.begin(), codes.end(), static_cast<int>(code)) != codes.end();
+}
+
+Errc of_server(std::uint32_t code) {
+  if (contains(kRefusedUser, code)) return Errc::permission_denied;
+  return contains(kRejected, code) ? Errc::not_applied : Errc::outcome_unknown;
+}
+
+Errc of_write(const bson_error_t& error) {
+  switch (error.domain) {
+    case MONGOC_ERROR_SERVER:
+      return of_server(error.code);
+    case MONGOC_ERROR_SASL:
+    case MONGOC_ERROR_SCRAM:
+      return Errc::permission_denied;
+    case MONGOC_ERROR_CLIENT:
+      return error.code == MONGOC_ERROR_CLIENT_AUTHENTICATE ? Errc::permission_denied
+                                                            : Errc::not_applied;
+    case MONGOC_ERROR_STREAM:
+      return error.code == MONGOC_ERROR_STREAM_CONNECT ||
+                     error.code == MONGOC_ERROR_STREAM_NAME_RESOLUTION ||
+                     error.code == MONGOC_ERROR_STREAM_NOT_ESTABLISHED
+                 ? Errc::not_applied
+                 : Errc::outcome_unknown;
+    case MONGOC_ERROR_PROTOCOL:
+      return error.code == MONGOC_ERROR_PROTOCOL_BAD_WIRE_VERSION ? Errc::not_applied
+                                                                  : Errc::outcome_unknown;
+    case MONGOC_ERROR_SERVER_SELECTION:
+    case MONGOC_ERROR_BSON:
+    case MONGOC_ERROR_COMMAND:
+    case MONGOC_ERROR_POOL:
+      return Errc::not_applied;
+    // WRITE_CONCERN: applied on the primary and visible to others, but it may yet be rolled back.
+    default:
+      return Errc::outcome_unknown;
+  }
+}
+
+}  // namespace
+
+Errc errc_of(const bson_error_t& error, Effect effect) {
+  const Errc errc = of_write(error);
+  return errc == Errc::outcome_unknown && effect == Effect::reads ? Errc::not_applied : errc;
+}
+
+void throw_error(const bson_error_t& error, Effect effect, const std::string& what) {
+  throw Error(errc_of(error, effect), what + ": " + escaped(error.message) + " (MongoDB error " +
+                                          std::to_string(error.domain) + "/" +
+                                          std::to_string(error.code) + ")");
+}
+
+bool is_unauthorized(const bson_error_t& error) {
+  constexpr std::uint32_t kUnauthorized = 13;
+  return error.domain == MONGOC_ERROR_SERVER && error.code == kUnauthorized;
+}
+
+bool is_duplicate_key(const bson_error_t& error) {
+  return error.domain == MONGOC_ERROR_SERVER && error.code == MONGOC_ERROR_DUPLICATE_KEY;
+}
+
+}  // namespace distlock

@@ -1,0 +1,108 @@
+#include "stores/mongodb/mongo_open.h"
+
+#include <algorithm>
+#include <mutex>
+
+#include "stores/mongodb/mongo_documents.h"
+
+namespace distlock {
+namespace {
+
+constexpr std::int32_t kWireVersion42 = 8;
+
+// How soon a new primary is seen where the server cannot announce it (before 4.4), how often an
+// unreachable one is tried again, and how old the name of a restarted server's clock may be. One
+// tiny exchange a second and member; the driver's own 10 s would add to every fail-over.
+constexpr std::int32_t kHeartbeatMs = 1000;
+
+// The driver writes to stderr on its own account. A library does not.
+void silence_driver() {
+  static std::once_flag once;
+  std::call_once(once, [] { mongoc_log_set_handler(nullptr, nullptr); });
+}
+
+void limit(mongoc_uri_t* uri, const char* option, std::chrono::milliseconds most) {
+  constexpr std::chrono::milliseconds kLeast{1};
+  const auto milliseconds = static_cast<std::int32_t>(std::max(most, kLeast).count());
+  const std::int32_t given = mongoc_uri_get_option_as_int32(uri, option, 0);
+  if (given <= 0 || given > milliseconds) mongoc_uri_set_option_as_int32(uri, option, milliseconds);
+}
+
+std::string what(const ConnectionString& connection) { return "opening " + connection.redacted(); }
+
+[[noreturn]] void refuse(const ConnectionString& connection, const std::string& why) {
+  throw Error(Errc::invalid_argument, what(connection) + ": " + why);
+}
+
+void check_kind(const std::string& type, const ConnectionString& connection) {
+  if (type == "Mongos")
+    refuse(connection,
+           "this is a mongos; give the address of the config servers' replica set, or "
+           "of another replica set or standalone server");
+  if (type == "RSSecondary" || type == "RSArbiter")
+    refuse(connection,
+           std::string("this is ") + (type == "RSArbiter" ? "an arbiter" : "a secondary") +
+               " of a replica set; add replicaSet=NAME and the addresses of its members");
+  if (type != "RSPrimary" && type != "Standalone")
+    throw Error(Errc::not_applied,
+                what(connection) + ": the server cannot take writes (" + type + ")");
+}
+
+void check_version(const bson_t* hello, const ConnectionString& connection) {
+  const auto version = find(hello, "maxWireVersion");
+  if (!version || bson_iter_as_int64(&*version) < kWireVersion42)
+    refuse(connection, "the server is older than MongoDB 4.2, which is the first that can do this");
+}
+
+// Before anything of ours is sent, so that a wrong password or user is known at once.
+void greet(const PooledClient& client, const ServerDescription& server,
+           const ConnectionString& connection) {
+  const Bson command = doc({{"ping", 1}});
+  const Bson options =
+      doc({{"serverId", static_cast<std::int32_t>(mongoc_server_description_id(server.get()))}});
+  bson_error_t error;
+  if (!mongoc_client_read_command_with_opts(client.get(), "admin", command.get(), nullptr,
+                                            options.get(), nullptr, &error))
+    throw_error(error, Effect::reads, what(connection));
+}
+
+}  // namespace
+
+Uri tuned_uri(const ConnectionString& connection, std::chrono::milliseconds call_limit) {
+  silence_driver();
+  bson_error_t error;
+  Uri uri(mongoc_uri_new_with_error(connection.text().c_str(), &error));
+  // The driver's message may repeat what it was given, password and all.
+  if (!uri) refuse(connection, "this is no MongoDB connection string");
+  // One attempt a call, so that each failure belongs to one known attempt; those who call repeat.
+  mongoc_uri_set_option_as_bool(uri.get(), MONGOC_URI_RETRYWRITES, false);
+  mongoc_uri_set_option_as_bool(uri.get(), MONGOC_URI_RETRYREADS, false);
+  limit(uri.get(), MONGOC_URI_SERVERSELECTIONTIMEOUTMS, call_limit / 2);
+  limit(uri.get(), MONGOC_URI_WAITQUEUETIMEOUTMS, call_limit / 2);
+  limit(uri.get(), MONGOC_URI_CONNECTTIMEOUTMS, call_limit / 2);
+  limit(uri.get(), MONGOC_URI_SOCKETTIMEOUTMS, call_limit);
+  limit(uri.get(), MONGOC_URI_HEARTBEATFREQUENCYMS, std::chrono::milliseconds{kHeartbeatMs});
+  return uri;
+}
+
+Pool open_pool(const Uri& uri, const ConnectionString& connection) {
+  bson_error_t error;
+  Pool pool(mongoc_client_pool_new_with_error(uri.get(), &error));
+  if (!pool) throw_error(error, Effect::reads, what(connection));
+  mongoc_client_pool_set_error_api(pool.get(), MONGOC_ERROR_API_VERSION_2);
+  mongoc_client_pool_set_appname(pool.get(), "distlock");
+  return pool;
+}
+
+void check_server(mongoc_client_pool_t* pool, const ConnectionString& connection) {
+  const PooledClient client(pool);
+  bson_error_t error;
+  const ServerDescription server(mongoc_client_select_server(client.get(), true, nullptr, &error));
+  if (!server && error.domain == MONGOC_ERROR_PROTOCOL) refuse(connection, error.message);
+  if (!server) throw_error(error, Effect::reads, what(connection));
+  check_kind(mongoc_server_description_type(server.get()), connection);
+  check_version(mongoc_server_description_hello_response(server.get()), connection);
+  greet(client, server, connection);
+}
+
+}  // namespace distlock

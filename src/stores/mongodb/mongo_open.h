@@ -1,0 +1,22 @@
+#pragma once
+
+#include <chrono>
+
+#include "distlock/connection_string.h"
+#include "stores/mongodb/mongo_call.h"
+#include "stores/mongodb/mongo_handles.h"
+
+namespace distlock {
+
+/// The URI with the options that this library needs set, and the limits of time where it has none
+/// or longer ones. Errors: `invalid_argument`.
+Uri tuned_uri(const ConnectionString& connection, std::chrono::milliseconds call_limit);
+
+/// A pool for the URI. Nothing is connected yet. Errors: `invalid_argument`.
+Pool open_pool(const Uri& uri, const ConnectionString& connection);
+
+/// Connects and looks at the server. Errors: `not_applied`, `permission_denied`; `invalid_argument`
+/// for a server that cannot serve.
+void check_server(mongoc_client_pool_t* pool, const ConnectionString& connection);
+
+}  // namespace distlock

@@ -1,0 +1,205 @@
+#include "stores/sqlite/sqlite_database.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "text.h"
+
+namespace distlock {
+namespace {
+
+constexpr int kPrimaryCode = 0xFF;
+
+std::string what_to_do(int code) {
+  switch (code & kPrimaryCode) {
+    case SQLITE_NOTADB:
+      return "; it is no SQLite database: give another path, or move the file away";
+    case SQLITE_CORRUPT:
+      return "; the file is damaged: restore or remove it";
+    case SQLITE_FULL:
+      return "; nothing was changed: make room";
+    case SQLITE_BUSY:
+      return "; another process was writing all the time";
+    default:
+      return "";
+  }
+}
+
+[[noreturn]] void fail(sqlite3* db, const std::string& operation, Effect effect) {
+  const int code = sqlite3_extended_errcode(db);
+  const char* file = sqlite3_db_filename(db, "main");
+  throw Error(errc_of(code, effect, sqlite3_system_errno(db)),
+              operation + " in " + distlock::quoted(file != nullptr ? file : "") + ": " +
+                  sqlite3_errmsg(db) + what_to_do(code));
+}
+
+void call_function(sqlite3_context* context, int, sqlite3_value**) {
+  auto& function = *static_cast<std::function<std::int64_t()>*>(sqlite3_user_data(context));
+  sqlite3_result_int64(context, function());
+}
+
+}  // namespace
+
+Errc errc_of(int code, Effect effect, int system_error) {
+  if (code == SQLITE_READONLY_DBMOVED) return Errc::not_applied;
+  switch (code & kPrimaryCode) {
+    case SQLITE_PERM:
+    case SQLITE_READONLY:
+    case SQLITE_AUTH:
+      return Errc::permission_denied;
+    case SQLITE_CANTOPEN: {
+      const bool denied = system_error == EACCES || system_error == EPERM || system_error == EROFS;
+      return denied ? Errc::permission_denied : Errc::not_applied;
+    }
+    case SQLITE_NOTADB:
+    case SQLITE_CORRUPT:
+      return Errc::bad_record;
+    // Before or instead of the commit: SQLite has rolled the statement back. A full disk too, for
+    // the commit is the last thing that is written.
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+    case SQLITE_FULL:
+    case SQLITE_CONSTRAINT:
+    case SQLITE_ERROR:
+    case SQLITE_SCHEMA:
+    case SQLITE_TOOBIG:
+    case SQLITE_PROTOCOL:
+      return Errc::not_applied;
+    // An I/O error may have struck after the commit reached the file: a later recovery of the
+    // write-ahead log can find it there.
+    default:
+      return effect == Effect::reads ? Errc::not_applied : Errc::outcome_unknown;
+  }
+}
+
+SqliteStatement::SqliteStatement(std::string operation, Effect effect, sqlite3_stmt* owned)
+    : operation_(std::move(operation)), effect_(effect), statement_(owned) {}
+
+SqliteRun::~SqliteRun() {
+  sqlite3_reset(get());
+  sqlite3_clear_bindings(get());
+}
+
+SqliteRun& SqliteRun::bind(int index, std::string_view text) {
+  // An empty view may point nowhere, which SQLite would take for NULL.
+  const char* data = text.empty() ? "" : text.data();
+  const auto size = static_cast<sqlite3_uint64>(text.size());
+  if (sqlite3_bind_text64(get(), index, data, size, SQLITE_STATIC, SQLITE_UTF8) != SQLITE_OK) {
+    fail(sqlite3_db_handle(get()), statement_.operation(), Effect::reads);
+  }
+  return *this;
+}
+
+SqliteRun& SqliteRun::bind(int index, std::int64_t number) {
+  if (sqlite3_bind_int64(get(), index, number) != SQLITE_OK) {
+    fail(sqlite3_db_handle(get()), statement_.operation(), Effect::reads);
+  }
+  return *this;
+}
+
+bool SqliteRun::step() {
+  const int code = sqlite3_step(get());
+  if (code == SQLITE_ROW) return true;
+  if (code == SQLITE_DONE) return false;
+  fail(sqlite3_db_handle(get()), statement_.operation(), statement_.effect());
+}
+
+void SqliteRun::finish() {
+  while (step()) {
+  }
+}
+
+SqliteDatabase::SqliteDatabase(const std::string& path, std::chrono::milliseconds busy_limit)
+    : path_(path) {
+  sqlite3* db = nullptr;
+  constexpr int kFlags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
+  const int code = sqlite3_open_v2(path.c_str(), &db, kFlags, nullptr);
+  db_.reset(db);
+  if (db == nullptr)
+    throw Error(Errc::not_applied, "open " + distlock::quoted(path) + ": out of memory");
+  if (code != SQLITE_OK) {
+    throw Error(errc_of(code, Effect::reads, sqlite3_system_errno(db)),
+                "open " + distlock::quoted(path) + ": " + sqlite3_errmsg(db));
+  }
+  // SQLite falls back to reading where it may not write.
+  if (sqlite3_db_readonly(db, "main") != 0) {
+    throw Error(Errc::permission_denied,
+                "open " + distlock::quoted(path) + ": the file is read-only; make it writable");
+  }
+  sqlite3_busy_timeout(db, static_cast<int>(busy_limit.count()));
+  // Its own name for it, for it follows symbolic links.
+  const std::string file = sqlite3_db_filename(db, "main");
+  log_ = {LogFile{file + "-wal", {}}, LogFile{file + "-shm", {}}};
+}
+
+SqliteStatement SqliteDatabase::prepare(std::string operation, Effect effect,
+                                        std::string_view sql) const {
+  sqlite3_stmt* statement = nullptr;
+  if (sqlite3_prepare_v3(db_.get(), sql.data(), static_cast<int>(sql.size()),
+                         SQLITE_PREPARE_PERSISTENT, &statement, nullptr) != SQLITE_OK) {
+    fail(db_.get(), operation, Effect::reads);
+  }
+  return {std::move(operation), effect, statement};
+}
+
+void SqliteDatabase::execute(const std::string& operation, Effect effect, const char* sql) const {
+  if (sqlite3_exec(db_.get(), sql, nullptr, nullptr, nullptr) != SQLITE_OK) {
+    fail(db_.get(), operation, effect);
+  }
+}
+
+std::int64_t SqliteDatabase::integer(const std::string& operation, const char* sql) const {
+  const SqliteStatement statement = prepare(operation, Effect::reads, sql);
+  SqliteRun run(statement);
+  return run.step() ? run.integer(0) : 0;
+}
+
+void SqliteDatabase::add_function(const char* name, std::function<std::int64_t()>& function) const {
+  // Not deterministic, so it is called where it stands and not ahead of the write lock; direct
+  // only, so that no trigger or view in the file can call it.
+  if (sqlite3_create_function_v2(db_.get(), name, 0, SQLITE_UTF8 | SQLITE_DIRECTONLY, &function,
+                                 call_function, nullptr, nullptr, nullptr) != SQLITE_OK) {
+    fail(db_.get(), "open", Effect::reads);
+  }
+}
+
+bool SqliteDatabase::file_was_replaced() {
+  int moved = 0;
+  sqlite3_file_control(db_.get(), "main", SQLITE_FCNTL_HAS_MOVED, &moved);
+  return moved != 0 || was_replaced(log_[0]) || was_replaced(log_[1]);
+}
+
+// SQLite does not look: who opens the database when both are gone begins another log. They stay for
+// as long as anybody has the database open, so that no other file can have their numbers.
+bool SqliteDatabase::was_replaced(LogFile& file) {
+  // Nothing of times: once they were asked for, Linux gives the next write a time of its own, and
+  // the sync that follows has that much more to do.
+  struct statx status {};
+  std::optional<FileId> id;
+  if (statx(AT_FDCWD, file.path.c_str(), 0, STATX_INO, &status) == 0) {
+    id = {status.stx_dev_major, status.stx_dev_minor, status.stx_ino};
+  }
+  if (!file.id) file.id = id;
+  return file.id != id;
+}
+
+SqliteTransaction::SqliteTransaction(const SqliteDatabase& db, std::string operation,
+                                     const char* begin)
+    : db_(db), operation_(std::move(operation)) {
+  db_.execute(operation_, Effect::reads, begin);
+}
+
+SqliteTransaction::~SqliteTransaction() {
+  // Fails if SQLite has rolled back by itself, and then there is nothing left to do.
+  if (!done_) sqlite3_exec(db_.handle(), "ROLLBACK", nullptr, nullptr, nullptr);
+}
+
+void SqliteTransaction::commit() {
+  db_.execute(operation_, Effect::writes, "COMMIT");
+  done_ = true;
+}
+
+}  // namespace distlock

@@ -1,0 +1,121 @@
+#include "stores/sqlite/sqlite_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <system_error>
+
+#include "distlock/error.h"
+#include "stores/sqlite/sqlite_file_system.h"
+#include "text.h"
+
+namespace distlock {
+namespace {
+
+constexpr mode_t kPrivateFile = 0600;
+constexpr mode_t kPrivateFolder = 0700;
+
+[[noreturn]] void fail(const std::string& operation, const std::string& path, int error) {
+  const bool denied = error == EACCES || error == EPERM || error == EROFS;
+  throw Error(
+      denied ? Errc::permission_denied : Errc::not_applied,
+      operation + ' ' + distlock::quoted(path) + ": " + std::generic_category().message(error));
+}
+
+void make_folders(const std::filesystem::path& folder) {
+  struct stat status {};
+  if (folder.empty() || stat(folder.c_str(), &status) == 0) return;
+  make_folders(folder.parent_path());
+  if (mkdir(folder.c_str(), kPrivateFolder) == 0) {
+    chmod(folder.c_str(), kPrivateFolder);
+  } else if (errno != EEXIST) {
+    fail("make the folder", folder.string(), errno);
+  }
+}
+
+// Like rename(2), but where something has the name already it fails. Never a second name, as with
+// link(2): a file of two names is refused below. File systems that know no such rename get a link.
+int rename_to_new(const std::string& from, const std::string& to) {
+  if (renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return 0;
+  if (errno != EINVAL && errno != ENOSYS) return errno;
+  return link(from.c_str(), to.c_str()) == 0 ? 0 : errno;
+}
+
+// Gives `path` a new file that appears with its mode already right. Not opened under its own name:
+// to close a file again drops every lock that SQLite holds on it for this process.
+void make_new_file(const std::string& path) {
+  std::string temporary = path + ".XXXXXX";
+  const int file = mkostemp(temporary.data(), O_CLOEXEC);
+  if (file < 0) fail("make a file beside", path, errno);
+  const int error = fchmod(file, kPrivateFile) != 0 ? errno : rename_to_new(temporary, path);
+  unlink(temporary.c_str());
+  close(file);
+  if (error != 0 && error != EEXIST) fail("make the file", path, error);
+}
+
+[[noreturn]] void refuse(const std::string& path, const std::string& problem) {
+  throw Error(Errc::invalid_argument, distlock::quoted(path) + ' ' + problem);
+}
+
+// A mount of its own, as of one file into a container.
+bool is_mounted(const std::string& path) {
+  struct statx status {};
+  return statx(AT_FDCWD, path.c_str(), 0, STATX_BASIC_STATS, &status) == 0 &&
+         (status.stx_attributes & status.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT) != 0;
+}
+
+// SQLite names the write-ahead log after the file, so that under two names there are two logs, and
+// two holders. (What a symbolic link is called does not matter; SQLite follows it first.)
+void refuse_second_names(const std::string& path, nlink_t names) {
+  if (names > 1) {
+    refuse(path, "has " + std::to_string(names) +
+                     " names (hard links), under each of which there would be other locks; remove "
+                     "all but one");
+  }
+  if (is_mounted(path)) {
+    refuse(path,
+           "is mounted by itself, and elsewhere has another name, under which there would be "
+           "other locks; mount its folder instead");
+  }
+}
+
+void check_file(const std::string& path, const struct stat& status) {
+  if (S_ISDIR(status.st_mode)) {
+    refuse(path, "is a folder; name a file in it, as in sqlite:" +
+                     escaped((std::filesystem::path(path) / "locks.db").string()));
+  }
+  if (!S_ISREG(status.st_mode)) refuse(path, "is no file that can be written and read again");
+  refuse_second_names(path, status.st_nlink);
+  refuse_shared_file_system(path);
+}
+
+void make_file(const std::filesystem::path& path) {
+  struct stat status {};
+  if (lstat(path.c_str(), &status) == 0 && S_ISLNK(status.st_mode)) {
+    refuse(path.string(), "is a symbolic link to a file that is not there");
+  }
+  make_folders(path.parent_path());
+  if (!path.has_filename()) refuse(path.string(), "names a folder, not a file");
+  refuse_shared_file_system(path.parent_path().string());
+  make_new_file(path.string());
+}
+
+}  // namespace
+
+std::string make_private_file(const std::string& path) {
+  // Also so that no name is special to SQLite, as ":memory:" is.
+  const std::filesystem::path absolute = std::filesystem::absolute(path);
+  struct stat status {};
+  if (stat(absolute.c_str(), &status) != 0) {
+    if (errno != ENOENT) fail("open", absolute.string(), errno);
+    make_file(absolute);
+    if (stat(absolute.c_str(), &status) != 0) fail("open", absolute.string(), errno);
+  }
+  check_file(absolute.string(), status);
+  return absolute.string();
+}
+
+}  // namespace distlock

@@ -1,0 +1,106 @@
+#include "stores/sqlite/sqlite_schema.h"
+
+#include <string>
+
+#include "text.h"
+
+namespace distlock {
+namespace {
+
+constexpr std::int64_t kApplicationId = 0x646c636b;  // "dlck"
+constexpr std::int64_t kVersion = 1;
+constexpr const char* kOpen = "open";
+
+// Columns have no types, so that they hold whatever is put there and it is judged as a document,
+// like everywhere (R14). Times are milliseconds, `ts` 24 hexadecimal digits.
+constexpr const char* kSchema = R"(
+  CREATE TABLE locks(_id NOT NULL PRIMARY KEY, state, process, who, "when", why, ts, fence,
+                     takeover_after) WITHOUT ROWID;
+  CREATE INDEX locks_process ON locks(process);
+  CREATE TABLE lockpings(_id NOT NULL PRIMARY KEY, ping, clock, ping_successes, ping_failures,
+                         ping_round_trip_ms, ping_late_by_ms) WITHOUT ROWID;
+  CREATE INDEX lockpings_ping ON lockpings(ping);
+  CREATE TABLE clocks(clock NOT NULL PRIMARY KEY, epoch) WITHOUT ROWID;
+  PRAGMA application_id = 0x646c636b;
+  PRAGMA user_version = 1;
+)";
+
+[[noreturn]] void refuse(const SqliteDatabase& db, const std::string& problem) {
+  throw Error(Errc::bad_record, "open " + distlock::quoted(db.path()) + ": " + problem);
+}
+
+// Whether the file has our tables; false if it has none at all.
+bool is_ours(const SqliteDatabase& db) {
+  const std::int64_t application = db.integer(kOpen, "PRAGMA application_id");
+  const std::int64_t version = db.integer(kOpen, "PRAGMA user_version");
+  if (application == kApplicationId && version == kVersion) return true;
+  if (application == kApplicationId) {
+    refuse(db, "the file is of version " + std::to_string(version) + ", this program knows " +
+                   std::to_string(kVersion) + "; use a newer distlock, or another file");
+  }
+  if (application != 0 || db.integer(kOpen, "SELECT count(*) FROM sqlite_schema") != 0) {
+    refuse(db, "it is another program's SQLite database; give another path");
+  }
+  return false;
+}
+
+void create_schema(const SqliteDatabase& db) {
+  SqliteTransaction transaction(db, kOpen, "BEGIN IMMEDIATE");
+  if (!is_ours(db)) db.execute(kOpen, Effect::writes, kSchema);
+  transaction.commit();
+}
+
+bool has_write_ahead_log(const SqliteDatabase& db) {
+  const SqliteStatement statement = db.prepare(kOpen, Effect::writes, "PRAGMA journal_mode = wal");
+  SqliteRun run(statement);
+  return run.step() && std::string_view("wal") ==
+                           reinterpret_cast<const char*>(sqlite3_column_text(run.get(), 0));
+}
+
+// Of processes that turn the log on at once, all but one are told "busy" without being let wait. A
+// write transaction does wait, and after it the other has done it.
+void turn_on_write_ahead_log(const SqliteDatabase& db) {
+  constexpr int kAttemptsMax = 20;
+  for (int attempt = 1;; ++attempt) {
+    try {
+      if (has_write_ahead_log(db)) return;
+      throw Error(Errc::not_applied, "open " + distlock::quoted(db.path()) +
+                                         ": this file system has no shared memory, which the "
+                                         "write-ahead log needs; use a local disk");
+    } catch (const Error& error) {
+      if (attempt == kAttemptsMax || error.errc() != Errc::not_applied) throw;
+    }
+    db.execute(kOpen, Effect::reads, "BEGIN IMMEDIATE; COMMIT");
+  }
+}
+
+}  // namespace
+
+void prepare_schema(const SqliteDatabase& db) {
+  {
+    SqliteTransaction one_view(db, kOpen, "BEGIN");
+    if (is_ours(db)) return;
+  }
+  turn_on_write_ahead_log(db);
+  create_schema(db);
+}
+
+std::chrono::milliseconds epoch_of(const SqliteDatabase& db, const std::string& name) {
+  const SqliteStatement insert =
+      db.prepare(kOpen, Effect::writes, "INSERT INTO clocks VALUES(?1, ?2) ON CONFLICT DO NOTHING");
+  const SqliteStatement select =
+      db.prepare(kOpen, Effect::reads, "SELECT epoch FROM clocks WHERE clock = ?1");
+  for (const bool entered : {false, true}) {
+    SqliteRun run(select);
+    if (run.bind(1, name).step()) {
+      if (sqlite3_column_type(run.get(), 0) != SQLITE_INTEGER) {
+        refuse(db, "table \"clocks\" has no integer for clock " + distlock::quoted(name));
+      }
+      return std::chrono::milliseconds{run.integer(0)};
+    }
+    if (!entered) SqliteRun(insert).bind(1, name).bind(2, new_epoch().count()).finish();
+  }
+  refuse(db, "table \"clocks\" does not keep what is written there");
+}
+
+}  // namespace distlock

@@ -1,0 +1,77 @@
+#include "stores/sqlite/sqlite_statements.h"
+
+namespace distlock {
+namespace {
+
+constexpr std::string_view kInspect = R"(
+  SELECT l._id, l.state, l.process, l.who, l."when", l.why, l.ts, l.fence, l.takeover_after,
+         p._id, p.ping, p.clock
+  FROM locks l LEFT JOIN lockpings p ON p._id = l.process
+  WHERE l._id = ?1)";
+
+constexpr std::string_view kClaimAbsent = R"(
+  INSERT INTO locks(_id, state, process, who, "when", why, ts, fence, takeover_after)
+  SELECT ?1, 1, ?2, ?3, store_now(), ?4, ?5, 1, ?6 WHERE store_now() <= ?7
+  ON CONFLICT DO NOTHING
+  RETURNING "when", fence)";
+
+// A number equals no text, so a state is compared as what it is (R14). A fence that cannot grow
+// would turn into a floating-point number (R10).
+constexpr std::string_view kClaimStored = R"(
+  UPDATE locks SET state = 1, process = ?2, who = ?3, "when" = store_now(), why = ?4, ts = ?5,
+                   fence = coalesce(fence, 0) + 1, takeover_after = ?6
+  WHERE _id = ?1 AND store_now() <= ?7
+    AND (fence IS NULL OR
+         (typeof(fence) = 'integer' AND fence BETWEEN 0 AND 9223372036854775806)) )";
+constexpr std::string_view kReturning = R"( RETURNING "when", fence)";
+
+constexpr std::string_view kRelease =
+    "UPDATE locks SET state = 0 WHERE _id = ?1 AND ts = ?2 AND state IN (1, 2)";
+
+constexpr std::string_view kPing = R"(
+  INSERT INTO lockpings(_id, ping, clock, ping_successes, ping_failures, ping_round_trip_ms,
+                        ping_late_by_ms)
+  VALUES(?1, store_now(), ?2, ?3, ?4, ?5, ?6)
+  ON CONFLICT DO UPDATE SET
+    ping = excluded.ping, clock = excluded.clock, ping_successes = excluded.ping_successes,
+    ping_failures = excluded.ping_failures, ping_round_trip_ms = excluded.ping_round_trip_ms,
+    ping_late_by_ms = excluded.ping_late_by_ms
+  RETURNING ping)";
+
+// Whatever is not certainly free protects its holder's ping (R13). A day in milliseconds more for
+// another clock (R4); a document without a clock is the original's.
+constexpr std::string_view kForgetPings = R"(
+  DELETE FROM lockpings
+  WHERE ping < store_now() - ?1 AND typeof(ping) = 'integer' AND typeof(_id) = 'text'
+    AND (clock IS NULL OR
+         (typeof(clock) = 'text' AND (clock = ?2 OR ping < store_now() - ?1 - 86400000)))
+    AND NOT EXISTS (SELECT 1 FROM locks
+                    WHERE process = lockpings._id AND (state IS NULL OR state <> 0)))";
+
+constexpr std::string_view kHolds =
+    "SELECT _id, ts FROM locks WHERE process = ?1 AND state IN (1, 2)";
+
+std::string claim_stored(std::string_view condition) {
+  return std::string(kClaimStored) + std::string(condition) + std::string(kReturning);
+}
+
+}  // namespace
+
+SqliteStatements::SqliteStatements(const SqliteDatabase& db)
+    : inspect(db.prepare("inspect", Effect::reads, kInspect)),
+      claim_absent(db.prepare("claim", Effect::writes, kClaimAbsent)),
+      claim_free(db.prepare("claim", Effect::writes,
+                            claim_stored("AND state = 0 AND (?8 IS NULL OR ts = ?8)"))),
+      claim_hold(db.prepare("claim", Effect::writes,
+                            claim_stored("AND ts = ?8 AND state IN (1, 2) "
+                                         "AND (?9 IS NULL OR \"when\" = ?9)"))),
+      release(db.prepare("release", Effect::writes, kRelease)),
+      ping(db.prepare("ping", Effect::writes, kPing)),
+      remove_ping(
+          db.prepare("remove ping", Effect::writes, "DELETE FROM lockpings WHERE _id = ?1")),
+      forget_pings(db.prepare("forget pings", Effect::writes, kForgetPings)),
+      holds(db.prepare("holds", Effect::reads, kHolds)),
+      locks(db.prepare("list", Effect::reads, "SELECT * FROM locks ORDER BY _id")),
+      pings(db.prepare("list", Effect::reads, "SELECT * FROM lockpings ORDER BY _id")) {}
+
+}  // namespace distlock

@@ -1,0 +1,255 @@
+#include "stores/sqlite/sqlite_store.h"
+
+#include <algorithm>
+#include <boost/chrono/duration.hpp>
+#include <boost/thread/lock_types.hpp>
+#include <boost/thread/mutex.hpp>
+#include <functional>
+
+#include "distlock/error.h"
+#include "stores/sqlite/sqlite_clock.h"
+#include "stores/sqlite/sqlite_database.h"
+#include "stores/sqlite/sqlite_file.h"
+#include "stores/sqlite/sqlite_rows.h"
+#include "stores/sqlite/sqlite_schema.h"
+#include "stores/sqlite/sqlite_statements.h"
+#include "text.h"
+
+namespace distlock {
+namespace {
+
+class SqliteStore : public Store {
+ public:
+  SqliteStore(const ConnectionString& connection, const StoreOptions& options)
+      : call_limit_(options.call_limit),
+        db_(make_private_file(connection.path()), call_limit_),
+        clock_(boot_clock_name()) {
+    if (!connection.durable()) db_.execute("open", Effect::reads, "PRAGMA synchronous = off");
+    if (connection.durable()) db_.execute("open", Effect::reads, "PRAGMA synchronous = full");
+    prepare_schema(db_);
+    epoch_ = epoch_of(db_, clock_);
+    db_.add_function("store_now", store_now_);
+    statements_.emplace(db_);
+    begin_call();
+  }
+
+  std::chrono::milliseconds call_limit() const override { return call_limit_; }
+
+  Inspection inspect(std::string_view name, Freshness) override;
+  std::optional<LockRecord> claim(std::string_view name, const ClaimBasis& basis,
+                                  const Claim& claim) override;
+  ReleaseResult release(std::string_view name, const Token& ts) override;
+  PingRecord ping(std::string_view process) override { return stamp(process, nullptr); }
+  PingRecord ping_and_report(std::string_view process, const PingHealth& health) override {
+    return stamp(process, &health);
+  }
+  void remove_ping(std::string_view process) override;
+  std::int64_t forget_pings(std::chrono::milliseconds age) override;
+  std::vector<StoredHold> holds(std::string_view process) override;
+  Listing list() override;
+
+ private:
+  using Guard = boost::unique_lock<boost::timed_mutex>;
+
+  PingRecord stamp(std::string_view process, const PingHealth* health);
+  bool wait_for(Guard& guard) const;
+  Guard begin_call();
+  StoreNow now() const { return {StoreTime{epoch_ + since_boot()}, clock_, true}; }
+  const SqliteStatement& statement_for(const ClaimBasis& basis) const;
+  std::optional<ReleaseResult> release_without_effect(std::string_view name, const Token& ts);
+
+  const std::chrono::milliseconds call_limit_;
+  boost::timed_mutex mutex_;
+  // One time for the whole of a statement: the first that it asks for.
+  std::optional<std::int64_t> statement_time_;
+  std::function<std::int64_t()> store_now_ = [this] {
+    if (!statement_time_) statement_time_ = now().time.time_since_epoch().count();
+    return *statement_time_;
+  };
+  SqliteDatabase db_;
+  std::string clock_;
+  std::chrono::milliseconds epoch_{};
+  std::optional<SqliteStatements> statements_;
+};
+
+// Waits for the other threads of this process, no longer than a call may take.
+bool SqliteStore::wait_for(Guard& guard) const {
+  const auto give_up_at = since_boot() + call_limit_;
+  // Again and again, for libfaketime ends such a wait at once where the wall clock was set back.
+  while (!guard.owns_lock() && since_boot() < give_up_at)
+    guard.try_lock_for(boost::chrono::milliseconds(call_limit_.count()));
+  return guard.owns_lock();
+}
+
+// Every call begins here: alone on the connection, and on the file that others see.
+SqliteStore::Guard SqliteStore::begin_call() {
+  Guard guard(mutex_, boost::try_to_lock);
+  if (!guard.owns_lock() && !wait_for(guard)) {
+    throw Error(Errc::not_applied, distlock::quoted(db_.path()) +
+                                       ": other threads of this process were using it all the "
+                                       "time; nothing was changed");
+  }
+  if (db_.file_was_replaced()) {
+    throw Error(Errc::not_applied, distlock::quoted(db_.path()) +
+                                       ": the file was replaced or removed while it was open; "
+                                       "nothing was changed, open it anew");
+  }
+  statement_time_.reset();
+  return guard;
+}
+
+// The time is read before the row. A process that is stopped between the two then finds the ping
+// too young; the other way round it would find a living holder's too old and take over from it.
+// A ping that was stamped in between is later than this time; the row's view is as late as that.
+Inspection SqliteStore::inspect(std::string_view name, Freshness) {
+  const Guard guard = begin_call();
+  Inspection inspection{.lock = {}, .ping = {}, .now = now(), .fresh = true};
+  SqliteRun run(statements_->inspect);
+  if (!run.bind(1, name).step()) return inspection;
+  inspection.lock = lock_from(document_in(run.get(), 0, kInspectLockColumns));
+  const Document ping = document_in(run.get(), kInspectLockColumns, kInspectColumns);
+  if (!inspection.lock->taken() || ping.empty()) return inspection;
+  inspection.ping = ping_from(ping);
+  if (inspection.ping->clock == clock_ && inspection.ping->ping > inspection.now->time) {
+    inspection.now->time = std::min(inspection.ping->ping, now().time);
+  }
+  return inspection;
+}
+
+const SqliteStatement& SqliteStore::statement_for(const ClaimBasis& basis) const {
+  if (std::holds_alternative<FromAbsent>(basis)) return statements_->claim_absent;
+  if (std::holds_alternative<FromFree>(basis)) return statements_->claim_free;
+  return statements_->claim_hold;
+}
+
+// The `ts` that the document must carry, or nothing.
+std::string ts_of(const ClaimBasis& basis) {
+  if (const auto* hold = std::get_if<FromHold>(&basis)) return to_hex(hold->ts);
+  const auto* free = std::get_if<FromFree>(&basis);
+  return free != nullptr && free->ts ? to_hex(*free->ts) : "";
+}
+
+std::optional<LockRecord> SqliteStore::claim(std::string_view name, const ClaimBasis& basis,
+                                             const Claim& claim) {
+  if (claim.cutoff.clock != clock_) return std::nullopt;
+  const Guard guard = begin_call();
+  const std::string ts = to_hex(claim.ts);
+  const std::string from = ts_of(basis);
+  SqliteRun run(statement_for(basis));
+  run.bind(1, name).bind(2, claim.process).bind(3, claim.who).bind(4, claim.why).bind(5, ts);
+  run.bind(6, claim.takeover_after.count()).bind(7, claim.cutoff.time.time_since_epoch().count());
+  if (!from.empty()) run.bind(8, from);
+  const auto* hold = std::get_if<FromHold>(&basis);
+  if (hold != nullptr && hold->when) run.bind(9, hold->when->time_since_epoch().count());
+  if (!run.step()) return std::nullopt;
+  LockRecord lock{.name = std::string(name),
+                  .state = LockState::taken,
+                  .process = claim.process,
+                  .who = claim.who,
+                  .why = claim.why,
+                  .when = StoreTime{std::chrono::milliseconds{run.integer(0)}},
+                  .ts = claim.ts,
+                  .fence = run.integer(1),
+                  .takeover_after = claim.takeover_after};
+  run.finish();
+  return lock;
+}
+
+ReleaseResult SqliteStore::release(std::string_view name, const Token& ts) {
+  const Guard guard = begin_call();
+  const std::string hex = to_hex(ts);
+  while (true) {
+    SqliteRun run(statements_->release);
+    run.bind(1, name).bind(2, hex).finish();
+    if (db_.changes() == 1) return ReleaseResult::freed;
+    if (const auto result = release_without_effect(name, ts)) return *result;
+    // Between the two, a delayed claim of ours has come through.
+  }
+}
+
+// Why nothing was freed; or nothing, if now there is something to free.
+std::optional<ReleaseResult> SqliteStore::release_without_effect(std::string_view name,
+                                                                 const Token& ts) {
+  SqliteRun run(statements_->inspect);
+  if (!run.bind(1, name).step()) return ReleaseResult::not_ours;
+  const Document lock = document_in(run.get(), 0, kInspectLockColumns);
+  const auto carried = std::find(lock.begin(), lock.end(), Document::value_type{"ts", ts});
+  if (carried == lock.end()) return ReleaseResult::not_ours;
+  const auto state = state_in(lock);
+  if (!state) static_cast<void>(lock_from(lock));  // throws: nothing was changed
+  if (state == LockState::free) return ReleaseResult::already_free;
+  return std::nullopt;
+}
+
+// The stamp is older than the commit by what the commit takes. So the ping looks older to a
+// contender than it is, never younger; a holder counts from before it asked (R9).
+PingRecord SqliteStore::stamp(std::string_view process, const PingHealth* health) {
+  const Guard guard = begin_call();
+  SqliteRun run(statements_->ping);
+  run.bind(1, process).bind(2, clock_);
+  if (health != nullptr) {
+    int parameter = 3;
+    for (const auto& [name, number] : fields_of(*health)) run.bind(parameter++, number);
+  }
+  run.step();
+  const StoreTime time{std::chrono::milliseconds{run.integer(0)}};
+  run.finish();
+  return {std::string(process), time, clock_};
+}
+
+void SqliteStore::remove_ping(std::string_view process) {
+  const Guard guard = begin_call();
+  SqliteRun(statements_->remove_ping).bind(1, process).finish();
+}
+
+std::int64_t SqliteStore::forget_pings(std::chrono::milliseconds age) {
+  const Guard guard = begin_call();
+  SqliteRun run(statements_->forget_pings);
+  run.bind(1, age.count()).bind(2, clock_).finish();
+  return db_.changes();
+}
+
+std::vector<StoredHold> SqliteStore::holds(std::string_view process) {
+  const Guard guard = begin_call();
+  std::vector<StoredHold> holds;
+  SqliteRun run(statements_->holds);
+  run.bind(1, process);
+  while (run.step()) {
+    const Document hold = document_in(run.get(), 0, 2);
+    if (hold.size() != 2) continue;
+    const auto* name = std::get_if<std::string>(&hold[0].second);
+    const auto* ts = std::get_if<Token>(&hold[1].second);
+    if (name != nullptr && ts != nullptr) holds.push_back({*name, *ts});
+  }
+  return holds;
+}
+
+template <class Record>
+std::vector<Listed<Record>> listed(const SqliteStatement& statement,
+                                   Record (*judge)(const Document&)) {
+  std::vector<Listed<Record>> all;
+  SqliteRun run(statement);
+  while (run.step()) {
+    all.push_back(listed(document_in(run.get(), 0, sqlite3_column_count(run.get())), judge));
+  }
+  return all;
+}
+
+Listing SqliteStore::list() {
+  const Guard guard = begin_call();
+  SqliteTransaction one_view(db_, "list", "BEGIN");
+  Listing listing;
+  listing.locks = listed(statements_->locks, lock_from);
+  listing.pings = listed(statements_->pings, ping_from);
+  listing.now = now();
+  return listing;
+}
+
+}  // namespace
+
+std::shared_ptr<Store> open_sqlite_store(const ConnectionString& connection,
+                                         const StoreOptions& options) {
+  return std::make_shared<SqliteStore>(connection, options);
+}
+
+}  // namespace distlock

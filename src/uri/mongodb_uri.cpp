@@ -1,0 +1,141 @@
+#include "uri/mongodb_uri.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "uri/mongodb_uri_options.h"
+#include "uri/uri_pieces.h"
+
+namespace distlock {
+namespace {
+
+constexpr std::string_view kSrv = "mongodb+srv://";
+
+bool well_encoded(std::string_view text) {
+  for (std::size_t at = text.find('%'); at != std::string_view::npos; at = text.find('%', at + 1)) {
+    const std::string_view digits = text.substr(at + 1, 2);
+    if (digits.size() != 2 ||
+        digits.find_first_not_of("0123456789abcdefABCDEF") != std::string_view::npos) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool has_characters_of(std::string_view text, std::string_view characters) {
+  return text.find_first_of(characters) != std::string_view::npos;
+}
+
+bool has_controls_or_blanks(std::string_view text) {
+  return std::any_of(text.begin(), text.end(),
+                     [](unsigned char c) { return c <= ' ' || c == 127; });
+}
+
+bool is_port(std::string_view text) {
+  unsigned port = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
+  return error == std::errc{} && end == text.data() + text.size() && port >= 1 && port <= 65535;
+}
+
+std::string problem_of_userinfo(std::string_view userinfo) {
+  constexpr std::string_view kEncode =
+      "; write % : / ? # [ ] @ in user and password as %25 %3A %2F %3F %23 %5B %5D %40";
+  if (userinfo.empty() || userinfo.front() == ':') return "the user before '@' is empty";
+  if (std::count(userinfo.begin(), userinfo.end(), ':') > 1 || !well_encoded(userinfo) ||
+      has_characters_of(userinfo, "/?#[]@")) {
+    return "user and password are not percent-encoded" + std::string(kEncode);
+  }
+  return "";
+}
+
+std::string problem_of_port(std::string_view port) {
+  return is_port(port) ? "" : "the port is not a number from 1 to 65535";
+}
+
+std::string problem_of_host(std::string_view host) {
+  if (host.empty()) return "a host is missing; write mongodb://HOST:PORT";
+  if (!well_encoded(host)) return "a host has a '%' without two hexadecimal digits";
+  if (host.starts_with('[')) {
+    const std::size_t end = host.find(']');
+    const std::string_view address = host.substr(1, end == host.npos ? end : end - 1);
+    if (end == host.npos || !has_characters_of(address, ":") ||
+        address.find_first_not_of("0123456789abcdefABCDEF:.%") != address.npos) {
+      return "an IPv6 address is malformed; write mongodb://[::1]:27017";
+    }
+    const std::string_view port = host.substr(end + 1);
+    if (port.empty()) return "";
+    return port.front() == ':' ? problem_of_port(port.substr(1))
+                               : "only ':PORT' can follow an IPv6 address";
+  }
+  if (host.starts_with("%2F") || host.starts_with("%2f")) {
+    return host.ends_with(".sock") ? "" : "a Unix socket must be a path that ends in .sock";
+  }
+  if (std::count(host.begin(), host.end(), ':') > 1) {
+    return "a host has two ':'; write an IPv6 address in brackets, as in mongodb://[::1]:27017";
+  }
+  const std::size_t colon = host.find(':');
+  if (colon == 0) return "a host is missing before ':'";
+  return colon == host.npos ? "" : problem_of_port(host.substr(colon + 1));
+}
+
+std::string problem_of_srv_host(std::string_view hosts) {
+  if (hosts.find(',') != hosts.npos || hosts.find(':') != hosts.npos) {
+    return "mongodb+srv:// takes one host name without a port";
+  }
+  if (std::count(hosts.begin(), hosts.end(), '.') < 2) {
+    return "mongodb+srv:// takes a host name of at least three parts, as in db.example.com";
+  }
+  return "";
+}
+
+std::string problem_of_database(const UriPieces& pieces) {
+  constexpr std::size_t kBytesMax = 63;
+  if (!well_encoded(pieces.database) || pieces.database.size() > kBytesMax ||
+      has_characters_of(pieces.database, "/\\. \"$*<>:|@")) {
+    return "the database's name is malformed; write mongodb://HOST:PORT/DATABASE";
+  }
+  return "";
+}
+
+std::string problem_of_options(const UriPieces& pieces) {
+  if (!pieces.has_options) return "";
+  if (!pieces.has_slash) return "a '/' is missing before '?'; write mongodb://HOST/?OPTIONS";
+  if (!well_encoded(pieces.options)) return "an option has a '%' without two hexadecimal digits";
+  if (pieces.options.empty()) return "";
+  const bool srv = pieces.scheme == kSrv;
+  for (const std::string_view option : split(pieces.options, '&')) {
+    if (std::string problem = problem_of_mongodb_option(option); !problem.empty()) return problem;
+    if (srv && option == "directConnection=true") {
+      return "option directConnection cannot be used with mongodb+srv://";
+    }
+  }
+  return "";
+}
+
+std::string problem_of_hosts(const UriPieces& pieces) {
+  if (pieces.scheme == kSrv) {
+    if (std::string problem = problem_of_srv_host(pieces.hosts); !problem.empty()) return problem;
+  }
+  for (const std::string_view host : split(pieces.hosts, ',')) {
+    if (std::string problem = problem_of_host(host); !problem.empty()) return problem;
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string problem_of_mongodb_uri(std::string_view uri) {
+  const UriPieces pieces = pieces_of(uri);
+  if (has_controls_or_blanks(uri)) return "it has blanks or control characters";
+  if (pieces.has_userinfo) {
+    if (std::string problem = problem_of_userinfo(pieces.userinfo); !problem.empty()) {
+      return problem;
+    }
+  }
+  for (const auto problem_of : {problem_of_hosts, problem_of_database, problem_of_options}) {
+    if (std::string problem = problem_of(pieces); !problem.empty()) return problem;
+  }
+  return "";
+}
+
+}  // namespace distlock
