@@ -1,4 +1,4 @@
-"""docs/coverage.md, from what tools/coverage found."""
+"""docs/generated/coverage.md, from what tools/coverage found."""
 
 import datetime
 
@@ -15,7 +15,7 @@ PLACES = """
 ## What no test reaches
 
 Lines that no test reaches, and conditions that never came out both ways, each with the reason why that may be so, from
-[unreached.txt](../tests/coverage/unreached.txt). Those that begin with *Sometimes* are reached by chance, and not this time.
+[unreached.txt](../../tests/coverage/unreached.txt). Those that begin with *Sometimes* are reached by chance, and not this time.
 """
 
 
@@ -54,4 +54,4 @@ def write(root, layers, files, unreached, whole):
     print(total(files))
     if whole:
         lines = document(layers, files, unreached)
-        (root / "docs/coverage.md").write_text("\n".join(lines) + "\n")
+        (root / "docs/generated/coverage.md").write_text("\n".join(lines) + "\n")

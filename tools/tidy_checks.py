@@ -191,13 +191,27 @@ def check_quoted_tests(tree):
     joined = re.sub(r'"\s+"', "", tests)  # A long name is written as two literals.
     listed = r'\badd_\w*test\((?:NAME )?"(?:\w+\.)?([^"]*)"'  # Of programs and scripts.
     known = {"Curly quotes", *re.findall(r'\bTEST_CASE\("([^"]*)"', joined), *re.findall(listed, tests)}
-    for path in sorted((tree.root / "docs").glob("*.md")):
-        text = path.read_text()
+    for path, text in documents(tree):
         for quote in re.finditer(r"“([^”]*)”", text) if legend in text else ():
             test = " ".join(quote.group(1).split())
             if test not in known:
                 line = text.count("\n", 0, quote.start()) + 1
-                yield f"docs/{path.name}:{line}: no test is called “{test}”"
+                yield f"{path}:{line}: no test is called “{test}”"
+
+
+def documents(tree):
+    """The Markdown files below the root and docs/: their names from the root, and their texts."""
+    for path in sorted([*tree.root.glob("*.md"), *(tree.root / "docs").rglob("*.md")]):
+        yield path.relative_to(tree.root).as_posix(), path.read_text()
+
+
+def check_links(tree):
+    for name, text in documents(tree):
+        for link in re.finditer(r"\]\(([^)\s#]+)[^)\s]*\)", text):
+            target = posixpath.join(posixpath.dirname(name), link.group(1))
+            if "://" not in target and not (tree.root / target).exists():
+                line = text.count("\n", 0, link.start()) + 1
+                yield f"{name}:{line}: a link to {link.group(1)}, which is not there"
 
 
 def check_finished(tree):

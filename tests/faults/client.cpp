@@ -1,5 +1,5 @@
 // A client of the fault rig: locks, works, unlocks, again and again until SIGTERM, and writes a
-// line of JSON for all that happens. Settings and events are described in docs/faults.md.
+// line of JSON for all that happens. Settings and events are described in docs/developer/faults.md.
 
 #include <unistd.h>
 

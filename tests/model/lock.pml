@@ -1,5 +1,5 @@
 /* Three processes and one lock: ping, look, claim, take over, release, stop, on a store whose
-   answers come late or not at all. docs/model.md says what is left out; tools/model has every state
+   answers come late or not at all. docs/developer/model.md says what is left out; tools/model has every state
    visited; the rules, and the bugs to plant in them, are in rules.pml.
 
    Time passes by ticks, at any point, so that any process may be paused anywhere. One that never

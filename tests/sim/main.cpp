@@ -126,8 +126,8 @@ void write_table(const std::string& file, const Totals& totals) {
   if (file.empty()) return;
   std::ofstream out(file);
   out << "# What the simulation reached\n\nWritten by `tools/sim --schedules " << totals.runs
-      << " --table docs/simulation-reach.md`: " << totals.runs << " schedules, " << totals.steps
-      << " steps, " << totals.violations.size() << " violations.\n\n```\n";
+      << " --table docs/generated/simulation-reach.md`: " << totals.runs << " schedules, "
+      << totals.steps << " steps, " << totals.violations.size() << " violations.\n\n```\n";
   print_coverage(out, totals);
   out << "```\n";
   if (!out.flush()) throw std::runtime_error("cannot write " + file);

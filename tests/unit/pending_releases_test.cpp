@@ -84,7 +84,7 @@ TEST_CASE("a pending claim is kept for as long as it may arrive", "[lock][R8]") 
 }
 
 // The store's clock falls back after the claim was sent, from as far ahead as R5 lets pass to as
-// far behind. Seen in the model of docs/model.md.
+// far behind. Seen in the model of docs/developer/model.md.
 TEST_CASE("a stop leaves the ping while a clock that fell back may let a claim through",
           "[lock][R7][R8][R12]") {
   const auto servers = std::make_shared<ManualClock>();
