@@ -36,7 +36,7 @@ Words parse_plain(CommandOptions& options, const Words& words, std::size_t most)
   options.app().allow_extras();
   const auto cut = std::find(words.begin(), words.end(), "--");
   options.parse({words.begin(), cut});
-  Words rest = options.app().remaining();
+  Words rest = options.remaining();
   for (const std::string& word : rest) {
     if (word.size() > 1 && word.front() == '-') {
       throw Usage("unknown option " + shown(word.substr(0, word.find('='))));

@@ -1,10 +1,10 @@
 #include "cli/command_options.h"
 
 #include <algorithm>
-#include <memory>
 #include <utility>
 
 #include "cli/duration.h"
+#include "cli/help.h"
 #include "text.h"
 
 namespace distlock::cli {
@@ -14,17 +14,22 @@ using std::chrono::milliseconds;
 
 constexpr std::size_t kNameMost = 1000;
 
-class HelpFormatter : public CLI::Formatter {
- public:
-  explicit HelpFormatter(const std::string& usage) : usage_("Usage: distlock " + usage + "\n") {}
+// Stands for the empty value of `--option=`, for which CLI11 would take the next word. No word that
+// a program is given has a NUL.
+const std::string kEmptyValue("\0", 1);
 
-  std::string make_usage(const CLI::App* /*app*/, std::string /*name*/) const override {
-    return usage_;
+Words with_empty_values(Words words) {
+  for (std::string& word : words) {
+    const bool ends_in_equals = word.find('=') == word.size() - 1;
+    if (word.starts_with("--") && ends_in_equals) word += kEmptyValue;
   }
+  return words;
+}
 
- private:
-  std::string usage_;
-};
+std::string as_given(std::string word) {
+  if (word.ends_with(kEmptyValue)) word.resize(word.size() - kEmptyValue.size());
+  return word;
+}
 
 std::string variable(const std::string& name) {
   std::string text = "DISTLOCK_";
@@ -45,9 +50,9 @@ std::optional<std::string> directory(const GetEnvironment& get, const char* name
 
 CommandOptions::CommandOptions(const std::string& usage, const std::string& purpose,
                                const GetEnvironment& get)
-    : app_(purpose), get_(get) {
-  app_.formatter(std::make_shared<HelpFormatter>(usage));
-  app_.set_help_flag("-h,--help", "show this and exit");
+    : app_(purpose), usage_(usage), get_(get) {
+  app_.set_help_flag("-h,--help", "");
+  help_.push_back({"-h, --help", "", "show this and exit"});
   add("uri", "CONNECTION", "where the locks are: sqlite:PATH or mongodb://...");
   add("uri-file", "FILE", "read the connection string from the first line of FILE");
   app_.get_option("--uri")->excludes("--uri-file");
@@ -58,28 +63,48 @@ CommandOptions::CommandOptions(const std::string& usage, const std::string& purp
 
 void CommandOptions::add(const std::string& name, const std::string& value,
                          const std::string& purpose, const std::string& short_name) {
-  const std::string description = purpose + " [$" + variable(name) + "]";
-  app_.add_option(short_name + "--" + name, description)->type_name(value)->take_last();
+  app_.add_option(short_name + "--" + name)->take_last();
+  const std::string space = short_name.empty() ? "" : " ";
+  help_.push_back(
+      {short_name + space + "--" + name, value, purpose + " [$" + variable(name) + "]"});
 }
 
 void CommandOptions::flag(const std::string& names, const std::string& purpose) {
-  app_.add_flag(names, purpose)->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+  flags_.push_back(app_.add_flag(names)->multi_option_policy(CLI::MultiOptionPolicy::TakeLast));
+  std::string shown_names = names;
+  if (const auto comma = names.find(','); comma != names.npos) shown_names.insert(comma + 1, " ");
+  help_.push_back({shown_names, "", purpose});
 }
 
 // CLI11 wants the words last first.
-void CommandOptions::parse(Words words) {
-  std::reverse(words.begin(), words.end());
+void CommandOptions::parse(const Words& words) {
+  Words reversed = with_empty_values(words);
+  std::reverse(reversed.begin(), reversed.end());
   try {
-    app_.parse(std::move(words));
+    app_.parse(std::move(reversed));
   } catch (const CLI::CallForHelp&) {
-    throw Help(app_.help());
+    throw Help(help_text(usage_, app_.get_description(), help_));
   }
+  check_flags();
+}
+
+void CommandOptions::check_flags() const {
+  for (const CLI::Option* flag : flags_) {
+    if (flag->count() == 0 || flag->results().back() == "true") continue;
+    throw Usage("--" + flag->get_lnames().front() + " takes no value");
+  }
+}
+
+Words CommandOptions::remaining() const {
+  Words words = app_.remaining();
+  std::transform(words.begin(), words.end(), words.begin(), as_given);
+  return words;
 }
 
 std::optional<std::string> CommandOptions::on_command_line(const std::string& name) const {
   const CLI::Option* option = app_.get_option("--" + name);
   if (option->count() == 0) return std::nullopt;
-  return option->results().back();
+  return as_given(option->results().back());
 }
 
 std::optional<std::string> CommandOptions::in_environment(const std::string& name) const {

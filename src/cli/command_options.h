@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/arguments.h"
+#include "cli/help.h"
 
 namespace distlock::cli {
 
@@ -35,7 +36,10 @@ class CommandOptions {
            const std::string& short_name = {});
   void flag(const std::string& names, const std::string& purpose);
 
-  void parse(Words words);
+  void parse(const Words& words);
+
+  /// What parse() has found no place for, as it was given.
+  Words remaining() const;
 
   bool given(const std::string& flag) const { return app_.count("--" + flag) > 0; }
   std::optional<std::string> value(const std::string& name) const;
@@ -46,7 +50,12 @@ class CommandOptions {
   std::optional<std::string> in_environment(const std::string& name) const;
   StoreArguments store() const;
 
+  void check_flags() const;
+
   CLI::App app_;
+  std::string usage_;
+  std::vector<OptionHelp> help_;
+  std::vector<const CLI::Option*> flags_;
   const GetEnvironment& get_;
 };
 

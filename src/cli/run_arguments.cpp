@@ -54,7 +54,7 @@ Words run_words(CommandOptions& options, const Words& words) {
   CLI::Option* const name = options.app().add_option("NAME")->group("");
   const auto cut = std::find(words.begin(), words.end(), "--");
   options.parse({words.begin(), cut});
-  const Words rest = options.app().remaining();
+  const Words rest = options.remaining();
   if (!rest.empty() && rest.front().size() > 1 && rest.front().front() == '-') {
     throw Usage("unknown option " + shown(rest.front().substr(0, rest.front().find('='))));
   }

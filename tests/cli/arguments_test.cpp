@@ -2,6 +2,9 @@
 
 #include <catch2/catch.hpp>
 #include <map>
+#include <regex>
+#include <set>
+#include <sstream>
 
 using namespace distlock::cli;
 using namespace std::chrono_literals;
@@ -28,6 +31,21 @@ std::string problem(const Words& words, const Variables& variables = {}) {
   const Arguments arguments = parse(words, variables);
   const auto* error = std::get_if<UsageError>(&arguments);
   return error == nullptr ? "" : error->problem;
+}
+
+std::string help_of(const std::string& command) {
+  return parse_as<Information>({command, "--help"}).text;
+}
+
+/// The options of a command that take a value, with their `--`.
+std::set<std::string> valued_options(const std::string& command) {
+  const std::string help = help_of(command);
+  const std::regex option(R"(\n +(?:-., )?(--[a-z-]+) [A-Z]+[ \n])");
+  std::set<std::string> names;
+  for (std::sregex_iterator next(help.begin(), help.end(), option), end; next != end; ++next) {
+    names.insert((*next)[1]);
+  }
+  return names;
 }
 
 }  // namespace
@@ -127,6 +145,53 @@ TEST_CASE("status, list and break take what they need", "[cli][arguments]") {
   CHECK(parse_as<ListArguments>({"list", "--takeover-after", "3s"}).takeover_after == 3s);
   CHECK_FALSE(parse_as<BreakArguments>({"break", "n"}).confirmed);
   CHECK(parse_as<BreakArguments>({"break", "n", "--yes"}).confirmed);
+}
+
+TEST_CASE("an option whose value is empty takes nothing else for it", "[cli][arguments]") {
+  for (const std::string command : {"run", "status", "list", "break"}) {
+    const auto names = valued_options(command);
+    REQUIRE(names.contains("--uri"));
+    for (const std::string& name : names) {
+      Words joined{command, name + "="};
+      Words apart{command, name, ""};
+      for (Words* words : {&joined, &apart}) {
+        if (command != "list") words->emplace_back("n");
+        if (command == "run") words->insert(words->end(), {"--", "true"});
+      }
+      CAPTURE(joined);
+      CHECK(problem(joined) == problem(apart));
+      // No empty value of these can be used; that of the others is found to be wrong later.
+      const bool usable = name == "--why" || name == "--uri" || name == "--uri-file";
+      CHECK(problem(joined).empty() == usable);
+    }
+  }
+}
+
+TEST_CASE("an empty value is the empty value, and wins over the environment", "[cli][arguments]") {
+  const auto run = parse_as<RunArguments>({"run", "--why=", "--uri=", "n", "true", "--why="},
+                                          {{"DISTLOCK_WHY", "cron"}, {"DISTLOCK_URI", "memory:"}});
+  CHECK(run.lock == "n");
+  CHECK(run.why.empty());
+  CHECK(run.common.store.uri == "");
+  CHECK(run.command == Words{"true", "--why="});
+  CHECK(parse_as<RunArguments>({"run", "--why", "--grace=", "n", "true"}).why == "--grace=");
+  CHECK(parse_as<ListArguments>({"list", "--uri-file="}).common.store.uri_file == "");
+}
+
+TEST_CASE("a flag with a value is a usage error", "[cli][arguments]") {
+  CHECK_THAT(problem({"list", "--json="}), Catch::Equals("--json takes no value"));
+  CHECK_THAT(problem({"run", "--quiet=no", "n", "true"}), Catch::Equals("--quiet takes no value"));
+  CHECK_THAT(problem({"break", "--yes=false", "n"}), Catch::Equals("--yes takes no value"));
+}
+
+TEST_CASE("help fits 80 columns and says nothing of the parser", "[cli][arguments]") {
+  for (const std::string command : {"run", "status", "list", "break"}) {
+    const std::string help = help_of(command);
+    CHECK_THAT(help, Catch::StartsWith("Usage: distlock " + command + " ") &&
+                         Catch::Contains("[$DISTLOCK_URI]") && !Catch::Contains("Excludes"));
+    std::istringstream lines(help);
+    for (std::string line; std::getline(lines, line);) CHECK(line.size() < 80);
+  }
 }
 
 TEST_CASE("colour is off if anybody says so", "[cli][arguments]") {
