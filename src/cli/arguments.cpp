@@ -90,12 +90,14 @@ Arguments parse_break(const Words& words, const GetEnvironment& get) {
                          "Frees NAME, whoever holds it: shows the hold, asks, and frees that.",
                          get);
   options.flag("-y,--yes", "do not ask");
+  options.flag("--wait", "return when the old holder has noticed or can act no more");
   const Words rest = parse_plain(options, words, 1);
   BreakArguments arguments;
   arguments.common = options.common();
   if (rest.empty()) throw Usage("break: NAME is missing");
   arguments.lock = checked_name(rest.front());
   arguments.confirmed = options.given("yes");
+  arguments.wait = options.given("wait");
   return arguments;
 }
 

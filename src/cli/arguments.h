@@ -62,6 +62,7 @@ struct BreakArguments {
   CommonArguments common;
   std::string lock;
   bool confirmed = false;
+  bool wait = false;  ///< Until the old holder acts no more.
 };
 
 /// Text that was asked for: the help or the version.

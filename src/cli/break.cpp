@@ -4,6 +4,8 @@
 #include <ostream>
 #include <string>
 
+#include "cli/break_wait.h"
+#include "cli/duration.h"
 #include "cli/exit_status.h"
 #include "cli/view.h"
 #include "cli/view_text.h"
@@ -20,10 +22,28 @@ bool yes(const Streams& streams) {
   return answer == "y" || answer == "Y" || answer == "yes";
 }
 
-int release(const LockRecord& hold, Store& store, std::ostream& err) {
-  switch (store.release(hold.name, *hold.ts)) {
+// The lock is handed on at once, and its old command ends when its holder notices.
+void warn_of_overlap(std::ostream& err, const LockView& lock) {
+  const auto longest = acts_at_most(lock);
+  if (!longest) {
+    err << "The holder states no window: nobody can tell for how long it works on.\n";
+  } else if (longest->count() == 0) {
+    err << "The holder has been silent for its window: its deadline has passed.\n";
+  } else {
+    err << "A contender gets the lock at once. The old command works on until its holder\n"
+           "notices, at its next ping, for "
+        << duration_text(std::chrono::ceil<std::chrono::seconds>(*longest))
+        << " at most. --wait waits for that.\n";
+  }
+}
+
+int release(const LockView& lock, const BreakArguments& arguments, const Place& place,
+            std::ostream& err) {
+  const LockRecord& hold = *lock.record;
+  switch (place.store.release(hold.name, *hold.ts)) {
     case ReleaseResult::freed:
-      err << "distlock: freed " << escaped(hold.name) << '\n';
+      err << "distlock: freed " << escaped(hold.name) << '\n' << std::flush;
+      if (arguments.wait && hold.takeover_after) wait_for_holder(lock, place, err);
       return kSuccess;
     case ReleaseResult::already_free:
       err << "distlock: " << escaped(hold.name) << " is free already\n";
@@ -54,6 +74,7 @@ int break_hold(const BreakArguments& arguments, const Place& place, const Stream
 
   if (!arguments.confirmed || arguments.common.verbosity != Verbosity::quiet) {
     print_lock(streams.err, lock, view.now, false);
+    warn_of_overlap(streams.err, lock);
   }
   if (!arguments.confirmed && !streams.in_is_terminal) {
     streams.err << "distlock: nobody to ask on a terminal; to break this hold, say --yes\n";
@@ -63,7 +84,7 @@ int break_hold(const BreakArguments& arguments, const Place& place, const Stream
     streams.err << "distlock: left " << name << " as it is\n";
     return kBusy;
   }
-  return release(*lock.record, place.store, streams.err);
+  return release(lock, arguments, place, streams.err);
 }
 
 }  // namespace distlock::cli

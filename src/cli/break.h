@@ -6,8 +6,9 @@
 
 namespace distlock::cli {
 
-/// distlock break NAME: shows the hold, asks, and frees exactly that hold (R3). Gives 0 if the lock
-/// is free then; 1 if nobody has ever claimed it, the answer was no, or the hold has changed in
+/// distlock break NAME: shows the hold and for how long its holder may act on, asks, and frees
+/// exactly that hold (R3); with --wait it returns when that holder acts no more. Gives 0 if the
+/// lock was freed; 1 if nobody has ever claimed it, the answer was no, or the hold has changed in
 /// between; 64 if there is nobody to ask.
 /// Errors: those of the store; `bad_record` if the document is malformed.
 int break_hold(const BreakArguments& arguments, const Place& place, const Streams& streams);

@@ -1,6 +1,7 @@
 #include "cli/break.h"
 
 #include <catch2/catch.hpp>
+#include <functional>
 #include <sstream>
 
 #include "cli/exit_status.h"
@@ -9,6 +10,7 @@
 
 using namespace distlock;
 using namespace distlock::cli;
+using namespace std::chrono_literals;
 
 namespace {
 
@@ -19,12 +21,30 @@ class Operator {
 
   int breaks(const std::string& name, const std::string& answer, bool on_terminal = true,
              bool confirmed = false) {
-    std::istringstream in(answer);
     BreakArguments arguments;
     arguments.lock = name;
     arguments.confirmed = confirmed;
+    return breaks(arguments, answer, on_terminal);
+  }
+  int breaks(const BreakArguments& arguments, const std::string& answer, bool on_terminal = true) {
+    std::istringstream in(answer);
     return break_hold(arguments, {*desk.store, *fleet.clock, connection},
                       {.in = in, .out = out, .err = err, .in_is_terminal = on_terminal});
+  }
+  /// With --yes and --wait. `at_look`: what happens before each look at the holder.
+  int breaks_and_waits(const std::function<void(int look)>& at_look) {
+    std::function<void(int)> next = [&](int look) {
+      at_look(look);
+      desk.store->before("list", [&next, look] { next(look + 1); });
+    };
+    desk.store->before("list", [&next] { next(1); });
+    BreakArguments arguments;
+    arguments.lock = "jobs";
+    arguments.confirmed = arguments.wait = true;
+    const auto start = fleet.clock->steady_now();
+    const int status = breaks(arguments, "");
+    waited = fleet.clock->steady_now() - start;
+    return status;
   }
   bool taken() { return fleet.stored("jobs").taken(); }
 
@@ -35,6 +55,7 @@ class Operator {
   ConnectionString connection{"memory:"};
   std::ostringstream out;
   std::ostringstream err;
+  std::chrono::nanoseconds waited{};
 };
 
 }  // namespace
@@ -110,4 +131,90 @@ TEST_CASE("a release whose outcome is unknown is not called done", "[cli][break]
   Operator someone;
   someone.desk.store->fail("release", distlock::testing::Fault::lost_reply);
   CHECK_THROWS_AS(someone.breaks("jobs", "y\n"), Error);
+}
+
+TEST_CASE("break says for how long the old command may work on", "[cli][break][R9]") {
+  Operator someone;
+  someone.fleet.clock->advance(30s);
+  CHECK(someone.breaks("jobs", "n\n") == kBusy);
+  CHECK_THAT(someone.err.str(), Catch::Contains("works on") && Catch::Contains("15m 30s at most"));
+}
+
+TEST_CASE("a hold that could be taken over is broken without a warning", "[cli][break][R9]") {
+  Operator someone;
+  someone.fleet.clock->advance(16min);
+  CHECK(someone.breaks("jobs", "y\n") == kSuccess);
+  CHECK_THAT(someone.err.str(), Catch::Contains("its deadline has passed"));
+}
+
+TEST_CASE("break --wait returns when the holder has ended", "[cli][break][R9]") {
+  Operator someone;
+  CHECK(someone.breaks_and_waits([&](int look) {
+    if (look == 3) someone.holder.pinger->ping_round();
+    if (look == 5) someone.lock->unlock();
+    if (look == 5) someone.holder.pinger->stop();
+  }) == kSuccess);
+  CHECK_FALSE(someone.lock->held());
+  CHECK(someone.waited == 4s);
+  CHECK_THAT(someone.err.str(), Catch::Contains("its holder has ended"));
+}
+
+TEST_CASE("break --wait returns when the holder has noticed and its grace is over",
+          "[cli][break][R9]") {
+  Operator someone;
+  // The first ping may be from before the break, and what follows the second has been done by the
+  // third.
+  CHECK(someone.breaks_and_waits([&](int look) {
+    if (look == 1 || look == 11 || look == 21) someone.holder.pinger->ping_round();
+  }) == kSuccess);
+  CHECK_FALSE(someone.lock->held());
+  CHECK(someone.waited == 26s);
+  CHECK_THAT(someone.err.str(), Catch::Contains("its holder has noticed"));
+}
+
+TEST_CASE("break --wait returns when a silent holder's window is over", "[cli][break][R9]") {
+  Operator someone;
+  CHECK(someone.breaks_and_waits([](int) {}) == kSuccess);
+  CHECK(someone.waited == 16min);
+  CHECK_THAT(someone.err.str(), Catch::Contains("silent for its window"));
+}
+
+TEST_CASE("break --wait watches for a whole window a holder whose ping says nothing",
+          "[cli][break][R7][R14]") {
+  Operator someone;
+  const std::string process = someone.fleet.stored("jobs").process;
+  if (GENERATE(false, true)) {
+    someone.fleet.memory.tables.put_ping({{"_id", process}, {"ping", std::string("yesterday")}});
+  } else {
+    someone.fleet.store->remove_ping(process);
+  }
+  CHECK(someone.breaks_and_waits([](int) {}) == kSuccess);
+  CHECK(someone.waited == 16min);
+}
+
+TEST_CASE("break --wait goes on when the store does not answer", "[cli][break]") {
+  Operator someone;
+  CHECK(someone.breaks_and_waits([&](int look) {
+    if (look <= 2) someone.desk.store->fail("list", distlock::testing::Fault::rejected);
+    if (look == 4) someone.lock->unlock();
+    if (look == 4) someone.holder.pinger->stop();
+  }) == kSuccess);
+  const std::string said = someone.err.str();
+  CHECK_THAT(said, Catch::Contains("looking again") && Catch::Contains("has ended"));
+  CHECK(said.find("looking again") == said.rfind("looking again"));
+}
+
+TEST_CASE("nobody waits for a holder that states no window", "[cli][break]") {
+  Operator someone;
+  someone.fleet.memory.tables.put_lock({{"_id", std::string("jobs")},
+                                        {"state", std::int32_t{2}},
+                                        {"process", std::string("mongos")},
+                                        {"who", std::string("mongos:conn1:1")},
+                                        {"why", std::string("balancing")},
+                                        {"when", someone.fleet.store->list().now.time},
+                                        {"ts", Token{}}});
+  CHECK(someone.breaks_and_waits([](int) {}) == kSuccess);
+  CHECK_FALSE(someone.taken());
+  CHECK(someone.waited == 0s);
+  CHECK_THAT(someone.err.str(), Catch::Contains("nobody can tell"));
 }

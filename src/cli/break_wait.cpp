@@ -1,0 +1,120 @@
+#include "cli/break_wait.h"
+
+#include <algorithm>
+#include <ostream>
+#include <string>
+#include <utility>
+
+#include "cli/duration.h"
+#include "distlock/error.h"
+#include "text.h"
+
+namespace distlock::cli {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kLookMost = std::chrono::seconds{1};
+// What `run` allows by default between SIGTERM and SIGKILL, and then to be reaped.
+constexpr milliseconds kGraceMost = std::chrono::seconds{5};
+constexpr milliseconds kMarginMost = std::chrono::seconds{1};
+
+LockOptions contender(const LockRecord& hold) {
+  LockOptions options;
+  if (hold.takeover_after) {
+    options.takeover_after = std::max(*hold.takeover_after, milliseconds{1});
+  }
+  // Without a ping that can be judged, the window is watched.
+  options.missing_ping = MissingPing::expire_from_when;
+  return options;
+}
+
+const Listed<PingRecord>* find(const Listing& listing, const std::string& process) {
+  const auto found = std::find_if(listing.pings.begin(), listing.pings.end(),
+                                  [&](const auto& ping) { return ping.id == process; });
+  return found == listing.pings.end() ? nullptr : &*found;
+}
+
+std::string text_of(BrokenHold::End end) {
+  switch (end) {
+    case BrokenHold::End::gone:
+      return "its holder has ended";
+    case BrokenHold::End::noticed:
+      return "its holder has noticed; the process still runs";
+    case BrokenHold::End::silent:
+      return "its holder has been silent for its window: its deadline has passed";
+  }
+  return "";
+}
+
+// Nothing while the store does not answer.
+std::optional<BrokenHold::End> look(BrokenHold& broken, const Place& place, bool& told,
+                                    std::ostream& err) {
+  try {
+    protocol::LocalSpan span{place.clock.steady_now(), {}, place.clock.wall_now(), {}};
+    const Listing listing = place.store.list();
+    span.received = place.clock.steady_now();
+    span.wall_received = place.clock.wall_now();
+    return broken.look(listing, span);
+  } catch (const Error& error) {
+    if (error.errc() != Errc::not_applied && error.errc() != Errc::outcome_unknown) throw;
+    if (!std::exchange(told, true)) {
+      err << "distlock: " << error.what() << "; looking again\n" << std::flush;
+    }
+    return std::nullopt;
+  }
+}
+
+}  // namespace
+
+std::optional<milliseconds> acts_at_most(const LockView& lock) {
+  if (!lock.record->takeover_after) return std::nullopt;
+  if (lock.takeover.how == Takeover::How::now) return milliseconds{0};
+  if (lock.takeover.how == Takeover::How::later) return lock.takeover.in;
+  return *lock.record->takeover_after;
+}
+
+BrokenHold::BrokenHold(const LockView& shown)
+    : hold_(*shown.record),
+      had_ping_(shown.takeover.how != Takeover::How::never),
+      options_(contender(hold_)) {}
+
+milliseconds BrokenHold::pause() const {
+  return std::clamp(options_.takeover_after / 16, milliseconds{1}, kLookMost);
+}
+
+std::optional<BrokenHold::End> BrokenHold::look(const Listing& listing,
+                                                const protocol::LocalSpan& span) {
+  const Listed<PingRecord>* const listed = find(listing, hold_.process);
+  if (listed == nullptr && had_ping_) return End::gone;
+  const auto ping = listed == nullptr ? std::nullopt : listed->record;
+  const Inspection seen{.lock = hold_, .ping = ping, .now = listing.now, .fresh = true};
+  const auto judged = protocol::judge(seen, span, false, options_, watch_);
+  if (judged.verdict == protocol::Verdict::dead) return End::silent;
+  if (!ping) return std::nullopt;
+  had_ping_ = true;
+  return after_pings(ping->ping, span.received);
+}
+
+// The ping of the first look may be from before the break.
+std::optional<BrokenHold::End> BrokenHold::after_pings(StoreTime ping, SteadyTime now) {
+  if (std::exchange(last_, ping).value_or(ping) != ping) ++pings_;
+  if (pings_ < 2) return std::nullopt;
+  // A command that was told to end has its grace still. Its end takes the ping away.
+  const milliseconds window = options_.takeover_after;
+  if (noticed_by_ == SteadyTime{}) {
+    noticed_by_ = now + std::min(kGraceMost, window / 8) + std::min(kMarginMost, window / 16);
+  }
+  return now >= noticed_by_ ? std::optional(End::noticed) : std::nullopt;
+}
+
+void wait_for_holder(const LockView& shown, const Place& place, std::ostream& err) {
+  BrokenHold broken(shown);
+  std::optional<BrokenHold::End> end;
+  for (bool told = false; !(end = look(broken, place, told, err));) {
+    place.clock.wait_until(place.clock.steady_now() + broken.pause(), {});
+  }
+  err << "distlock: " << escaped(shown.name) << ": " << text_of(*end) << '\n';
+}
+
+}  // namespace distlock::cli

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <chrono>
+#include <iosfwd>
+#include <optional>
+
+#include "cli/status.h"
+#include "cli/view.h"
+#include "distlock/record.h"
+#include "protocol/protocol.h"
+
+namespace distlock::cli {
+
+/// For how long the holder may act at most after its hold was freed: until its deadline, which no
+/// ping moves on without its noticing. Nothing if it is not one of distlock's, which has none (R9).
+std::optional<std::chrono::milliseconds> acts_at_most(const LockView& lock);
+
+/// Watches the holder of a hold that was freed behind its back.
+class BrokenHold {
+ public:
+  enum class End {
+    gone,     ///< Its process has ended: it has removed its ping.
+    noticed,  ///< It has pinged twice since, and between two pings it looks at its holds (R9).
+    silent,   ///< It has been silent for its window: it acts no more.
+  };
+
+  /// `shown`: the hold as it was before the break.
+  explicit BrokenHold(const LockView& shown);
+
+  /// To be asked again and again, with what the store has after the break.
+  std::optional<End> look(const Listing& listing, const protocol::LocalSpan& span);
+
+  /// How often.
+  std::chrono::milliseconds pause() const;
+
+ private:
+  std::optional<End> after_pings(StoreTime ping, SteadyTime now);
+
+  LockRecord hold_;
+  bool had_ping_;
+  LockOptions options_;
+  protocol::HolderWatch watch_;
+  std::optional<StoreTime> last_;
+  int pings_ = 0;
+  SteadyTime noticed_by_{};
+};
+
+/// Returns when the holder of the hold that was `shown`, and then freed, has noticed or can act no
+/// more, and says so. A store that does not answer is asked again. Errors: those that stay.
+void wait_for_holder(const LockView& shown, const Place& place, std::ostream& err);
+
+}  // namespace distlock::cli
