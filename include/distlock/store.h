@@ -20,6 +20,9 @@ struct StoreNow {
   std::string clock;
   /// The clock cannot be stepped, so that no wall clock need be asked about it (R5).
   bool steady = false;
+  /// Not empty: other clocks whose names begin so run beside this one and are any time apart from
+  /// it, so that it cannot tell the age of what they stamped (R6). Containers on a SQLite file.
+  std::string unrelated;
 };
 
 /// What one read of one lock showed, all at one instant.
@@ -129,7 +132,8 @@ class DISTLOCK_EXPORT Store {
   virtual void remove_ping(std::string_view process) = 0;
 
   /// Removes the pings older than `age` by the store's clock whose process holds nothing (R13), and
-  /// says how many. A ping by another clock must be older by one more day.
+  /// says how many. A ping by another clock must be older by one more day, and one by an
+  /// `unrelated` clock stays.
   virtual std::int64_t forget_pings(std::chrono::milliseconds age) = 0;
 
   /// The holds of one process, in one read.

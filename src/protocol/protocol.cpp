@@ -50,6 +50,13 @@ milliseconds wall_skew(StoreTime now, const LocalSpan& span) {
   return milliseconds{0};
 }
 
+/// Whether the age of the holder's last sign of life says nothing: its clock may be any time apart.
+bool clock_is_unrelated(const Inspection& seen) {
+  const std::string& unrelated = seen.now->unrelated;
+  if (unrelated.empty()) return false;
+  return !seen.ping || seen.ping->clock->starts_with(unrelated);
+}
+
 Judgement busy(Reason reason, milliseconds elapsed, milliseconds until_takeover = milliseconds{0}) {
   return {Verdict::busy, reason, elapsed, std::max(until_takeover, milliseconds{0}), false};
 }
@@ -189,7 +196,8 @@ Judgement judge(const Inspection& seen, const LocalSpan& span, bool clock_steppe
   const bool other_clock = !seen.ping || (seen.ping->clock && *seen.ping->clock != seen.now->clock);
   const milliseconds age = saturating_difference(seen.now->time, last_sign);
   if (other_clock) {
-    if (watched < needed && age < saturating_sum(needed, kOtherClockMargin)) {
+    const bool too_young = age < saturating_sum(needed, kOtherClockMargin);
+    if (watched < needed && (too_young || clock_is_unrelated(seen))) {
       return busy(Reason::other_clock, watched, needed - watched);
     }
   } else if (age < milliseconds{0}) {

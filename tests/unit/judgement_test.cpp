@@ -153,6 +153,32 @@ TEST_CASE("a ping by another clock is not judged by this one", "[protocol][R4][R
   }
 }
 
+TEST_CASE("a ping by an unrelated clock is watched, never believed", "[protocol][R4][R6]") {
+  Scene scene;
+  scene.seen.now->unrelated = "c";
+  SECTION("its ping's") { scene.seen.ping->clock = "c2"; }
+  SECTION("or the one that stamped when, which nobody knows") {
+    scene.options.missing_ping = MissingPing::expire_from_when;
+    scene.seen.ping.reset();
+    scene.seen.lock->when = kNow - 24h * 365;
+  }
+  if (scene.seen.ping) scene.silent_for(24h * 365);
+  CHECK(scene.judged().reason == Reason::other_clock);
+  CHECK(scene.judged().until_takeover == kWindow);
+  scene.pass(kWindow - 1ms);
+  CHECK(scene.judged().verdict == Verdict::busy);
+  scene.pass(1ms);
+  CHECK(scene.judged().verdict == Verdict::dead);
+}
+
+TEST_CASE("a ping by a clock that has ended is dead by age, a day late", "[protocol][R4][R6]") {
+  Scene scene;
+  scene.seen.now->unrelated = "this boot/";
+  scene.seen.ping->clock = "another boot/c1";
+  CHECK(scene.silent_for(kWindow + 24h - 1ms).judged().verdict == Verdict::busy);
+  CHECK(scene.silent_for(kWindow + 24h).judged().verdict == Verdict::dead);
+}
+
 TEST_CASE("a ping without a clock is judged by the original's rule", "[protocol][R4]") {
   Scene scene;
   scene.seen.ping->clock.reset();

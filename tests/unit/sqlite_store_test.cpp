@@ -168,7 +168,11 @@ TEST_CASE("all who open a file in one boot share its clock", "[sqlite][R4]") {
   const auto store = open_file(path);
   const StoreNow now = store->list().now;
   CHECK(now.steady);
-  CHECK(now.clock == boot_clock_name());
+  CHECK(now.clock == boot_clock().name);
+  // The kernel gives the number of a time namespace anew.
+  struct stat time_namespace {};
+  REQUIRE(stat("/proc/self/ns/time", &time_namespace) == 0);
+  CHECK_THAT(now.clock, !Catch::Contains(std::to_string(time_namespace.st_ino)));
 
   SqliteFile file(path.string());
   CHECK(file.integer("SELECT count(*) FROM clocks") == 1);
@@ -176,6 +180,28 @@ TEST_CASE("all who open a file in one boot share its clock", "[sqlite][R4]") {
   // As if the wall clock had been stepped before the file was first opened: those who come later
   // go by the file and not by their own wall clock.
   CHECK(open_file(path)->list().now.time >= now.time + std::chrono::hours{1});
+}
+
+TEST_CASE("a ping by another clock of one boot stays, one of another boot goes a day late",
+          "[sqlite][R4][R13]") {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "locks.db";
+  const auto store = open_file(path);
+  const StoreNow now = store->list().now;
+  REQUIRE(now.unrelated.size() == 37);
+  REQUIRE(now.clock.starts_with(now.unrelated));
+  SqliteFile file(path.string());
+  const auto put = [&](const std::string& process, const std::string& clock) {
+    const StoreTime ping = now.time - std::chrono::hours{100 * 24};
+    file.put(kLockPings, with(ping_document(process, ping), "clock", clock));
+  };
+  put("beside", now.unrelated + "+1ns");
+  put("of an older version", now.unrelated + "4026531834");
+  put("of another boot", "00000000-0000-0000-0000-000000000000/+0ns");
+  CHECK(store->forget_pings(std::chrono::days{4}) == 1);
+  CHECK(file.raw(kLockPings, "beside"));
+  CHECK(file.raw(kLockPings, "of an older version"));
+  CHECK_FALSE(file.raw(kLockPings, "of another boot"));
 }
 
 TEST_CASE("each error of SQLite is certain or unknown as it should be", "[sqlite][R8]") {

@@ -3,7 +3,11 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include <cerrno>
+#include <cstdint>
 #include <fstream>
+#include <optional>
+#include <random>
 
 #include "distlock/error.h"
 
@@ -17,15 +21,7 @@ std::chrono::milliseconds read(clockid_t clock) {
                                                        std::chrono::nanoseconds{now.tv_nsec});
 }
 
-// A kernel without time namespaces has one clock for all.
-std::string time_namespace() {
-  struct stat status {};
-  return stat("/proc/self/ns/time", &status) == 0 ? std::to_string(status.st_ino) : "0";
-}
-
-}  // namespace
-
-std::string boot_clock_name() {
+std::string boot_id() {
   constexpr const char* kBootId = "/proc/sys/kernel/random/boot_id";
   std::string boot;
   std::ifstream(kBootId) >> boot;
@@ -33,7 +29,44 @@ std::string boot_clock_name() {
     throw Error(Errc::not_applied, std::string("cannot tell this boot from another: cannot read ") +
                                        kBootId + "; mount /proc");
   }
-  return boot + '/' + time_namespace();
+  return boot;
+}
+
+std::optional<ino_t> number_of(const char* name_space) {
+  struct stat status {};
+  if (stat(name_space, &status) != 0) return std::nullopt;
+  return status.st_ino;
+}
+
+// By how much CLOCK_BOOTTIME is shifted here, in nanoseconds; nothing if nobody says.
+std::optional<std::int64_t> boottime_shift() {
+  const auto ours = number_of("/proc/self/ns/time");
+  // A kernel without time namespaces has one clock for all.
+  if (!ours) return errno == ENOENT ? std::optional<std::int64_t>(0) : std::nullopt;
+  // The kernel tells the shift of the children's namespace.
+  if (ours != number_of("/proc/self/ns/time_for_children")) return std::nullopt;
+  std::ifstream offsets("/proc/self/timens_offsets");
+  std::string clock;
+  std::int64_t seconds = 0;
+  std::int64_t nanoseconds = 0;
+  while (offsets >> clock >> seconds >> nanoseconds) {
+    if (clock == "boottime") return seconds * 1'000'000'000 + nanoseconds;
+  }
+  return std::nullopt;
+}
+
+std::string random_name() {
+  std::random_device random;
+  return std::to_string(random()) + '-' + std::to_string(random());
+}
+
+}  // namespace
+
+BootClock boot_clock() {
+  const std::string boot = boot_id() + '/';
+  const auto shift = boottime_shift();
+  if (!shift) return {boot + "unknown-" + random_name(), boot};
+  return {boot + (*shift < 0 ? "" : "+") + std::to_string(*shift) + "ns", boot};
 }
 
 std::chrono::milliseconds since_boot() { return read(CLOCK_BOOTTIME); }

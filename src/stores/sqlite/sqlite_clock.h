@@ -18,14 +18,25 @@ namespace distlock {
 // kept in the file's table `clocks` for all the others. It looks like the wall clock to people, but
 // an administrator, NTP or libfaketime that steps the wall clock moves nobody's pings (R4, R5).
 //
-// Its name is the boot's id, for after a reboot it is another clock, and the time namespace's, for
-// each of those has a CLOCK_BOOTTIME of its own. Pings of another name are judged by the rule for
-// strange clocks.
+// Its name is the boot's id, for after a reboot it is another clock, and by how much CLOCK_BOOTTIME
+// is shifted in the process's time namespace: namespaces with the same shift have one clock. The
+// number of a namespace would be no name, for the kernel gives it anew.
+//
+// Two clocks of one boot took their epochs from the wall clock at two instants, and containers may
+// have differed in it by days: neither can tell the age of what the other stamped (R6). A clock of
+// another boot is behind that boot's end, and so are those who pinged by it.
 //
 // This is a store's clock, so it is read here and not through Clock.
 
-/// The name of this process's CLOCK_BOOTTIME. Errors: `not_applied` if the kernel does not tell.
-std::string boot_clock_name();
+/// A clock's name, and what all names of its boot begin with.
+struct BootClock {
+  std::string name;
+  std::string boot;
+};
+
+/// This process's CLOCK_BOOTTIME. Where the kernel does not tell its shift, a name that nobody else
+/// has. Errors: `not_applied` if the kernel does not tell the boot's id.
+BootClock boot_clock();
 
 /// CLOCK_BOOTTIME.
 std::chrono::milliseconds since_boot();

@@ -39,12 +39,15 @@ constexpr std::string_view kPing = R"(
   RETURNING ping)";
 
 // Whatever is not certainly free protects its holder's ping (R13). A day in milliseconds more for
-// another clock (R4); a document without a clock is the original's.
+// another clock (R4); one that runs beside this one cannot be told the age of, and is left to those
+// who share it. A document without a clock is the original's.
 constexpr std::string_view kForgetPings = R"(
   DELETE FROM lockpings
   WHERE ping < store_now() - ?1 AND typeof(ping) = 'integer' AND typeof(_id) = 'text'
     AND (clock IS NULL OR
-         (typeof(clock) = 'text' AND (clock = ?2 OR ping < store_now() - ?1 - 86400000)))
+         (typeof(clock) = 'text' AND
+          (clock = ?2 OR
+           (ping < store_now() - ?1 - 86400000 AND substr(clock, 1, length(?3)) <> ?3))))
     AND NOT EXISTS (SELECT 1 FROM locks
                     WHERE process = lockpings._id AND (state IS NULL OR state <> 0)))";
 

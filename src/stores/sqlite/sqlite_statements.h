@@ -21,7 +21,7 @@ struct SqliteStatements {
   SqliteStatement release;       ///< ?1 name, ?2 ts
   SqliteStatement ping;          ///< ?1 process, ?2 clock. A row of ping.
   SqliteStatement remove_ping;   ///< ?1 process
-  SqliteStatement forget_pings;  ///< ?1 age, ?2 clock
+  SqliteStatement forget_pings;  ///< ?1 age, ?2 clock, ?3 what clocks beside it begin with
   SqliteStatement holds;         ///< ?1 process. Columns: _id, ts.
   SqliteStatement locks;
   SqliteStatement pings;

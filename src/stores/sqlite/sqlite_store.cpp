@@ -23,11 +23,11 @@ class SqliteStore : public Store {
   SqliteStore(const ConnectionString& connection, const StoreOptions& options)
       : call_limit_(options.call_limit),
         db_(make_private_file(connection.path()), call_limit_),
-        clock_(boot_clock_name()) {
+        clock_(boot_clock()) {
     if (!connection.durable()) db_.execute("open", Effect::reads, "PRAGMA synchronous = off");
     if (connection.durable()) db_.execute("open", Effect::reads, "PRAGMA synchronous = full");
     prepare_schema(db_);
-    epoch_ = epoch_of(db_, clock_);
+    epoch_ = epoch_of(db_, clock_.name);
     db_.add_function("store_now", store_now_);
     statements_.emplace(db_);
     begin_call();
@@ -54,7 +54,9 @@ class SqliteStore : public Store {
   PingRecord stamp(std::string_view process, const PingHealth* health);
   bool wait_for(Guard& guard) const;
   Guard begin_call();
-  StoreNow now() const { return {StoreTime{epoch_ + since_boot()}, clock_, true}; }
+  StoreNow now() const {
+    return {StoreTime{epoch_ + since_boot()}, clock_.name, true, clock_.boot};
+  }
   const SqliteStatement& statement_for(const ClaimBasis& basis) const;
   std::optional<ReleaseResult> release_without_effect(std::string_view name, const Token& ts);
 
@@ -67,7 +69,7 @@ class SqliteStore : public Store {
     return *statement_time_;
   };
   SqliteDatabase db_;
-  std::string clock_;
+  BootClock clock_;
   std::chrono::milliseconds epoch_{};
   std::optional<SqliteStatements> statements_;
 };
@@ -110,7 +112,7 @@ Inspection SqliteStore::inspect(std::string_view name, Freshness) {
   const Document ping = document_in(run.get(), kInspectLockColumns, kInspectColumns);
   if (!inspection.lock->taken() || ping.empty()) return inspection;
   inspection.ping = ping_from(ping);
-  if (inspection.ping->clock == clock_ && inspection.ping->ping > inspection.now->time) {
+  if (inspection.ping->clock == clock_.name && inspection.ping->ping > inspection.now->time) {
     inspection.now->time = std::min(inspection.ping->ping, now().time);
   }
   return inspection;
@@ -131,7 +133,7 @@ std::string ts_of(const ClaimBasis& basis) {
 
 std::optional<LockRecord> SqliteStore::claim(std::string_view name, const ClaimBasis& basis,
                                              const Claim& claim) {
-  if (claim.cutoff.clock != clock_) return std::nullopt;
+  if (claim.cutoff.clock != clock_.name) return std::nullopt;
   const Guard guard = begin_call();
   const std::string ts = to_hex(claim.ts);
   const std::string from = ts_of(basis);
@@ -186,7 +188,7 @@ std::optional<ReleaseResult> SqliteStore::release_without_effect(std::string_vie
 PingRecord SqliteStore::stamp(std::string_view process, const PingHealth* health) {
   const Guard guard = begin_call();
   SqliteRun run(statements_->ping);
-  run.bind(1, process).bind(2, clock_);
+  run.bind(1, process).bind(2, clock_.name);
   if (health != nullptr) {
     int parameter = 3;
     for (const auto& [name, number] : fields_of(*health)) run.bind(parameter++, number);
@@ -194,7 +196,7 @@ PingRecord SqliteStore::stamp(std::string_view process, const PingHealth* health
   run.step();
   const StoreTime time{std::chrono::milliseconds{run.integer(0)}};
   run.finish();
-  return {std::string(process), time, clock_};
+  return {std::string(process), time, clock_.name};
 }
 
 void SqliteStore::remove_ping(std::string_view process) {
@@ -205,7 +207,7 @@ void SqliteStore::remove_ping(std::string_view process) {
 std::int64_t SqliteStore::forget_pings(std::chrono::milliseconds age) {
   const Guard guard = begin_call();
   SqliteRun run(statements_->forget_pings);
-  run.bind(1, age.count()).bind(2, clock_).finish();
+  run.bind(1, age.count()).bind(2, clock_.name).bind(3, clock_.boot).finish();
   return db_.changes();
 }
 
