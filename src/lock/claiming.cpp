@@ -3,12 +3,21 @@
 #include "lock/distributed_lock_impl.h"
 #include "log.h"
 #include "pinger/identity.h"
+#include "text.h"
 
 // A claim and what becomes of it: sent once, read back if its reply was lost, kept if it left time
 // to live, and never forgotten while it may still take effect (R2, R7, R8, R9).
 namespace distlock {
+namespace {
 
-bool DistributedLock::Impl::claim(const ClaimBasis& basis, std::string_view why) {
+std::string came_too_late(const std::string& name) {
+  return "lock \"" + escaped(name) +
+         "\": the store granted a claim so late that its deadline had passed; it was given back";
+}
+
+}  // namespace
+
+Tried DistributedLock::Impl::claim(const ClaimBasis& basis, std::string_view why) {
   const Token ts = new_token(pinging->environment);
   pinging->holds.enlist(hold, ts);
   const SteadyTime ping_sent = pinging->ensure_pinged(hold->validity_span);
@@ -18,12 +27,17 @@ bool DistributedLock::Impl::claim(const ClaimBasis& basis, std::string_view why)
                     .ts = ts,
                     .takeover_after = options.takeover_after,
                     .cutoff = pinging->cutoff()};
-  auto record = send_claim(basis, claim);
-  return record && keep(std::move(*record), ping_sent);
+  Tried tried;
+  auto record = send_claim(basis, claim, tried.failure);
+  if (!record) return tried;
+  tried.held = keep(std::move(*record), ping_sent);
+  if (!tried.held) tried.failure = Error(Errc::not_applied, came_too_late(name));
+  return tried;
 }
 
 std::optional<LockRecord> DistributedLock::Impl::send_claim(const ClaimBasis& basis,
-                                                            const Claim& claim) {
+                                                            const Claim& claim,
+                                                            std::optional<Error>& failure) {
   const SteadyTime sent = pinging->environment.clock->steady_now();
   PendingUnlessCertain pending{*this, claim.ts, sent};
   try {
@@ -36,6 +50,7 @@ std::optional<LockRecord> DistributedLock::Impl::send_claim(const ClaimBasis& ba
     log::claim_outcome_unknown(name, error.what());
     auto record = resolve(claim, sent, error);
     pending.certain = record.has_value();
+    if (!record) failure = error;
     return record;
   }
 }

@@ -57,22 +57,42 @@ bool DistributedLock::lock_try(std::string_view why, LockRecord* other) {
   impl_->pinging->check_usable();
   if (!impl_->begin_claiming(other)) return false;
   Claiming claiming{*impl_};
-  claiming.held = impl_->claim_remembered(why) || impl_->look_and_claim(why, other);
+  claiming.held = impl_->claim_remembered(why).held || impl_->look_and_claim(why, other);
   return claiming.held;
 }
 
 bool DistributedLock::Impl::look_and_claim(std::string_view why, LockRecord* other) {
   Look look;
+  Tried tried;
   for (int round = 0;; ++round) {
+    const Inspection before = look.seen;
     const Judgement judgement = judge_now(look);
-    if (judgement.verdict == Verdict::busy || round == protocol::kClaimRoundsMax) break;
+    if (judgement.verdict == Verdict::busy) break;
+    if (round == protocol::kClaimRoundsMax) {
+      check_busy(tried, before, look.seen);
+      break;
+    }
     // Nobody reads the clock of an absent document, and ours may have changed with a fail-over.
     if (judgement.verdict == Verdict::absent && round > 0) pinging->ping();
-    if (claim(basis_of(look.seen, judgement.verdict), why)) return true;
+    tried = claim(basis_of(look.seen, judgement.verdict), why);
+    if (tried.held) return true;
     log_lost_claim(look.seen, judgement);
   }
   if (other != nullptr) *other = look.seen.lock.value_or(LockRecord{.name = name});
   return false;
+}
+
+void DistributedLock::Impl::check_busy(const Tried& last, const Inspection& before,
+                                       const Inspection& after) const {
+  if (last.failure) throw Error(*last.failure);
+  const auto ts_in = [](const Inspection& seen) {
+    return seen.lock ? seen.lock->ts : std::optional<Token>();
+  };
+  if ((after.lock && after.lock->taken()) || ts_in(after) != ts_in(before)) return;
+  throw Error(Errc::not_applied,
+              "lock \"" + escaped(name) + "\" is free, but the store refused " +
+                  std::to_string(protocol::kClaimRoundsMax) +
+                  " claims of it, perhaps because they came to it too late; nothing is held");
 }
 
 bool DistributedLock::Impl::begin_claiming(LockRecord* other) {
@@ -118,9 +138,9 @@ void DistributedLock::Impl::end_claiming() noexcept {
   phase = Phase::idle;
 }
 
-bool DistributedLock::Impl::claim_remembered(std::string_view why) {
+Tried DistributedLock::Impl::claim_remembered(std::string_view why) {
   const auto basis = std::exchange(remembered, std::nullopt);
-  return basis && claim(*basis, why);
+  return basis ? claim(*basis, why) : Tried{};
 }
 
 Judgement DistributedLock::Impl::judge_now(Look& look) {

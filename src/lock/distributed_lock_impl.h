@@ -7,11 +7,18 @@
 #include <string>
 
 #include "distlock/distributed_lock.h"
+#include "distlock/error.h"
 #include "pinger/holds.h"
 #include "pinger/pinger_impl.h"
 #include "protocol/protocol.h"
 
 namespace distlock {
+
+/// What came of one claim. `failure`: why it got nothing, unless another was just quicker.
+struct Tried {
+  bool held = false;
+  std::optional<Error> failure;
+};
 
 /// One contender. `phase` says who may touch what: the thread that claims or releases has the
 /// object to itself without holding the mutex across the store.
@@ -45,14 +52,18 @@ struct DistributedLock::Impl {
 
   bool look_and_claim(std::string_view why, LockRecord* other);
   /// Claims from what is known without looking: one's own hold that ran out, or one's own release.
-  bool claim_remembered(std::string_view why);
+  Tried claim_remembered(std::string_view why);
   /// Inspects and judges, freshly before a takeover (R6).
   protocol::Judgement judge_now(Look& look);
   void log_judgement(const Inspection& seen, const protocol::Judgement& judgement);
+  /// After the last round: throws unless another held the lock at some moment meanwhile (R2).
+  void check_busy(const Tried& last, const Inspection& before, const Inspection& after) const;
   void log_lost_claim(const Inspection& seen, const protocol::Judgement& judgement) const;
-  /// R2, R8. True: held.
-  bool claim(const ClaimBasis& basis, std::string_view why);
-  std::optional<LockRecord> send_claim(const ClaimBasis& basis, const Claim& claim);
+  /// R2, R8.
+  Tried claim(const ClaimBasis& basis, std::string_view why);
+  /// `failure`: set where the outcome was unknown and turned out to be that nothing is held.
+  std::optional<LockRecord> send_claim(const ClaimBasis& basis, const Claim& claim,
+                                       std::optional<Error>& failure);
   /// Finds out what came of a claim whose reply was lost (R8). Errors: `outcome_unknown`.
   std::optional<LockRecord> resolve(const Claim& claim, SteadyTime sent, const Error& unknown);
   std::optional<std::optional<LockRecord>> read_back(const Claim& claim);

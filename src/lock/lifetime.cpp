@@ -46,7 +46,9 @@ bool DistributedLock::reclaim(std::string_view why) {
   impl_->pinging->check_usable();
   impl_->begin_reclaiming();
   Claiming claiming{*impl_};
-  claiming.held = impl_->claim_remembered(why);
+  const Tried tried = impl_->claim_remembered(why);
+  if (tried.failure) throw Error(*tried.failure);
+  claiming.held = tried.held;
   return claiming.held;
 }
 

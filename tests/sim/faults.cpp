@@ -38,7 +38,9 @@ constexpr std::array<Described, kFaults> kDescribed{{
     {"wtimeout_kept", "a write is not confirmed in time but stays; matters: it changed something"},
     {"wtimeout_rolled_back", "a write is not confirmed and undone; matters: it was a claim"},
     {"store_away", "the store does not answer for a time; matters: while held"},
-    {"store_refuses", "the store is full or read-only; matters: it refused a claim or a ping"},
+    {"store_refuses",
+     "the store is full or read-only, or refuses claims by an unknown error; matters: it "
+     "refused a claim or a ping"},
     {"operator_break", "an operator frees a lock by name; matters: its holder was valid"},
     {"foreign_cleanup", "another process removes old pings; matters: it removed one"},
     {"original_process", "one of the original's algorithm competes; matters: it got the lock"},

@@ -218,6 +218,7 @@ void Nemesis::strike_store(Fault fault) {
     Time duration = random_.between(Time{0}, 2 * window());
     if (random_.chance(0.05)) duration = std::chrono::days{2};
     if (fault == Fault::store_away) return servers.go_away(now + duration);
+    if (random_.chance(0.5)) return servers.refuse_claims(now + duration);
     return servers.refuse_writes(now + duration);
   }
   if (servers.kind() != StoreKind::replica_set) return;

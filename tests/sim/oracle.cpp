@@ -199,6 +199,16 @@ void Oracle::told_lost(const std::string& name, const Token& ts, LossReason reas
   violate("a holder of " + name + " was told that its hold is gone, but the store has it");
 }
 
+void Oracle::said_busy(const std::string& process, const std::string& name, Time asked,
+                       bool fresh) {
+  const auto& versions = history(name).versions;
+  for (std::size_t i = 0; i < versions.size(); ++i) {
+    const bool ended = i + 1 < versions.size() && versions[i + 1].since < asked;
+    if ((!fresh || !ended) && (versions[i].lock.taken || !versions[i].lock.sound)) return;
+  }
+  violate(process + " was told that " + name + " is busy, which nobody held");
+}
+
 void Oracle::check_nothing_is_stray(const std::function<bool(const std::string& process)>& runs,
                                     Time for_at_least) {
   for (const auto& [name, lock] : locks_) {

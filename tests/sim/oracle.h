@@ -76,6 +76,9 @@ class Oracle {
   /// A loser was shown `other`, having asked at `asked`.
   void shown(const std::string& name, const LockRecord& other, Time asked, bool fresh);
 
+  /// A lock_try() that began at `asked` got nothing and no error.
+  void said_busy(const std::string& process, const std::string& name, Time asked, bool fresh);
+
   /// After every step: no two valid holders, no deadline too late.
   void check_now();
   /// Nothing has gone wrong for a while: what is taken is somebody's who knows it.

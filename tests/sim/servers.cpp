@@ -78,6 +78,11 @@ bool Servers::turned_away(const std::shared_ptr<Call>& call) {
     reply_failure(call, Errc::not_applied, scheduler_.now());
     return true;
   }
+  if (scheduler_.now() < refusing_claims_until_ && call->verb == "claim") {
+    faults_.mattered(Fault::store_refuses);
+    reply_failure(call, Errc::outcome_unknown, scheduler_.now());
+    return true;
+  }
   return false;
 }
 

@@ -34,6 +34,8 @@ class Servers {
   void keep_old_primary(Time until);
   void go_away(Time until);
   void refuse_writes(Time until);
+  /// By an error that a client does not know, so that it cannot tell whether they were applied.
+  void refuse_claims(Time until);
   /// All faults end: everybody sees the same primary, which answers.
   void heal();
 
@@ -102,6 +104,7 @@ class Servers {
   std::vector<double> clock_rate_;
   Time away_until_{0};
   Time refusing_until_{0};
+  Time refusing_claims_until_{0};
 };
 
 }  // namespace distlock::sim

@@ -54,10 +54,16 @@ void Servers::refuse_writes(Time until) {
   trace_.say("store", [&] { return "refuses writes until " + text_of(until); });
 }
 
+void Servers::refuse_claims(Time until) {
+  refusing_claims_until_ = until;
+  trace_.say("store", [&] { return "refuses claims until " + text_of(until); });
+}
+
 void Servers::heal() {
   old_primary_.reset();
   away_until_ = Time{0};
   refusing_until_ = Time{0};
+  refusing_claims_until_ = Time{0};
 }
 
 void Servers::meddle(const std::string& lock, const std::function<void(MemoryTables&)>& change) {

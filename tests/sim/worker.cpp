@@ -102,6 +102,7 @@ void Worker::tell_loser(const LockRecord& other, Time asked) {
   if (process_.dead()) return;
   const bool fresh = world_.servers.kind() == StoreKind::steady;
   world_.oracle.shown(lock_name_, other, asked, fresh);
+  world_.oracle.said_busy(process_.id(), lock_name_, asked, fresh);
 }
 
 void Worker::believe(DistributedLock& lock, Time asked) {

@@ -1,0 +1,101 @@
+// What may be called busy: a lock that was taken. Everything else that gets nothing is an error.
+#include <catch2/catch.hpp>
+#include <functional>
+#include <optional>
+
+#include "support/fleet.h"
+#include "support/known_free.h"
+#include "support/late_reply.h"
+
+using namespace distlock;
+using namespace std::chrono_literals;
+using distlock::testing::Fault;
+using distlock::testing::Fleet;
+using distlock::testing::LateReply;
+using distlock::testing::make_known_free;
+
+namespace {
+
+std::optional<Errc> failure_of(const std::function<void()>& call) {
+  try {
+    call();
+    return std::nullopt;
+  } catch (const Error& error) {
+    return error.errc();
+  }
+}
+
+}  // namespace
+
+TEST_CASE("busy is said of a lock that was taken, and of no other", "[lock][R2][R8]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  const auto lock = a.lock("balancer");
+  LockRecord other{.name = "untouched"};
+  const auto claim = [&] { (void)lock->lock_try("y", &other); };
+  const bool absent = GENERATE(true, false);
+  if (!absent) make_known_free(*lock);
+
+  SECTION("claims that the store does not apply are an error") {
+    a.store->fail("claim", Fault::lost_request, 100);
+    CHECK(failure_of(claim) == Errc::outcome_unknown);
+  }
+  SECTION("claims that come to the store too late are an error") {
+    std::function<void()> delay = [&] {
+      fleet.clock->advance(a.store->call_limit() + 1s);
+      a.store->before("claim", delay);
+    };
+    a.store->before("claim", delay);
+    CHECK(failure_of(claim) == Errc::not_applied);
+    a.store->before("claim", {});
+  }
+  CHECK(other.name == "untouched");
+  CHECK_FALSE(lock->held());
+}
+
+TEST_CASE("grants that come too late to be held are an error, not busy", "[lock][R2][R9]") {
+  Fleet fleet;
+  const auto a = fleet.process_with(std::make_shared<LateReply>(fleet.store), "a");
+  const auto lock = a.lock("balancer");
+  std::function<void()> pause = [&] {
+    fleet.clock->advance(16min);
+    a.store->after_claim = pause;
+  };
+  a.store->after_claim = pause;
+  CHECK(failure_of([&] { (void)lock->lock_try("y"); }) == Errc::not_applied);
+  CHECK_FALSE(fleet.stored("balancer").taken());
+  a.store->after_claim = {};
+}
+
+TEST_CASE("a takeover that the store does not apply is an error", "[lock][R2][R6]") {
+  Fleet fleet;
+  const auto dead = fleet.process("dead").lock("balancer");
+  REQUIRE(dead->lock_try("x"));
+  fleet.clock->advance(16min);
+  const auto b = fleet.process("b");
+  const auto contender = b.lock("balancer");
+  b.store->fail("claim", Fault::lost_request, 100);
+  CHECK(failure_of([&] { (void)contender->lock_try("y"); }) == Errc::outcome_unknown);
+  CHECK(fleet.stored("balancer").process == "dead");
+}
+
+TEST_CASE("a reclaim of unknown outcome is an error", "[lock][R8][R9]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  const auto lock = a.lock("balancer");
+  REQUIRE(lock->lock_try("x"));
+  fleet.clock->advance(15min);
+  a.store->fail("claim", Fault::lost_request);
+  CHECK(failure_of([&] { (void)lock->reclaim("y"); }) == Errc::outcome_unknown);
+  CHECK_FALSE(lock->held());
+}
+
+TEST_CASE("a wait for a lock whose store applies no claim ends with the store's patience",
+          "[waiting][R15]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  const auto lock = a.lock("balancer", {.store_patience = 2min});
+  a.store->fail("claim", Fault::lost_request, 1000);
+  CHECK(failure_of([&] { (void)lock->try_lock_for(24h); }) == Errc::outcome_unknown);
+  CHECK(fleet.clock->waited() < 10min);
+}
