@@ -44,7 +44,7 @@ int fill_up(const fs::path& file, const LockRecord& lock) {
   const auto failed = first_failure([&](int i) {
     Claim claim = claim_by(*store, "p");
     claim.why = std::string(5000, 'y');
-    store->claim("n" + std::to_string(i), FromAbsent{}, claim);
+    if (!store->claim("n" + std::to_string(i), FromAbsent{}, claim)) _exit(5);
   });
   if (!failed) return 2;
   // An error of the file system other than "full" may have struck after the commit.

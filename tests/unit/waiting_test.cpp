@@ -76,6 +76,7 @@ TEST_CASE("a waiter takes over the dead soon after the window", "[waiting][R6][R
   const SteadyTime died = fleet.clock->steady_now();
   const auto waiter = fleet.process("b").lock("balancer");
   waiter->lock();
+  CHECK(waiter->held());
   CHECK(fleet.clock->steady_now() - died >= 16min);
   CHECK(fleet.clock->steady_now() - died <= 16min + 20ms);
 }
