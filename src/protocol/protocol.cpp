@@ -58,7 +58,7 @@ bool clock_is_unrelated(const Inspection& seen) {
 }
 
 Judgement busy(Reason reason, milliseconds elapsed, milliseconds until_takeover = milliseconds{0}) {
-  return {Verdict::busy, reason, elapsed, std::max(until_takeover, milliseconds{0}), false};
+  return {Verdict::busy, reason, elapsed, until_takeover, false};
 }
 
 /// R5, asked last: only a holder that would be dead otherwise is spared by it.

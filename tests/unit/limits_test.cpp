@@ -1,0 +1,124 @@
+#include <catch2/catch.hpp>
+#include <string>
+
+#include "distlock/error.h"
+#include "protocol/protocol.h"
+
+using namespace distlock;
+using namespace distlock::protocol;
+using namespace std::chrono_literals;
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+
+namespace {
+
+constexpr milliseconds kHundredYears = 24h * 36525;
+
+template <class Options>
+void last_allowed(const Options& options) {
+  CHECK_NOTHROW(check_options(options));
+}
+
+template <class Options>
+void first_refused(const Options& options) {
+  CHECK_THROWS_AS(check_options(options), Error);
+}
+
+}  // namespace
+
+TEST_CASE("a lock's options are allowed up to their limits, to the millisecond",
+          "[protocol][input]") {
+  last_allowed(LockOptions{.takeover_after = 1ms});
+  first_refused(LockOptions{.takeover_after = 0ms});
+  last_allowed(LockOptions{.takeover_after = kHundredYears});
+  first_refused(LockOptions{.takeover_after = kHundredYears + 1ms});
+  last_allowed(LockOptions{.max_clock_skew = 30s});
+  first_refused(LockOptions{.max_clock_skew = 30s + 1ms});
+  last_allowed(LockOptions{.takeover_after = 16s, .max_clock_skew = 1s});
+  first_refused(LockOptions{.takeover_after = 16s, .max_clock_skew = 1s + 1ms});
+  last_allowed(LockOptions{.poll_min = 1ms, .poll_max = 1ms});
+  first_refused(LockOptions{.poll_min = 2ms, .poll_max = 1ms});
+  last_allowed(LockOptions{.poll_max = kHundredYears});
+  first_refused(LockOptions{.poll_max = kHundredYears + 1ms});
+  last_allowed(LockOptions{.store_patience = 0ms});
+  first_refused(LockOptions{.store_patience = -1ms});
+}
+
+TEST_CASE("a pinger's options are allowed up to their limits, to the millisecond",
+          "[protocol][input]") {
+  last_allowed(PingerOptions{.ping_every = 1ms});
+  first_refused(PingerOptions{.ping_every = 0ms});
+  last_allowed(PingerOptions{.forget_after = 24h * 4});
+  first_refused(PingerOptions{.forget_after = 24h * 4 - 1ms});
+  last_allowed(PingerOptions{.forget_after = kHundredYears});
+  first_refused(PingerOptions{.forget_after = kHundredYears + 1ms});
+  last_allowed(PingerOptions{.forget_every = 1ms});
+  first_refused(PingerOptions{.forget_every = 0ms});
+  last_allowed(PingerOptions{.forget_every = kHundredYears});
+  first_refused(PingerOptions{.forget_every = kHundredYears + 1ms});
+}
+
+TEST_CASE("what an option refuses is an invalid argument", "[protocol][input]") {
+  const auto code_of = [](const auto& refused) {
+    try {
+      refused();
+    } catch (const Error& error) {
+      return error.errc();
+    }
+    return Errc::not_applied;
+  };
+  CHECK(code_of([] { check_name(""); }) == Errc::invalid_argument);
+  CHECK(code_of([] { check_why(std::string(10'001, 'x')); }) == Errc::invalid_argument);
+  CHECK(code_of([] { check_options(PingerOptions{.ping_every = 0ms}); }) == Errc::invalid_argument);
+}
+
+TEST_CASE("the least skew that a contender tolerates is the one asked for", "[protocol][R5]") {
+  CHECK(max_clock_skew(16min, {.max_clock_skew = 1ms}) == 1ms);
+  CHECK(max_clock_skew(16min, {.max_clock_skew = 0ms}) == 30s);
+}
+
+TEST_CASE("a ping is renewed before a claim once half of a hold's time is gone", "[protocol][R7]") {
+  const PingerOptions pinger;
+  CHECK_FALSE(must_ping_before_claim(SteadyTime{1h}, SteadyTime{1h + 35s}, 70s, pinger));
+  CHECK(must_ping_before_claim(SteadyTime{1h}, SteadyTime{1h + 35s + 1ns}, 70s, pinger));
+}
+
+TEST_CASE("a random number spreads a pause over the half of it", "[protocol][R15]") {
+  const LockOptions options;
+  for (int round = 0; round < 10; ++round) {
+    const milliseconds most = std::min<milliseconds>(20ms * (1 << round), 1000ms);
+    CHECK(poll_pause(round, 0, 0ms, options) == most);
+    const auto half = static_cast<std::uint64_t>(nanoseconds{most}.count() / 2);
+    CHECK(poll_pause(round, half, 0ms, options) == most / 2);
+    CHECK(poll_pause(round, half + 1, 0ms, options) == most);
+  }
+}
+
+TEST_CASE("a pause beyond a takeover ends within poll_min after it", "[protocol][R15]") {
+  const LockOptions options;
+  CHECK(poll_pause(9, 0, 100ms, options) == 100ms);
+  CHECK(poll_pause(9, 20'000'000, 100ms, options) == 120ms);
+  CHECK(poll_pause(9, 20'000'001, 100ms, options) == 100ms);
+  CHECK(poll_pause(9, 0, 1ms, options) == 1ms);
+}
+
+TEST_CASE("a pause that ends before a takeover, or with it, stays as it is", "[protocol][R15]") {
+  const LockOptions options;
+  CHECK(poll_pause(0, 0, 100ms, options) == 20ms);
+  CHECK(poll_pause(0, 1'000'000, 19ms, options) == 19ms);
+}
+
+TEST_CASE("old pings are looked for after half to one and a half of forget_every",
+          "[protocol][R13]") {
+  const PingerOptions options{.forget_every = 10s};
+  CHECK(forget_pause(0, options) == 5s);
+  CHECK(forget_pause(9'999'999'999, options) == 15s - 1ns);
+  CHECK(forget_pause(10'000'000'000, options) == 5s);
+}
+
+TEST_CASE("a pinger without a ping, or with one in time, is late by nothing", "[protocol][R12]") {
+  const PingerOptions options;
+  CHECK(late_by(std::nullopt, SteadyTime{1h}, options) == 0ms);
+  CHECK(late_by(SteadyTime{1h}, SteadyTime{1h + 10s}, options) == 0ms);
+  CHECK(late_by(SteadyTime{1h}, SteadyTime{1h + 31s}, options) == 1s);
+}
