@@ -1,3 +1,11 @@
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <vector>
+
 #include "sqlite/file_under_fault.h"
 
 using namespace distlock;
@@ -14,6 +22,52 @@ struct Writer {
   void end() { file.execute("ROLLBACK"); }
 
   SqliteFile file;
+};
+
+/// Processes that claim and free a lock each of its own, again and again, until they are killed.
+class BusyWriters {
+ public:
+  BusyWriters(const std::filesystem::path& file, int count) {
+    for (int i = 0; i < count; ++i) start(file, "lock" + std::to_string(i));
+  }
+  ~BusyWriters() {
+    for (const pid_t id : ids_) kill(id, SIGKILL);
+    for (const pid_t id : ids_) waitpid(id, nullptr, 0);
+  }
+  BusyWriters(const BusyWriters&) = delete;
+  BusyWriters& operator=(const BusyWriters&) = delete;
+
+ private:
+  void start(const std::filesystem::path& file, const std::string& name) {
+    std::array<int, 2> ends{};
+    REQUIRE(pipe(ends.data()) == 0);
+    const pid_t id = fork();
+    if (id == 0) write_for_ever(file, name, ends[1]);
+    ids_.push_back(id);
+    close(ends[1]);
+    // It is at it once it has claimed.
+    char claimed = 0;
+    CHECK(read(ends[0], &claimed, 1) == 1);
+    close(ends[0]);
+  }
+  // Nothing may get out of here: this process would go on with the other tests.
+  [[noreturn]] static void write_for_ever(const std::filesystem::path& file,
+                                          const std::string& name, int told) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    try {
+      const auto store = open_at(file);
+      LockRecord lock = held(*store, name);
+      if (write(told, "x", 1) != 1) _exit(2);
+      while (true) {
+        store->release(name, *lock.ts);
+        lock = claimed(*store, name, FromFree{lock.ts}, claim_by(*store, name));
+      }
+    } catch (...) {
+      _exit(1);
+    }
+  }
+
+  std::vector<pid_t> ids_;
 };
 
 }  // namespace
@@ -61,4 +115,19 @@ TEST_CASE("a writer that does not end costs a holder its command, and then a riv
   CHECK(desk.status({"run", "-w", "100s", "--takeover-after", "8s", "jobs", "--", "sh", "-c",
                      "echo $DISTLOCK_FENCE"}) == 0);
   CHECK(desk.output == "2\n");
+}
+
+TEST_CASE("short writes of twelve processes keep no ping and no claim from its turn",
+          "[sqlite][R12]") {
+  const TemporaryFolder folder;
+  const auto file = folder.path() / "locks.db";
+  const auto store = open_at(file);
+  held(*store, "mine");
+  const BusyWriters others(file, 12);
+  for (int i = 0; i < 100; ++i) {
+    CHECK_NOTHROW(store->ping("holder"));
+    const std::string name = "own" + std::to_string(i);
+    const auto error = error_of([&] { held(*store, name); });
+    REQUIRE_FALSE(error);
+  }
 }

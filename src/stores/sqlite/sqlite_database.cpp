@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "stores/sqlite/sqlite_clock.h"
 #include "text.h"
 
 namespace distlock {
@@ -113,7 +114,7 @@ void SqliteRun::finish() {
 }
 
 SqliteDatabase::SqliteDatabase(const std::string& path, std::chrono::milliseconds busy_limit)
-    : path_(path) {
+    : path_(path), busy_limit_(busy_limit) {
   sqlite3* db = nullptr;
   constexpr int kFlags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
   const int code = sqlite3_open_v2(path.c_str(), &db, kFlags, nullptr);
@@ -129,10 +130,21 @@ SqliteDatabase::SqliteDatabase(const std::string& path, std::chrono::millisecond
     throw Error(Errc::permission_denied,
                 "open " + distlock::quoted(path) + ": the file is read-only; make it writable");
   }
-  sqlite3_busy_timeout(db, static_cast<int>(busy_limit.count()));
+  sqlite3_busy_handler(db, wait_for_writer, this);
   // Its own name for it, for it follows symbolic links.
   const std::string file = sqlite3_db_filename(db, "main");
   log_ = {LogFile{file + "-wal", {}}, LogFile{file + "-shm", {}}};
+}
+
+// SQLite's own handler sleeps ever longer, up to 100 ms, and counts what it meant to sleep: whoever
+// has waited for long is passed by all who come later, and a call takes longer than it may.
+int SqliteDatabase::wait_for_writer(void* database, int waits) {
+  auto& db = *static_cast<SqliteDatabase*>(database);
+  const auto now = since_boot();
+  if (waits == 0) db.wait_ends_ = db.give_up_at_.value_or(now + db.busy_limit_);
+  if (now >= db.wait_ends_) return 0;
+  nap(std::chrono::microseconds(std::uniform_int_distribution(200, 1000)(db.random_)));
+  return 1;
 }
 
 SqliteStatement SqliteDatabase::prepare(std::string operation, Effect effect,

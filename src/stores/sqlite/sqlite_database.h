@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <random>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -64,8 +65,14 @@ class SqliteRun {
 /// One connection to one file. Not for several threads at once.
 class SqliteDatabase {
  public:
-  /// Opens a file that exists, for reading and writing. Waits `busy_limit` for other writers.
+  /// Opens a file that exists, for reading and writing. Each wait for other writers lasts
+  /// `busy_limit` at most.
   SqliteDatabase(const std::string& path, std::chrono::milliseconds busy_limit);
+  SqliteDatabase(const SqliteDatabase&) = delete;
+  SqliteDatabase& operator=(const SqliteDatabase&) = delete;
+
+  /// From now on waits for other writers end when since_boot() is `give_up_at`.
+  void wait_until(std::chrono::milliseconds give_up_at) { give_up_at_ = give_up_at; }
 
   /// `operation` names it in messages, as in "claim".
   SqliteStatement prepare(std::string operation, Effect effect, std::string_view sql) const;
@@ -100,8 +107,13 @@ class SqliteDatabase {
   };
 
   static bool was_replaced(LogFile& file);
+  static int wait_for_writer(void* database, int waits);
 
   std::string path_;
+  std::chrono::milliseconds busy_limit_;
+  std::optional<std::chrono::milliseconds> give_up_at_;
+  std::chrono::milliseconds wait_ends_{};
+  std::minstd_rand random_{std::random_device{}()};
   std::unique_ptr<sqlite3, Close> db_;
   std::array<LogFile, 2> log_;
 };

@@ -1,9 +1,6 @@
 #include "stores/sqlite/sqlite_store.h"
 
 #include <algorithm>
-#include <boost/chrono/duration.hpp>
-#include <boost/thread/lock_types.hpp>
-#include <boost/thread/mutex.hpp>
 #include <functional>
 
 #include "distlock/error.h"
@@ -13,6 +10,7 @@
 #include "stores/sqlite/sqlite_rows.h"
 #include "stores/sqlite/sqlite_schema.h"
 #include "stores/sqlite/sqlite_statements.h"
+#include "stores/sqlite/sqlite_turns.h"
 #include "text.h"
 
 namespace distlock {
@@ -49,11 +47,10 @@ class SqliteStore : public Store {
   Listing list() override;
 
  private:
-  using Guard = boost::unique_lock<boost::timed_mutex>;
+  using Enter = SqliteTurns::Turn (SqliteTurns::*)(std::chrono::milliseconds);
 
   PingRecord stamp(std::string_view process, const PingHealth* health);
-  bool wait_for(Guard& guard) const;
-  Guard begin_call();
+  SqliteTurns::Turn begin_call(Enter enter = &SqliteTurns::enter);
   StoreNow now() const {
     return {StoreTime{epoch_ + since_boot()}, clock_.name, true, clock_.boot};
   }
@@ -61,7 +58,7 @@ class SqliteStore : public Store {
   std::optional<ReleaseResult> release_without_effect(std::string_view name, const Token& ts);
 
   const std::chrono::milliseconds call_limit_;
-  boost::timed_mutex mutex_;
+  SqliteTurns turns_;
   // One time for the whole of a statement: the first that it asks for.
   std::optional<std::int64_t> statement_time_;
   std::function<std::int64_t()> store_now_ = [this] {
@@ -74,19 +71,12 @@ class SqliteStore : public Store {
   std::optional<SqliteStatements> statements_;
 };
 
-// Waits for the other threads of this process, no longer than a call may take.
-bool SqliteStore::wait_for(Guard& guard) const {
+// Every call begins here: alone on the connection, and on the file that others see. All its waits
+// end with the call's limit.
+SqliteTurns::Turn SqliteStore::begin_call(Enter enter) {
   const auto give_up_at = since_boot() + call_limit_;
-  // Again and again, for libfaketime ends such a wait at once where the wall clock was set back.
-  while (!guard.owns_lock() && since_boot() < give_up_at)
-    guard.try_lock_for(boost::chrono::milliseconds(call_limit_.count()));
-  return guard.owns_lock();
-}
-
-// Every call begins here: alone on the connection, and on the file that others see.
-SqliteStore::Guard SqliteStore::begin_call() {
-  Guard guard(mutex_, boost::try_to_lock);
-  if (!guard.owns_lock() && !wait_for(guard)) {
+  SqliteTurns::Turn turn = (turns_.*enter)(give_up_at);
+  if (!turn.owns_lock()) {
     throw Error(Errc::not_applied, distlock::quoted(db_.path()) +
                                        ": other threads of this process were using it all the "
                                        "time; nothing was changed");
@@ -96,15 +86,16 @@ SqliteStore::Guard SqliteStore::begin_call() {
                                        ": the file was replaced or removed while it was open; "
                                        "nothing was changed, open it anew");
   }
+  db_.wait_until(give_up_at);
   statement_time_.reset();
-  return guard;
+  return turn;
 }
 
 // The time is read before the row. A process that is stopped between the two then finds the ping
 // too young; the other way round it would find a living holder's too old and take over from it.
 // A ping that was stamped in between is later than this time; the row's view is as late as that.
 Inspection SqliteStore::inspect(std::string_view name, Freshness) {
-  const Guard guard = begin_call();
+  const auto turn = begin_call();
   Inspection inspection{.lock = {}, .ping = {}, .now = now(), .fresh = true};
   SqliteRun run(statements_->inspect);
   if (!run.bind(1, name).step()) return inspection;
@@ -134,7 +125,7 @@ std::string ts_of(const ClaimBasis& basis) {
 std::optional<LockRecord> SqliteStore::claim(std::string_view name, const ClaimBasis& basis,
                                              const Claim& claim) {
   if (claim.cutoff.clock != clock_.name) return std::nullopt;
-  const Guard guard = begin_call();
+  const auto turn = begin_call();
   const std::string ts = to_hex(claim.ts);
   const std::string from = ts_of(basis);
   SqliteRun run(statement_for(basis));
@@ -158,7 +149,7 @@ std::optional<LockRecord> SqliteStore::claim(std::string_view name, const ClaimB
 }
 
 ReleaseResult SqliteStore::release(std::string_view name, const Token& ts) {
-  const Guard guard = begin_call();
+  const auto turn = begin_call();
   const std::string hex = to_hex(ts);
   while (true) {
     SqliteRun run(statements_->release);
@@ -186,7 +177,7 @@ std::optional<ReleaseResult> SqliteStore::release_without_effect(std::string_vie
 // The stamp is older than the commit by what the commit takes. So the ping looks older to a
 // contender than it is, never younger; a holder counts from before it asked (R9).
 PingRecord SqliteStore::stamp(std::string_view process, const PingHealth* health) {
-  const Guard guard = begin_call();
+  const auto turn = begin_call(&SqliteTurns::enter_first);
   SqliteRun run(statements_->ping);
   run.bind(1, process).bind(2, clock_.name);
   if (health != nullptr) {
@@ -200,19 +191,19 @@ PingRecord SqliteStore::stamp(std::string_view process, const PingHealth* health
 }
 
 void SqliteStore::remove_ping(std::string_view process) {
-  const Guard guard = begin_call();
+  const auto turn = begin_call();
   SqliteRun(statements_->remove_ping).bind(1, process).finish();
 }
 
 std::int64_t SqliteStore::forget_pings(std::chrono::milliseconds age) {
-  const Guard guard = begin_call();
+  const auto turn = begin_call();
   SqliteRun run(statements_->forget_pings);
   run.bind(1, age.count()).bind(2, clock_.name).bind(3, clock_.boot).finish();
   return db_.changes();
 }
 
 std::vector<StoredHold> SqliteStore::holds(std::string_view process) {
-  const Guard guard = begin_call();
+  const auto turn = begin_call();
   std::vector<StoredHold> holds;
   SqliteRun run(statements_->holds);
   run.bind(1, process);
@@ -238,7 +229,7 @@ std::vector<Listed<Record>> listed(const SqliteStatement& statement,
 }
 
 Listing SqliteStore::list() {
-  const Guard guard = begin_call();
+  const auto turn = begin_call();
   SqliteTransaction one_view(db_, "list", "BEGIN");
   Listing listing;
   listing.locks = listed(statements_->locks, lock_from);
