@@ -19,6 +19,16 @@ struct SteadyClock {
 };
 using SteadyTime = SteadyClock::time_point;
 
+/// How long to wait for `limit`: not less than nothing, at most 100 years.
+template <class Rep, class Period>
+std::chrono::nanoseconds bounded_wait(const std::chrono::duration<Rep, Period>& limit) {
+  using Wide = std::chrono::duration<double>;
+  constexpr std::chrono::hours kMost{24 * 365 * 100};
+  if (Wide(limit) >= Wide(kMost)) return kMost;
+  if (Wide(limit) <= Wide(0)) return std::chrono::nanoseconds{0};
+  return std::chrono::ceil<std::chrono::nanoseconds>(limit);
+}
+
 /// This process's wall clock. Used for nothing but to be compared with the store's (R5).
 using WallTime = std::chrono::time_point<std::chrono::system_clock, std::chrono::milliseconds>;
 

@@ -7,12 +7,12 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include "distlock/clock.h"
 #include "distlock/connection_string.h"
 #include "distlock/error.h"
 #include "distlock/export.h"
+#include "distlock/guard.h"
 #include "distlock/loss.h"
 #include "distlock/options.h"
 #include "distlock/pinger.h"
@@ -35,15 +35,21 @@ enum class UnlockResult {
 /// twice, or better, hand fence() to the resource and let it refuse any smaller one
 /// (docs/guarantees.md).
 ///
+/// It stays where it is made, for guards, callbacks and other threads point to it: keep it in a
+/// std::unique_ptr, std::optional or std::map where it must be made later or handed on.
+///
 /// Threads: all functions may be called from any thread. One object is one contender: from one
 /// thread's lock to its unlock the others find it busy, also after the hold was lost. It meets
 /// Lockable and TimedLockable.
 class DISTLOCK_EXPORT DistributedLock {
  public:
-  /// A lock of the store that `config` names, through this process's pinger for that string.
-  /// `takeover_minutes`: how long a holder must be silent; the original's whole-minute comparison.
+  /// A lock of the store that `config` names. Locks of one string with one `takeover_after` share a
+  /// pinger; ping interval and the limit of a store call fit it (PingerOptions::fitting()).
   /// Errors: `invalid_argument` (a name that is empty, longer than 1,000 bytes, not UTF-8 or has a
-  /// NUL; minutes below 1), and those of open_store().
+  /// NUL; options out of range), and those of open_store().
+  DistributedLock(const ConnectionString& config, std::string name, const LockOptions& options);
+  /// As above. `takeover_minutes`, at least 1: how long a holder must be silent, in the original's
+  /// whole-minute comparison (LockOptions::taking_over_after_minutes()).
   DistributedLock(const ConnectionString& config, std::string name, int takeover_minutes = 15);
 
   /// For those who bring their own store, clock or identity.
@@ -57,7 +63,8 @@ class DISTLOCK_EXPORT DistributedLock {
   DistributedLock(const DistributedLock&) = delete;
   DistributedLock& operator=(const DistributedLock&) = delete;
 
-  /// Tries once, without waiting for the holder. `why` is kept in the record for people to read.
+  /// Tries once, without waiting for the holder. `why` is kept in the record for people to read;
+  /// LockOptions::why where it is empty, here and below.
   /// Returns true if this object now holds the lock. Otherwise `*other`, if given, is the record
   /// that was in the way: free, if others came and went meanwhile; without a `ts` while another
   /// thread is claiming through this very object.
@@ -77,24 +84,26 @@ class DISTLOCK_EXPORT DistributedLock {
   /// Waits until the lock is held.
   /// Errors: those of lock_try(); store failures only after LockOptions::store_patience.
   void lock();
-  /// As lock(), but gives up (false) when a stop is requested.
+  /// As lock(), but gives up (false) when a stop is requested. `other`: as lock_try().
   [[nodiscard]] bool lock(const std::stop_token& stop, std::string_view why = {},
                           LockRecord* other = nullptr);
   [[nodiscard]] bool try_lock() { return lock_try({}); }
 
+  /// As lock(), but gives up (false) after `limit`, or when a stop is requested. 0 is one look.
   template <class Rep, class Period>
   [[nodiscard]] bool try_lock_for(const std::chrono::duration<Rep, Period>& limit,
                                   const std::stop_token& stop = {}, std::string_view why = {},
                                   LockRecord* other = nullptr) {
-    return wait_for(saturate(limit), stop, why, other);
+    return wait_for(bounded_wait(limit), stop, why, other);
   }
-  /// The time left is taken from `Clk` once, at the call.
+  /// As try_lock_for(). The time left is taken from `Clk` once, at the call.
   template <class Clk, class Duration>
   [[nodiscard]] bool try_lock_until(const std::chrono::time_point<Clk, Duration>& deadline,
-                                    const std::stop_token& stop = {}) {
+                                    const std::stop_token& stop = {}, std::string_view why = {},
+                                    LockRecord* other = nullptr) {
     const auto now = Clk::now();
-    return wait_for(deadline <= now ? std::chrono::nanoseconds{0} : saturate(deadline - now), stop,
-                    {}, nullptr);
+    const auto limit = deadline <= now ? std::chrono::nanoseconds{0} : bounded_wait(deadline - now);
+    return wait_for(limit, stop, why, other);
   }
 
   const std::string& name() const;
@@ -114,6 +123,9 @@ class DISTLOCK_EXPORT DistributedLock {
   /// past if nothing is held.
   SteadyTime valid_until() const;
 
+  /// How much of that is left by this process's clock: 0 if nothing is held or the time is over.
+  std::chrono::nanoseconds remaining() const;
+
   /// Cheap enough for every round of a loop: no store call, no lock.
   /// Errors: `lock_lost` if nothing is held or valid_until() has passed; `forked`.
   void check() const;
@@ -127,7 +139,7 @@ class DISTLOCK_EXPORT DistributedLock {
   /// has lost it by its deadline, before anybody took over. False if the document no longer carries
   /// it. Errors: those of lock_try(); `lock_lost` if there is no such hold, `already_held` if it is
   /// valid. After false or an error there is none any more.
-  [[nodiscard]] bool reclaim(std::string_view why);
+  [[nodiscard]] bool reclaim(std::string_view why = {});
 
   /// Why the last hold was lost. Nothing if it was not, or was unlocked or followed by another.
   std::optional<LossReason> lost() const;
@@ -148,54 +160,11 @@ class DISTLOCK_EXPORT DistributedLock {
   struct Impl;  // of the library
 
  private:
-  template <class Rep, class Period>
-  static std::chrono::nanoseconds saturate(const std::chrono::duration<Rep, Period>& d) {
-    using Wide = std::chrono::duration<double>;
-    constexpr std::chrono::hours kMost{24 * 365 * 100};
-    if (Wide(d) >= Wide(kMost)) return kMost;
-    if (Wide(d) <= Wide(0)) return std::chrono::nanoseconds{0};
-    return std::chrono::ceil<std::chrono::nanoseconds>(d);
-  }
   bool wait_for(std::chrono::nanoseconds limit, const std::stop_token& stop, std::string_view why,
                 LockRecord* other);
 
   struct Claiming;
   std::unique_ptr<Impl> impl_;
-};
-
-/// Tries to lock on construction and unlocks on destruction. Move-only; must not outlive the lock.
-/// Source: the original's dist_lock_try.
-class [[nodiscard]] dist_lock_try {
- public:
-  /// Errors: those of DistributedLock::lock_try().
-  dist_lock_try(DistributedLock* lock, std::string_view why)
-      : lock_(lock), got_(lock->lock_try(why, &other_)) {
-    if (got_) hold_ = lock->record();
-  }
-  dist_lock_try(dist_lock_try&& from) noexcept
-      : lock_(from.lock_),
-        hold_(std::move(from.hold_)),
-        other_(std::move(from.other_)),
-        got_(std::exchange(from.got_, false)) {}
-  dist_lock_try& operator=(dist_lock_try&&) = delete;
-  dist_lock_try(const dist_lock_try&) = delete;
-  dist_lock_try& operator=(const dist_lock_try&) = delete;
-  ~dist_lock_try() {
-    if (got_) lock_->unlock(*hold_.ts);
-  }
-
-  bool got() const { return got_; }
-  explicit operator bool() const { return got_; }
-  /// Who was in the way. Only if not got().
-  const LockRecord& other() const { return other_; }
-  /// Of the hold that this object got, whatever became of it. 0 if not got().
-  Fence fence() const { return hold_.fence; }
-
- private:
-  DistributedLock* lock_;
-  LockRecord hold_;
-  LockRecord other_;
-  bool got_;
 };
 
 }  // namespace distlock

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <string>
 
 #include "distlock/export.h"
 
@@ -40,13 +41,16 @@ struct DISTLOCK_EXPORT LockOptions {
   /// How long lock() goes on waiting while the store fails at every look.
   std::chrono::milliseconds store_patience = std::chrono::seconds{30};
 
+  /// What the lock is for, kept in its record for people to read, where a call says nothing else.
+  std::string why = {};
+
   /// The original's constructor argument: `minutes` of silence, compared in whole minutes, so that
   /// 15 means "from 16:00.000 on". At least 1. Errors: `invalid_argument`.
   static LockOptions taking_over_after_minutes(int minutes);
 };
 
 /// Of one process on one store.
-struct PingerOptions {
+struct DISTLOCK_EXPORT PingerOptions {
   /// Between two pings. A process that goes longer without one than its locks' takeover_after
   /// loses them.
   std::chrono::milliseconds ping_every = std::chrono::seconds{30};
@@ -57,12 +61,20 @@ struct PingerOptions {
 
   /// About how often that is looked into; jittered.
   std::chrono::milliseconds forget_every = std::chrono::hours{1};
+
+  /// Pings so often that a holder has time for several before its deadline: an eighth of
+  /// `takeover_after`, at least 1 ms, at most the default.
+  static PingerOptions fitting(std::chrono::milliseconds takeover_after);
 };
 
 /// Of one store.
-struct StoreOptions {
+struct DISTLOCK_EXPORT StoreOptions {
   /// The longest that one call may take.
   std::chrono::milliseconds call_limit = std::chrono::seconds{10};
+
+  /// Calls so short that one which hangs leaves time for the next before a holder's deadline: an
+  /// eighth of `takeover_after`, at least 1 ms, at most the default.
+  static StoreOptions fitting(std::chrono::milliseconds takeover_after);
 };
 
 }  // namespace distlock

@@ -15,12 +15,12 @@ namespace distlock {
 
 /// What a process brings to a store: where to keep locks, how to tell time, who it is.
 struct DISTLOCK_EXPORT Environment {
-  std::shared_ptr<Store> store;
+  std::shared_ptr<Store> store = {};
   std::shared_ptr<Clock> clock = host_clock();
   /// `host:unixSeconds:random`, made up where it is empty. Must be of this process alone.
-  std::string process;
+  std::string process = {};
   /// 64 random bits a call; from the system where it is empty.
-  std::function<std::uint64_t()> random;
+  std::function<std::uint64_t()> random = {};
 };
 
 /// Who calls ping_round() and watch_round().
@@ -51,10 +51,12 @@ class DISTLOCK_EXPORT DistributedLockPinger {
   DistributedLockPinger(const DistributedLockPinger&) = delete;
   DistributedLockPinger& operator=(const DistributedLockPinger&) = delete;
 
-  /// The one of this process for that connection string; opens the store and starts it for the
-  /// first who asks. It ends with the last shared_ptr.
-  /// Errors: those of open_store().
-  static std::shared_ptr<DistributedLockPinger> got(const ConnectionString& connection);
+  /// The one of this process for that connection string and those options; opens the store and
+  /// starts the pinger for the first caller. It ends with the last shared_ptr.
+  /// Errors: those of open_store(); `invalid_argument` for options out of range.
+  static std::shared_ptr<DistributedLockPinger> got(const ConnectionString& connection,
+                                                    const PingerOptions& options = {},
+                                                    const StoreOptions& store_options = {});
 
   const std::string& process() const;
   Store& store() const;

@@ -12,7 +12,7 @@
 namespace distlock {
 
 /// Opens the store that the connection string names, making what is missing (a SQLite file, its
-/// folder). A `memory:` store is a new, empty one each time.
+/// folder). All handles on `memory:` that live at one time in a process are on one store.
 ///
 /// Errors: `not_applied` if it cannot be reached, `permission_denied`, `bad_record` for a SQLite
 /// file that is no database of ours or of a newer schema, `invalid_argument` for a server that

@@ -28,12 +28,6 @@
 namespace distlock::cli {
 namespace {
 
-// A call that hangs must leave time for others before the hold is past its deadline.
-StoreOptions store_options(std::chrono::milliseconds takeover_after) {
-  const auto fitting = std::max(takeover_after / 8, std::chrono::milliseconds{1});
-  return {.call_limit = std::min(StoreOptions{}.call_limit, fitting)};
-}
-
 // Where the locks are. Says who else can read a password in it.
 ConnectionString connection_of(const CommonArguments& arguments) {
   ConnectionString connection = connection_of(arguments.store);
@@ -46,7 +40,7 @@ ConnectionString connection_of(const CommonArguments& arguments) {
 
 int carry_out(const RunArguments& arguments) {
   const LockOptions options{.takeover_after = arguments.takeover_after};
-  const StoreOptions calls = store_options(arguments.takeover_after);
+  const StoreOptions calls = StoreOptions::fitting(arguments.takeover_after);
   const Patience patience = fitting_patience({options, arguments.ping_every, calls.call_limit},
                                              arguments.grace, arguments.on_loss);
   Keeper keeper;  // Both before the store, which may start threads.

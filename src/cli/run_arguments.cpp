@@ -46,7 +46,7 @@ std::optional<milliseconds> wait_from(const CommandOptions& options) {
 
 milliseconds ping_every_from(const CommandOptions& options, milliseconds takeover_after) {
   if (const auto text = options.value("ping-every")) return positive_from("ping-every", *text);
-  return std::clamp(takeover_after / 8, milliseconds{1}, PingerOptions{}.ping_every);
+  return PingerOptions::fitting(takeover_after).ping_every;
 }
 
 // What follows the options: the lock's name and the command, whose own options and `--` stay its.

@@ -23,7 +23,7 @@ Tried DistributedLock::Impl::claim(const ClaimBasis& basis, std::string_view why
   const SteadyTime ping_sent = pinging->ensure_pinged(hold->validity_span);
   const Claim claim{.process = pinging->environment.process,
                     .who = new_who(pinging->environment),
-                    .why = std::string(why),
+                    .why = why.empty() ? options.why : std::string(why),
                     .ts = ts,
                     .takeover_after = options.takeover_after,
                     .cutoff = pinging->cutoff()};

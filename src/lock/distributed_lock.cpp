@@ -31,16 +31,6 @@ LockOptions checked(const LockOptions& options, std::string_view name,
 
 }  // namespace
 
-LockOptions LockOptions::taking_over_after_minutes(int minutes) {
-  if (minutes < 1) {
-    throw Error(Errc::invalid_argument,
-                "takeover_minutes is " + std::to_string(minutes) + ": it must be at least 1");
-  }
-  LockOptions options;
-  options.takeover_after = std::chrono::minutes{minutes} + std::chrono::minutes{1};
-  return options;
-}
-
 DistributedLock::Impl::Impl(std::shared_ptr<DistributedLockPinger> given_pinger,
                             std::shared_ptr<DistributedLockPinger::Impl> given_pinging,
                             std::string given_name, const LockOptions& given_options)
@@ -213,12 +203,19 @@ DistributedLock::DistributedLock(std::shared_ptr<DistributedLockPinger> pinger, 
 }
 
 DistributedLock::DistributedLock(const ConnectionString& config, std::string name,
-                                 int takeover_minutes) {
+                                 int takeover_minutes)
+    : DistributedLock(config, std::move(name),
+                      LockOptions::taking_over_after_minutes(takeover_minutes)) {}
+
+DistributedLock::DistributedLock(const ConnectionString& config, std::string name,
+                                 const LockOptions& options) {
   // Before the store is opened: what is wrong with the arguments is no matter of the store's.
   protocol::check_name(name);
-  const auto options = LockOptions::taking_over_after_minutes(takeover_minutes);
   protocol::check_options(options);
-  auto pinger = DistributedLockPinger::got(config);
+  const auto pinging_options = PingerOptions::fitting(options.takeover_after);
+  const auto store_options = StoreOptions::fitting(options.takeover_after);
+  protocol::check_room(options, pinging_options, store_options.call_limit);
+  auto pinger = DistributedLockPinger::got(config, pinging_options, store_options);
   auto pinging = pinger->impl_;
   impl_ = std::make_unique<Impl>(std::move(pinger), std::move(pinging), std::move(name), options);
 }

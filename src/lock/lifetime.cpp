@@ -21,6 +21,12 @@ SteadyTime DistributedLock::valid_until() const {
   return impl_->hold->validity.until();
 }
 
+std::chrono::nanoseconds DistributedLock::remaining() const {
+  const SteadyTime until = valid_until();
+  const SteadyTime now = impl_->pinging->environment.clock->steady_now();
+  return until > now ? until - now : std::chrono::nanoseconds{0};
+}
+
 void DistributedLock::check() const {
   if (held()) return;
   impl_->pinging->fork_guard.check("the lock");

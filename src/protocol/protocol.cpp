@@ -109,6 +109,7 @@ void check_options(const LockOptions& options) {
     refuse("poll_min must be more than 0 and at most poll_max, which is at most 100 years");
   }
   if (options.store_patience < milliseconds{0}) refuse("store_patience must not be negative");
+  check_why(options.why);
 }
 
 void check_options(const PingerOptions& options) {

@@ -1,5 +1,6 @@
 #include "distlock/error.h"
 #include "distlock/stores.h"
+#include "stores/memory/memory_store.h"
 #include "stores/mongodb/mongo_store.h"
 #include "stores/sqlite/sqlite_store.h"
 #include "stores/store_of_one_process.h"
@@ -9,7 +10,7 @@ namespace distlock {
 std::shared_ptr<Store> open_store(const ConnectionString& connection, const StoreOptions& options) {
   switch (connection.kind()) {
     case StoreKind::memory:
-      return make_memory_store(host_clock(), options);
+      return open_memory_of_process(options);
     case StoreKind::sqlite:
       return for_this_process_only(open_sqlite_store(connection, options));
     case StoreKind::mongodb:

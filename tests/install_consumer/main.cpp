@@ -7,7 +7,7 @@
 
 int main() {
   const auto pinger = std::make_shared<distlock::DistributedLockPinger>(
-      distlock::Environment{.store = distlock::make_memory_store(), .process = {}, .random = {}});
+      distlock::Environment{.store = distlock::make_memory_store()});
   distlock::DistributedLock mine(pinger, "consumer");
   distlock::DistributedLock theirs(pinger, "consumer");
 

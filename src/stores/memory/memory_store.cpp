@@ -4,9 +4,12 @@
 #include <boost/thread/mutex.hpp>
 
 #include "distlock/stores.h"
+#include "fork_guard.h"
 
 namespace distlock {
 namespace {
+
+using Guard = boost::lock_guard<boost::mutex>;
 
 // Begins at the wall clock's time and runs on the steady clock, so nobody can step it.
 class MemoryClock {
@@ -28,73 +31,95 @@ class MemoryClock {
   std::chrono::milliseconds epoch_;
 };
 
+}  // namespace
+
+struct MemoryData {
+  explicit MemoryData(std::shared_ptr<Clock> given_clock) : clock(std::move(given_clock)) {}
+
+  const MemoryClock clock;
+  boost::mutex mutex;
+  MemoryTables tables;
+};
+
+namespace {
+
 class MemoryStore : public Store {
  public:
-  MemoryStore(std::shared_ptr<Clock> clock, const StoreOptions& options)
-      : call_limit_(options.call_limit), clock_(std::move(clock)) {}
-
-  MemoryTables& tables() { return tables_; }
+  MemoryStore(std::shared_ptr<MemoryData> data, const StoreOptions& options)
+      : call_limit_(options.call_limit), data_(std::move(data)) {}
 
   std::chrono::milliseconds call_limit() const override { return call_limit_; }
 
   Inspection inspect(std::string_view name, Freshness) override {
-    const boost::lock_guard<boost::mutex> guard(mutex_);
-    return tables_.inspect(name, clock_.now());
+    const Guard guard(data_->mutex);
+    return data_->tables.inspect(name, data_->clock.now());
   }
 
   std::optional<LockRecord> claim(std::string_view name, const ClaimBasis& basis,
                                   const Claim& claim) override {
-    const boost::lock_guard<boost::mutex> guard(mutex_);
-    return tables_.claim(name, basis, claim, clock_.now());
+    const Guard guard(data_->mutex);
+    return data_->tables.claim(name, basis, claim, data_->clock.now());
   }
 
   ReleaseResult release(std::string_view name, const Token& ts) override {
-    const boost::lock_guard<boost::mutex> guard(mutex_);
-    return tables_.release(name, ts);
+    const Guard guard(data_->mutex);
+    return data_->tables.release(name, ts);
   }
 
   PingRecord ping(std::string_view process) override {
-    const boost::lock_guard<boost::mutex> guard(mutex_);
-    return tables_.ping(process, clock_.now());
+    const Guard guard(data_->mutex);
+    return data_->tables.ping(process, data_->clock.now());
   }
 
   PingRecord ping_and_report(std::string_view process, const PingHealth& health) override {
-    const boost::lock_guard<boost::mutex> guard(mutex_);
-    return tables_.ping(process, clock_.now(), &health);
+    const Guard guard(data_->mutex);
+    return data_->tables.ping(process, data_->clock.now(), &health);
   }
 
   void remove_ping(std::string_view process) override {
-    const boost::lock_guard<boost::mutex> guard(mutex_);
-    tables_.remove_ping(process);
+    const Guard guard(data_->mutex);
+    data_->tables.remove_ping(process);
   }
 
   std::int64_t forget_pings(std::chrono::milliseconds age) override {
-    const boost::lock_guard<boost::mutex> guard(mutex_);
-    return tables_.forget_pings(age, clock_.now());
+    const Guard guard(data_->mutex);
+    return data_->tables.forget_pings(age, data_->clock.now());
   }
 
   std::vector<StoredHold> holds(std::string_view process) override {
-    const boost::lock_guard<boost::mutex> guard(mutex_);
-    return tables_.holds(process);
+    const Guard guard(data_->mutex);
+    return data_->tables.holds(process);
   }
 
   Listing list() override {
-    const boost::lock_guard<boost::mutex> guard(mutex_);
-    return tables_.list(clock_.now());
+    const Guard guard(data_->mutex);
+    return data_->tables.list(data_->clock.now());
   }
 
  private:
   const std::chrono::milliseconds call_limit_;
-  const MemoryClock clock_;
-  boost::mutex mutex_;
-  MemoryTables tables_;
+  const std::shared_ptr<MemoryData> data_;
 };
+
+struct MemoryOfProcess {
+  boost::mutex mutex;
+  std::weak_ptr<MemoryData> data;
+};
+PerProcess<MemoryOfProcess> memory_of_this_process;
 
 }  // namespace
 
 OpenedMemoryStore open_memory_store(std::shared_ptr<Clock> clock, const StoreOptions& options) {
-  auto store = std::make_shared<MemoryStore>(std::move(clock), options);
-  return {store, store->tables()};
+  const auto data = std::make_shared<MemoryData>(std::move(clock));
+  return {std::make_shared<MemoryStore>(data, options), data->tables};
+}
+
+std::shared_ptr<Store> open_memory_of_process(const StoreOptions& options) {
+  MemoryOfProcess& memory = memory_of_this_process.get();
+  const Guard lock(memory.mutex);
+  auto data = memory.data.lock();
+  if (!data) memory.data = data = std::make_shared<MemoryData>(host_clock());
+  return std::make_shared<MemoryStore>(std::move(data), options);
 }
 
 std::shared_ptr<Store> make_memory_store(std::shared_ptr<Clock> clock,

@@ -18,4 +18,8 @@ struct OpenedMemoryStore {
 
 OpenedMemoryStore open_memory_store(std::shared_ptr<Clock> clock, const StoreOptions& options);
 
+/// A handle, with a call limit of its own, on this process's store `memory:`, which lives as long
+/// as a handle on it does.
+std::shared_ptr<Store> open_memory_of_process(const StoreOptions& options);
+
 }  // namespace distlock
