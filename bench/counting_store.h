@@ -27,6 +27,10 @@ class CountingStore : public Store {
     ++reads_;
     return store_->inspect(name, freshness);
   }
+  std::optional<Carried> carried(std::string_view name) override {
+    ++reads_;
+    return store_->carried(name);
+  }
   std::optional<LockRecord> claim(std::string_view name, const ClaimBasis& basis,
                                   const Claim& claim) override {
     ++writes_;

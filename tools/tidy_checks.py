@@ -15,7 +15,7 @@ CXX = (".h", ".cpp")
 # Values and pure functions. Of clock.h and store.h that means the types of time and of documents.
 OUR_HEADERS_IN_PROTOCOL = {
     "protocol/protocol.h", "protocol/store_clock_history.h", "text.h"} | {
-    f"distlock/{part}.h" for part in ("record", "options", "error", "store", "clock")}
+    f"distlock/{part}.h" for part in ("record", "options", "error", "store", "clock", "loss")}
 
 # Where an include may stand: (what it starts with, where it may stand, how to say so).
 INCLUDE_HOMES = [

@@ -33,6 +33,13 @@ struct Inspection {
   bool fresh = false;              ///< The read reflects every write confirmed before it began.
 };
 
+/// What a lock's document says of the hold that it carries: each field if it is well-formed there,
+/// whatever else the document says.
+struct Carried {
+  std::optional<Token> ts;
+  std::optional<LockState> state;
+};
+
 /// How sure a read must be. A takeover is judged on a `fresh` one only (R6).
 enum class Freshness { ordinary, fresh };
 
@@ -108,6 +115,10 @@ class DISTLOCK_EXPORT Store {
 
   /// One round trip. Throws `bad_record` if the lock's document or its holder's ping is malformed.
   virtual Inspection inspect(std::string_view name, Freshness freshness) = 0;
+
+  /// What the lock's document carries, or nothing if there is no document, by a fresh read. Unlike
+  /// inspect() it judges nothing: a malformed document is an answer, and no ping is looked at.
+  virtual std::optional<Carried> carried(std::string_view name) = 0;
 
   /// One atomic compare-and-set: if the document is still as `basis` says, the store's clock is the
   /// cutoff's and not past it, writes the claim, stamps `when`, adds one to `fence`, and gives the

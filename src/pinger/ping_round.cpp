@@ -37,21 +37,25 @@ void DistributedLockPinger::Impl::attempt(const char* what,
 void DistributedLockPinger::Impl::verify_holds(SteadyTime give_up_at) {
   const std::vector<ActiveHold> active = holds.active();
   std::set<std::pair<std::string, Token>> stored;
-  std::vector<StoredHold> list = environment.store->holds(environment.process);
+  const std::vector<StoredHold> list = environment.store->holds(environment.process);
   // After the list: whatever was being claimed meanwhile is known by now, or pending.
   const std::vector<Token> known = holds.known();
-  for (StoredHold& hold : list) {
-    if (!std::binary_search(known.begin(), known.end(), hold.ts)) adopt_if_stray(hold);
-    stored.emplace(std::move(hold.name), hold.ts);
-  }
+  for (const StoredHold& hold : list) stored.emplace(hold.name, hold.ts);
+  const auto in_time = [&] { return environment.clock->steady_now() < give_up_at; };
+  // One by one: what cannot be learned of one lock says nothing of the next (R14).
   for (const ActiveHold& hold : active) {
-    if (stored.contains({hold.hold->name, hold.ts})) continue;
-    if (environment.clock->steady_now() >= give_up_at) return;
-    // The list may come from a primary that is none any more. A fresh read cannot.
-    const auto reason = fate_of(hold.hold->name, hold.ts);
-    if (!reason) continue;
-    holds.lose(hold, *reason);
+    if (stored.contains({hold.hold->name, hold.ts}) || !in_time()) continue;
+    attempt("verifying a hold", [&] { lose_if_gone(hold); });
   }
+  for (const StoredHold& hold : list) {
+    if (std::binary_search(known.begin(), known.end(), hold.ts) || !in_time()) continue;
+    attempt("looking at a stray hold", [&] { adopt_if_stray(hold); });
+  }
+}
+
+// The list may come from a primary that is none any more. A fresh read cannot.
+void DistributedLockPinger::Impl::lose_if_gone(const ActiveHold& hold) {
+  if (const auto reason = fate_of(hold.hold->name, hold.ts)) holds.lose(hold, *reason);
 }
 
 // The last net under R8: whatever became of a claim that was given up, its hold shows here.
@@ -69,12 +73,7 @@ void DistributedLockPinger::Impl::log_losses() {
 
 std::optional<LossReason> DistributedLockPinger::Impl::fate_of(const std::string& name,
                                                                const Token& ts) {
-  const Inspection seen = look(name, Freshness::fresh).seen;
-  if (!seen.lock) return LossReason::document_gone;
-  if (seen.lock->ts != ts) {
-    return seen.lock->taken() ? LossReason::taken_over : LossReason::replaced;
-  }
-  return seen.lock->taken() ? std::nullopt : std::optional(LossReason::freed);
+  return protocol::fate(name, ts, environment.store->carried(name));
 }
 
 void DistributedLockPinger::Impl::forget_old_pings() {

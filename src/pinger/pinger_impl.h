@@ -76,6 +76,7 @@ struct DistributedLockPinger::Impl {
   void note_bad_ping(std::string_view error);
   /// Asks the store about this process's holds, and announces those that it no longer has.
   void verify_holds(SteadyTime give_up_at);
+  void lose_if_gone(const ActiveHold& hold);
   void adopt_if_stray(const StoredHold& hold);
   void log_losses();
   /// What may fail without a ping being lost for it.

@@ -210,6 +210,21 @@ Judgement judge(const Inspection& seen, const LocalSpan& span, bool clock_steppe
                             max_clock_skew(needed, options));
 }
 
+std::optional<LossReason> fate(std::string_view name, const Token& ts,
+                               const std::optional<Carried>& carried) {
+  if (!carried) return LossReason::document_gone;
+  const bool taken = carried->state && *carried->state != LockState::free;
+  if (carried->ts != ts) {
+    return carried->ts && taken ? LossReason::taken_over : LossReason::replaced;
+  }
+  if (!carried->state) {
+    throw Error(Errc::bad_record, "locks document \"" + escaped(name) +
+                                      "\": field \"state\" is malformed, so it cannot be told "
+                                      "whether the hold is still there; nothing was changed");
+  }
+  return taken ? std::nullopt : std::optional(LossReason::freed);
+}
+
 nanoseconds poll_pause(int round, std::uint64_t random, milliseconds until_takeover,
                        const LockOptions& options) {
   nanoseconds most = options.poll_min;

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "distlock/clock.h"
+#include "distlock/loss.h"
 #include "distlock/options.h"
 #include "distlock/record.h"
 #include "distlock/store.h"
@@ -31,6 +32,12 @@ void check_options(const PingerOptions& options);
 /// Whether a holder has time for missed pings before its deadline; the message does the sum (R9).
 void check_room(const LockOptions& lock, const PingerOptions& pinger,
                 std::chrono::milliseconds call_limit);
+
+/// Why the hold of `ts` is no more where the lock's document carries this, or nothing if it still
+/// is there (R9). Another `ts` is an answer whatever else the document says. Errors: `bad_record`
+/// if the document carries `ts` and cannot say whether it is taken.
+std::optional<LossReason> fate(std::string_view name, const Token& ts,
+                               const std::optional<Carried>& carried);
 
 /// The window that counts for this lock: the larger of the contender's and the holder's (R6).
 std::chrono::milliseconds window(const LockRecord& lock, const LockOptions& options);

@@ -38,6 +38,11 @@ constexpr std::size_t kTextBytesMost = 65536;
 
 std::string described(const Value& value) { return std::visit(Describe{}, value); }
 
+std::ptrdiff_t count_of(const Document& document, std::string_view field) {
+  return std::count_if(document.begin(), document.end(),
+                       [&](const auto& element) { return element.first == field; });
+}
+
 // Takes the documented fields out of one document, one at a time, or says what is wrong with them.
 class Reader {
  public:
@@ -89,8 +94,7 @@ class Reader {
  private:
   // Of two, this library and the server might each read another.
   const Value* only(std::string_view field, std::string_view expected) const {
-    const auto count = std::count_if(document_.begin(), document_.end(),
-                                     [&](const auto& element) { return element.first == field; });
+    const std::ptrdiff_t count = count_of(document_, field);
     if (count > 1) refuse(field, "is there " + std::to_string(count) + " times", expected);
     return find_field(document_, field);
   }
@@ -178,6 +182,16 @@ std::optional<LockState> state_of(const Value& value) {
 std::optional<LockState> state_in(const Document& lock) {
   const Value* value = find_field(lock, "state");
   return value == nullptr ? std::nullopt : state_of(*value);
+}
+
+Carried carried_in(const Document& lock) {
+  Carried carried;
+  if (count_of(lock, "ts") == 1) {
+    const auto* ts = std::get_if<Token>(find_field(lock, "ts"));
+    if (ts != nullptr) carried.ts = *ts;
+  }
+  if (count_of(lock, "state") == 1) carried.state = state_in(lock);
+  return carried;
 }
 
 LockRecord lock_from(const Document& document) {

@@ -45,6 +45,10 @@ std::optional<LockState> state_of(const Value& value);
 /// The same of a whole document.
 std::optional<LockState> state_in(const Document& lock);
 
+/// What a document of `locks` says of its hold, malformed or not. A field that is there twice says
+/// nothing.
+Carried carried_in(const Document& lock);
+
 /// The record that a document of `locks` holds.
 /// Errors: `bad_record`, naming collection, `_id` and field: a documented field of a wrong type, a
 /// state outside 0..2, a missing field of a taken lock, a negative fence or takeover_after.

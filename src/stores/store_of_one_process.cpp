@@ -18,6 +18,7 @@ class StoreOfOneProcess : public Store {
   Inspection inspect(std::string_view name, Freshness freshness) override {
     return here().inspect(name, freshness);
   }
+  std::optional<Carried> carried(std::string_view name) override { return here().carried(name); }
   std::optional<LockRecord> claim(std::string_view name, const ClaimBasis& basis,
                                   const Claim& claim) override {
     return here().claim(name, basis, claim);

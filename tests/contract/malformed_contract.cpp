@@ -251,6 +251,41 @@ TEST_CASE("a malformed lock is no hold of its process", "[store][R8][R14]") {
   CHECK(under_test->open()->holds("holder").empty());
 }
 
+TEST_CASE("what a lock carries is told whatever else its document says", "[store][R9][R14]") {
+  const auto under_test = make_store_under_test();
+  const auto store = under_test->open();
+  CHECK_FALSE(store->carried("jobs"));
+  const Document sound = with(taken_lock("jobs", "db7", kTheirs), "state", std::int32_t{2});
+  const auto carried = [&](const Document& document) {
+    under_test->put_lock(document);
+    return store->carried("jobs").value();
+  };
+  SECTION("of a sound document") {
+    CHECK(carried(sound).ts == kTheirs);
+    CHECK(carried(sound).state == LockState::taken_by_mongodb);
+    CHECK(carried(with(sound, "state", std::int32_t{0})).state == LockState::free);
+    CHECK_FALSE(carried(free_lock("jobs")).ts);
+  }
+  SECTION("where another field is malformed") {
+    const auto field = GENERATE("process"s, "who"s, "why"s, "when"s, "fence"s, "takeover_after"s);
+    const Carried seen = carried(with(sound, field, Foreign{"an array"}));
+    CHECK(seen.ts == kTheirs);
+    CHECK(seen.state == LockState::taken_by_mongodb);
+    CHECK(carried(without(sound, field)).ts == kTheirs);
+  }
+  SECTION("where the holder's ping is malformed") {
+    under_test->put_ping(with(ping_document("db7", StoreTime{}), "ping", "today"s));
+    CHECK(carried(sound).ts == kTheirs);
+  }
+  SECTION("but what is malformed itself is left out") {
+    CHECK_FALSE(carried(with(sound, "ts", "4d7f"s)).ts);
+    CHECK(carried(with(sound, "ts", "4d7f"s)).state == LockState::taken_by_mongodb);
+    CHECK_FALSE(carried(with(sound, "state", "2"s)).state);
+    CHECK(carried(with(sound, "state", "2"s)).ts == kTheirs);
+    CHECK_FALSE(carried(without(sound, "state")).state);
+  }
+}
+
 TEST_CASE("a document whose _id is no string is listed and hurts nobody", "[store][R14]") {
   const auto under_test = make_store_under_test();
   const auto store = under_test->open();

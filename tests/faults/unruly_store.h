@@ -43,6 +43,9 @@ class UnrulyStore : public distlock::Store {
   distlock::Inspection inspect(std::string_view name, distlock::Freshness freshness) override {
     return through([&] { return inner_->inspect(name, freshness); });
   }
+  std::optional<distlock::Carried> carried(std::string_view name) override {
+    return through([&] { return inner_->carried(name); });
+  }
   std::optional<distlock::LockRecord> claim(std::string_view name,
                                             const distlock::ClaimBasis& basis,
                                             const distlock::Claim& claim) override {

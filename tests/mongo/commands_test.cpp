@@ -41,6 +41,7 @@ TEST_CASE("every operation is one command", "[mongo]") {
   CHECK(commands_of(server, [&] { CHECK(store->claim("jobs", FromAbsent{}, claim)); }) == 1);
   CHECK(commands_of(server, [&] { store->inspect("jobs", Freshness::ordinary); }) == 1);
   CHECK(commands_of(server, [&] { store->inspect("jobs", Freshness::fresh); }) == 1);
+  CHECK(commands_of(server, [&] { CHECK(store->carried("jobs")); }) == 1);
   CHECK(commands_of(server, [&] { store->release("jobs", kOurs); }) == 1);
   CHECK(commands_of(server, [&] { CHECK(store->claim("jobs", FromFree{}, claim)); }) == 1);
   CHECK(commands_of(server, [&] { CHECK(store->claim("jobs", FromHold{kOurs}, claim)); }) == 1);

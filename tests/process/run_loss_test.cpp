@@ -48,6 +48,17 @@ TEST_CASE("break ends the command within a ping's interval, with 75", "[process]
   CHECK_THAT(holder->rest_of_messages(), Catch::Contains("lost jobs while the command ran: freed"));
 }
 
+TEST_CASE("a lock freed by hand in a malformed document ends its command with 75",
+          "[process][run][break][R9][R14]") {
+  Desk desk;
+  const auto holder = desk.start(
+      run({"--takeover-after", "60s", "--ping-every", "1s"}, "echo ready; exec sleep 1000"));
+  REQUIRE(holder->next_output() == "ready");
+  desk.change("UPDATE locks SET state = 0, fence = 'spoilt' WHERE _id = 'jobs'");
+  CHECK(holder->wait() == 75);
+  CHECK_THAT(holder->rest_of_messages(), Catch::Contains("lost jobs while the command ran: freed"));
+}
+
 TEST_CASE("a command that ignores SIGTERM is killed after the grace",
           "[process][run][break][unsanitized][R9]") {
   Desk desk;

@@ -34,6 +34,7 @@ class SimStore : public Store {
 
   std::chrono::milliseconds call_limit() const override { return call_limit_; }
   Inspection inspect(std::string_view name, Freshness freshness) override;
+  std::optional<Carried> carried(std::string_view name) override;
   std::optional<LockRecord> claim(std::string_view name, const ClaimBasis& basis,
                                   const Claim& claim) override;
   ReleaseResult release(std::string_view name, const Token& ts) override;

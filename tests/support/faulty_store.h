@@ -63,6 +63,9 @@ class FaultyStore : public Store {
       return seen;
     });
   }
+  std::optional<Carried> carried(std::string_view name) override {
+    return call("carried", [this, name = std::string(name)] { return inner_->carried(name); });
+  }
   std::optional<LockRecord> claim(std::string_view name, const ClaimBasis& basis,
                                   const Claim& claim) override {
     return call("claim", [this, name = std::string(name), basis, claim] {

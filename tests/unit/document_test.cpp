@@ -20,6 +20,18 @@ std::string refusal_of(const Document& lock) {
 
 }  // namespace
 
+TEST_CASE("a field that is there twice carries nothing", "[document][R9][R14]") {
+  const Document sound{{"_id", std::string("x")}, {"state", std::int32_t{1}}, {"ts", Token{{1}}}};
+  Document twice = sound;
+  twice.emplace_back("ts", Token{{2}});
+  CHECK_FALSE(carried_in(twice).ts);
+  CHECK(carried_in(twice).state == LockState::taken);
+  twice = sound;
+  twice.emplace_back("state", std::int32_t{0});
+  CHECK_FALSE(carried_in(twice).state);
+  CHECK(carried_in(twice).ts == Token{{1}});
+}
+
 TEST_CASE("a refusal names collection, document, field, what was found and expected",
           "[document][R14]") {
   CHECK_THAT(refusal_of({{"_id", "balancer"s}, {"state", "taken"s}}),

@@ -128,6 +128,22 @@ TEST_CASE("a list of holds that cannot be had loses nothing", "[lifetime][R9]") 
   CHECK(lock->held());
 }
 
+TEST_CASE("a list of holds that is out of date loses nothing", "[lifetime][R9]") {
+  // As of a primary that was deposed before the claim.
+  class OldList : public distlock::testing::FaultyStore {
+   public:
+    using FaultyStore::FaultyStore;
+    std::vector<StoredHold> holds(std::string_view) override { return {}; }
+  };
+  Fleet fleet;
+  const auto a = fleet.process_with(std::make_shared<OldList>(fleet.store), "a");
+  const auto lock = a.lock("balancer");
+  REQUIRE(lock->lock_try("x"));
+  a.pinger->ping_round();
+  CHECK(lock->held());
+  CHECK_FALSE(lock->lost());
+}
+
 TEST_CASE("still_held asks the store", "[lifetime][R9]") {
   Fleet fleet;
   const auto a = fleet.process("a");
@@ -143,12 +159,12 @@ TEST_CASE("still_held asks the store", "[lifetime][R9]") {
     CHECK(lock->lost() == LossReason::freed);
   }
   SECTION("and a store that does not answer says nothing") {
-    a.store->fail("inspect", Fault::rejected);
+    a.store->fail("carried", Fault::rejected);
     CHECK_THROWS_AS(lock->still_held(), Error);
     CHECK(lock->held());
   }
   SECTION("and a deadline that passes meanwhile counts") {
-    a.store->before("inspect", [&] { fleet.clock->advance(kValidity); });
+    a.store->before("carried", [&] { fleet.clock->advance(kValidity); });
     CHECK_FALSE(lock->still_held());
   }
 }

@@ -50,7 +50,7 @@ TEST_CASE("a loss that two notice is told once", "[lifetime][R9]") {
   lock->on_lost([&](LossReason) { ++told; });
   REQUIRE(lock->lock_try("x"));
   REQUIRE(fleet.store->release("balancer", *lock->record().ts) == ReleaseResult::freed);
-  a.store->before("inspect", [&] { a.pinger->ping_round(); });
+  a.store->before("carried", [&] { a.pinger->ping_round(); });
   CHECK_FALSE(lock->still_held());
   CHECK(told == 1);
 }

@@ -42,6 +42,26 @@ TEST_CASE("options that leave a holder no time are refused with the sum", "[prot
   CHECK_THROWS_AS(check_room(lock, pinger, 0ms), Error);
 }
 
+TEST_CASE("a hold's fate is told by ts and state alone", "[protocol][R9][R14]") {
+  const Token ours{{1}};
+  const auto fate_of = [&](const std::optional<Carried>& carried) {
+    return fate("balancer", ours, carried);
+  };
+  const Token theirs{{2}};
+  CHECK_FALSE(fate_of(Carried{ours, LockState::taken}));
+  CHECK_FALSE(fate_of(Carried{ours, LockState::taken_by_mongodb}));
+  CHECK(fate_of(std::nullopt) == LossReason::document_gone);
+  CHECK(fate_of(Carried{ours, LockState::free}) == LossReason::freed);
+  CHECK(fate_of(Carried{theirs, LockState::taken}) == LossReason::taken_over);
+  CHECK(fate_of(Carried{theirs, LockState::taken_by_mongodb}) == LossReason::taken_over);
+  CHECK(fate_of(Carried{theirs, LockState::free}) == LossReason::replaced);
+  CHECK(fate_of(Carried{theirs, std::nullopt}) == LossReason::replaced);
+  CHECK(fate_of(Carried{std::nullopt, LockState::taken}) == LossReason::replaced);
+  CHECK(fate_of(Carried{}) == LossReason::replaced);
+  CHECK_THROWS_WITH(fate_of(Carried{ours, std::nullopt}),
+                    Catch::Contains("\"balancer\"") && Catch::Contains("\"state\""));
+}
+
 TEST_CASE("a claim needs a ping that leaves it time to live", "[protocol][R7][R9]") {
   const PingerOptions pinger;
   CHECK(must_ping_before_claim(std::nullopt, SteadyTime{1h}, 10min, pinger));

@@ -55,6 +55,11 @@ class MemoryStore : public Store {
     return data_->tables.inspect(name, data_->clock.now());
   }
 
+  std::optional<Carried> carried(std::string_view name) override {
+    const boost::lock_guard<boost::mutex> guard(mutex_);
+    return tables_.carried(name);
+  }
+
   std::optional<LockRecord> claim(std::string_view name, const ClaimBasis& basis,
                                   const Claim& claim) override {
     const Guard guard(data_->mutex);

@@ -88,6 +88,11 @@ Inspection MemoryTables::inspect(std::string_view name, const StoreNow& now) con
   return inspection;
 }
 
+std::optional<Carried> MemoryTables::carried(std::string_view name) const {
+  const Document* lock = locks_.find(name);
+  return lock == nullptr ? std::nullopt : std::optional(carried_in(*lock));
+}
+
 std::optional<LockRecord> MemoryTables::claim(std::string_view name, const ClaimBasis& basis,
                                               const Claim& claim, const StoreNow& now) {
   const Document* stored = locks_.find(name);

@@ -20,6 +20,7 @@ namespace distlock {
 class MemoryTables {
  public:
   Inspection inspect(std::string_view name, const StoreNow& now) const;
+  std::optional<Carried> carried(std::string_view name) const;
   std::optional<LockRecord> claim(std::string_view name, const ClaimBasis& basis,
                                   const Claim& claim, const StoreNow& now);
   ReleaseResult release(std::string_view name, const Token& ts);

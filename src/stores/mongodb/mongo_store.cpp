@@ -36,6 +36,7 @@ class MongoStore : public Store {
   std::chrono::milliseconds call_limit() const override { return call_limit_; }
 
   Inspection inspect(std::string_view name, Freshness freshness) override;
+  std::optional<Carried> carried(std::string_view name) override;
   std::optional<LockRecord> claim(std::string_view name, const ClaimBasis& basis,
                                   const Claim& claim) override;
   ReleaseResult release(std::string_view name, const Token& ts) override;
@@ -104,6 +105,16 @@ Inspection MongoStore::inspect(std::string_view name, Freshness freshness) {
     inspection.ping = ping_from(document_at(&*ping).value_or(Document{}));
   forgive_stamp_meanwhile(inspection);
   return inspection;
+}
+
+std::optional<Carried> MongoStore::carried(std::string_view name) {
+  const MongoCall call = this->call("reading the hold of lock", name);
+  const Bson reply = call.read(inspect_command(name), fresh(call));
+  if (!find(reply.get(), "cursor.firstBatch"))
+    throw Error(Errc::not_applied, call.what() + ": the server's answer has no \"cursor\"");
+  const auto lock = find(reply.get(), "cursor.firstBatch.0.lock");
+  if (!lock) return std::nullopt;
+  return carried_in(document_at(&*lock).value_or(Document{}));
 }
 
 std::optional<LockRecord> MongoStore::claim(std::string_view name, const ClaimBasis& basis,

@@ -34,6 +34,7 @@ class SqliteStore : public Store {
   std::chrono::milliseconds call_limit() const override { return call_limit_; }
 
   Inspection inspect(std::string_view name, Freshness) override;
+  std::optional<Carried> carried(std::string_view name) override;
   std::optional<LockRecord> claim(std::string_view name, const ClaimBasis& basis,
                                   const Claim& claim) override;
   ReleaseResult release(std::string_view name, const Token& ts) override;
@@ -107,6 +108,13 @@ Inspection SqliteStore::inspect(std::string_view name, Freshness) {
     inspection.now->time = std::min(inspection.ping->ping, now().time);
   }
   return inspection;
+}
+
+std::optional<Carried> SqliteStore::carried(std::string_view name) {
+  const auto turn = begin_call();
+  SqliteRun run(statements_->inspect);
+  if (!run.bind(1, name).step()) return std::nullopt;
+  return carried_in(document_in(run.get(), 0, kInspectLockColumns));
 }
 
 const SqliteStatement& SqliteStore::statement_for(const ClaimBasis& basis) const {
