@@ -56,8 +56,8 @@ class MemoryStore : public Store {
   }
 
   std::optional<Carried> carried(std::string_view name) override {
-    const boost::lock_guard<boost::mutex> guard(mutex_);
-    return tables_.carried(name);
+    const Guard guard(data_->mutex);
+    return data_->tables.carried(name);
   }
 
   std::optional<LockRecord> claim(std::string_view name, const ClaimBasis& basis,
