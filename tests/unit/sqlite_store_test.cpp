@@ -233,7 +233,8 @@ TEST_CASE("a full disk changes nothing and loses nothing", "[sqlite][R8][as_root
     try {
       Claim claim = claim_by(*store, "p");
       claim.why = std::string(5000, 'y');
-      REQUIRE(store->claim("n" + std::to_string(i), FromAbsent{}, claim));
+      const bool granted = store->claim("n" + std::to_string(i), FromAbsent{}, claim).has_value();
+      CHECK(granted);
     } catch (const Error& error) {
       failed = error.errc();
     }
