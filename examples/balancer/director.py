@@ -108,7 +108,8 @@ class Story:
 
 
 def arguments():
-    parser = argparse.ArgumentParser(prog="tools/demo", description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(prog="tools/demo", description=__doc__.splitlines()[0],
+                                     allow_abbrev=False)
     parser.add_argument("--store", choices=sorted(outage.OF_STORE), default="sqlite")
     parser.add_argument("--processes", type=int, default=4, metavar="N")
     parser.add_argument("--seconds", type=float, default=0,
@@ -117,9 +118,12 @@ def arguments():
     parser.add_argument("--planted-bug", action="store_true",
                         help="give each process a lock of its own, to see that the judge sees it")
     parser.add_argument("--balancer", type=pathlib.Path, required=True, help=argparse.SUPPRESS)
+    parser.add_argument("--say-store", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.processes < 3:
         parser.error("it takes 3 processes: one is killed, and two must be left to compete")
+    if options.folder and options.folder.exists() and any(options.folder.iterdir()):
+        parser.error(f"{options.folder} is not empty: name a new folder")
     options.takeover_ms, options.ping_ms = 3000, 300
     return options
 
@@ -160,7 +164,7 @@ def report(options, folder, events, surprise):
     title = f"The balancer's lock on {options.store}: {options.processes} processes compete"
     picture = folder / "timeline.svg"
     picture.write_text(drawing.as_svg(events, title))
-    print("\n" + timeline.as_text(events))
+    print("\n" + timeline.as_text(events, timeline.columns()))
     print(f"\nledger:  {folder / 'ledger.jsonl'}\npicture: {picture}")
     for overlap in judge.overlaps_of(holds):
         print(f"OVERLAP: {overlap}")
@@ -173,22 +177,39 @@ def report(options, folder, events, surprise):
     return 0 if sound else 1
 
 
+def clean(folder, keep=()):
+    """Removes what the run has left in the folder, and the folder if nothing is kept."""
+    for path in folder.iterdir():
+        if path.name not in keep:
+            path.unlink()
+    if not keep:
+        folder.rmdir()
+
+
 def main():
     options = arguments()
+    if options.say_store:
+        print(options.store)
+        return 0
     folder = options.folder or pathlib.Path(tempfile.mkdtemp(prefix="distlock-demo-"))
     folder.mkdir(parents=True, exist_ok=True)
     options.uri = uri_of(options, folder)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
-    print(f"{options.processes} balancers compete on {options.store}; one will be killed, one paused,"
-          " one lose its store", flush=True)
+    print(f"{options.processes} balancers compete on {options.store}.\n"
+          "One will be killed, one paused, one lose its store.", flush=True)
     try:
         events, surprise = run(options, folder)
-    except KeyboardInterrupt:
-        return 128 + signal.SIGINT
+    except (KeyboardInterrupt, SystemExit) as end:
+        clean(folder)
+        return getattr(end, "code", 128 + signal.SIGINT)
     if not events:
         print(f"tools/demo: {surprise or 'no balancer said anything'}", file=sys.stderr)
+        clean(folder)
         return 1
-    return report(options, folder, events, surprise)
+    status = report(options, folder, events, surprise)
+    if not surprise:
+        clean(folder, keep=("ledger.jsonl", "timeline.svg"))
+    return status
 
 
 if __name__ == "__main__":

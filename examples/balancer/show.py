@@ -19,7 +19,6 @@ class Show:
         self.colour = self.live and not os.environ.get("NO_COLOR")
         self.began = boot_time()
         self.state = {name: ("starts", 0) for name in balancers.processes}
-        self.last_drawn = 0
         balancers.on_event = self.event
         if self.live:
             print("\n" * len(self.state), end="")
@@ -37,14 +36,15 @@ class Show:
 
     def draw(self):
         seconds = (boot_time() - self.began) / 1e9
+        width = timeline.columns() - 1  # A line that fills the terminal may go on in the next.
         lines = [f"\x1b[{len(self.state)}F"]
         for name, (state, fence) in self.state.items():
             text = f"{name:>4}  {'█' if state == 'holds' else '·'} {state}"
             text += f", fence {fence}" if fence and state == "holds" else ""
-            text = text.ljust(30)
+            text = f"{text.ljust(30)}{seconds:5.1f} s"[:width]
             if self.colour:
                 code = {"holds": 32, "killed": 31, "paused": 35, "cut": 33}.get(state, 0)
                 text = f"\x1b[{code}m{text}\x1b[0m"
-            lines.append(f"{text}{seconds:5.1f} s\x1b[K\n")
+            lines.append(f"{text}\x1b[K\n")
         sys.stdout.write("".join(lines))
         sys.stdout.flush()

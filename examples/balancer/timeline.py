@@ -1,8 +1,12 @@
 """Shows a judged ledger as text: who held when. drawing.py does it as a picture."""
 
+import shutil
+import textwrap
+
 import judge
 
-WIDTH = 72
+WIDTH_MOST = 72
+LEFT = 6  # columns before the chart: a process's name
 MARKS = {  # event: (letter of the text, word, CSS class)
     "killed": ("X", "killed (SIGKILL)", "kill"),
     "paused": ("S", "paused (SIGSTOP)", "pause"),
@@ -38,47 +42,61 @@ class Timeline:
             yield process, began, self.length
 
 
-def as_text(events):
+def columns():
+    """Of the terminal; 80 where there is none."""
+    return shutil.get_terminal_size((80, 24)).columns
+
+
+def as_text(events, width):
     timeline = Timeline(events)
-    return "\n".join([*_holds(timeline), "", *_chart(timeline), "", longest_gap(timeline)])
+    chart = _chart(timeline, min(WIDTH_MOST, width - LEFT - 1))
+    return "\n".join([*_holds(timeline), "", *chart, *_legend(width), "", longest_gap(timeline)])
 
 
 def _holds(timeline):
-    yield "   from       to          who  fence  chunks  ended by"
+    yield "    from       to   who  fence  chunks  ended by"
     ends = {"done": "unlocking", "lost": "running out", "killed": "SIGKILL", "open": "the end"}
     taken = [id(hold) for hold in judge.takeovers_of(timeline.holds)]
     for hold in timeline.holds:
         since, until = timeline.seconds(hold.since), timeline.seconds(hold.until)
-        note = "   (had taken the lock over)" if id(hold) in taken else ""
-        yield (f"{since:7.3f} s  {until:7.3f} s  {hold.process:>4}  {hold.fence:5}  {hold.steps:6}"
+        note = " *" if id(hold) in taken else ""
+        yield (f"{since:6.2f} s {until:6.2f} s  {hold.process:>4}  {hold.fence:5}  {hold.steps:6}"
                f"  {ends[hold.end]}{note}")
+    if taken:
+        yield "* had taken the lock over"
 
 
-def _chart(timeline):
-    per_cell = timeline.length / WIDTH
-    step = tick_step(timeline.length, 6)
-    scale = [" "] * (WIDTH + 8)
+def _chart(timeline, width):
+    per_cell = timeline.length / width
+    step = tick_step(timeline.length, width // 12)
+    scale = [" "] * width
     for i in range(int(timeline.length / step) + 1):
         label = f"{i * step:g} s"
         at = int(i * step / per_cell)
-        scale[at:at + len(label)] = label
+        if at + len(label) <= width:
+            scale[at:at + len(label)] = label
     yield "      " + "".join(scale).rstrip()
     for process in timeline.processes:
-        row = ["·"] * WIDTH
+        row = ["·"] * width
         for hold in timeline.holds:
             if hold.process == process:
-                first, last = (min(int(timeline.seconds(at) / per_cell), WIDTH - 1)
+                first, last = (min(int(timeline.seconds(at) / per_cell), width - 1)
                                for at in (hold.since, hold.until))
                 row[first:last + 1] = "█" * (last + 1 - first)
         for mark in timeline.marks:
             if mark["process"] == process:
-                row[min(int(timeline.seconds(mark["at"]) / per_cell), WIDTH - 1)] = \
+                row[min(int(timeline.seconds(mark["at"]) / per_cell), width - 1)] = \
                     MARKS[mark["event"]][0]
         yield f"{process:>4}  " + "".join(row)
-    yield "      █ holds  " + "  ".join(f"{letter} {word}" for letter, word, _ in
-                                         list(MARKS.values())[:3])
-    yield "               " + "  ".join(f"{letter} {word}" for letter, word, _ in
-                                         list(MARKS.values())[3:])
+
+
+def _legend(width):
+    # Its spaces do not break within an entry.
+    entries = [("█", "holds"), *((letter, word) for letter, word, _ in MARKS.values())]
+    text = "  ".join(f"{letter} {word}".replace(" ", "\u00a0") for letter, word in entries)
+    indent = " " * LEFT
+    for line in textwrap.wrap(text, width, initial_indent=indent, subsequent_indent=indent):
+        yield line.replace("\u00a0", " ")
 
 
 def longest_gap(timeline):
