@@ -131,9 +131,7 @@ SqliteDatabase::SqliteDatabase(const std::string& path, std::chrono::millisecond
                 "open " + distlock::quoted(path) + ": the file is read-only; make it writable");
   }
   sqlite3_busy_handler(db, wait_for_writer, this);
-  // Its own name for it, for it follows symbolic links.
-  const std::string file = sqlite3_db_filename(db, "main");
-  log_ = {LogFile{file + "-wal", {}}, LogFile{file + "-shm", {}}};
+  log_ = {LogFile{file() + "-wal", {}}, LogFile{file() + "-shm", {}}};
 }
 
 // SQLite's own handler sleeps ever longer, up to 100 ms, and counts what it meant to sleep: whoever
@@ -141,6 +139,7 @@ SqliteDatabase::SqliteDatabase(const std::string& path, std::chrono::millisecond
 int SqliteDatabase::wait_for_writer(void* database, int waits) {
   auto& db = *static_cast<SqliteDatabase*>(database);
   const auto now = since_boot();
+  db.waited_ = true;
   if (waits == 0) db.wait_ends_ = db.give_up_at_.value_or(now + db.busy_limit_);
   if (now >= db.wait_ends_) return 0;
   nap(std::chrono::microseconds(std::uniform_int_distribution(200, 1000)(db.random_)));

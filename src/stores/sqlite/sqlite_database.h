@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <utility>
 
 #include "distlock/error.h"
 #include "stores/effect.h"
@@ -89,7 +90,12 @@ class SqliteDatabase {
   /// that finds it there.
   bool file_was_replaced();
 
+  /// Whether it has waited for another writer since this was asked last.
+  bool has_waited() { return std::exchange(waited_, false); }
+
   const std::string& path() const { return path_; }
+  /// SQLite's own name for the file, which follows symbolic links.
+  std::string file() const { return sqlite3_db_filename(db_.get(), "main"); }
   sqlite3* handle() const { return db_.get(); }
 
  private:
@@ -113,6 +119,7 @@ class SqliteDatabase {
   std::chrono::milliseconds busy_limit_;
   std::optional<std::chrono::milliseconds> give_up_at_;
   std::chrono::milliseconds wait_ends_{};
+  bool waited_ = false;
   std::minstd_rand random_{std::random_device{}()};
   std::unique_ptr<sqlite3, Close> db_;
   std::array<LogFile, 2> log_;

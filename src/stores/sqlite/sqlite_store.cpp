@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <functional>
+#include <utility>
 
 #include "distlock/error.h"
 #include "stores/sqlite/sqlite_clock.h"
 #include "stores/sqlite/sqlite_database.h"
 #include "stores/sqlite/sqlite_file.h"
+#include "stores/sqlite/sqlite_gate.h"
 #include "stores/sqlite/sqlite_rows.h"
 #include "stores/sqlite/sqlite_schema.h"
 #include "stores/sqlite/sqlite_statements.h"
@@ -15,6 +17,29 @@
 
 namespace distlock {
 namespace {
+
+// What a call does to the file, and how it waits for its turn.
+enum class Access { read, write, ping };
+
+// One call: for as long as it lasts it is alone on the connection, and, if it writes, in the gate.
+class Call {
+ public:
+  Call(SqliteTurns::Turn turn, SqliteDatabase& db, SqliteGate* gate)
+      : turn_(std::move(turn)), db_(db), gate_(gate) {}
+  ~Call() {
+    if (gate_ == nullptr) return;
+    gate_->leave();
+    if (db_.has_waited()) gate_->make();
+  }
+  Call(Call&& other) noexcept
+      : turn_(std::move(other.turn_)), db_(other.db_), gate_(std::exchange(other.gate_, nullptr)) {}
+  Call& operator=(Call&&) = delete;
+
+ private:
+  SqliteTurns::Turn turn_;
+  SqliteDatabase& db_;
+  SqliteGate* gate_;
+};
 
 class SqliteStore : public Store {
  public:
@@ -28,7 +53,9 @@ class SqliteStore : public Store {
     epoch_ = epoch_of(db_, clock_.name);
     db_.add_function("store_now", store_now_);
     statements_.emplace(db_);
-    begin_call();
+    // Without syncs a write is so short that a line costs more than it gives.
+    if (connection.durable()) gate_.emplace(db_.file());
+    begin_call(Access::read);
   }
 
   std::chrono::milliseconds call_limit() const override { return call_limit_; }
@@ -48,10 +75,8 @@ class SqliteStore : public Store {
   Listing list() override;
 
  private:
-  using Enter = SqliteTurns::Turn (SqliteTurns::*)(std::chrono::milliseconds);
-
   PingRecord stamp(std::string_view process, const PingHealth* health);
-  SqliteTurns::Turn begin_call(Enter enter = &SqliteTurns::enter);
+  Call begin_call(Access access);
   StoreNow now() const {
     return {StoreTime{epoch_ + since_boot()}, clock_.name, true, clock_.boot};
   }
@@ -66,6 +91,7 @@ class SqliteStore : public Store {
     if (!statement_time_) statement_time_ = now().time.time_since_epoch().count();
     return *statement_time_;
   };
+  std::optional<SqliteGate> gate_;  // Outlives the connection.
   SqliteDatabase db_;
   BootClock clock_;
   std::chrono::milliseconds epoch_{};
@@ -74,29 +100,34 @@ class SqliteStore : public Store {
 
 // Every call begins here: alone on the connection, and on the file that others see. All its waits
 // end with the call's limit.
-SqliteTurns::Turn SqliteStore::begin_call(Enter enter) {
+Call SqliteStore::begin_call(Access access) {
   const auto give_up_at = since_boot() + call_limit_;
-  SqliteTurns::Turn turn = (turns_.*enter)(give_up_at);
+  SqliteTurns::Turn turn =
+      access == Access::ping ? turns_.enter_first(give_up_at) : turns_.enter(give_up_at);
   if (!turn.owns_lock()) {
     throw Error(Errc::not_applied, distlock::quoted(db_.path()) +
                                        ": other threads of this process were using it all the "
                                        "time; nothing was changed");
   }
+  db_.wait_until(give_up_at);
+  SqliteGate* gate = access != Access::read && gate_ ? &*gate_ : nullptr;
+  // The other half is for those who write without the gate.
+  if (gate != nullptr) gate->enter(since_boot() + (give_up_at - since_boot()) / 2);
+  Call call(std::move(turn), db_, gate);
   if (db_.file_was_replaced()) {
     throw Error(Errc::not_applied, distlock::quoted(db_.path()) +
                                        ": the file was replaced or removed while it was open; "
                                        "nothing was changed, open it anew");
   }
-  db_.wait_until(give_up_at);
   statement_time_.reset();
-  return turn;
+  return call;
 }
 
 // The time is read before the row. A process that is stopped between the two then finds the ping
 // too young; the other way round it would find a living holder's too old and take over from it.
 // A ping that was stamped in between is later than this time; the row's view is as late as that.
 Inspection SqliteStore::inspect(std::string_view name, Freshness) {
-  const auto turn = begin_call();
+  const Call call = begin_call(Access::read);
   Inspection inspection{.lock = {}, .ping = {}, .now = now(), .fresh = true};
   SqliteRun run(statements_->inspect);
   if (!run.bind(1, name).step()) return inspection;
@@ -111,7 +142,7 @@ Inspection SqliteStore::inspect(std::string_view name, Freshness) {
 }
 
 std::optional<Carried> SqliteStore::carried(std::string_view name) {
-  const auto turn = begin_call();
+  const Call call = begin_call(Access::read);
   SqliteRun run(statements_->inspect);
   if (!run.bind(1, name).step()) return std::nullopt;
   return carried_in(document_in(run.get(), 0, kInspectLockColumns));
@@ -133,7 +164,7 @@ std::string ts_of(const ClaimBasis& basis) {
 std::optional<LockRecord> SqliteStore::claim(std::string_view name, const ClaimBasis& basis,
                                              const Claim& claim) {
   if (claim.cutoff.clock != clock_.name) return std::nullopt;
-  const auto turn = begin_call();
+  const Call call = begin_call(Access::write);
   const std::string ts = to_hex(claim.ts);
   const std::string from = ts_of(basis);
   SqliteRun run(statement_for(basis));
@@ -157,7 +188,7 @@ std::optional<LockRecord> SqliteStore::claim(std::string_view name, const ClaimB
 }
 
 ReleaseResult SqliteStore::release(std::string_view name, const Token& ts) {
-  const auto turn = begin_call();
+  const Call call = begin_call(Access::write);
   const std::string hex = to_hex(ts);
   while (true) {
     SqliteRun run(statements_->release);
@@ -185,7 +216,7 @@ std::optional<ReleaseResult> SqliteStore::release_without_effect(std::string_vie
 // The stamp is older than the commit by what the commit takes. So the ping looks older to a
 // contender than it is, never younger; a holder counts from before it asked (R9).
 PingRecord SqliteStore::stamp(std::string_view process, const PingHealth* health) {
-  const auto turn = begin_call(&SqliteTurns::enter_first);
+  const Call call = begin_call(Access::ping);
   SqliteRun run(statements_->ping);
   run.bind(1, process).bind(2, clock_.name);
   if (health != nullptr) {
@@ -199,19 +230,19 @@ PingRecord SqliteStore::stamp(std::string_view process, const PingHealth* health
 }
 
 void SqliteStore::remove_ping(std::string_view process) {
-  const auto turn = begin_call();
+  const Call call = begin_call(Access::write);
   SqliteRun(statements_->remove_ping).bind(1, process).finish();
 }
 
 std::int64_t SqliteStore::forget_pings(std::chrono::milliseconds age) {
-  const auto turn = begin_call();
+  const Call call = begin_call(Access::write);
   SqliteRun run(statements_->forget_pings);
   run.bind(1, age.count()).bind(2, clock_.name).bind(3, clock_.boot).finish();
   return db_.changes();
 }
 
 std::vector<StoredHold> SqliteStore::holds(std::string_view process) {
-  const auto turn = begin_call();
+  const Call call = begin_call(Access::read);
   std::vector<StoredHold> holds;
   SqliteRun run(statements_->holds);
   run.bind(1, process);
@@ -237,7 +268,7 @@ std::vector<Listed<Record>> listed(const SqliteStatement& statement,
 }
 
 Listing SqliteStore::list() {
-  const auto turn = begin_call();
+  const Call call = begin_call(Access::read);
   SqliteTransaction one_view(db_, "list", "BEGIN");
   Listing listing;
   listing.locks = listed(statements_->locks, lock_from);

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace distlock {
+
+// THE GATE
+//
+// All writers of one SQLite file need its one write lock, whatever locks of ours they want. SQLite
+// has no line for it: whoever looks at the right moment gets it. The gate is a line that the kernel
+// keeps. Its file lies beside the database, and who has an flock on it writes. Who finds it taken
+// sleeps on a word of it, a futex, and is woken by the one that leaves.
+//
+// The flock alone says who is in, and ends with its holder. The word is a hint: lost or forged
+// wake-ups cost time, 10 ms at most. The whole gate is a courtesy: SQLite's lock alone keeps
+// writers apart. So whoever cannot use the gate, finds something else in its place, or has waited
+// at it for half of a call's limit, writes without.
+//
+// There is a gate once two writers have met, until the last who has the database open closes it.
+// Programs touch its mapped page only by way of the kernel, so that a file that somebody cuts short
+// is an error and no signal.
+
+/// The gate of one database, for one process.
+///
+/// Threads: one at a time.
+class SqliteGate {
+ public:
+  /// `database` is the file's path.
+  explicit SqliteGate(const std::string& database);
+  /// Removes the gate's file if nobody has the database open any more.
+  ~SqliteGate();
+  SqliteGate(const SqliteGate&) = delete;
+  SqliteGate& operator=(const SqliteGate&) = delete;
+
+  /// Waits to be let in, until since_boot() is `give_up_at`. Whether it is in; if not, it may write
+  /// all the same.
+  bool enter(std::chrono::milliseconds give_up_at);
+  void leave() noexcept;
+
+  /// Makes the gate's file, if there is none, for whoever may use the database.
+  void make() const noexcept;
+
+  const std::string& path() const { return path_; }
+
+ private:
+  bool open_file();
+  bool map_file(dev_t device, ino_t number);
+  void close_file() noexcept;
+  void unmap() noexcept;
+  std::uint32_t bell() const;
+  void wait_for_bell(std::uint32_t heard, std::chrono::milliseconds left) const;
+  int ring() const noexcept;
+
+  std::string database_;
+  std::string path_;
+  int file_ = -1;
+  void* page_ = nullptr;
+  dev_t device_ = 0;
+  ino_t number_ = 0;
+  // Somebody was woken when this one left, who comes first.
+  bool others_first_ = false;
+  int in_a_row_ = 0;
+  // Nobody was let in for too long.
+  std::optional<std::chrono::milliseconds> ignored_until_;
+};
+
+}  // namespace distlock
