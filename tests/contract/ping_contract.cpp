@@ -52,6 +52,26 @@ TEST_CASE("a ping replaces the one before and keeps unknown fields", "[store][R1
   CHECK(store->list().pings.size() == 1);
 }
 
+TEST_CASE("every ping says by which clock and when it was made", "[store][R4][R12]") {
+  const auto under_test = make_store_under_test();
+  const auto store = under_test->open();
+  under_test->put_ping(with(ping_document("a", StoreTime{}), "clock", std::string("another")));
+  const PingRecord first = store->ping("a");
+  CHECK(ping_from(*under_test->raw_ping("a")).clock == first.clock);
+  while (store->list().now.time <= first.ping) {
+  }
+  CHECK(store->ping("a").ping > first.ping);
+}
+
+TEST_CASE("a look at a free lock shows no ping", "[store][R7]") {
+  const auto under_test = make_store_under_test();
+  const auto store = under_test->open();
+  const LockRecord lock = held(*store, "jobs");
+  store->ping("holder");
+  REQUIRE(store->release("jobs", *lock.ts) == ReleaseResult::freed);
+  CHECK_FALSE(store->inspect("jobs", Freshness::fresh).ping);
+}
+
 TEST_CASE("a look at a taken lock shows its holder's ping and a later now", "[store][R4]") {
   const auto under_test = make_store_under_test();
   const auto store = under_test->open();

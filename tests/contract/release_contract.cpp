@@ -71,6 +71,17 @@ TEST_CASE("a hold of the original is released by its token", "[store][R3]") {
   CHECK(store->release("jobs", theirs) == ReleaseResult::freed);
 }
 
+TEST_CASE("a hold of MongoDB's own lock manager is released, and is its process's", "[store][R3]") {
+  const auto under_test = make_store_under_test();
+  const auto store = under_test->open();
+  const Token theirs = new_token();
+  under_test->put_lock(with(taken_lock("jobs", "db7", theirs), "state", std::int32_t{2}));
+  REQUIRE(store->holds("db7").size() == 1);
+  CHECK(store->holds("db7").front().ts == theirs);
+  CHECK(store->release("jobs", theirs) == ReleaseResult::freed);
+  CHECK(store->holds("db7").empty());
+}
+
 TEST_CASE("the holds of a process are its taken locks", "[store][R8]") {
   const auto under_test = make_store_under_test();
   const auto store = under_test->open();

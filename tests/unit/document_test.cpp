@@ -69,6 +69,36 @@ TEST_CASE("a state is a number of any type, and nothing between", "[document][R1
   CHECK_FALSE(state_of("1"s));
 }
 
+TEST_CASE("a documented field that is there twice is refused", "[document][R14]") {
+  const Document sound{{"_id", "a"s}, {"state", std::int32_t{0}}, {"fence", std::int64_t{1}}};
+  CHECK_NOTHROW(lock_from(sound));
+  for (const auto& [name, value] : sound) {
+    Document twice = sound;
+    twice.emplace_back(name, value);
+    CHECK_THAT(refusal_of(twice), Catch::Contains('"' + name + "\" is there 2 times"));
+  }
+}
+
+TEST_CASE("a text of 65536 bytes is read, and no longer one", "[document][R14]") {
+  const auto lock_because = [](std::size_t bytes) {
+    return Document{{"_id", "a"s}, {"state", std::int32_t{0}}, {"why", std::string(bytes, 'y')}};
+  };
+  CHECK(lock_from(lock_because(65536)).why.size() == 65536);
+  CHECK_THAT(refusal_of(lock_because(65537)), Catch::Contains("65537 bytes"));
+}
+
+TEST_CASE("a negative number says nothing of how pings have fared", "[document][R14]") {
+  const PingHealth health{.successes = 0, .failures = 2, .round_trip = {}, .late_by = {}};
+  Document ping{{"_id", "p"s}, {"ping", StoreTime{}}};
+  for (const auto& [name, number] : fields_of(health)) ping.emplace_back(name, number);
+  CHECK(ping_from(ping).health == health);
+  for (const auto& [name, number] : fields_of(health)) {
+    Document odd = ping;
+    set_field(odd, name, std::int64_t{-1});
+    CHECK_FALSE(ping_from(odd).health);
+  }
+}
+
 TEST_CASE("fields that are not ours are no concern", "[document][R14]") {
   const LockRecord lock =
       lock_from({{"term", Foreign{"an array"}}, {"_id", "a"s}, {"state", std::int32_t{0}}});

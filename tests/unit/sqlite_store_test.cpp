@@ -204,6 +204,16 @@ TEST_CASE("a ping by another clock of one boot stays, one of another boot goes a
   CHECK_FALSE(file.raw(kLockPings, "of another boot"));
 }
 
+TEST_CASE("a ping whose process is no text is not forgotten", "[sqlite][R13][R14]") {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "locks.db";
+  const auto store = open_file(path);
+  SqliteFile file(path.string());
+  file.execute("INSERT INTO lockpings(_id, ping) VALUES(5, 0), ('old', 0)");
+  CHECK(store->forget_pings(std::chrono::days{4}) == 1);
+  CHECK(file.integer("SELECT _id FROM lockpings") == 5);
+}
+
 TEST_CASE("each error of SQLite is certain or unknown as it should be", "[sqlite][R8]") {
   CHECK(errc_of(SQLITE_BUSY_TIMEOUT, Effect::writes, 0) == Errc::not_applied);
   CHECK(errc_of(SQLITE_FULL, Effect::writes, 0) == Errc::not_applied);

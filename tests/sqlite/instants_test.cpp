@@ -1,0 +1,186 @@
+// What happens between two steps of one call: by syncs and readings of clocks, which are counted.
+#include <time.h>
+
+#include <algorithm>
+#include <atomic>
+#include <boost/thread/thread.hpp>
+#include <filesystem>
+#include <functional>
+#include <iterator>
+#include <vector>
+
+#include "sqlite/file_under_fault.h"
+#include "sqlite/system_hooks.h"
+
+using namespace distlock;
+using namespace distlock::testing;
+using namespace std::chrono_literals;
+namespace fs = std::filesystem;
+
+namespace {
+
+std::shared_ptr<Store> open_with(const TemporaryFolder& folder, const std::string& options) {
+  return open_store(ConnectionString("sqlite:" + (folder.path() / "locks.db").string() + options));
+}
+
+// How many syncs each write takes at the least: a claim, a ping, a release.
+int least_syncs(Store& store) {
+  const Claim claim = claim_by(store, "holder");
+  const int begun = syncs();
+  const LockRecord lock = claimed(store, "jobs", FromAbsent{}, claim);
+  const int claimed = syncs();
+  store.ping("holder");
+  const int pinged = syncs();
+  REQUIRE(store.release("jobs", *lock.ts) == ReleaseResult::freed);
+  return std::min({claimed - begun, pinged - claimed, syncs() - pinged});
+}
+
+int files_in(const fs::path& folder) {
+  return static_cast<int>(std::distance(fs::directory_iterator(folder), fs::directory_iterator()));
+}
+
+}  // namespace
+
+TEST_CASE("every write is on the disk before it is confirmed, unless the string says off",
+          "[sqlite][R8][R10]") {
+  const TemporaryFolder folder;
+  CHECK(least_syncs(*open_with(folder, "")) >= 1);
+  const TemporaryFolder another;
+  const auto store = open_with(another, "?synchronous=off");
+  const int before = syncs();
+  least_syncs(*store);
+  CHECK(syncs() == before);
+}
+
+TEST_CASE("a write whose sync failed has an unknown outcome", "[sqlite][R8]") {
+  const TemporaryFolder folder;
+  const auto store = open_with(folder, "");
+  const LockRecord lock = held(*store, "jobs");
+  const Claim claim = claim_by(*store, "another");
+  store->ping("holder");
+  const FailingSyncs failing;
+  for (const std::function<void()>& call : std::vector<std::function<void()>>{
+           [&] { store->claim("mail", FromAbsent{}, claim); },
+           [&] { store->claim("jobs", FromHold{.ts = *lock.ts, .when = {}}, claim); },
+           [&] { store->release("jobs", *lock.ts); }, [&] { store->ping("holder"); },
+           [&] { store->remove_ping("holder"); }}) {
+    const auto error = error_of(call);
+    REQUIRE(error);
+    CHECK(error->errc() == Errc::outcome_unknown);
+  }
+}
+
+TEST_CASE("a look sees every ping that came before its time", "[sqlite][R4][R6]") {
+  const TemporaryFolder folder;
+  const auto store = open_with(folder, "");
+  const auto holders = open_with(folder, "");
+  held(*store, "jobs");
+  PingRecord last = holders->ping("holder");
+  const AtClockReading pings(CLOCK_BOOTTIME, AtClockReading::When::before,
+                             [&] { last = holders->ping("holder"); });
+  const Inspection seen = store->inspect("jobs", Freshness::fresh);
+  REQUIRE(seen.ping);
+  CHECK(seen.ping->ping == last.ping);
+  CHECK(seen.now->time >= seen.ping->ping);
+}
+
+TEST_CASE("a ping that came after a look's time is no ping of the future", "[sqlite][R4]") {
+  const TemporaryFolder folder;
+  const auto store = open_with(folder, "");
+  const auto holders = open_with(folder, "");
+  held(*store, "jobs");
+  const StoreTime before = holders->ping("holder").ping;
+  const AtClockReading pings(CLOCK_BOOTTIME, AtClockReading::When::after, [&] {
+    const StoreTime read = holders->list().now.time;
+    while (holders->ping("holder").ping <= read) {
+    }
+  });
+  const Inspection seen = store->inspect("jobs", Freshness::fresh);
+  REQUIRE(seen.ping);
+  CHECK(seen.ping->ping > before);
+  CHECK(seen.now->time >= seen.ping->ping);
+}
+
+TEST_CASE("of two who open a file at once both go by one epoch", "[sqlite][R4]") {
+  const TemporaryFolder folder;
+  open_with(folder, "");
+  SqliteFile((folder.path() / "locks.db").string()).execute("DELETE FROM clocks");
+  std::shared_ptr<Store> first;
+  std::shared_ptr<Store> second;
+  {
+    const AtClockReading opens(CLOCK_REALTIME, AtClockReading::When::before, [&] {
+      first = open_with(folder, "");
+      // As if its wall clock had been an hour ahead.
+      SqliteFile((folder.path() / "locks.db").string())
+          .execute("UPDATE clocks SET epoch = epoch + 3600000");
+      first = open_with(folder, "");
+    });
+    second = open_with(folder, "");
+  }
+  REQUIRE(first);
+  CHECK(second->list().now.time >= first->list().now.time);
+}
+
+TEST_CASE("many who open a new file at once all find it whole, and leave nothing beside it",
+          "[sqlite]") {
+  for (int round = 0; round < 20; ++round) {
+    const TemporaryFolder folder;
+    std::atomic<int> whole = 0;
+    boost::thread_group threads;
+    for (int i = 0; i < 8; ++i) {
+      threads.create_thread([&] {
+        const auto error = error_of([&] { open_with(folder, "")->ping("holder"); });
+        if (!error) ++whole;
+      });
+    }
+    threads.join_all();
+    CHECK(whole == 8);
+    CHECK(files_in(folder.path()) == 1);
+  }
+}
+
+TEST_CASE("a listing shows locks and pings of one instant", "[sqlite][R7]") {
+  const TemporaryFolder folder;
+  const auto lister = open_with(folder, "?synchronous=off");
+  const auto store = open_with(folder, "?synchronous=off");
+  LockRecord lock = held(*store, "jobs");
+  store->ping("holder");
+  std::atomic<bool> done = false;
+  // Its ping is there for as long as it holds, and no longer.
+  boost::thread holder([&] {
+    while (!done) {
+      store->release("jobs", *lock.ts);
+      store->remove_ping("holder");
+      store->ping("holder");
+      lock = *store->claim("jobs", FromFree{lock.ts}, claim_by(*store, "holder"));
+    }
+  });
+  int without = 0;
+  for (int i = 0; i < 3000; ++i) {
+    const Listing listing = lister->list();
+    if (listing.locks.at(0).record->taken() && listing.pings.empty()) ++without;
+  }
+  done = true;
+  holder.join();
+  CHECK(without == 0);
+}
+
+TEST_CASE("a claim is made until its cutoff, that instant included", "[sqlite][R8]") {
+  const TemporaryFolder folder;
+  const auto store = open_with(folder, "?synchronous=off");
+  REQUIRE(store->release("jobs", *held(*store, "jobs").ts) == ReleaseResult::freed);
+  const bool absent = GENERATE(true, false);
+  int at_the_cutoff = 0;
+  for (int i = 0; i < 20000 && at_the_cutoff == 0; ++i) {
+    Claim claim = claim_by(*store, "holder");
+    const std::string name = absent ? "own" + std::to_string(i) : "jobs";
+    const ClaimBasis basis = absent ? ClaimBasis{FromAbsent{}} : FromFree{};
+    claim.cutoff = store->list().now;
+    const auto lock = store->claim(name, basis, claim);
+    if (!lock) continue;
+    CHECK(lock->when <= claim.cutoff.time);
+    if (lock->when == claim.cutoff.time) ++at_the_cutoff;
+    store->release(name, *lock->ts);
+  }
+  CHECK(at_the_cutoff == 1);
+}

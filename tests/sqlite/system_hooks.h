@@ -1,0 +1,32 @@
+#pragma once
+
+#include <functional>
+
+// What this program puts between the library, with SQLite, and the system.
+namespace distlock::testing {
+
+/// How often a file was synced so far, by fsync() or fdatasync().
+int syncs();
+
+/// Syncs fail for as long as one of these lives, as on a disk with an error.
+class FailingSyncs {
+ public:
+  FailingSyncs();
+  ~FailingSyncs();
+  FailingSyncs(const FailingSyncs&) = delete;
+  FailingSyncs& operator=(const FailingSyncs&) = delete;
+};
+
+/// Something that happens whenever this thread reads a clock, but not within itself: before the
+/// reading is taken, or after.
+class AtClockReading {
+ public:
+  enum class When { before, after };
+
+  AtClockReading(int clock, When when, std::function<void()> act);
+  ~AtClockReading();
+  AtClockReading(const AtClockReading&) = delete;
+  AtClockReading& operator=(const AtClockReading&) = delete;
+};
+
+}  // namespace distlock::testing
