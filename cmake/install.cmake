@@ -42,10 +42,24 @@ if(TARGET distlock_tool)
   install(TARGETS distlock_tool COMPONENT tool)
   install(FILES ${PROJECT_SOURCE_DIR}/docs/distlock.1
     DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT tool)
-  install(FILES ${PROJECT_SOURCE_DIR}/src/cli/completion.bash
-    DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME distlock
-    COMPONENT tool)
+  # Of each shell: where its own packages leave completions of other programs.
+  foreach(completion IN ITEMS bash:bash-completion/completions/distlock
+                              zsh:zsh/vendor-completions/_distlock
+                              fish:fish/vendor_completions.d/distlock.fish)
+    string(REGEX MATCH "^([a-z]+):(.+)/([^/]+)$" matched ${completion})
+    if(EXISTS ${PROJECT_SOURCE_DIR}/src/cli/completion.${CMAKE_MATCH_1})
+      install(FILES ${PROJECT_SOURCE_DIR}/src/cli/completion.${CMAKE_MATCH_1}
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/${CMAKE_MATCH_2} RENAME ${CMAKE_MATCH_3}
+        COMPONENT tool)
+    endif()
+  endforeach()
 endif()
 
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/NOTICE
   DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT library)
+install(FILES ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/CHANGELOG.md
+  DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT development)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs ${PROJECT_SOURCE_DIR}/examples
+  DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT development
+  PATTERN developer EXCLUDE PATTERN generated EXCLUDE PATTERN distlock.1 EXCLUDE
+  PATTERN balancer EXCLUDE PATTERN "check*" EXCLUDE PATTERN shown_in EXCLUDE)
