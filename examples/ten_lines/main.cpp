@@ -1,18 +1,21 @@
 #include <distlock/distributed_lock.h>
 #include <distlock/log.h>
 
+#include <chrono>
 #include <iostream>
+
+using namespace std::chrono_literals;
 
 int main(int argc, char** argv) {
   distlock::set_log_level(distlock::LogLevel::warning);
-  const distlock::ConnectionString config(argc > 1 ? argv[1] : "sqlite:locks.db");
-  distlock::DistributedLock balance_lock(config, "balancer");
+  const distlock::ConnectionString store(argc > 1 ? argv[1] : "sqlite:locks.db");
+  distlock::DistributedLock lock(store, "nightly", {.takeover_after = 30s});
 
-  const distlock::dist_lock_try lk(&balance_lock, "doing balance round");
-  if (!lk.got()) {
-    std::cout << "busy: " << lk.other().process << " is " << lk.other().why << '\n';
+  const distlock::dist_lock held(lock, 5s, "nightly backup");
+  if (!held) {
+    std::cout << "busy: " << held.other().process << " is at it: " << held.other().why << '\n';
     return 1;
   }
-  std::cout << "held, with fence " << lk.fence() << '\n';
+  std::cout << "held, with fence " << held.fence() << '\n';
   return 0;
 }
