@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "cli/countdown.h"
 #include "cli/duration.h"
 #include "distlock/error.h"
 #include "text.h"
@@ -15,9 +16,6 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds kLookMost = std::chrono::seconds{1};
-// What `run` allows by default between SIGTERM and SIGKILL, and then to be reaped.
-constexpr milliseconds kGraceMost = std::chrono::seconds{5};
-constexpr milliseconds kMarginMost = std::chrono::seconds{1};
 
 LockOptions contender(const LockRecord& hold) {
   LockOptions options;

@@ -12,8 +12,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds kGraceMost = std::chrono::seconds{5};
-constexpr milliseconds kMarginMost = std::chrono::seconds{1};
 // Whoever escapes a SIGKILL by having just been forked gets the next one so soon.
 constexpr milliseconds kKillAgainAfter{20};
 

@@ -8,6 +8,10 @@
 
 namespace distlock::cli {
 
+/// What `run` allows at most by default between SIGTERM and SIGKILL, and then to be reaped.
+inline constexpr std::chrono::milliseconds kGraceMost = std::chrono::seconds{5};
+inline constexpr std::chrono::milliseconds kMarginMost = std::chrono::seconds{1};
+
 /// What becomes of the command when its lock is lost, or about to be.
 enum class OnLoss {
   terminate,  ///< SIGTERM, and SIGKILL after the grace.

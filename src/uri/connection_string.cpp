@@ -15,7 +15,7 @@ constexpr std::string_view kMemory = "memory:";
 constexpr std::string_view kForms =
     "write mongodb://HOST:PORT/?replicaSet=NAME, sqlite:PATH or memory:";
 
-[[noreturn]] void refuse(const std::string& shown, std::string_view problem) {
+[[noreturn]] void refuse_string(const std::string& shown, std::string_view problem) {
   throw Error(Errc::invalid_argument,
               "connection string \"" + shown + "\": " + std::string(problem));
 }
@@ -49,14 +49,14 @@ SqliteOptions sqlite_options(std::string_view rest) {
   const std::string_view path = rest.substr(0, question);
   const std::string shown = std::string(kSqlite) + (looks_like_a_uri(path) ? "***" : escaped(path));
   if (const std::string problem = problem_of_sqlite_path(path); !problem.empty()) {
-    refuse(shown, problem);
+    refuse_string(shown, problem);
   }
   if (question == std::string_view::npos) return {std::string(path), true};
   const std::string_view option = rest.substr(question + 1);
   if (option == "synchronous=full") return {std::string(path), true};
   if (option == "synchronous=off") return {std::string(path), false};
-  refuse(shown + "?***",
-         "the only option after '?' is synchronous=full (the default) or synchronous=off");
+  refuse_string(shown + "?***",
+                "the only option after '?' is synchronous=full (the default) or synchronous=off");
 }
 
 bool is_mongodb(std::string_view text) {
@@ -66,10 +66,10 @@ bool is_mongodb(std::string_view text) {
 }  // namespace
 
 ConnectionString::ConnectionString(std::string_view text) : text_(text) {
-  if (text.empty()) refuse("", "it is empty; " + std::string(kForms));
+  if (text.empty()) refuse_string("", "it is empty; " + std::string(kForms));
   if (is_mongodb(text)) {
     const std::string problem = problem_of_mongodb_uri(text);
-    if (!problem.empty()) refuse(redacted_malformed_uri(text), problem);
+    if (!problem.empty()) refuse_string(redacted_malformed_uri(text), problem);
     kind_ = StoreKind::mongodb;
     redacted_ = redacted_uri(text);
   } else if (text.starts_with(kSqlite)) {
@@ -79,10 +79,10 @@ ConnectionString::ConnectionString(std::string_view text) : text_(text) {
     path_ = std::move(options.path);
     durable_ = options.durable;
   } else if (text.starts_with(kMemory)) {
-    if (text != kMemory) refuse("memory:***", "memory: takes nothing after it");
+    if (text != kMemory) refuse_string("memory:***", "memory: takes nothing after it");
     redacted_ = text_;
   } else {
-    refuse(redacted_malformed_uri(text), "unknown scheme; " + std::string(kForms));
+    refuse_string(redacted_malformed_uri(text), "unknown scheme; " + std::string(kForms));
   }
 }
 
