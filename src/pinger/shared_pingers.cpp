@@ -1,5 +1,8 @@
 #include <boost/thread/lock_guard.hpp>
+#include <boost/thread/mutex.hpp>
 #include <map>
+#include <memory>
+#include <string>
 #include <tuple>
 
 #include "distlock/pinger.h"
