@@ -239,9 +239,9 @@ void callback_threw(std::string_view name, std::string_view what) {
   write(severity_level::error, "dist_lock: a callback of \"", escaped(name), "\" threw: ", what);
 }
 
-void no_thread_to_announce(std::string_view name, std::string_view error) {
-  write(severity_level::error, "dist_lock: no thread to announce what becomes of \"", escaped(name),
-        "\", doing it on the watch thread: ", error);
+void no_thread_to_announce(std::string_view process) {
+  write(severity_level::error, "dist_lock: no thread to be had for callbacks of ", escaped(process),
+        ": one runs at a time, and the others wait");
 }
 
 }  // namespace log

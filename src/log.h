@@ -49,6 +49,7 @@ void store_failed_while_waiting(std::string_view name, std::string_view error);
 
 void lost(std::string_view name, LossReason reason);
 void callback_threw(std::string_view name, std::string_view what);
-void no_thread_to_announce(std::string_view name, std::string_view error);
+/// Callbacks of its locks wait until one of them has ended.
+void no_thread_to_announce(std::string_view process);
 
 }  // namespace distlock::log

@@ -58,7 +58,8 @@ class DISTLOCK_EXPORT DistributedLock {
   DistributedLock(std::shared_ptr<DistributedLockPinger> pinger, std::string name,
                   const LockOptions& options = {});
 
-  /// unlock(), if held, and waits for a callback that is running.
+  /// unlock(), if held. Runs callbacks that are due, and waits for one that runs on another thread:
+  /// none begins after it.
   ~DistributedLock();
   DistributedLock(const DistributedLock&) = delete;
   DistributedLock& operator=(const DistributedLock&) = delete;
@@ -141,20 +142,23 @@ class DISTLOCK_EXPORT DistributedLock {
   /// valid. After false or an error there is none any more.
   [[nodiscard]] bool reclaim(std::string_view why = {});
 
-  /// Why the last hold was lost. Nothing if it was not, or was unlocked or followed by another.
+  /// Why the last hold was lost. Nothing if it was not, or was unlocked before its deadline.
   std::optional<LossReason> lost() const;
 
-  /// Runs once for each hold that is lost, on a thread of its own, before any contender can have
-  /// won by takeover. It may block, throw (logged), unlock or destroy this lock; the destructor
-  /// waits for one that runs, unless that is who destroys it. Replaces the callback before.
+  /// Runs once for each hold that is lost, before any contender can have won by takeover. Runs on
+  /// a thread of the pinger's, or in the destructor. It may block, throw (logged), unlock or
+  /// destroy this lock; the destructor waits for one that runs, unless that is who destroys it. By
+  /// then this lock may be held anew: unlock(ts) leaves a later hold alone. Replaces the callback
+  /// before. With PingerDrive::caller it runs within the call that notices the loss, and may
+  /// destroy this lock in a round or still_held() only.
   void on_lost(std::function<void(LossReason)> callback);
 
   /// As on_lost(), when half of a hold's validity is gone without a confirmed ping: an early
   /// warning, with valid_until(). Once until a ping is confirmed again.
   void on_at_risk(std::function<void(SteadyTime valid_until)> callback);
 
-  /// Of the present hold, or the last one: a stop is requested when it is lost, not when it is
-  /// unlocked. Each claim makes a new one.
+  /// Of the present hold, or the last one: a stop is requested when it is lost, before any callback
+  /// runs, and not when it is unlocked in time. Each hold has one of its own.
   std::stop_token stop_token();
 
   struct Impl;  // of the library

@@ -25,7 +25,7 @@ struct DISTLOCK_EXPORT Environment {
 
 /// Who calls ping_round() and watch_round().
 enum class PingerDrive {
-  own_threads,  ///< Two threads of the pinger's own; callbacks of locks get one each.
+  own_threads,  ///< Four threads of the pinger's own, and more while callbacks of locks block.
   caller,       ///< Whoever made it: a simulation, or a program with an event loop.
 };
 
@@ -44,6 +44,7 @@ struct PingerStats {
 /// Source: the original's DistributedLockPinger, but owned: the last user stops and joins it.
 class DISTLOCK_EXPORT DistributedLockPinger {
  public:
+  /// Errors: `invalid_argument`; `not_applied` if the system has no threads for it.
   explicit DistributedLockPinger(Environment environment, const PingerOptions& options = {},
                                  PingerDrive drive = PingerDrive::own_threads);
   /// stop().
@@ -53,7 +54,7 @@ class DISTLOCK_EXPORT DistributedLockPinger {
 
   /// The one of this process for that connection string and those options; opens the store and
   /// starts the pinger for the first caller. It ends with the last shared_ptr.
-  /// Errors: those of open_store(); `invalid_argument` for options out of range.
+  /// Errors: those of open_store() and of the constructor.
   static std::shared_ptr<DistributedLockPinger> got(const ConnectionString& connection,
                                                     const PingerOptions& options = {},
                                                     const StoreOptions& store_options = {});

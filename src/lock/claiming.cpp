@@ -91,9 +91,8 @@ void DistributedLock::Impl::leave_pending(const Token& ts, SteadyTime sent) noex
 }
 
 bool DistributedLock::Impl::keep(LockRecord record, SteadyTime ping_sent) {
-  pinging->holds.begin(*hold, *record.ts, ping_sent);
-  if (hold->validity.over(pinging->environment.clock->steady_now())) {
-    pinging->holds.retire(*hold);
+  const SteadyTime now = pinging->environment.clock->steady_now();
+  if (!pinging->holds.begin(*hold, *record.ts, ping_sent, now)) {
     log::claim_came_too_late(name);
     release(record, SteadyTime::min());
     return false;

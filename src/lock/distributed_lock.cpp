@@ -1,6 +1,7 @@
 #include "distlock/distributed_lock.h"
 
 #include <boost/thread/lock_guard.hpp>
+#include <boost/thread/lock_types.hpp>
 
 #include "lock/distributed_lock_impl.h"
 #include "log.h"
@@ -87,12 +88,16 @@ void DistributedLock::Impl::check_busy(const Tried& last, const Inspection& befo
 
 bool DistributedLock::Impl::begin_claiming(LockRecord* other) {
   const SteadyTime now = pinging->environment.clock->steady_now();
-  const Guard lock(mutex);
-  const bool by_us = phase == Phase::holding && holder == boost::this_thread::get_id();
-  const bool ran_out = by_us && hold->validity.over(now);
-  if (phase == Phase::idle || ran_out) {
+  boost::unique_lock<boost::mutex> lock(mutex);
+  if (phase == Phase::idle) {
     phase = Phase::claiming;
-    if (ran_out) remembered = FromHold{*claimed->ts};
+    return true;
+  }
+  const bool by_us = phase == Phase::holding && holder == boost::this_thread::get_id();
+  if (by_us && hold->validity.over(now)) {
+    phase = Phase::claiming;
+    lock.unlock();
+    claim_anew_from_lost();
     return true;
   }
   if (by_us) {
@@ -108,15 +113,24 @@ bool DistributedLock::Impl::begin_claiming(LockRecord* other) {
 
 void DistributedLock::Impl::begin_reclaiming() {
   const SteadyTime now = pinging->environment.clock->steady_now();
-  const Guard lock(mutex);
-  if (phase != Phase::holding) {
-    throw Error(Errc::lock_lost, "lock \"" + escaped(name) + "\" has no hold to claim anew from");
+  {
+    const Guard lock(mutex);
+    if (phase != Phase::holding) {
+      throw Error(Errc::lock_lost, "lock \"" + escaped(name) + "\" has no hold to claim anew from");
+    }
+    if (!hold->validity.over(now)) {
+      throw Error(Errc::already_held, "lock \"" + escaped(name) + "\" is held and valid");
+    }
+    phase = Phase::claiming;
   }
-  if (!hold->validity.over(now)) {
-    throw Error(Errc::already_held, "lock \"" + escaped(name) + "\" is held and valid");
-  }
-  phase = Phase::claiming;
-  remembered = FromHold{*claimed->ts};
+  claim_anew_from_lost();
+}
+
+// The watch may not have looked yet. The old hold's owner is told before there is a new one.
+void DistributedLock::Impl::claim_anew_from_lost() {
+  const Token ts = *claimed->ts;
+  remembered = FromHold{ts};
+  pinging->holds.lose({hold, ts}, LossReason::deadline_passed);
 }
 
 void DistributedLock::Impl::end_claiming() noexcept {
@@ -227,8 +241,7 @@ DistributedLock::~DistributedLock() {
     return;
   }
   unlock();
-  const auto announcer = impl_->pinging->holds.announcer_if_any(*impl_->hold);
-  if (announcer) announcer->wait_for_callbacks();
+  impl_->pinging->holds.silence(*impl_->hold);
 }
 
 const std::string& DistributedLock::name() const { return impl_->name; }

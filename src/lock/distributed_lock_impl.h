@@ -48,6 +48,7 @@ struct DistributedLock::Impl {
   bool begin_claiming(LockRecord* other);
   /// As above, but from the own last hold only (reclaim). Errors: `lock_lost` if there is none.
   void begin_reclaiming();
+  void claim_anew_from_lost();
   void end_claiming() noexcept;
 
   bool look_and_claim(std::string_view why, LockRecord* other);

@@ -43,7 +43,9 @@ bool DistributedLock::still_held() {
   if (!ts || !held()) return false;
   const auto reason = impl_->pinging->fate_of(impl_->name, *ts);
   if (!reason) return held();
-  impl_->pinging->holds.lose({impl_->hold, *ts}, *reason);
+  // A callback may destroy this lock.
+  const auto pinging = impl_->pinging;
+  pinging->holds.lose({impl_->hold, *ts}, *reason);
   return false;
 }
 
@@ -65,17 +67,17 @@ std::optional<LossReason> DistributedLock::lost() const {
 
 void DistributedLock::on_lost(std::function<void(LossReason)> callback) {
   impl_->pinging->fork_guard.check("the lock");
-  impl_->pinging->holds.announcer(*impl_->hold)->on_lost(std::move(callback));
+  impl_->pinging->holds.on_lost(*impl_->hold, std::move(callback));
 }
 
 void DistributedLock::on_at_risk(std::function<void(SteadyTime)> callback) {
   impl_->pinging->fork_guard.check("the lock");
-  impl_->pinging->holds.announcer(*impl_->hold)->on_at_risk(std::move(callback));
+  impl_->pinging->holds.on_at_risk(*impl_->hold, std::move(callback));
 }
 
 std::stop_token DistributedLock::stop_token() {
   impl_->pinging->fork_guard.check("the lock");
-  return impl_->pinging->holds.announcer(*impl_->hold)->stop_token();
+  return impl_->pinging->holds.stop_token(*impl_->hold);
 }
 
 }  // namespace distlock

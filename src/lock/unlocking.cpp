@@ -20,8 +20,9 @@ UnlockResult DistributedLock::Impl::unlock(const std::optional<Token>& only) noe
     phase = Phase::releasing;
     record = std::exchange(claimed, std::nullopt);
   }
-  const SteadyTime valid_until = hold->validity.until();
-  pinging->holds.retire(*hold);
+  // Its deadline may have passed before the watch has looked: that is a loss, and told as one.
+  const SteadyTime valid_until =
+      pinging->holds.retire(hold, pinging->environment.clock->steady_now());
   const UnlockResult result = release(*record, valid_until);
   pinging->holds.delist(hold);
   const boost::lock_guard<boost::mutex> lock(mutex);

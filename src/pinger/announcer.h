@@ -1,60 +1,77 @@
 #pragma once
 
+#include <atomic>
 #include <boost/thread/condition_variable.hpp>
 #include <boost/thread/mutex.hpp>
-#include <boost/thread/thread.hpp>
-#include <functional>
+#include <cstdint>
 #include <memory>
-#include <stop_token>
-#include <string>
-#include <vector>
 
-#include "distlock/clock.h"
-#include "distlock/loss.h"
+#include "fork_guard.h"
+#include "pinger/announcement.h"
+#include "pinger/crew.h"
 
 namespace distlock {
 
-/// Where callbacks run: a thread for each announcement, so that a slow one holds up nobody, or
-/// whoever announces (a simulation).
-enum class AnnounceOn { own_thread, caller };
+/// Where callbacks run: on threads of the announcer's own, or on whoever announces (a simulation).
+enum class AnnounceOn { own_threads, caller };
 
-/// Tells the owner of one lock object what becomes of its holds. Callbacks may throw, block, unlock
+/// Stops tokens and runs callbacks of all locks of one pinger. Callbacks may throw, block, unlock
 /// or destroy the lock; none of that reaches whoever announces.
+///
+/// Tokens come before callbacks. Nothing of a user's runs on the last thread that is free while
+/// another thread can be had, and where none can be had that thread is for tokens alone. So what
+/// blocks holds up no other lock.
 class Announcer : public std::enable_shared_from_this<Announcer> {
  public:
-  Announcer(std::string lock_name, AnnounceOn announce_on)
-      : lock_name_(std::move(lock_name)), announce_on_(announce_on) {}
+  explicit Announcer(AnnounceOn announce_on) : announce_on_(announce_on) {}
+  ~Announcer();
 
-  void on_lost(std::function<void(LossReason)> callback);
-  void on_at_risk(std::function<void(SteadyTime)> callback);
+  /// Starts the first threads, if it is to have any. Errors: boost::thread_resource_error.
+  void start();
+  /// Ends them. A thread that is in a callback, or is the caller, goes on alone to its end.
+  void close() noexcept;
 
-  /// A new hold, which gets a token of its own.
-  void begin();
-  /// The hold was lost before this was made: only its token tells.
-  void begin_lost();
-  std::stop_token stop_token();
-
-  void lost(LossReason reason);
-  void at_risk(SteadyTime valid_until);
-
-  /// Waits for callbacks that are running, except one that is running on this very thread.
-  void wait_for_callbacks();
+  /// Takes over all of them, to be told in this order. Runs nothing, waits for nobody and takes no
+  /// memory: it may be called with the mutex of Holds.
+  void add(Announcements& announcements) noexcept;
+  /// With AnnounceOn::caller, tells what waits. Not to be called with a mutex.
+  void tell_on_caller() noexcept;
+  /// Tells what waits for this listener, and waits for what is being told on other threads.
+  void finish(Listener& listener) noexcept;
+  /// Whether callbacks wait for want of a thread. If so, one is looked for once more; if not,
+  /// `wake` is stopped as soon as they do.
+  bool try_again(const std::stop_source& wake) noexcept;
+  /// Whether a thread was wanting since this was last asked.
+  bool take_shortage() noexcept { return shortage_.exchange(false); }
 
  private:
-  void run(std::function<void()> announcement);
-  void run_here(const std::function<void()>& announcement) noexcept;
-  void started();
-  void ended();
+  using Lock = boost::unique_lock<boost::mutex>;
 
-  const std::string lock_name_;
+  void work(Crew::Member& self) noexcept;
+  void run(Announcement& announcement, Crew::Member& self, Lock& lock) noexcept;
+  void wait_for_another(Lock& lock) noexcept;
+  bool another_is_free(Lock& lock) noexcept;
+  Announcement* next() noexcept;
+  void tell(Announcement& announcement, Lock& lock) noexcept;
+  void put(Announcement& announcement) noexcept;
+  static void call(const Announcement& announcement) noexcept;
+
   const AnnounceOn announce_on_;
+  const ForkGuard fork_guard_;
+  Crew crew_;
+  std::atomic<bool> shortage_{false};
   boost::mutex mutex_;
-  boost::condition_variable changed_;
-  std::function<void(LossReason)> on_lost_;
-  std::function<void(SteadyTime)> on_at_risk_;
-  std::stop_source stop_;
-  int starting_ = 0;
-  std::vector<boost::thread::id> running_;
+  boost::condition_variable something_waits_;
+  boost::condition_variable something_told_;
+  Announcements tokens_;
+  Announcements callbacks_;
+  int threads_ = 0;
+  int busy_ = 0;       // of the threads: in what is a user's
+  int finishing_ = 0;  // callers of finish()
+  std::uint64_t told_ = 0;
+  bool wanting_ = false;  // callbacks wait for want of a thread
+  std::stop_source wake_{std::nostopstate};
+  bool closed_ = false;
 };
 
 }  // namespace distlock

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <boost/thread/lock_guard.hpp>
+#include <new>
 
 #include "distlock/error.h"
 
@@ -10,37 +11,57 @@ namespace {
 
 using Guard = boost::lock_guard<boost::mutex>;
 
+// After how long the watch looks again for what it had no memory for.
+constexpr std::chrono::milliseconds kMemoryPause{10};
+// And for a thread that callbacks wait for.
+constexpr std::chrono::milliseconds kThreadPause{100};
+
 }  // namespace
 
 void Holds::enlist(const std::shared_ptr<Hold>& hold, const Token& claiming) {
+  auto announcement = std::make_unique<Announcement>();
+  std::list<Loss> loss{{hold->name, LossReason::deadline_passed}};
   const Guard lock(mutex_);
   if (closed_) {
     throw Error(Errc::stopped, "the pinger was stopped: nothing would keep a hold alive");
   }
   hold->claiming = claiming;
+  hold->announcement = std::move(announcement);
+  hold->loss = std::move(loss);
   if (hold->number == 0) hold->number = ++numbered_;
   enlisted_.emplace(hold->number, hold);
 }
 
-void Holds::begin(Hold& hold, const Token& ts, SteadyTime ping_sent) {
+bool Holds::begin(Hold& hold, const Token& ts, SteadyTime ping_sent, SteadyTime now) {
   std::stop_source changed(std::nostopstate);
   {
     const Guard lock(mutex_);
+    hold.ts = ts;
+    hold.validity.begin(ping_sent);
+    if (hold.validity.over(now)) return false;
     hold.active = true;
     hold.risk_told = false;
-    hold.ts = ts;
     hold.lost.reset();
-    if (hold.announcer) hold.announcer->begin();
-    hold.validity.begin(ping_sent);
+    hold.stop = std::stop_source(std::nostopstate);
     if (hold.validity.until() - hold.validity_span / 2 < next_) changed = changed_;
   }
   changed.request_stop();
+  return true;
 }
 
-void Holds::retire(Hold& hold) {
-  const Guard lock(mutex_);
-  hold.active = false;
-  hold.validity.end();
+SteadyTime Holds::retire(const std::shared_ptr<Hold>& hold, SteadyTime now) {
+  Announcements to_tell;
+  SteadyTime until;
+  {
+    const Guard lock(mutex_);
+    until = hold->validity.until();
+    if (hold->active && hold->validity.over(now)) end(hold, LossReason::deadline_passed, to_tell);
+    hold->active = false;
+    hold->validity.end();
+    announcer_->add(to_tell);
+  }
+  announcer_->tell_on_caller();
+  return until;
 }
 
 void Holds::delist(const std::shared_ptr<Hold>& hold) {
@@ -109,25 +130,36 @@ std::vector<Token> Holds::known() const {
 }
 
 void Holds::lose(const ActiveHold& lost, LossReason reason) {
-  std::shared_ptr<Announcer> to;
+  // A callback may destroy the last lock.
+  const auto announcer = announcer_;
   {
+    Announcements to_tell;
     const Guard lock(mutex_);
-    Hold& hold = *lost.hold;
-    if (!hold.active || hold.ts != lost.ts) return;
-    end(hold, reason);
-    to = hold.announcer;
+    if (!lost.hold->active || lost.hold->ts != lost.ts) return;
+    end(lost.hold, reason, to_tell);
+    announcer->add(to_tell);
   }
-  if (to) to->lost(reason);
+  announcer->tell_on_caller();
 }
 
-void Holds::end(Hold& hold, LossReason reason) {
-  hold.active = false;
-  hold.validity.end();
-  hold.lost = reason;
-  unlogged_.emplace_back(hold.name, reason);
+// Takes no memory, so that no hold ends untold for want of it.
+void Holds::end(const std::shared_ptr<Hold>& hold, LossReason reason,
+                Announcements& to_tell) noexcept {
+  hold->active = false;
+  hold->validity.end();
+  hold->lost = reason;
+  hold->loss.front().reason = reason;
+  unlogged_.splice(unlogged_.end(), hold->loss);
+  if (!hold->stop.stop_possible() && !hold->on_lost) return;
+  Announcement& announcement = *hold->announcement.release();
+  announcement.to = {hold, &hold->listener};
+  announcement.stop = hold->stop;
+  announcement.reason = reason;
+  announcement.on_lost = hold->on_lost;
+  to_tell.push_back(announcement);
 }
 
-std::vector<std::pair<std::string, LossReason>> Holds::take_unlogged() {
+std::list<Loss> Holds::take_unlogged() {
   const Guard lock(mutex_);
   return std::exchange(unlogged_, {});
 }
@@ -137,56 +169,92 @@ std::optional<LossReason> Holds::lost(const Hold& hold) const {
   return hold.lost;
 }
 
-std::shared_ptr<Announcer> Holds::announcer(Hold& hold) {
+void Holds::on_lost(Hold& hold, OnLost callback) {
+  auto changed = callback ? std::make_shared<const OnLost>(std::move(callback)) : nullptr;
   const Guard lock(mutex_);
-  if (!hold.announcer) {
-    hold.announcer = std::make_shared<Announcer>(hold.name, announce_on_);
+  hold.on_lost.swap(changed);
+}
+
+void Holds::on_at_risk(Hold& hold, OnAtRisk callback) {
+  auto changed = callback ? std::make_shared<const OnAtRisk>(std::move(callback)) : nullptr;
+  const Guard lock(mutex_);
+  hold.on_at_risk.swap(changed);
+}
+
+std::stop_token Holds::stop_token(Hold& hold) {
+  std::stop_source made;
+  const Guard lock(mutex_);
+  if (!hold.stop.stop_possible()) {
+    hold.stop = std::move(made);
     // The loss found nobody to tell.
-    if (hold.lost) hold.announcer->begin_lost();
+    if (hold.lost) hold.stop.request_stop();
   }
-  return hold.announcer;
+  return hold.stop.get_token();
 }
 
-std::shared_ptr<Announcer> Holds::announcer_if_any(const Hold& hold) const {
+void Holds::silence(Hold& hold) {
+  announcer_->finish(hold.listener);
+  std::shared_ptr<const OnLost> on_lost;
+  std::shared_ptr<const OnAtRisk> on_at_risk;
   const Guard lock(mutex_);
-  return hold.announcer;
+  on_lost.swap(hold.on_lost);
+  on_at_risk.swap(hold.on_at_risk);
 }
 
-Holds::Due Holds::announce_due(SteadyTime now) {
-  std::vector<Announcement> announcements;
+Holds::Due Holds::announce_due(SteadyTime now) noexcept {
+  const auto announcer = announcer_;
   Due due{SteadyTime::max(), {}};
   {
+    Announcements to_tell;
     const Guard lock(mutex_);
     for (const auto& [number, hold] : enlisted_) {
-      if (hold->active) due.next = std::min(due.next, judge(*hold, now, announcements));
+      if (hold->active) due.next = std::min(due.next, judge(hold, now, to_tell));
     }
+    if (renew_changed()) due.changed = changed_.get_token();
+    if (!due.changed.stop_possible()) due.next = std::min<SteadyTime>(due.next, now + kMemoryPause);
+    announcer->add(to_tell);
+    if (announcer->try_again(changed_))
+      due.next = std::min<SteadyTime>(due.next, now + kThreadPause);
     next_ = due.next;
-    changed_ = std::stop_source{};
-    due.changed = changed_.get_token();
   }
-  for (const Announcement& announcement : announcements) {
-    if (announcement.at_risk_until) {
-      announcement.to->at_risk(*announcement.at_risk_until);
-    } else {
-      announcement.to->lost(LossReason::deadline_passed);
-    }
-  }
+  announcer->tell_on_caller();
   return due;
 }
 
+// False for want of memory.
+bool Holds::renew_changed() noexcept {
+  try {
+    if (changed_.stop_requested()) changed_ = std::stop_source{};
+    return true;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+}
+
 // When to look at this hold again.
-SteadyTime Holds::judge(Hold& hold, SteadyTime now, std::vector<Announcement>& announcements) {
-  const SteadyTime until = hold.validity.until();
-  if (hold.validity.over(now)) {
-    end(hold, LossReason::deadline_passed);
-    if (hold.announcer) announcements.push_back({hold.announcer, std::nullopt});
+SteadyTime Holds::judge(const std::shared_ptr<Hold>& hold, SteadyTime now,
+                        Announcements& to_tell) noexcept {
+  const SteadyTime until = hold->validity.until();
+  if (hold->validity.over(now)) {
+    end(hold, LossReason::deadline_passed, to_tell);
     return SteadyTime::max();
   }
-  const SteadyTime at_risk = until - hold.validity_span / 2;
+  const SteadyTime at_risk = until - hold->validity_span / 2;
   if (now < at_risk) return at_risk;
-  if (!hold.risk_told && hold.announcer) announcements.push_back({hold.announcer, until});
-  hold.risk_told = true;
-  return until;
+  if (!hold->risk_told) hold->risk_told = warn(hold, to_tell);
+  return hold->risk_told ? until : std::min<SteadyTime>(until, now + kMemoryPause);
+}
+
+// False for want of memory.
+bool Holds::warn(const std::shared_ptr<Hold>& hold, Announcements& to_tell) noexcept {
+  if (!hold->on_at_risk) return true;
+  auto* const warning = new (std::nothrow) Announcement;
+  if (warning == nullptr) return false;
+  warning->to = {hold, &hold->listener};
+  warning->valid_until = hold->validity.until();
+  warning->on_at_risk = hold->on_at_risk;
+  to_tell.push_back(*warning);
+  return true;
 }
 
 }  // namespace distlock

@@ -2,6 +2,7 @@
 
 #include <boost/thread/mutex.hpp>
 #include <cstdint>
+#include <list>
 #include <map>
 #include <memory>
 #include <optional>
@@ -15,11 +16,17 @@
 
 namespace distlock {
 
+/// A loss that is yet to be logged.
+struct Loss {
+  std::string lock_name;
+  LossReason reason;
+};
+
 /// What the pinger knows of one lock object. Shared, since whoever announces a loss must not find
 /// it destroyed.
 struct Hold {
   Hold(std::string lock_name, std::chrono::nanoseconds span)
-      : name(std::move(lock_name)), validity_span(span), validity(span) {}
+      : name(std::move(lock_name)), validity_span(span), validity(span), listener(name) {}
 
   const std::string name;
   const std::chrono::nanoseconds validity_span;
@@ -30,13 +37,19 @@ struct Hold {
   // Guarded by the mutex of Holds.
   // NOLINTBEGIN(readability-identifier-naming): to Holds, and to no other, this is a plain struct.
   std::uint64_t number = 0;  // in the order of first enlistment
-  bool active = false;       // claimed and neither given up nor announced as lost
+  bool active = false;       // claimed and neither given up nor lost
   bool risk_told = false;
   Token ts;
   Token claiming;
   std::optional<LossReason> lost;
-  std::shared_ptr<Announcer> announcer;  // only for those who asked for one
+  std::shared_ptr<const OnLost> on_lost;
+  std::shared_ptr<const OnAtRisk> on_at_risk;
+  std::stop_source stop{std::nostopstate};  // of this hold alone, once somebody asks for it
+  // What the end of the hold takes, made before it begins: 0 or 1.
+  std::unique_ptr<Announcement> announcement;
+  std::list<Loss> loss;
   // NOLINTEND(readability-identifier-naming)
+  Listener listener;
 };
 
 /// One hold at one moment.
@@ -47,17 +60,25 @@ struct ActiveHold {
 
 /// The lock objects of one process on one store that need its pings, and the watch over their
 /// deadlines (R9). No call of the store or of a callback is made with the mutex held.
+///
+/// A hold ends once, under the mutex, and what is to be told of it is handed to the announcer
+/// before the mutex is let go. So an announcement reaches that hold and no later one, and none is
+/// made after silence().
 class Holds {
  public:
-  explicit Holds(AnnounceOn announce_on) : announce_on_(announce_on) {}
+  explicit Holds(AnnounceOn announce_on) : announcer_(std::make_shared<Announcer>(announce_on)) {}
+
+  Announcer& announcer() { return *announcer_; }
 
   /// From before a claim is sent until its hold is released or pending: as long as any object is
   /// enlisted, the process's ping stays (R12). Errors: `stopped` if closed.
   void enlist(const std::shared_ptr<Hold>& hold, const Token& claiming);
-  /// The claim is held; `ping_sent`: from before the last confirmed ping was sent.
-  void begin(Hold& hold, const Token& ts, SteadyTime ping_sent);
-  /// Given up: valid no more and nothing to announce, but still under the ping's protection.
-  void retire(Hold& hold);
+  /// The claim is held; `ping_sent`: from before the last confirmed ping was sent. False if its
+  /// deadline has passed by `now`: then there is no hold.
+  bool begin(Hold& hold, const Token& ts, SteadyTime ping_sent, SteadyTime now);
+  /// Given up: valid no more, but still under the ping's protection. A hold whose deadline has
+  /// passed by `now` is lost. Gives the deadline, the distant past if it was lost before.
+  SteadyTime retire(const std::shared_ptr<Hold>& hold, SteadyTime now);
   void delist(const std::shared_ptr<Hold>& hold);
   bool empty() const;
   std::size_t active_count() const;
@@ -74,37 +95,38 @@ class Holds {
   void lose(const ActiveHold& lost, LossReason reason);
   std::optional<LossReason> lost(const Hold& hold) const;
   /// What was lost since this was last asked. The watch must not wait for a log.
-  std::vector<std::pair<std::string, LossReason>> take_unlogged();
+  std::list<Loss> take_unlogged();
 
-  std::shared_ptr<Announcer> announcer(Hold& hold);
-  /// Nothing if nobody asked for one.
-  std::shared_ptr<Announcer> announcer_if_any(const Hold& hold) const;
+  void on_lost(Hold& hold, OnLost callback);
+  void on_at_risk(Hold& hold, OnAtRisk callback);
+  std::stop_token stop_token(Hold& hold);
+  /// Tells what is left to tell, waits for callbacks on other threads, and forgets them all.
+  void silence(Hold& hold);
 
   struct Due {
     SteadyTime next;
     std::stop_token changed;  ///< Stopped when `next` may have become earlier, or by wake_watch().
   };
   /// Announces the deadlines that have passed and the holds that are at risk, and says when to come
-  /// back.
-  Due announce_due(SteadyTime now);
+  /// back. Takes no memory that it cannot do without.
+  Due announce_due(SteadyTime now) noexcept;
   void wake_watch();
 
  private:
-  struct Announcement {
-    std::shared_ptr<Announcer> to;
-    std::optional<SteadyTime> at_risk_until;
-  };
-  void end(Hold& hold, LossReason reason);
-  SteadyTime judge(Hold& hold, SteadyTime now, std::vector<Announcement>& announcements);
+  void end(const std::shared_ptr<Hold>& hold, LossReason reason, Announcements& to_tell) noexcept;
+  SteadyTime judge(const std::shared_ptr<Hold>& hold, SteadyTime now,
+                   Announcements& to_tell) noexcept;
+  static bool warn(const std::shared_ptr<Hold>& hold, Announcements& to_tell) noexcept;
+  bool renew_changed() noexcept;
 
-  const AnnounceOn announce_on_;
+  const std::shared_ptr<Announcer> announcer_;
   mutable boost::mutex mutex_;
   std::map<std::uint64_t, std::shared_ptr<Hold>> enlisted_;  // by number: in the same order always
   std::uint64_t numbered_ = 0;
   bool closed_ = false;
   SteadyTime next_ = SteadyTime::max();
   std::stop_source changed_;
-  std::vector<std::pair<std::string, LossReason>> unlogged_;
+  std::list<Loss> unlogged_;
 };
 
 }  // namespace distlock

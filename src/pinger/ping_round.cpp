@@ -69,6 +69,7 @@ void DistributedLockPinger::Impl::adopt_if_stray(const StoredHold& hold) {
 
 void DistributedLockPinger::Impl::log_losses() {
   for (const auto& [name, reason] : holds.take_unlogged()) log::lost(name, reason);
+  if (holds.announcer().take_shortage()) log::no_thread_to_announce(environment.process);
 }
 
 std::optional<LossReason> DistributedLockPinger::Impl::fate_of(const std::string& name,

@@ -10,8 +10,9 @@ DistributedLockPinger::DistributedLockPinger(Environment environment, const Ping
                                              PingerDrive drive)
     : impl_(std::make_shared<Impl>(std::move(environment), options, drive)) {
   if (drive == PingerDrive::caller) return;
+  const auto pinger = std::exchange(impl_, Impl::owner_of(impl_));
   add_running(impl_);
-  impl_->start_threads();
+  Impl::start_threads(pinger);
 }
 
 DistributedLockPinger::~DistributedLockPinger() {

@@ -20,12 +20,6 @@ milliseconds whole_ms(nanoseconds duration) {
   return std::chrono::duration_cast<milliseconds>(duration);
 }
 
-void join(boost::thread& thread) {
-  const boost::this_thread::disable_interruption no_interruption;
-  // A log sink or a callback may end the program from here.
-  if (thread.joinable() && thread.get_id() != boost::this_thread::get_id()) thread.join();
-}
-
 }  // namespace
 
 DistributedLockPinger::Impl::Impl(Environment given, const PingerOptions& given_options,
@@ -33,19 +27,36 @@ DistributedLockPinger::Impl::Impl(Environment given, const PingerOptions& given_
     : environment(completed(std::move(given))),
       options(given_options),
       drive(given_drive),
-      holds(given_drive == PingerDrive::own_threads ? AnnounceOn::own_thread : AnnounceOn::caller),
+      holds(given_drive == PingerDrive::own_threads ? AnnounceOn::own_threads : AnnounceOn::caller),
       started_(environment.clock->steady_now()),
       history_(nanoseconds{given_options.ping_every} / 2) {
   protocol::check_options(options);
   forget_next_ = started_;
 }
 
-DistributedLockPinger::Impl::~Impl() { join_threads(); }
+std::shared_ptr<DistributedLockPinger::Impl> DistributedLockPinger::Impl::owner_of(
+    std::shared_ptr<Impl> pinger) {
+  Impl* const plain = pinger.get();
+  // Let go of at the end, and not with the last weak_ptr.
+  return {plain, [pinger = std::move(pinger)](Impl* ended) mutable noexcept {
+            ended->join_threads();
+            pinger.reset();
+          }};
+}
 
-void DistributedLockPinger::Impl::start_threads() {
-  log::creating_ping_thread(environment.process);
-  ping_thread_ = boost::thread([this] { run_pings(); });
-  watch_thread_ = boost::thread([this] { run_watch(); });
+// Pings come last: what is not complete must have sent nothing.
+void DistributedLockPinger::Impl::start_threads(const std::shared_ptr<Impl>& pinger) {
+  log::creating_ping_thread(pinger->environment.process);
+  try {
+    pinger->holds.announcer().start();
+    pinger->watch_thread_.start([pinger] { pinger->run_watch(); });
+    pinger->ping_thread_.start([pinger] { pinger->run_pings(); });
+  } catch (const boost::thread_resource_error& error) {
+    throw Error(Errc::not_applied, std::string("the pinger needs four threads, and there is none "
+                                               "to be had; raise the limit (ulimit -u) or end "
+                                               "other programs: ") +
+                                       error.what());
+  }
 }
 
 void DistributedLockPinger::Impl::run_pings() {
@@ -213,16 +224,17 @@ void DistributedLockPinger::Impl::stop() noexcept {
     stopped_ = true;
     stopping.request_stop();
     holds.close();
-    join(ping_thread_);
+    ping_thread_.join();
     attempt("saying farewell", [&] { farewell(); });
   });
 }
 
 void DistributedLockPinger::Impl::join_threads() noexcept {
   stopping.request_stop();
-  join(ping_thread_);
+  ping_thread_.join();
   watch_stopping_.request_stop();
-  join(watch_thread_);
+  watch_thread_.join();
+  holds.announcer().close();
 }
 
 }  // namespace distlock

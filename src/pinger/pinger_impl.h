@@ -2,8 +2,8 @@
 
 #include <atomic>
 #include <boost/thread/mutex.hpp>
-#include <boost/thread/thread.hpp>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <stop_token>
@@ -12,6 +12,7 @@
 #include "distlock/pinger.h"
 #include "fork_guard.h"
 #include "pinger/holds.h"
+#include "pinger/own_thread.h"
 #include "pinger/pending_releases.h"
 #include "protocol/protocol.h"
 #include "protocol/store_clock_history.h"
@@ -28,11 +29,14 @@ struct Look {
 /// of the store, the clock's wait, or the log.
 struct DistributedLockPinger::Impl {
   Impl(Environment given, const PingerOptions& given_options, PingerDrive given_drive);
-  ~Impl();
 
-  void start_threads();
+  /// What owns a pinger with threads: they end with the last copy, and the last of them to end, or
+  /// the owner, destroys the pinger. So it may be one of the threads that lets go of it.
+  static std::shared_ptr<Impl> owner_of(std::shared_ptr<Impl> pinger);
+  /// Errors: `not_applied` if there is no thread to be had. Nothing was sent then.
+  static void start_threads(const std::shared_ptr<Impl>& pinger);
   void stop() noexcept;
-  /// Ends the watch, too. For the end of the program, and of the object.
+  /// Ends the watch and the announcer, too. For the end of the program, and of the object.
   void join_threads() noexcept;
 
   /// Pings once. Errors: those of Store::ping().
@@ -97,8 +101,8 @@ struct DistributedLockPinger::Impl {
   std::atomic<bool> stopped_{false};
   std::stop_source first_round_done_;
   std::stop_source watch_stopping_;
-  boost::thread ping_thread_;
-  boost::thread watch_thread_;
+  OwnThread ping_thread_;
+  OwnThread watch_thread_;
 };
 
 }  // namespace distlock

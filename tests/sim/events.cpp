@@ -107,7 +107,7 @@ void chore_failed(View, View) { count(Event::chore_failed); }
 void store_failed_while_waiting(View, View) { count(Event::store_failed_while_waiting); }
 void lost(View, LossReason) { count(Event::lost); }
 void callback_threw(View, View) { count(Event::callback_threw); }
-void no_thread_to_announce(View, View) {}
+void no_thread_to_announce(View) {}
 
 }  // namespace log
 }  // namespace distlock

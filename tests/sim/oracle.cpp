@@ -259,6 +259,10 @@ bool Oracle::someone_valid(const std::string& lock) const {
 void Oracle::check_now() {
   for (std::size_t i = 0; i < beliefs_.size(); ++i) {
     if (!valid(beliefs_[i])) continue;
+    if (beliefs_[i].token.stop_requested()) {
+      violate("the stop token of " + beliefs_[i].process + " is stopped, and its hold of " +
+              beliefs_[i].lock + " is valid");
+    }
     check_margin(beliefs_[i]);
     for (std::size_t j = 0; j < i; ++j) check_pair(beliefs_[j], beliefs_[i]);
   }

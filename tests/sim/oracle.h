@@ -32,6 +32,7 @@ struct Belief {
   const DistributedLock* object = nullptr;
   const SimClock* clock = nullptr;
   const Told* told = nullptr;  // null if it asked for no news
+  std::stop_token token;
 };
 
 /// Who did something to the store.

@@ -36,6 +36,9 @@ void Worker::ask_for_news(DistributedLock& lock) {
 void Worker::hear(LossReason reason) {
   if (process_.dead()) return;
   if (++told_.times > 1) world_.oracle.violate(process_.id() + " was told twice of one loss");
+  if (!token_.stop_requested()) {
+    world_.oracle.violate(process_.id() + " was told of a loss before its token was stopped");
+  }
   if (believed_) world_.oracle.told_lost(lock_name_, *believed_, reason);
   world_.trace.say(process_.id(), [&] { return "hears: " + std::string(to_text(reason)); });
   if (random_.chance(0.2)) throw std::runtime_error("a callback that throws");
@@ -110,11 +113,12 @@ void Worker::believe(DistributedLock& lock, Time asked) {
   const LockRecord record = lock.record();
   believed_ = record.ts;
   told_.times = 0;
+  token_ = lock.stop_token();
   world_.trace.say(process_.id(), [&] {
     return "holds " + lock_name_ + " with fence " + std::to_string(record.fence);
   });
   world_.oracle.granted({lock_name_, process_.id(), *record.ts, record.fence, &lock,
-                         &process_.clock(), wants_news_ ? &told_ : nullptr},
+                         &process_.clock(), wants_news_ ? &told_ : nullptr, token_},
                         asked);
 }
 
@@ -155,8 +159,22 @@ void Worker::claim_anew(DistributedLock& lock) {
   world_.oracle.gave_up(*std::exchange(believed_, std::nullopt));
   const Time asked = world_.scheduler.now();
   bool got = false;
-  tolerate([&] { got = by_reclaim ? lock.reclaim("more work") : lock.lock_try("more work"); });
+  const bool answered =
+      tolerate([&] { got = by_reclaim ? lock.reclaim("more work") : lock.lock_try("more work"); });
+  // The claim took the hold that was lost for its basis, so its loss was known.
+  if (answered) check_told(lock, true);
   if (got) believe(lock, asked);
+}
+
+// Each hold that ended: by itself, which is told once, or by its worker's will, which is not.
+void Worker::check_told(DistributedLock& lock, bool lost) {
+  if (process_.dead()) return;
+  if (lost != token_.stop_requested() || (wants_news_ && told_.times != (lost ? 1 : 0))) {
+    world_.oracle.violate(
+        process_.id() +
+        (lost ? " was not told once of the loss of " : " was told of a loss, and had unlocked ") +
+        lock.name());
+  }
 }
 
 void Worker::give_up(DistributedLock& lock) {
@@ -165,8 +183,11 @@ void Worker::give_up(DistributedLock& lock) {
   world_.oracle.gave_up(ts);
   const int pauses = process_.pauses();
   const Time asked = world_.scheduler.now();
+  const bool was_lost = !lock.held();
   const UnlockResult result = random_.chance(0.5) ? lock.unlock() : lock.unlock(ts);
   if (process_.dead()) return;
+  // Its deadline may have passed, or its loss been noticed, in the middle of the unlock.
+  check_told(lock, was_lost || lock.lost());
   world_.oracle.unlocked(lock_name_, ts, result);
   const Time most = 3 * Time{world_.setup.call_limit} + std::chrono::seconds{7};
   if (process_.pauses() == pauses && world_.scheduler.now() > asked + most) {

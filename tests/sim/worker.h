@@ -19,6 +19,7 @@ class Worker {
  private:
   void ask_for_news(DistributedLock& lock);
   void hear(LossReason reason);
+  void check_told(DistributedLock& lock, bool lost);
   void ask_store(DistributedLock& lock);
   void one_turn(DistributedLock& lock);
   bool get(DistributedLock& lock);
@@ -40,6 +41,7 @@ class Worker {
   Random random_;
   std::optional<Token> believed_;
   Told told_;
+  std::stop_token token_;
   bool wants_news_ = false;
   Time asked_{0};
 };

@@ -2,6 +2,7 @@
 #include <atomic>
 #include <boost/thread/thread.hpp>
 #include <catch2/catch.hpp>
+#include <future>
 
 #include "support/fleet.h"
 #include "support/known_free.h"
@@ -187,6 +188,29 @@ TEST_CASE("after a stop no call reaches the store", "[pinger][R12]") {
   }
 
   CHECK(b.store->calls() == 0);
+}
+
+TEST_CASE("a claim that comes while a stop says farewell is refused", "[pinger][R12][threads]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  const auto lock = a.lock("balancer");
+  a.pinger->ping_round();
+  std::promise<void> in_farewell;
+  std::promise<void> go_on;
+  a.store->before("remove_ping", [&] {
+    in_farewell.set_value();
+    go_on.get_future().wait();
+  });
+  boost::thread stopper;
+  // It was let in before the stop, and claims when the ping is about to be removed.
+  a.store->before("inspect", [&] {
+    stopper = boost::thread([&] { a.pinger->stop(); });
+    in_farewell.get_future().wait();
+  });
+  CHECK_THROWS_AS(lock->lock_try("x"), Error);
+  CHECK(a.store->calls("claim") == 0);
+  go_on.set_value();
+  stopper.join();
 }
 
 TEST_CASE("every stop() returns when no call is under way any more", "[pinger][R12]") {

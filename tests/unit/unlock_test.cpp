@@ -183,3 +183,17 @@ TEST_CASE("a lock whose release failed can be had again after the next good ping
   CHECK(lock->held());
   CHECK(fleet.stored("balancer").taken());
 }
+
+TEST_CASE("a release that was lost is ours although a rival has claimed since", "[lock][R3][R11]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  const auto lock = a.lock("balancer");
+  const auto rival = fleet.process("b").lock("balancer");
+  REQUIRE(lock->lock_try("x"));
+  a.store->fail("release", Fault::lost_reply);
+  a.store->before("release",
+                  [&] { a.store->before("release", [&] { REQUIRE(rival->lock_try("y")); }); });
+  // Nobody else can have ended the hold before its deadline.
+  CHECK(lock->unlock() == UnlockResult::released);
+  CHECK(fleet.stored("balancer").process == "b");
+}

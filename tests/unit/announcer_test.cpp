@@ -1,0 +1,251 @@
+// Callbacks and tokens on real threads. Losses come at once: the store has lost the holds.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <boost/thread/barrier.hpp>
+#include <boost/thread/thread.hpp>
+#include <catch2/catch.hpp>
+#include <deque>
+#include <filesystem>
+#include <future>
+
+#include "distlock/distributed_lock.h"
+#include "distlock/stores.h"
+#include "pinger/holds.h"
+
+using namespace distlock;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr auto kPatience = 60s;
+
+/// Waits for something that other threads do.
+template <class Condition>
+bool comes_true(const Condition& condition) {
+  const auto until = host_clock()->steady_now() + kPatience;
+  while (!condition()) {
+    if (host_clock()->steady_now() > until) return false;
+    boost::this_thread::yield();
+  }
+  return true;
+}
+
+std::size_t threads_of_this_process() {
+  namespace fs = std::filesystem;
+  return static_cast<std::size_t>(
+      std::distance(fs::directory_iterator("/proc/self/task"), fs::directory_iterator{}));
+}
+
+/// Holds of lock objects whose announcements run on threads.
+class Watched {
+ public:
+  Watched() { holds_.announcer().start(); }
+  ~Watched() {
+    for (const auto& hold : all_) holds_.silence(*hold);
+    holds_.announcer().close();
+  }
+  Watched(const Watched&) = delete;
+  Watched& operator=(const Watched&) = delete;
+
+  std::stop_token begin(OnLost on_lost) {
+    const auto& hold = all_.emplace_back(std::make_shared<Hold>("lock", 1h));
+    const Token ts{{static_cast<std::uint8_t>(all_.size())}};
+    if (on_lost) holds_.on_lost(*hold, std::move(on_lost));
+    holds_.enlist(hold, ts);
+    holds_.begin(*hold, ts, SteadyTime{0h}, SteadyTime{0h});
+    return holds_.stop_token(*hold);
+  }
+
+  void lose_all() { holds_.announce_due(SteadyTime{1h}); }
+
+ private:
+  Holds holds_{AnnounceOn::own_threads};
+  std::deque<std::shared_ptr<Hold>> all_;
+};
+
+/// A pinger that soon notices what the store has lost.
+std::shared_ptr<DistributedLockPinger> attentive_pinger(const std::shared_ptr<Store>& store) {
+  return std::make_shared<DistributedLockPinger>(Environment{.store = store},
+                                                 PingerOptions{.ping_every = 1ms});
+}
+
+}  // namespace
+
+TEST_CASE("callbacks that block hold up neither tokens nor other callbacks",
+          "[announcer][lifetime][R9][threads]") {
+  std::promise<void> go_on;
+  const auto held_up = go_on.get_future().share();
+  std::atomic<int> told = 0;
+  std::atomic<int> blocked = 0;
+  std::vector<std::stop_token> tokens;
+  {
+    Watched world;
+    for (int i = 0; i < 200; ++i) {
+      tokens.push_back(world.begin([&, i](LossReason) {
+        if (i % 2 == 1) {
+          ++told;
+          return;
+        }
+        ++blocked;
+        held_up.wait();
+      }));
+    }
+    world.lose_all();
+    CHECK(comes_true([&] { return told == 100; }));
+    CHECK(comes_true([&] { return blocked == 100; }));
+    for (const auto& token : tokens) CHECK(token.stop_requested());
+    go_on.set_value();
+  }
+}
+
+TEST_CASE("what blocks at a stop token holds up no other token and no callback",
+          "[announcer][lifetime][R9][threads]") {
+  std::promise<void> go_on;
+  const auto held_up = go_on.get_future().share();
+  std::atomic<int> told = 0;
+  {
+    Watched world;
+    std::vector<std::stop_token> tokens;
+    for (int i = 0; i < 40; ++i) tokens.push_back(world.begin([&](LossReason) { ++told; }));
+    const auto block = [&] { held_up.wait(); };
+    std::deque<std::stop_callback<decltype(block)>> blocking;
+    for (int i = 0; i < 10; ++i) blocking.emplace_back(tokens[i], block);
+    world.lose_all();
+    CHECK(comes_true([&] {
+      return std::all_of(tokens.begin(), tokens.end(),
+                         [](const auto& token) { return token.stop_requested(); });
+    }));
+    CHECK(comes_true([&] { return told == 30; }));
+    go_on.set_value();
+    CHECK(comes_true([&] { return told == 40; }));
+  }
+}
+
+TEST_CASE("many short callbacks need few threads, and leave few",
+          "[announcer][lifetime][R9][threads]") {
+  const auto before = threads_of_this_process();
+  std::atomic<int> told = 0;
+  Watched world;
+  for (int i = 0; i < 20'000; ++i) world.begin([&](LossReason) { ++told; });
+  std::size_t most = 0;
+  world.lose_all();
+  CHECK(comes_true([&] {
+    most = std::max(most, threads_of_this_process());
+    return told == 20'000;
+  }));
+  CHECK(most < before + 100);
+  CHECK(comes_true([&] { return threads_of_this_process() <= before + 2; }));
+}
+
+TEST_CASE("a callback of a hold that is lost again and again runs once a loss",
+          "[announcer][lifetime][R9][threads]") {
+  const auto store = make_memory_store();
+  const auto pinger = attentive_pinger(store);
+  std::atomic<int> told = 0;
+  int lost = 0;
+  {
+    DistributedLock lock(pinger, "balancer");
+    lock.on_lost([&](LossReason) { ++told; });
+    for (; lost < 300; ++lost) {
+      REQUIRE(lock.lock_try("x"));
+      const auto stop = lock.stop_token();
+      REQUIRE_FALSE(stop.stop_requested());
+      store->release("balancer", *lock.record().ts);
+      REQUIRE_FALSE(lock.still_held());
+      // The next hold begins while this one's loss is being told.
+    }
+  }
+  CHECK(told == lost);
+}
+
+TEST_CASE("the token of a new hold is not stopped by the loss of the one before",
+          "[announcer][lifetime][R9][threads]") {
+  const auto store = make_memory_store();
+  const auto pinger = attentive_pinger(store);
+  DistributedLock lock(pinger, "balancer");
+  for (int i = 0; i < 300; ++i) {
+    REQUIRE(lock.lock_try("x"));
+    const auto old = lock.stop_token();
+    store->release("balancer", *lock.record().ts);
+    REQUIRE(comes_true([&] { return !lock.held(); }));
+    REQUIRE(lock.lock_try("y"));
+    const auto stop = lock.stop_token();
+    REQUIRE(comes_true([&] { return old.stop_requested(); }));
+    REQUIRE_FALSE(stop.stop_requested());
+    REQUIRE(lock.held());
+    REQUIRE(lock.unlock() == UnlockResult::released);
+  }
+}
+
+TEST_CASE("no callback begins after the destructor has returned",
+          "[announcer][lifetime][R9][threads]") {
+  const auto store = make_memory_store();
+  const auto pinger = attentive_pinger(store);
+  for (int i = 0; i < 300; ++i) {
+    const auto gone = std::make_shared<std::atomic<bool>>(false);
+    const auto late = std::make_shared<std::atomic<bool>>(false);
+    {
+      DistributedLock lock(pinger, "balancer");
+      lock.on_lost([=](LossReason) { late->store(gone->load()); });
+      REQUIRE(lock.lock_try("x"));
+      store->release("balancer", *lock.record().ts);
+      comes_true([&] { return !lock.held(); });
+    }
+    *gone = true;
+    REQUIRE_FALSE(*late);
+  }
+}
+
+TEST_CASE("a callback may destroy the last lock, and so the pinger",
+          "[announcer][lifetime][R9][threads]") {
+  const auto before = threads_of_this_process();
+  for (int i = 0; i < 100; ++i) {
+    const auto store = make_memory_store();
+    std::promise<void> destroyed;
+    auto lock = std::make_unique<DistributedLock>(attentive_pinger(store), "balancer");
+    boost::barrier is_held(2);
+    lock->on_lost([&](LossReason) {
+      is_held.wait();
+      lock.reset();
+      destroyed.set_value();
+    });
+    REQUIRE(lock->lock_try("x"));
+    const Token ts = *lock->record().ts;
+    store->release("balancer", ts);
+    is_held.wait();
+    destroyed.get_future().wait();
+  }
+  CHECK(comes_true([&] { return threads_of_this_process() <= before; }));
+}
+
+TEST_CASE("a child that was forked in a callback and returns from it announces nothing",
+          "[announcer][lifetime][R9][R16][threads]") {
+  std::promise<pid_t> forked;
+  std::atomic<int> told = 0;
+  Watched world;
+  world.begin([&](LossReason) {
+    const pid_t child = fork();
+    if (child != 0) forked.set_value(child);
+  });
+  // Still waiting, in the child as well, when that one returns.
+  for (int i = 0; i < 100; ++i) {
+    world.begin([&, parent = getpid()](LossReason) {
+      if (getpid() != parent) _exit(1);
+      ++told;
+    });
+  }
+  world.lose_all();
+  int status = -1;
+  waitpid(forked.get_future().get(), &status, 0);
+  CHECK(status == 0);
+  CHECK(comes_true([&] { return told == 100; }));
+}
+
+TEST_CASE("a pinger's threads end with it", "[announcer][pinger][R12][threads]") {
+  const auto before = threads_of_this_process();
+  for (int i = 0; i < 20; ++i) attentive_pinger(make_memory_store());
+  CHECK(comes_true([&] { return threads_of_this_process() <= before; }));
+}
