@@ -10,6 +10,7 @@
 #include <deque>
 #include <filesystem>
 #include <future>
+#include <iostream>
 
 #include "distlock/distributed_lock.h"
 #include "distlock/stores.h"
@@ -222,11 +223,13 @@ TEST_CASE("a callback may destroy the last lock, and so the pinger",
 }
 
 TEST_CASE("a child that was forked in a callback and returns from it announces nothing",
-          "[announcer][lifetime][R9][R16][threads]") {
+          "[announcer][lifetime][R9][R16][threads][unsanitized]") {
   std::promise<pid_t> forked;
   std::atomic<int> told = 0;
   Watched world;
   world.begin([&](LossReason) {
+    // The child's last thread ends it as exit() does, which would write the report once more.
+    std::cout.flush();
     const pid_t child = fork();
     if (child != 0) forked.set_value(child);
   });
