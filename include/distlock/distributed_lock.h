@@ -90,7 +90,8 @@ class DISTLOCK_EXPORT DistributedLock {
                           LockRecord* other = nullptr);
   [[nodiscard]] bool try_lock() { return lock_try({}); }
 
-  /// As lock(), but gives up (false) after `limit`, or when a stop is requested. 0 is one look.
+  /// As lock(), but gives up (false) after `limit`, or when a stop is requested: then no further
+  /// call of the store begins. 0 is one lock_try().
   template <class Rep, class Period>
   [[nodiscard]] bool try_lock_for(const std::chrono::duration<Rep, Period>& limit,
                                   const std::stop_token& stop = {}, std::string_view why = {},
@@ -110,7 +111,9 @@ class DISTLOCK_EXPORT DistributedLock {
   const std::string& name() const;
   const LockOptions& options() const;
 
-  /// Claimed, not unlocked, and valid_until() has not passed.
+  /// Claimed, not unlocked, and valid_until() has not passed, by this machine's clock. Where a
+  /// virtual machine is paused without its clock noticing, this stays true until the next ping
+  /// round finds the hold gone; still_held() asks at once.
   bool held() const;
 
   /// The record as it was claimed. Errors: `lock_lost` if nothing was claimed or it was unlocked.

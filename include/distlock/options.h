@@ -52,7 +52,8 @@ struct DISTLOCK_EXPORT LockOptions {
 /// Of one process on one store.
 struct DISTLOCK_EXPORT PingerOptions {
   /// Between two pings. A process that goes longer without one than its locks' takeover_after
-  /// loses them.
+  /// loses them. At most 2 days, half of the least forget_after: a lock that is claimed must find
+  /// its process's ping.
   std::chrono::milliseconds ping_every = std::chrono::seconds{30};
 
   /// Pings of processes that hold nothing are removed when they are this old (R13). At least
@@ -69,7 +70,7 @@ struct DISTLOCK_EXPORT PingerOptions {
 
 /// Of one store.
 struct DISTLOCK_EXPORT StoreOptions {
-  /// The longest that one call may take.
+  /// The longest that one call may take. More than 0, at most a day.
   std::chrono::milliseconds call_limit = std::chrono::seconds{10};
 
   /// Calls so short that one which hangs leaves time for the next before a holder's deadline: an

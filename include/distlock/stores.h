@@ -16,7 +16,7 @@ namespace distlock {
 ///
 /// Errors: `not_applied` if it cannot be reached, `permission_denied`, `bad_record` for a SQLite
 /// file that is no database of ours or of a newer schema, `invalid_argument` for a server that
-/// cannot serve (a secondary, an arbiter, a mongos, MongoDB before 4.2).
+/// cannot serve (a secondary, an arbiter, a mongos, MongoDB before 4.2), or options out of range.
 DISTLOCK_EXPORT std::shared_ptr<Store> open_store(const ConnectionString& connection,
                                                   const StoreOptions& options = {});
 

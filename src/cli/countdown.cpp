@@ -15,15 +15,25 @@ using std::chrono::milliseconds;
 // Whoever escapes a SIGKILL by having just been forked gets the next one so soon.
 constexpr milliseconds kKillAgainAfter{20};
 
+milliseconds longest_silence(const Room& room) {
+  const PingerOptions pinger{.ping_every = room.ping_every};
+  return std::chrono::ceil<milliseconds>(protocol::room_for_pings(pinger, room.call_limit));
+}
+
+std::string longest_silence_text(const Room& room) {
+  const std::string call_limit = " x call limit " + duration_text(room.call_limit);
+  if (room.ping_every < room.call_limit) return "3" + call_limit;
+  return "--ping-every " + duration_text(room.ping_every) + " + 2" + call_limit;
+}
+
 std::string sum_text(const Room& room, milliseconds grace, milliseconds margin) {
   const auto allowance =
       std::chrono::ceil<milliseconds>(protocol::allowance(room.lock, room.call_limit));
   return "--takeover-after " + duration_text(room.lock.takeover_after) + " - allowance " +
          duration_text(allowance) + " = " + duration_text(room.lock.takeover_after - allowance) +
-         ", but --ping-every " + duration_text(room.ping_every) + " + 2 x call limit " +
-         duration_text(room.call_limit) + " + --grace " + duration_text(grace) + " + margin " +
-         duration_text(margin) + " = " +
-         duration_text(room.ping_every + 2 * room.call_limit + grace + margin);
+         ", but " + longest_silence_text(room) + " + --grace " + duration_text(grace) +
+         " + margin " + duration_text(margin) + " = " +
+         duration_text(longest_silence(room) + grace + margin);
 }
 
 }  // namespace
@@ -37,7 +47,7 @@ Patience fitting_patience(const Room& room, std::optional<milliseconds> grace, O
   const milliseconds look_every = std::max(room.ping_every / 4, milliseconds{1});
   const auto valid =
       std::chrono::floor<milliseconds>(protocol::validity(room.lock, room.call_limit));
-  const milliseconds left = valid - room.ping_every - 2 * room.call_limit - margin;
+  const milliseconds left = valid - longest_silence(room) - margin;
   if (!grace) {
     const milliseconds usual = std::min(kGraceMost, room.lock.takeover_after / 8);
     return {on_loss, std::clamp(left, milliseconds{0}, usual), margin, look_every};

@@ -4,6 +4,7 @@
 #include "log.h"
 #include "pinger/identity.h"
 #include "text.h"
+#include "thread_number.h"
 
 // A claim and what becomes of it: sent once, read back if its reply was lost, kept if it left time
 // to live, and never forgotten while it may still take effect (R2, R7, R8, R9).
@@ -20,7 +21,8 @@ std::string came_too_late(const std::string& name) {
 Tried DistributedLock::Impl::claim(const ClaimBasis& basis, std::string_view why) {
   const Token ts = new_token(pinging->environment);
   pinging->holds.enlist(hold, ts);
-  const SteadyTime ping_sent = pinging->ensure_pinged(hold->validity_span);
+  const auto ping_sent = pinging->ensure_pinged(hold->validity_span, limit);
+  if (!ping_sent || out_of_time()) return {};
   const Claim claim{.process = pinging->environment.process,
                     .who = new_who(pinging->environment),
                     .why = why.empty() ? options.why : std::string(why),
@@ -30,7 +32,7 @@ Tried DistributedLock::Impl::claim(const ClaimBasis& basis, std::string_view why
   Tried tried;
   auto record = send_claim(basis, claim, tried.failure);
   if (!record) return tried;
-  tried.held = keep(std::move(*record), ping_sent);
+  tried.held = keep(std::move(*record), *ping_sent);
   if (!tried.held) tried.failure = Error(Errc::not_applied, came_too_late(name));
   return tried;
 }
@@ -57,10 +59,15 @@ std::optional<LockRecord> DistributedLock::Impl::send_claim(const ClaimBasis& ba
 
 std::optional<LockRecord> DistributedLock::Impl::resolve(const Claim& claim, SteadyTime sent,
                                                          const Error& unknown) {
+  // A wait that is over leaves it to the pinger.
+  if (out_of_time()) throw unknown;
   if (const auto answer = read_back(claim)) return *answer;
   // Not there yet, but a delayed request may still come until the cutoff has passed.
-  const auto limit = pinging->environment.store->call_limit();
-  pinging->environment.clock->wait_until(sent + limit + limit / 8, pinging->stopping.get_token());
+  const auto call_limit = pinging->environment.store->call_limit();
+  const EitherStop stop(pinging->stopping.get_token(), limit.stop);
+  pinging->environment.clock->wait_until(
+      std::min(sent + call_limit + call_limit / 8, limit.deadline), stop.token());
+  if (out_of_time()) throw unknown;
   if (const auto answer = read_back(claim)) return *answer;
   throw unknown;
 }
@@ -101,7 +108,7 @@ bool DistributedLock::Impl::keep(LockRecord record, SteadyTime ping_sent) {
   log::acquired(record);
   const boost::lock_guard<boost::mutex> lock(mutex);
   claimed = std::move(record);
-  holder = boost::this_thread::get_id();
+  holder = this_thread_number();
   phase = Phase::holding;
   return true;
 }

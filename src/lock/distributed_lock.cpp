@@ -6,6 +6,7 @@
 #include "lock/distributed_lock_impl.h"
 #include "log.h"
 #include "text.h"
+#include "thread_number.h"
 
 namespace distlock {
 namespace {
@@ -44,18 +45,23 @@ DistributedLock::Impl::Impl(std::shared_ptr<DistributedLockPinger> given_pinger,
       name(hold->name) {}
 
 bool DistributedLock::lock_try(std::string_view why, LockRecord* other) {
+  return impl_->lock_try(why, other, {});
+}
+
+bool DistributedLock::Impl::lock_try(std::string_view why, LockRecord* other, const Limit& until) {
   protocol::check_why(why);
-  impl_->pinging->check_usable();
-  if (!impl_->begin_claiming(other)) return false;
-  Claiming claiming{*impl_};
-  claiming.held = impl_->claim_remembered(why).held || impl_->look_and_claim(why, other);
+  pinging->check_usable();
+  if (!begin_claiming(other)) return false;
+  Claiming claiming{*this};
+  limit = until;
+  claiming.held = claim_remembered(why).held || look_and_claim(why, other);
   return claiming.held;
 }
 
 bool DistributedLock::Impl::look_and_claim(std::string_view why, LockRecord* other) {
   Look look;
   Tried tried;
-  for (int round = 0;; ++round) {
+  for (int round = 0; !out_of_time(); ++round) {
     const Inspection before = look.seen;
     const Judgement judgement = judge_now(look);
     if (judgement.verdict == Verdict::busy) break;
@@ -63,10 +69,12 @@ bool DistributedLock::Impl::look_and_claim(std::string_view why, LockRecord* oth
       check_busy(tried, before, look.seen);
       break;
     }
+    if (out_of_time()) break;
     // Nobody reads the clock of an absent document, and ours may have changed with a fail-over.
     if (judgement.verdict == Verdict::absent && round > 0) pinging->ping();
     tried = claim(basis_of(look.seen, judgement.verdict), why);
     if (tried.held) return true;
+    if (out_of_time()) break;
     log_lost_claim(look.seen, judgement);
   }
   if (other != nullptr) *other = look.seen.lock.value_or(LockRecord{.name = name});
@@ -93,7 +101,7 @@ bool DistributedLock::Impl::begin_claiming(LockRecord* other) {
     phase = Phase::claiming;
     return true;
   }
-  const bool by_us = phase == Phase::holding && holder == boost::this_thread::get_id();
+  const bool by_us = phase == Phase::holding && holder == this_thread_number();
   if (by_us && hold->validity.over(now)) {
     phase = Phase::claiming;
     lock.unlock();
@@ -155,16 +163,12 @@ Judgement DistributedLock::Impl::judge_now(Look& look) {
     return protocol::judge(look.seen, look.span, stepped, options, *watch);
   };
   Judgement judgement = judged(Freshness::ordinary);
-  if (judgement.verdict == Verdict::dead && !look.seen.fresh) judgement = judged(Freshness::fresh);
+  const bool doubtful = judgement.verdict == Verdict::dead && !look.seen.fresh;
+  if (doubtful && !out_of_time()) judgement = judged(Freshness::fresh);
   if (look.seen.lock) log_judgement(look.seen, judgement);
   const Guard lock(mutex);
   until_takeover = judgement.until_takeover;
   return judgement;
-}
-
-std::chrono::nanoseconds DistributedLock::Impl::poll_pause(int round, std::uint64_t random) const {
-  const Guard lock(mutex);
-  return protocol::poll_pause(round, random, until_takeover, options);
 }
 
 void DistributedLock::Impl::set_waiting(bool now) {

@@ -8,6 +8,7 @@
 
 #include "distlock/distributed_lock.h"
 #include "distlock/error.h"
+#include "limit.h"
 #include "pinger/holds.h"
 #include "pinger/pinger_impl.h"
 #include "protocol/protocol.h"
@@ -51,7 +52,11 @@ struct DistributedLock::Impl {
   void claim_anew_from_lost();
   void end_claiming() noexcept;
 
+  /// As DistributedLock::lock_try(), and gives up, false, where `until` is over.
+  bool lock_try(std::string_view why, LockRecord* other, const Limit& until);
   bool look_and_claim(std::string_view why, LockRecord* other);
+  /// Whether the call that is under way may begin no call of the store any more.
+  bool out_of_time() const { return limit.over(*pinging->environment.clock); }
   /// Claims from what is known without looking: one's own hold that ran out, or one's own release.
   Tried claim_remembered(std::string_view why);
   /// Inspects and judges, freshly before a takeover (R6).
@@ -76,7 +81,10 @@ struct DistributedLock::Impl {
   UnlockResult release(const LockRecord& record, SteadyTime valid_until) noexcept;
   UnlockResult released(ReleaseResult result, bool perhaps_freed, SteadyTime valid_until) const;
 
-  std::chrono::nanoseconds poll_pause(int round, std::uint64_t random) const;
+  bool wait_until(SteadyTime deadline, const std::stop_token& stop, std::string_view why,
+                  LockRecord* other);
+  /// When a wait is to look again, and its deadline where no look fits in before it.
+  SteadyTime next_look(int round, SteadyTime deadline) const;
 
   const std::shared_ptr<DistributedLockPinger> pinger;
   const std::shared_ptr<DistributedLockPinger::Impl> pinging;
@@ -86,10 +94,11 @@ struct DistributedLock::Impl {
 
   mutable boost::mutex mutex;
   Phase phase = Phase::idle;
-  boost::thread::id holder;
+  std::uint64_t holder = 0;  // the thread's number
   std::optional<LockRecord> claimed;
   std::optional<ClaimBasis> remembered;
   std::unique_ptr<protocol::HolderWatch> watch;  // of whoever is claiming; none while holding
+  Limit limit;                                   // likewise
   std::chrono::milliseconds until_takeover{0};
   int waiting = 0;
   std::optional<protocol::Reason> logged;

@@ -41,7 +41,7 @@ bool DistributedLock::still_held() {
     return impl_->claimed ? impl_->claimed->ts : std::nullopt;
   }();
   if (!ts || !held()) return false;
-  const auto reason = impl_->pinging->fate_of(impl_->name, *ts);
+  const auto reason = impl_->pinging->chores.fate_of(impl_->name, *ts);
   if (!reason) return held();
   // A callback may destroy this lock.
   const auto pinging = impl_->pinging;
@@ -54,6 +54,7 @@ bool DistributedLock::reclaim(std::string_view why) {
   impl_->pinging->check_usable();
   impl_->begin_reclaiming();
   Claiming claiming{*impl_};
+  impl_->limit = {};
   const Tried tried = impl_->claim_remembered(why);
   if (tried.failure) throw Error(*tried.failure);
   claiming.held = tried.held;

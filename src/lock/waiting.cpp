@@ -1,3 +1,5 @@
+#include <boost/thread/lock_guard.hpp>
+
 #include "distlock/error.h"
 #include "lock/distributed_lock_impl.h"
 #include "log.h"
@@ -6,6 +8,8 @@
 // stop token. Nothing else decides who holds it.
 namespace distlock {
 namespace {
+
+using std::chrono::nanoseconds;
 
 constexpr std::chrono::hours kForEver{24 * 365 * 100};
 
@@ -21,31 +25,50 @@ bool DistributedLock::lock(const std::stop_token& stop, std::string_view why, Lo
   return wait_for(kForEver, stop, why, other);
 }
 
-bool DistributedLock::wait_for(std::chrono::nanoseconds limit, const std::stop_token& stop,
-                               std::string_view why, LockRecord* other) {
-  impl_->pinging->check_usable();
-  const Environment& environment = impl_->pinging->environment;
-  Clock& clock = *environment.clock;
-  const SteadyTime deadline = clock.steady_now() + limit;
-  SteadyTime store_answered = clock.steady_now();
-  const std::chrono::nanoseconds patience =
-      std::min<std::chrono::milliseconds>(impl_->options.store_patience, kForEver);
+bool DistributedLock::wait_for(nanoseconds limit, const std::stop_token& stop, std::string_view why,
+                               LockRecord* other) {
   const Impl::Waiting waiting(*impl_);
-  for (int round = 0; !stop.stop_requested(); ++round) {
+  if (limit <= nanoseconds{0}) {
+    return !stop.stop_requested() && impl_->lock_try(why, other, {.stop = stop});
+  }
+  return impl_->wait_until(impl_->pinging->environment.clock->steady_now() + limit, stop, why,
+                           other);
+}
+
+bool DistributedLock::Impl::wait_until(SteadyTime deadline, const std::stop_token& stop,
+                                       std::string_view why, LockRecord* other) {
+  pinging->check_usable();
+  Clock& clock = *pinging->environment.clock;
+  const Limit until{deadline, stop};
+  const nanoseconds patience =
+      std::min<std::chrono::milliseconds>(options.store_patience, kForEver);
+  SteadyTime store_answered = clock.steady_now();
+  std::optional<Error> failure;
+  for (int round = 0; !until.over(clock); ++round) {
     try {
-      if (lock_try(why, other)) return true;
+      failure.reset();
+      if (lock_try(why, other, until)) return true;
       store_answered = clock.steady_now();
     } catch (const Error& error) {
-      const SteadyTime now = clock.steady_now();
-      const bool patient = now < store_answered + patience && now < deadline;
-      if (!store_failed(error) || !patient) throw;
-      log::store_failed_while_waiting(impl_->name, error.what());
+      if (!store_failed(error) || clock.steady_now() >= store_answered + patience) throw;
+      failure = error;
+      log::store_failed_while_waiting(name, error.what());
     }
-    const auto pause = impl_->poll_pause(round, environment.random());
-    const SteadyTime next = std::min(clock.steady_now() + pause, deadline);
-    if (clock.steady_now() >= deadline || !clock.wait_until(next, stop)) return false;
+    clock.wait_until(next_look(round, deadline), stop);
   }
+  if (failure && !stop.stop_requested()) throw Error(*failure);
   return false;
+}
+
+SteadyTime DistributedLock::Impl::next_look(int round, SteadyTime deadline) const {
+  const std::uint64_t random = pinging->environment.random();
+  const SteadyTime now = pinging->environment.clock->steady_now();
+  const boost::lock_guard<boost::mutex> lock(mutex);
+  const SteadyTime next = now + protocol::poll_pause(round, random, until_takeover, options);
+  // No claim may follow a look at the deadline, so the last one comes a little before it.
+  const SteadyTime last = deadline - nanoseconds{options.poll_min};
+  if (next < last) return next;
+  return now < last ? last : deadline;
 }
 
 }  // namespace distlock

@@ -24,18 +24,20 @@ bool PendingReleases::contains(const Token& ts) const {
                      [&](const PendingRelease& one) { return one.ts == ts; });
 }
 
-void PendingReleases::work_off(Store& store, const Clock& clock, SteadyTime give_up_at) {
+void PendingReleases::work_off(Store& store, const Clock& clock, ChoreTime& time) {
   std::vector<PendingRelease> tried;
   {
     const boost::lock_guard<boost::mutex> lock(mutex_);
     tried = releases_;
   }
   for (const PendingRelease& release : tried) {
-    if (clock.steady_now() >= give_up_at) return;
+    if (!time.for_a_call()) return;
     const Outcome outcome = try_one(release, store, clock);
-    if (outcome == Outcome::no_answer) return;
-    if (outcome == Outcome::settled) settle(release);
-    if (outcome == Outcome::kept) put_last(release);
+    if (outcome == Outcome::settled) {
+      settle(release);
+    } else {
+      put_last(release, outcome);
+    }
   }
 }
 
@@ -48,17 +50,17 @@ PendingReleases::Outcome PendingReleases::try_one(const PendingRelease& release,
     return settled ? Outcome::settled : Outcome::kept;
   } catch (...) {
     const Failure failure = current_failure();
-    if (!release.refusal_logged) log::pending_release_failed(release.name, failure.what);
-    return failure.may_pass ? Outcome::no_answer : Outcome::kept;
+    if (!release.failure_logged) log::pending_release_failed(release.name, failure.what);
+    return Outcome::failed;
   }
 }
 
-void PendingReleases::put_last(const PendingRelease& release) {
+void PendingReleases::put_last(const PendingRelease& release, Outcome outcome) {
   const boost::lock_guard<boost::mutex> lock(mutex_);
   const auto at = std::find_if(releases_.begin(), releases_.end(),
                                [&](const PendingRelease& one) { return one.ts == release.ts; });
   if (at == releases_.end()) return;
-  at->refusal_logged = true;
+  at->failure_logged = at->failure_logged || outcome == Outcome::failed;
   std::rotate(at, at + 1, releases_.end());
 }
 

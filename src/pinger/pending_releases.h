@@ -6,6 +6,7 @@
 
 #include "distlock/clock.h"
 #include "distlock/store.h"
+#include "pinger/chore_time.h"
 
 namespace distlock {
 
@@ -16,7 +17,7 @@ struct PendingRelease {
   Token ts;
   /// From when on "not ours" is an end of it. Until then a delayed claim may still arrive.
   SteadyTime settled_after = SteadyTime::min();
-  bool refusal_logged = false;
+  bool failure_logged = false;
 };
 
 /// What the pinger works off until the store confirms.
@@ -27,15 +28,15 @@ class PendingReleases {
 
   bool contains(const Token& ts) const;
 
-  /// Tries each once, until `give_up_at` or the first that the store does not answer, and keeps
-  /// what is not settled, to be tried last next time. What the store refuses holds up no other.
-  void work_off(Store& store, const Clock& clock, SteadyTime give_up_at);
+  /// Tries each once, as far as there is time, and keeps what is not settled, to be tried last next
+  /// time. What the store refuses, or does not answer, holds up no other for longer than its call.
+  void work_off(Store& store, const Clock& clock, ChoreTime& time);
 
  private:
-  enum class Outcome { settled, kept, no_answer };
+  enum class Outcome { settled, kept, failed };
   static Outcome try_one(const PendingRelease& release, Store& store, const Clock& clock);
   void settle(const PendingRelease& release);
-  void put_last(const PendingRelease& release);
+  void put_last(const PendingRelease& release, Outcome outcome);
 
   mutable boost::mutex mutex_;
   std::vector<PendingRelease> releases_;

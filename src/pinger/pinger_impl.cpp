@@ -28,10 +28,10 @@ DistributedLockPinger::Impl::Impl(Environment given, const PingerOptions& given_
       options(given_options),
       drive(given_drive),
       holds(given_drive == PingerDrive::own_threads ? AnnounceOn::own_threads : AnnounceOn::caller),
+      chores(environment, options, holds, pending),
       started_(environment.clock->steady_now()),
       history_(nanoseconds{given_options.ping_every} / 2) {
   protocol::check_options(options);
-  forget_next_ = started_;
 }
 
 std::shared_ptr<DistributedLockPinger::Impl> DistributedLockPinger::Impl::owner_of(
@@ -158,19 +158,23 @@ void DistributedLockPinger::Impl::check_usable() const {
   }
 }
 
-SteadyTime DistributedLockPinger::Impl::ensure_pinged(nanoseconds validity) {
+std::optional<SteadyTime> DistributedLockPinger::Impl::ensure_pinged(nanoseconds validity,
+                                                                     const Limit& limit) {
+  Clock& clock = *environment.clock;
   const auto last_ping = [&] {
     const Guard lock(mutex_);
     return last_ping_sent_;
   };
   if (drive == PingerDrive::own_threads && !last_ping()) {
     // The thread is about to, or did and failed.
-    environment.clock->wait_until(environment.clock->steady_now() + environment.store->call_limit(),
-                                  first_round_done_.get_token());
+    const EitherStop stop(first_round_done_.get_token(), limit.stop);
+    const SteadyTime done_by = clock.steady_now() + environment.store->call_limit();
+    clock.wait_until(std::min(done_by, limit.deadline), stop.token());
   }
-  const SteadyTime now = environment.clock->steady_now();
-  if (protocol::must_ping_before_claim(last_ping(), now, validity, options)) ping();
-  return *last_ping();
+  const bool must =
+      protocol::must_ping_before_claim(last_ping(), clock.steady_now(), validity, options);
+  if (must && !limit.over(clock)) ping();
+  return last_ping();
 }
 
 Look DistributedLockPinger::Impl::look(std::string_view name, Freshness freshness) {
@@ -225,7 +229,7 @@ void DistributedLockPinger::Impl::stop() noexcept {
     stopping.request_stop();
     holds.close();
     ping_thread_.join();
-    attempt("saying farewell", [&] { farewell(); });
+    Chores::attempt("saying farewell", [&] { farewell(); });
   });
 }
 

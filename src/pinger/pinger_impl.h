@@ -11,6 +11,8 @@
 
 #include "distlock/pinger.h"
 #include "fork_guard.h"
+#include "limit.h"
+#include "pinger/chores.h"
 #include "pinger/holds.h"
 #include "pinger/own_thread.h"
 #include "pinger/pending_releases.h"
@@ -44,17 +46,15 @@ struct DistributedLockPinger::Impl {
   SteadyTime round() noexcept;
 
   /// Makes sure that a claim now would be born with time to live (R7, R9), and gives the instant
-  /// from which its deadline counts. Errors: those of Store::ping().
-  SteadyTime ensure_pinged(std::chrono::nanoseconds validity);
+  /// from which its deadline counts. Pings no more where `limit` is over; if there was no ping,
+  /// gives nothing then. Errors: those of Store::ping().
+  std::optional<SteadyTime> ensure_pinged(std::chrono::nanoseconds validity, const Limit& limit);
 
   /// Errors: `forked`, `stopped`.
   void check_usable() const;
 
   /// Inspects, and learns about the store's clock from the answer.
   Look look(std::string_view name, Freshness freshness);
-
-  /// Why the store no longer has that hold, or nothing if it has. Errors: those of a read.
-  std::optional<LossReason> fate_of(const std::string& name, const Token& ts);
 
   /// Until when a claim that is sent now may be written (R8). Only after ensure_pinged().
   StoreNow cutoff() const;
@@ -69,6 +69,7 @@ struct DistributedLockPinger::Impl {
   const ForkGuard fork_guard;
   PendingReleases pending;
   Holds holds;
+  Chores chores;
   std::stop_source stopping;
 
  private:
@@ -78,14 +79,7 @@ struct DistributedLockPinger::Impl {
   PingHealth health_at(SteadyTime now) const;
   bool note_good_ping(const PingRecord& record, const protocol::LocalSpan& span);
   void note_bad_ping(std::string_view error);
-  /// Asks the store about this process's holds, and announces those that it no longer has.
-  void verify_holds(SteadyTime give_up_at);
-  void lose_if_gone(const ActiveHold& hold);
-  void adopt_if_stray(const StoredHold& hold);
   void log_losses();
-  /// What may fail without a ping being lost for it.
-  static void attempt(const char* what, const std::function<void()>& chore) noexcept;
-  void forget_old_pings();
   void farewell();
 
   mutable boost::mutex mutex_;
@@ -94,8 +88,6 @@ struct DistributedLockPinger::Impl {
   bool late_ = false;
   PingHealth health_;
   StoreClockHistory history_;
-
-  SteadyTime forget_next_;
 
   std::once_flag stop_once_;
   std::atomic<bool> stopped_{false};

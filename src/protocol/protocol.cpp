@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "call_limit.h"
 #include "distlock/error.h"
 #include "text.h"
 
@@ -16,6 +17,9 @@ constexpr std::size_t kNameBytesMax = 1000;
 constexpr std::size_t kWhyBytesMax = 10000;
 constexpr std::chrono::hours kHundredYears{24LL * 36525};
 constexpr std::chrono::days kOtherClockMargin{1};
+// Any process removes the ping of one that holds nothing when it is as old as that, or older.
+constexpr std::chrono::days kForgetAfterLeast{4};
+constexpr std::chrono::days kPingEveryMost = kForgetAfterLeast / 2;
 constexpr milliseconds kDefaultMaxSkew = std::chrono::seconds{30};
 
 // Dates in documents may be anything that 64 bits hold.
@@ -114,8 +118,12 @@ void check_options(const LockOptions& options) {
 
 void check_options(const PingerOptions& options) {
   if (options.ping_every <= milliseconds{0}) refuse("ping_every must be more than 0");
-  if (options.ping_every > kHundredYears) refuse("ping_every is more than 100 years");
-  if (options.forget_after < std::chrono::days{4} || options.forget_after > kHundredYears) {
+  if (options.ping_every > kPingEveryMost) {
+    refuse("ping_every is " + text(options.ping_every) + ": it must be at most " +
+           text(kPingEveryMost) + " (2 days), half of the 4 days after which any process may " +
+           "remove the ping of one that holds nothing");
+  }
+  if (options.forget_after < kForgetAfterLeast || options.forget_after > kHundredYears) {
     refuse("forget_after must be from 4 days to 100 years");
   }
   if (options.forget_every <= milliseconds{0} || options.forget_every > kHundredYears) {
@@ -123,17 +131,23 @@ void check_options(const PingerOptions& options) {
   }
 }
 
+nanoseconds room_for_pings(const PingerOptions& pinger, milliseconds call_limit) {
+  return std::max(pinger.ping_every, call_limit) + 2 * call_limit;
+}
+
 void check_room(const LockOptions& lock, const PingerOptions& pinger, milliseconds call_limit) {
-  if (call_limit <= milliseconds{0}) refuse("the store's call_limit must be more than 0");
-  if (call_limit > kHundredYears) refuse("the store's call_limit is more than 100 years");
+  check_call_limit(call_limit);
   const nanoseconds left = validity(lock, call_limit);
-  const nanoseconds needed = pinger.ping_every + 2 * call_limit;
+  const nanoseconds needed = room_for_pings(pinger, call_limit);
   if (left >= needed) return;
   const auto whole = [](nanoseconds duration) { return duration_cast<milliseconds>(duration); };
+  const std::string longer =
+      pinger.ping_every < call_limit
+          ? "3 x call_limit " + text(call_limit)
+          : "ping_every " + text(pinger.ping_every) + " + 2 x call_limit " + text(call_limit);
   refuse("takeover_after leaves a holder too little time: takeover_after " +
          text(lock.takeover_after) + " - allowance " + text(whole(allowance(lock, call_limit))) +
-         " = " + text(whole(left)) + ", but ping_every " + text(pinger.ping_every) +
-         " + 2 x call_limit " + text(call_limit) + " = " + text(whole(needed)) +
+         " = " + text(whole(left)) + ", but " + longer + " = " + text(whole(needed)) +
          "; take over later, ping more often or lower call_limit");
 }
 
@@ -159,7 +173,9 @@ bool must_ping_before_claim(std::optional<SteadyTime> last_ping_sent, SteadyTime
                             nanoseconds validity, const PingerOptions& pinger) {
   if (!last_ping_sent) return true;
   const nanoseconds age = now - *last_ping_sent;
-  return age > std::min<nanoseconds>(2 * pinger.ping_every, validity / 2);
+  // Another process may have removed one that is older than kForgetAfterLeast.
+  return age > std::min({nanoseconds{2 * pinger.ping_every}, validity / 2,
+                         nanoseconds{kForgetAfterLeast} / 2});
 }
 
 nanoseconds HolderWatch::unchanged_for(const Inspection& seen, const LocalSpan& span) {

@@ -29,7 +29,12 @@ void check_name(std::string_view name);
 void check_why(std::string_view why);
 void check_options(const LockOptions& options);
 void check_options(const PingerOptions& options);
-/// Whether a holder has time for missed pings before its deadline; the message does the sum (R9).
+/// What a hold needs from the sending of one ping to the confirmation of the next, on a store whose
+/// every call takes its whole limit (R12). Between the sendings lies the interval, or a ping and
+/// one call of a chore if these are longer. Where the interval is long, one call is to spare.
+std::chrono::nanoseconds room_for_pings(const PingerOptions& pinger,
+                                        std::chrono::milliseconds call_limit);
+/// Whether a holder has that time before its deadline; the message does the sum (R9).
 void check_room(const LockOptions& lock, const PingerOptions& pinger,
                 std::chrono::milliseconds call_limit);
 

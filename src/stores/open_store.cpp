@@ -1,3 +1,4 @@
+#include "call_limit.h"
 #include "distlock/error.h"
 #include "distlock/stores.h"
 #include "stores/memory/memory_store.h"
@@ -8,6 +9,7 @@
 namespace distlock {
 
 std::shared_ptr<Store> open_store(const ConnectionString& connection, const StoreOptions& options) {
+  check_call_limit(options.call_limit);
   switch (connection.kind()) {
     case StoreKind::memory:
       return open_memory_of_process(options);

@@ -34,6 +34,11 @@ class FaultyStore : public Store {
     const std::lock_guard lock(mutex_);
     actions_[call] = std::move(action);
   }
+  /// Runs in the middle of every call, before it takes effect.
+  void during_each_call(std::function<void(const std::string& call)> action) {
+    const std::lock_guard lock(mutex_);
+    during_each_ = std::move(action);
+  }
   /// Applies what was delayed.
   void deliver() {
     for (const auto& request : std::exchange(delayed_, {})) request();
@@ -101,7 +106,9 @@ class FaultyStore : public Store {
  private:
   template <class Action>
   auto call(const std::string& name, Action action) -> decltype(action()) {
-    if (const auto interposed = begin(name)) interposed();
+    const auto [interposed, during] = begin(name);
+    if (interposed) interposed();
+    if (during) during(name);
     const auto fault = next_fault(name);
     if (!fault) return action();
     if (*fault == Fault::rejected) throw Error(Errc::not_applied, name + " rejected by the test");
@@ -110,10 +117,14 @@ class FaultyStore : public Store {
     throw Error(Errc::outcome_unknown, name + " lost by the test");
   }
 
-  std::function<void()> begin(const std::string& name) {
+  struct Meanwhile {
+    std::function<void()> once;
+    std::function<void(const std::string&)> always;
+  };
+  Meanwhile begin(const std::string& name) {
     const std::lock_guard lock(mutex_);
     ++calls_[name];
-    return std::exchange(actions_[name], {});
+    return {std::exchange(actions_[name], {}), during_each_};
   }
 
   std::optional<Fault> next_fault(const std::string& name) {
@@ -129,6 +140,7 @@ class FaultyStore : public Store {
   mutable std::mutex mutex_;
   std::map<std::string, std::deque<Fault>> faults_;
   std::map<std::string, std::function<void()>> actions_;
+  std::function<void(const std::string&)> during_each_;
   std::map<std::string, int> calls_;
   std::vector<std::function<void()>> delayed_;
 };

@@ -35,10 +35,15 @@ TEST_CASE("no contender tolerates more skew than a holder allows for", "[protoco
 TEST_CASE("options that leave a holder no time are refused with the sum", "[protocol][R9]") {
   const LockOptions lock{.takeover_after = 8s};
   const PingerOptions pinger{.ping_every = 1s};
-  CHECK_NOTHROW(check_room(lock, pinger, 1997ms));
-  CHECK_THROWS_WITH(check_room(lock, pinger, 1998ms),
-                    Catch::Contains("8000 ms - allowance 3006 ms = 4994 ms") &&
-                        Catch::Contains("1000 ms + 2 x call_limit 1998 ms = 4996 ms"));
+  CHECK_NOTHROW(check_room(lock, pinger, 1748ms));
+  CHECK_THROWS_WITH(check_room(lock, pinger, 1749ms),
+                    Catch::Contains("8000 ms - allowance 2757 ms = 5243 ms") &&
+                        Catch::Contains("but 3 x call_limit 1749 ms = 5247 ms"));
+  const PingerOptions seldom{.ping_every = 3s};
+  CHECK_NOTHROW(check_room(lock, seldom, 1330ms));
+  CHECK_THROWS_WITH(check_room(lock, seldom, 1331ms),
+                    Catch::Contains("8000 ms - allowance 2339 ms = 5661 ms") &&
+                        Catch::Contains("ping_every 3000 ms + 2 x call_limit 1331 ms = 5662 ms"));
   CHECK_THROWS_AS(check_room(lock, pinger, 0ms), Error);
 }
 
@@ -68,6 +73,13 @@ TEST_CASE("a claim needs a ping that leaves it time to live", "[protocol][R7][R9
   CHECK_FALSE(must_ping_before_claim(SteadyTime{1h}, SteadyTime{1h + 60s}, 10min, pinger));
   CHECK(must_ping_before_claim(SteadyTime{1h}, SteadyTime{1h + 60s + 1ns}, 10min, pinger));
   CHECK(must_ping_before_claim(SteadyTime{1h}, SteadyTime{1h + 35s}, 69s, pinger));
+}
+
+TEST_CASE("a claim needs a ping that no process may have removed", "[protocol][R7][R13]") {
+  const PingerOptions pinger{.ping_every = 48h};
+  CHECK_NOTHROW(check_options(pinger));
+  CHECK_FALSE(must_ping_before_claim(SteadyTime{1h}, SteadyTime{49h}, 10000h, pinger));
+  CHECK(must_ping_before_claim(SteadyTime{1h}, SteadyTime{49h + 1ns}, 10000h, pinger));
 }
 
 TEST_CASE("unlock pauses are the original's", "[protocol][R11]") {
@@ -158,12 +170,20 @@ TEST_CASE("bad options are refused", "[protocol][input]") {
   };
   pinger_refused({.ping_every = 0ms});
   pinger_refused({.ping_every = milliseconds::max()});
+  pinger_refused({.ping_every = 48h + 1ms});
+  pinger_refused({.ping_every = 24h * 365 * 30, .forget_after = 24h * 365 * 90});
+  CHECK_THROWS_WITH(check_options(PingerOptions{.ping_every = 72h}),
+                    Catch::Contains("259200000 ms") && Catch::Contains("172800000 ms"));
   pinger_refused({.forget_after = 95h});
   pinger_refused({.forget_after = milliseconds::max()});
   pinger_refused({.forget_every = 0ms});
   pinger_refused({.forget_every = milliseconds::max()});
   CHECK_THROWS_AS(check_room(LockOptions{}, PingerOptions{}, 0ms), Error);
   CHECK_THROWS_AS(check_room(LockOptions{}, PingerOptions{}, milliseconds::max()), Error);
+  const LockOptions patient{.takeover_after = 24h * 365};
+  CHECK_NOTHROW(check_room(patient, PingerOptions{}, 24h));
+  CHECK_THROWS_WITH(check_room(patient, PingerOptions{}, 24h * 30),
+                    Catch::Contains("2592000000 ms") && Catch::Contains("86400000 ms"));
   CHECK_NOTHROW(check_options(PingerOptions{}));
   CHECK_THROWS_AS(LockOptions::taking_over_after_minutes(0), Error);
   CHECK_THROWS_AS(LockOptions::taking_over_after_minutes(-15), Error);

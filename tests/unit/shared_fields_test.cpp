@@ -202,7 +202,8 @@ TEST_CASE("pending releases are added, counted and worked off at once", "[pendin
     static_cast<void>(pending.contains(ts));
   };
   const auto work_off = [&](int) {
-    pending.work_off(*store, *host_clock(), host_clock()->steady_now() + 1s);
+    ChoreTime time(*host_clock(), host_clock()->steady_now() + 1s);
+    pending.work_off(*store, *host_clock(), time);
   };
   at_once({add, add, work_off, work_off, [&](int) { static_cast<void>(pending.count()); }});
   work_off(0);

@@ -24,3 +24,41 @@ TEST_CASE("a claim during a round is no stray hold", "[unknown_outcome][R8]") {
   a.pinger->ping_round();
   CHECK(lock->still_held());
 }
+
+// Before the claim the store has the old hold, after it the new one: both are this object's.
+TEST_CASE("a hold that is claimed anew during a round is no stray hold",
+          "[unknown_outcome][R8][R9]") {
+  Fleet fleet;
+  const auto a = fleet.process_with(std::make_shared<LateReply>(fleet.store), "a");
+  const auto lock = a.lock("balancer");
+  REQUIRE(lock->lock_try("x"));
+  fleet.clock->advance(16min);
+  a.pinger->watch_round();
+  REQUIRE(lock->lost() == LossReason::deadline_passed);
+  a.store->forget_calls();
+  const auto round = [&] {
+    a.pinger->ping_round();
+    CHECK(a.pinger->stats().pending_releases == 0);
+  };
+  SECTION("before the claim takes effect") { a.store->before("claim", round); }
+  SECTION("before its reply comes") { a.store->after_claim = round; }
+  SECTION("by reclaim()") { CHECK(lock->reclaim("y")); }
+  SECTION("by the same thread's lock_try()") { CHECK(lock->lock_try("y")); }
+  if (!lock->held()) CHECK(lock->reclaim("y"));
+  CHECK(a.pinger->stats().pending_releases == 0);
+  CHECK(a.store->calls("release") == 0);
+  CHECK(lock->still_held());
+}
+
+TEST_CASE("a hold that is being released is no stray hold", "[unknown_outcome][R3][R8]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  const auto lock = a.lock("balancer");
+  REQUIRE(lock->lock_try("x"));
+  a.store->before("release", [&] {
+    a.pinger->ping_round();
+    CHECK(a.pinger->stats().pending_releases == 0);
+  });
+  CHECK(lock->unlock() == UnlockResult::released);
+  CHECK(a.store->calls("release") == 1);
+}

@@ -1,0 +1,116 @@
+#include "pinger/chores.h"
+
+#include <algorithm>
+#include <set>
+
+#include "failure.h"
+#include "log.h"
+#include "protocol/protocol.h"
+
+namespace distlock {
+
+const std::array<Chores::Chore, 3> Chores::kInTurn{
+    Chore{"verifying holds", &Chores::verify_holds},
+    Chore{"working off pending releases", &Chores::release_pending},
+    Chore{"removing old pings", &Chores::forget_old_pings}};
+
+Chores::Chores(const Environment& environment, const PingerOptions& options, Holds& holds,
+               PendingReleases& pending)
+    : environment_(environment),
+      options_(options),
+      holds_(holds),
+      pending_(pending),
+      forget_next_(environment.clock->steady_now()) {}
+
+void Chores::work_off(SteadyTime next_ping, const std::stop_token& stop) noexcept {
+  if (busy_.exchange(true)) return;
+  ChoreTime time(*environment_.clock, next_ping - environment_.store->call_limit(), stop);
+  work_in_turn(time);
+  busy_ = false;
+}
+
+// The next round begins with the chore that had no time for a single call.
+void Chores::work_in_turn(ChoreTime& time) noexcept {
+  for (std::size_t i = 0; i < kInTurn.size(); ++i) {
+    const Chore& chore = kInTurn[next_];
+    const int calls_before = time.calls();
+    attempt(chore.what, [&] { (this->*chore.work)(time); });
+    const bool had_none = time.over() && time.calls() == calls_before;
+    if (!had_none) next_ = (next_ + 1) % kInTurn.size();
+    if (time.over()) return;
+  }
+  next_ = 0;
+}
+
+void Chores::attempt(const char* what, const std::function<void()>& chore) noexcept {
+  try {
+    chore();
+  } catch (...) {
+    log::chore_failed(what, current_failure().what);
+  }
+}
+
+// One by one: what cannot be learned of one lock says nothing of the next (R14).
+void Chores::verify_holds(ChoreTime& time) {
+  if (missing_.empty() && unknown_.empty()) {
+    if (!time.for_a_call()) return;
+    list_holds();
+  }
+  while (!missing_.empty() && time.for_a_call()) {
+    const ActiveHold hold = std::move(missing_.front());
+    missing_.pop_front();
+    attempt("verifying a hold", [&] { lose_if_gone(hold); });
+  }
+  while (!unknown_.empty() && time.for_a_call()) {
+    const StoredHold hold = std::move(unknown_.front());
+    unknown_.pop_front();
+    attempt("looking at a stray hold", [&] { adopt_if_stray(hold); });
+  }
+}
+
+void Chores::list_holds() {
+  const std::vector<ActiveHold> active = holds_.active();
+  const std::vector<StoredHold> list = environment_.store->holds(environment_.process);
+  // After the list: whatever was being claimed meanwhile is known by now, or pending.
+  const std::vector<Token> known = holds_.known();
+  std::set<std::pair<std::string, Token>> stored;
+  for (const StoredHold& hold : list) {
+    stored.emplace(hold.name, hold.ts);
+    const bool is_known = std::binary_search(known.begin(), known.end(), hold.ts);
+    if (!is_known && !pending_.contains(hold.ts)) unknown_.push_back(hold);
+  }
+  for (const ActiveHold& hold : active) {
+    if (!stored.contains({hold.hold->name, hold.ts})) missing_.push_back(hold);
+  }
+}
+
+// The list may come from a primary that is none any more. A fresh read cannot.
+void Chores::lose_if_gone(const ActiveHold& hold) {
+  if (const auto reason = fate_of(hold.hold->name, hold.ts)) holds_.lose(hold, *reason);
+}
+
+// The last net under R8: whatever became of a claim that was given up, its hold shows here.
+void Chores::adopt_if_stray(const StoredHold& hold) {
+  // An unlock that ended while the list was on its way leaves no stray.
+  if (fate_of(hold.name, hold.ts) || pending_.contains(hold.ts)) return;
+  log::stray_hold(hold.name);
+  pending_.add({hold.name, hold.ts});
+}
+
+std::optional<LossReason> Chores::fate_of(const std::string& name, const Token& ts) const {
+  return protocol::fate(name, ts, environment_.store->carried(name));
+}
+
+void Chores::release_pending(ChoreTime& time) {
+  pending_.work_off(*environment_.store, *environment_.clock, time);
+}
+
+void Chores::forget_old_pings(ChoreTime& time) {
+  const SteadyTime now = environment_.clock->steady_now();
+  const auto pause = protocol::forget_pause(environment_.random(), options_);
+  if (now < forget_next_ || !time.for_a_call()) return;
+  forget_next_ = now + pause;
+  log::forgot_pings(environment_.store->forget_pings(options_.forget_after));
+}
+
+}  // namespace distlock

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <stop_token>
+#include <string>
+
+#include "distlock/options.h"
+#include "distlock/pinger.h"
+#include "pinger/chore_time.h"
+#include "pinger/holds.h"
+#include "pinger/pending_releases.h"
+
+namespace distlock {
+
+/// What a pinger does after each good ping: it finds out which of its process's holds are lost and
+/// which nobody knows of, works off pending releases, and removes old pings (R8, R9, R13). It goes
+/// on where the round before ran out of time, so that none of it waits for ever.
+///
+/// Threads: work_off() by any; while one is at it, the others leave it alone.
+class Chores {
+ public:
+  Chores(const Environment& environment, const PingerOptions& options, Holds& holds,
+         PendingReleases& pending);
+
+  /// As far as there is time before the next ping is due.
+  void work_off(SteadyTime next_ping, const std::stop_token& stop) noexcept;
+
+  /// What may fail without anything else being lost for it.
+  static void attempt(const char* what, const std::function<void()>& chore) noexcept;
+
+  /// Why the store no longer has that hold, or nothing if it has. Errors: those of a read.
+  std::optional<LossReason> fate_of(const std::string& name, const Token& ts) const;
+
+ private:
+  struct Chore {
+    const char* what;
+    void (Chores::*work)(ChoreTime& time);
+  };
+  static const std::array<Chore, 3> kInTurn;
+
+  void work_in_turn(ChoreTime& time) noexcept;
+  /// Asks the store about this process's holds, and announces those that it no longer has.
+  void verify_holds(ChoreTime& time);
+  void list_holds();
+  void lose_if_gone(const ActiveHold& hold);
+  void adopt_if_stray(const StoredHold& hold);
+  void release_pending(ChoreTime& time);
+  void forget_old_pings(ChoreTime& time);
+
+  const Environment& environment_;
+  const PingerOptions& options_;
+  Holds& holds_;
+  PendingReleases& pending_;
+
+  std::atomic<bool> busy_{false};
+  // Of whoever is busy.
+  std::size_t next_ = 0;
+  std::deque<ActiveHold> missing_;  // from the last list, and not yet looked at
+  std::deque<StoredHold> unknown_;  // in it, to no object here, and not yet looked at
+  SteadyTime forget_next_;
+};
+
+}  // namespace distlock

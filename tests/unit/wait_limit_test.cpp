@@ -1,0 +1,197 @@
+// Waits on stores that are slow or fail: no call begins once the wait is over.
+#include <boost/thread/thread.hpp>
+#include <catch2/catch.hpp>
+#include <latch>
+#include <random>
+
+#include "distlock/error.h"
+#include "support/fleet.h"
+#include "support/known_free.h"
+
+using namespace distlock;
+using namespace std::chrono_literals;
+using distlock::testing::Fault;
+using distlock::testing::FaultyStore;
+using distlock::testing::Fleet;
+using distlock::testing::make_known_free;
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+
+namespace {
+
+// When each call of a process's store began, once they take that long.
+struct Slowly {
+  Slowly(Fleet& fleet, const distlock::testing::Process& process, nanoseconds each)
+      : store(*process.store) {
+    store.forget_calls();
+    store.during_each_call([this, &fleet, each](const std::string& call) {
+      begun.emplace_back(call, fleet.clock->steady_now());
+      fleet.clock->advance(each);
+    });
+  }
+  ~Slowly() { store.during_each_call({}); }
+  Slowly(const Slowly&) = delete;
+  Slowly& operator=(const Slowly&) = delete;
+
+  FaultyStore& store;
+  std::vector<std::pair<std::string, SteadyTime>> begun;
+};
+
+}  // namespace
+
+TEST_CASE("a wait claims nothing after its deadline", "[waiting][R15]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  const auto lock = a.lock("balancer");
+  make_known_free(*lock);
+  const auto stranger = a.lock("balancer");  // has to look first
+  const SteadyTime begun = fleet.clock->steady_now();
+  const Slowly slowly(fleet, a, 1500ms);
+  CHECK_FALSE(stranger->try_lock_for(100ms));
+  CHECK(fleet.clock->steady_now() == begun + 1500ms);
+  CHECK(a.store->calls() == 1);
+  CHECK_FALSE(fleet.stored("balancer").taken());
+}
+
+TEST_CASE("a wait of nothing claims a free lock, however slow the store is", "[waiting][R15]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  const auto lock = a.lock("balancer");
+  const Slowly slowly(fleet, a, 1500ms);
+  CHECK(lock->try_lock_for(0s));
+}
+
+TEST_CASE("a stop in the middle of a call is heeded after it", "[waiting][R15]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  make_known_free(*a.lock("balancer"));
+  const auto lock = a.lock("balancer");
+  const std::string call = GENERATE("inspect", "claim");
+  std::stop_source stop;
+  a.store->before(call, [&] { stop.request_stop(); });
+  a.store->forget_calls();
+
+  SECTION("that is answered") {
+    const bool got = lock->lock(stop.get_token());
+    CHECK(got == (call == "claim"));
+  }
+  SECTION("that is not") {
+    a.store->fail(call, Fault::lost_reply);
+    CHECK_FALSE(lock->lock(stop.get_token()));
+    CHECK(a.pinger->stats().pending_releases == (call == "claim" ? 1 : 0));
+    CHECK(fleet.stored("balancer").taken() == (call == "claim"));
+    a.pinger->ping_round();
+    CHECK_FALSE(fleet.stored("balancer").taken());
+  }
+  CHECK(a.store->calls("inspect") == 1);
+  CHECK(a.store->calls("claim") == (call == "claim" ? 1 : 0));
+  CHECK(fleet.clock->waited() == 0s);
+}
+
+TEST_CASE("a claim of unknown outcome does not outlast the wait", "[waiting][R8][R15]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  const auto lock = a.lock("balancer");
+  make_known_free(*lock);
+  const SteadyTime deadline = fleet.clock->steady_now() + 5s;
+  a.store->fail("claim", Fault::lost_reply);
+  a.store->fail("inspect", Fault::rejected);  // so that it would wait for the cutoff
+  try {
+    (void)lock->try_lock_for(5s);
+    FAIL("no error");
+  } catch (const Error& error) {
+    CHECK(error.errc() == Errc::outcome_unknown);
+  }
+  CHECK(fleet.clock->steady_now() == deadline);
+  CHECK_FALSE(lock->held());
+  CHECK(fleet.stored("balancer").taken());
+  CHECK(a.pinger->stats().pending_releases == 1);
+  a.pinger->ping_round();
+  CHECK_FALSE(fleet.stored("balancer").taken());
+}
+
+TEST_CASE("a wait looks once more shortly before its deadline", "[waiting][R15]") {
+  Fleet fleet;
+  const auto held = fleet.process("a").lock("balancer");
+  REQUIRE(held->lock_try("x"));
+  const auto b = fleet.process("b");
+  const auto waiter = b.lock("balancer");
+  const SteadyTime deadline = fleet.clock->steady_now() + 5s;
+  b.store->during_each_call([&](const std::string&) {
+    if (fleet.clock->steady_now() >= deadline - 20ms) (void)held->unlock();
+  });
+  CHECK(waiter->try_lock_for(5s));
+  CHECK(fleet.clock->steady_now() <= deadline);
+  b.store->during_each_call({});
+}
+
+TEST_CASE("no call begins at a wait's deadline or later, whatever the store does",
+          "[waiting][R8][R15]") {
+  const unsigned seed = std::random_device{}();
+  CAPTURE(seed);
+  std::mt19937 random(seed);
+  int got = 0;
+  for (int i = 0; i < 500; ++i) {
+    Fleet fleet;
+    const auto a = fleet.process("a");
+    const auto dead = fleet.process("b").lock("balancer");
+    if (random() % 3 != 0) REQUIRE(dead->lock_try("y"));
+    fleet.clock->advance(16min - milliseconds{random() % 60'000});
+    a.store->always_fresh = random() % 2 == 0;
+    const milliseconds each{random() % 10'000};
+    const milliseconds limit{1 + random() % 60'000};
+    const auto lock = a.lock("balancer");
+    for (const std::string call : {"inspect", "claim", "ping"}) {
+      const auto fault = static_cast<Fault>(random() % 3);
+      a.store->fail(call, fault, static_cast<int>(random() % 4));
+    }
+    const Slowly slowly(fleet, a, each);
+    const SteadyTime deadline = fleet.clock->steady_now() + limit;
+    try {
+      got += lock->try_lock_for(limit) ? 1 : 0;
+    } catch (const Error&) {
+    }
+    CAPTURE(i, each, limit);
+    CHECK(fleet.clock->steady_now() < deadline + std::max<nanoseconds>(each, 1ns));
+    for (const auto& [call, begun] : slowly.begun) CHECK(begun < deadline);
+  }
+  CHECK(got > 50);
+}
+
+TEST_CASE("a wait does not await the pinger's first ping beyond its deadline", "[waiting][R15]") {
+  const auto store = std::make_shared<FaultyStore>(make_memory_store());
+  std::latch answer(1);
+  store->before("ping", [&] { answer.wait(); });
+  const auto pinger = std::make_shared<DistributedLockPinger>(Environment{.store = store});
+  DistributedLock lock(pinger, "balancer");
+  const SteadyTime begun = host_clock()->steady_now();
+  SECTION("nor beyond its deadline") { CHECK_FALSE(lock.try_lock_for(50ms)); }
+  SECTION("nor after a stop") {
+    std::stop_source stop;
+    boost::thread stopping([&] { stop.request_stop(); });
+    CHECK_FALSE(lock.lock(stop.get_token()));
+    stopping.join();
+  }
+  CHECK(host_clock()->steady_now() - begun < 5s);
+  answer.count_down();
+}
+
+TEST_CASE("a thread is not taken for one that ended before it began", "[lock][R15][tsan]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  for (int i = 0; i < 100; ++i) {
+    const auto lock = a.lock("lock" + std::to_string(i));
+    bool got = false;
+    boost::thread([&] { got = lock->lock_try("x"); }).join();
+    REQUIRE(got);
+    bool refused = false;
+    boost::thread([&] {
+      try {
+        refused = !lock->lock_try("y");
+      } catch (const Error&) {
+        refused = false;
+      }
+    }).join();
+    REQUIRE(refused);
+  }
+}
