@@ -1,5 +1,6 @@
 #pragma once
 
+#include <stdexcept>
 #include <string>
 #include <system_error>
 
@@ -31,12 +32,20 @@ inline std::error_code make_error_code(Errc code) noexcept {
 }
 
 /// The only exception type that this library throws on its own account. `code()` is for programs,
-/// `what()` for people: it names the operation and the lock, never a password.
+/// `what()` for people: it names the operation and the lock, never a password, and repeats of the
+/// code's words only that an outcome is unknown.
 class DISTLOCK_EXPORT Error : public std::system_error {
  public:
-  Error(Errc code, const std::string& what) : std::system_error(make_error_code(code), what) {}
+  Error(Errc code, const std::string& what)
+      : std::system_error(make_error_code(code)),
+        text_(code == Errc::outcome_unknown ? what + ": " + this->code().message() : what) {}
 
   Errc errc() const noexcept { return static_cast<Errc>(code().value()); }
+
+  const char* what() const noexcept override { return text_.what(); }
+
+ private:
+  std::runtime_error text_;  // For its copies, which cannot fail.
 };
 
 }  // namespace distlock

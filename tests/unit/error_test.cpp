@@ -22,6 +22,18 @@ TEST_CASE("every failure has words of its own", "[error]") {
   CHECK(words.contains("unknown code 999"));
 }
 
+TEST_CASE("an error says what happened, and of its code only that the outcome is unknown",
+          "[error]") {
+  CHECK(Error(Errc::not_applied, "reading \"a\"").what() == std::string("reading \"a\""));
+  CHECK(Error(Errc::invalid_argument, "no name").what() == std::string("no name"));
+  const Error unknown(Errc::outcome_unknown, "claiming \"a\"");
+  CHECK_THAT(unknown.what(), Catch::StartsWith("claiming \"a\": ") &&
+                                 Catch::Contains("the store may have changed"));
+  const Error copy = unknown;
+  CHECK(copy.what() == std::string(unknown.what()));
+  CHECK(copy.errc() == Errc::outcome_unknown);
+}
+
 TEST_CASE("every loss has words of its own", "[lifetime]") {
   std::set<std::string_view> words;
   for (const LossReason reason :
