@@ -21,6 +21,9 @@ struct DISTLOCK_EXPORT Environment {
   std::string process = {};
   /// 64 random bits a call; from the system where it is empty.
   std::function<std::uint64_t()> random = {};
+  /// For people, kept in `who`: which process of the host, and whose. `pid4711/ann` where it and
+  /// `process` are empty.
+  std::string label = {};
 };
 
 /// Who calls ping_round() and watch_round().

@@ -1,5 +1,6 @@
 #include "pinger/identity.h"
 
+#include <pwd.h>
 #include <sys/random.h>
 #include <unistd.h>
 
@@ -8,6 +9,7 @@
 
 #include "distlock/error.h"
 #include "fork_guard.h"
+#include "text.h"
 
 namespace distlock {
 namespace {
@@ -46,6 +48,15 @@ std::string host_name() {
   return name.data();
 }
 
+std::string user_name() {
+  const uid_t id = geteuid();
+  passwd entry{};
+  passwd* found = nullptr;
+  std::array<char, 4096> room{};
+  const bool known = getpwuid_r(id, &entry, room.data(), room.size(), &found) == 0 && found;
+  return known && is_utf8(entry.pw_name) ? entry.pw_name : std::to_string(id);
+}
+
 std::int64_t unix_seconds(const Environment& environment) {
   const auto now = environment.clock->wall_now().time_since_epoch();
   return std::chrono::floor<std::chrono::seconds>(now).count();
@@ -70,6 +81,9 @@ Environment completed(Environment environment) {
   if (!environment.clock) environment.clock = host_clock();
   if (!environment.random) environment.random = system_random;
   if (environment.process.empty()) {
+    if (environment.label.empty()) {
+      environment.label = "pid" + std::to_string(getpid()) + '/' + user_name();
+    }
     environment.process = host_name() + ':' + std::to_string(unix_seconds(environment)) + ':' +
                           random_number(environment);
   }
@@ -90,7 +104,8 @@ Token new_token(const Environment& environment) {
 }
 
 std::string new_who(const Environment& environment) {
-  return environment.process + ":thread" + std::to_string(thread_number()) + ':' +
+  const std::string label = environment.label.empty() ? "" : '/' + environment.label;
+  return environment.process + ":thread" + std::to_string(thread_number()) + label + ':' +
          random_number(environment);
 }
 

@@ -13,7 +13,7 @@ Environment completed(Environment environment);
 /// An ObjectId: seconds of this host's clock, then 64 random bits. Unique is all that it must be.
 Token new_token(const Environment& environment);
 
-/// `process:thread:random`, as the original's.
+/// `process:thread:random`, as the original's, where the thread is `thread1/pid4711/ann`.
 std::string new_who(const Environment& environment);
 
 }  // namespace distlock

@@ -1,4 +1,8 @@
 // What makes a process one of its own: its id, its ping, and threads that hold up no other.
+#include <unistd.h>
+
+#include <unistd.h>
+
 #include <atomic>
 #include <boost/thread/barrier.hpp>
 #include <boost/thread/thread.hpp>
@@ -37,6 +41,19 @@ TEST_CASE("a process that starts anew on its host is another one", "[pinger][R1]
   after->stop();
   CHECK(fleet.stored("balancer").taken());
   CHECK(held.still_held());
+}
+
+TEST_CASE("a hold says which process it is of, and whose", "[pinger]") {
+  Fleet fleet;
+  DistributedLock lock(started_by(fleet), "balancer");
+  REQUIRE(lock.lock_try("x"));
+  const std::string who = fleet.stored("balancer").who;
+  CHECK_THAT(who, Catch::StartsWith(fleet.stored("balancer").process + ":thread") &&
+                      Catch::Contains("/pid" + std::to_string(getpid()) + "/"));
+  // A process that was named by its maker is whatever that says, also nothing.
+  const auto named = fleet.process("db7").lock("jobs");
+  REQUIRE(named->lock_try("x"));
+  CHECK_THAT(fleet.stored("jobs").who, !Catch::Contains("pid"));
 }
 
 TEST_CASE("processes that come and go leave no ping and no hold", "[pinger][R12]") {
