@@ -41,6 +41,10 @@ struct DISTLOCK_EXPORT LockOptions {
   /// How long lock() goes on waiting while the store fails at every look.
   std::chrono::milliseconds store_patience = std::chrono::seconds{30};
 
+  /// The least window for a holder whose document states none: the original's processes and
+  /// MongoDB's own count on 15 minutes, also where this process's own holds are shorter (R6).
+  std::chrono::milliseconds unstated_window{0};
+
   /// What the lock is for, kept in its record for people to read, where a call says nothing else.
   std::string why = {};
 

@@ -113,6 +113,9 @@ void check_options(const LockOptions& options) {
     refuse("poll_min must be more than 0 and at most poll_max, which is at most 100 years");
   }
   if (options.store_patience < milliseconds{0}) refuse("store_patience must not be negative");
+  if (options.unstated_window < milliseconds{0} || options.unstated_window > kHundredYears) {
+    refuse("unstated_window must be from 0 to 100 years");
+  }
   check_why(options.why);
 }
 
@@ -192,7 +195,7 @@ nanoseconds HolderWatch::unchanged_for(const Inspection& seen, const LocalSpan& 
 }
 
 milliseconds window(const LockRecord& lock, const LockOptions& options) {
-  return std::max(options.takeover_after, lock.takeover_after.value_or(milliseconds{0}));
+  return std::max(options.takeover_after, lock.takeover_after.value_or(options.unstated_window));
 }
 
 Judgement judge(const Inspection& seen, const LocalSpan& span, bool clock_stepped,

@@ -44,7 +44,8 @@ void check_room(const LockOptions& lock, const PingerOptions& pinger,
 std::optional<LossReason> fate(std::string_view name, const Token& ts,
                                const std::optional<Carried>& carried);
 
-/// The window that counts for this lock: the larger of the contender's and the holder's (R6).
+/// The window that counts for this lock: the larger of the contender's and the holder's, or of
+/// `unstated_window` where the document states none (R6).
 std::chrono::milliseconds window(const LockRecord& lock, const LockOptions& options);
 
 /// What a contender tolerates of the store's clock before a takeover after `window` (R5). Options

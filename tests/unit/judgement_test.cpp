@@ -50,6 +50,19 @@ TEST_CASE("the larger of the holder's and the contender's window counts", "[prot
   CHECK(scene.silent_for(24h * 40000).judged().verdict == Verdict::busy);
 }
 
+TEST_CASE("a contender of short holds grants a holder that states no window another one",
+          "[protocol][R6]") {
+  Scene scene;
+  scene.options = {.takeover_after = 1min, .unstated_window = 16min};
+  CHECK(scene.silent_for(16min - 1ms).judged().verdict == Verdict::busy);
+  CHECK(scene.silent_for(16min).judged().verdict == Verdict::dead);
+  scene.seen.lock->takeover_after = 1min;
+  CHECK(scene.silent_for(1min).judged().verdict == Verdict::dead);
+  scene.options.takeover_after = 20min;
+  scene.seen.lock->takeover_after.reset();
+  CHECK(scene.silent_for(20min - 1ms).judged().verdict == Verdict::busy);
+}
+
 TEST_CASE("a ping later than now is a clock skew, however little", "[protocol][R4]") {
   Scene scene;
   const Judgement judgement = scene.silent_for(-1ms).judged();
