@@ -1,6 +1,7 @@
 #include "uri/mongodb_uri.h"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 
 #include "uri/mongodb_uri_options.h"
@@ -97,6 +98,26 @@ std::string problem_of_database(const UriPieces& pieces) {
   return "";
 }
 
+bool has_secret(std::string_view options) {
+  const auto all = split(options, '&');
+  return std::any_of(all.begin(), all.end(), [](std::string_view option) {
+    const std::string_view name = option.substr(0, option.find('='));
+    return is_mongodb_option(name) && redacted_mongodb_option(option) != option;
+  });
+}
+
+// "option NAME: " where that may be shown. What is not known by name may be a piece of a password
+// that was not encoded: of the user's, which then has an `@` behind it, or of another option's.
+std::string named(std::string_view option, std::string_view options) {
+  constexpr std::size_t kNameMost = 40;
+  const std::string_view name = option.substr(0, option.find('='));
+  const bool plain =
+      !name.empty() && name.size() < option.size() && name.size() <= kNameMost &&
+      std::all_of(name.begin(), name.end(), [](unsigned char c) { return std::isalpha(c) != 0; });
+  if (!plain || is_mongodb_option(name) || options.find('@') != options.npos) return "";
+  return has_secret(options) ? "" : "option " + std::string(name) + ": ";
+}
+
 std::string problem_of_options(const UriPieces& pieces) {
   if (!pieces.has_options) return "";
   if (!pieces.has_slash) return "a '/' is missing before '?'; write mongodb://HOST/?OPTIONS";
@@ -104,7 +125,9 @@ std::string problem_of_options(const UriPieces& pieces) {
   if (pieces.options.empty()) return "";
   const bool srv = pieces.scheme == kSrv;
   for (const std::string_view option : split(pieces.options, '&')) {
-    if (std::string problem = problem_of_mongodb_option(option); !problem.empty()) return problem;
+    if (std::string problem = problem_of_mongodb_option(option); !problem.empty()) {
+      return named(option, pieces.options) + problem;
+    }
     if (srv && option == "directConnection=true") {
       return "option directConnection cannot be used with mongodb+srv://";
     }

@@ -113,7 +113,7 @@ std::string problem_of_mongodb_option(std::string_view option) {
   const std::string_view value =
       equals == std::string_view::npos ? std::string_view{} : option.substr(equals + 1);
   const Option* known = find(name);
-  // What is not known by name may be a piece of a password, so it is not shown.
+  // Not named here: it may be a piece of a password.
   if (known == nullptr) return "unknown option; known are " + known_mongodb_options();
   const std::string shown = "option " + std::string(known->name);
   if (known->allowed == Allowed::never) {
@@ -133,6 +133,8 @@ std::string problem_of_mongodb_option(std::string_view option) {
   }
   return "";
 }
+
+bool is_mongodb_option(std::string_view name) { return find(name) != nullptr; }
 
 std::string redacted_mongodb_option(std::string_view option) {
   const Option* known = find(option.substr(0, option.find('=')));

@@ -9,6 +9,9 @@ namespace distlock {
 /// shows a value.
 std::string problem_of_mongodb_option(std::string_view option);
 
+/// Whether an option of a MongoDB connection string has this name, be it one that is refused.
+bool is_mongodb_option(std::string_view name);
+
 /// `option` with a secret value replaced, or all of it if it is not known.
 std::string redacted_mongodb_option(std::string_view option);
 

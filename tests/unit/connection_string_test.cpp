@@ -98,6 +98,7 @@ TEST_CASE("a string that cannot be used is refused with what to write", "[connec
       {"mongodb+srv://a.b.c:1/", "without a port"},
       {"mongodb+srv://localhost/", "three parts"},
       {"mongodb+srv://a.b.c/?directConnection=true", "mongodb+srv"},
+      {"mongodb://h/?replcaSet=x", "option replcaSet: unknown option; known are"},
       {"mongodb://h/?replcaSet=x", "replicaSet"},
       {"mongodb://h/?replicaSet", "no value"},
       {"mongodb://h/?replicaSet=", "no value"},
@@ -148,7 +149,10 @@ TEST_CASE("no refusal shows a password, however broken the string", "[connection
       "mongodb://h/?tlsCertificateKeyFilePassword=geheim&w=1"s,
       "mongodb://h:0/?tlsCertificateKeyFilePassword=a@geheim"s,
       "mongodb://h:0/?tlsCertificateKeyFilePassword=a&geheim"s,
-      "mongodb://h/?authMechanismProperties=TOKEN:geheim&nope=1"s, "mongodb://u:\ngeheim@h"s);
+      "mongodb://h/?authMechanismProperties=TOKEN:geheim&nope=1"s,
+      "mongodb://h/?tlsCertificateKeyFilePassword=a&geheim=b"s, "mongodb://u:1/?geheim=b@h"s,
+      "mongodb://u:1/?a=b&geheim=b@h"s, "mongodb://h/?geheim"s, "mongodb://h/?geheim1=x"s,
+      "mongodb://u:\ngeheim@h"s);
   INFO(text);
   CHECK_THAT(refusal_of(text), !Catch::Contains("geheim"));
 }
