@@ -5,6 +5,7 @@
 
 #include "cli/command_options.h"
 #include "cli/run_arguments.h"
+#include "text.h"
 
 #ifndef DISTLOCK_VERSION
 #error "the build names the version"
@@ -19,14 +20,16 @@ constexpr std::string_view kHelp = R"(distlock: distributed locks in the manner 
 
 Usage: distlock run [OPTION...] NAME [--] COMMAND [ARGUMENT...]
        distlock status [OPTION...] [NAME]
-       distlock list [OPTION...]
+       distlock list [OPTION...] [PATTERN]
        distlock break [OPTION...] NAME
+       distlock role [OPTION...]
        distlock --help | --version
 
   run     hold the lock NAME while COMMAND runs
   status  show who holds NAME, or every lock that is held
   list    show all locks and pings
   break   free NAME, whoever holds it
+  role    print the command that makes a role for distlock in MongoDB
 
 `distlock COMMAND --help` lists the options. See also distlock(1).
 )";
@@ -61,6 +64,7 @@ void add_format(CommandOptions& options) {
 Arguments parse_status(const Words& words, const GetEnvironment& get) {
   CommandOptions options("status [OPTION...] [NAME]",
                          "Shows who holds NAME, or every lock that is held.", get);
+  options.add_common();
   add_format(options);
   const Words rest = parse_plain(options, words, 1);
   StatusArguments status;
@@ -72,13 +76,25 @@ Arguments parse_status(const Words& words, const GetEnvironment& get) {
 }
 
 Arguments parse_list(const Words& words, const GetEnvironment& get) {
-  CommandOptions options("list [OPTION...]", "Shows all locks and pings.", get);
+  CommandOptions options("list [OPTION...] [PATTERN]",
+                         "Shows all locks and pings, or the locks whose names match PATTERN, as a "
+                         "shell would match them.",
+                         get);
+  options.add_common();
   add_format(options);
+  options.flag("--held", "only locks that are held");
+  options.flag("--watch", "show it anew every second until ^C");
   options.flag("--names", "write the names of the locks only, one a line");
   options.app().get_option("--names")->excludes("--json");
-  parse_plain(options, words, 0);
+  const Words rest = parse_plain(options, words, 1);
   ListArguments list;
   list.common = options.common();
+  if (!rest.empty()) list.pattern = rest.front();
+  if (list.pattern && list.pattern->find("://") != std::string::npos) {
+    throw Usage("list: PATTERN is a connection string; write --uri before it");
+  }
+  list.held = options.given("held");
+  list.watch = options.given("watch");
   if (options.given("json")) list.format = Format::json;
   if (options.given("names")) list.format = Format::names;
   list.takeover_after = contender_window(options);
@@ -89,6 +105,7 @@ Arguments parse_break(const Words& words, const GetEnvironment& get) {
   CommandOptions options("break [OPTION...] NAME",
                          "Frees NAME, whoever holds it: shows the hold, asks, and frees that.",
                          get);
+  options.add_common();
   options.flag("-y,--yes", "do not ask");
   options.flag("--wait", "return when the old holder has noticed or can act no more");
   const Words rest = parse_plain(options, words, 1);
@@ -101,6 +118,28 @@ Arguments parse_break(const Words& words, const GetEnvironment& get) {
   return arguments;
 }
 
+Arguments parse_role(const Words& words, const GetEnvironment& get) {
+  CommandOptions options(
+      "role [OPTION...]",
+      "Prints, as JSON, the MongoDB command that makes a role with the least "
+      "privileges for distlock: on two collections of one database. For mongosh: "
+      "db.getSiblingDB('admin').runCommand(JSON)",
+      get);
+  options.add_without_variable("name", "NAME", "of the role; by default distlock");
+  options.add_without_variable("database", "DATABASE", "where the locks are; by default config");
+  options.flag("--read-only", "enough for list and status");
+  parse_plain(options, words, 0);
+  RoleArguments role;
+  role.name = options.on_command_line("name").value_or(role.name);
+  role.database = options.on_command_line("database").value_or(role.database);
+  if (role.name.empty()) throw Usage("--name must not be empty");
+  // To MongoDB it would mean every database.
+  if (role.database.empty()) throw Usage("--database must not be empty");
+  if (!is_utf8(role.name) || !is_utf8(role.database)) throw Usage("role: a name is not UTF-8");
+  role.read_only = options.given("read-only");
+  return role;
+}
+
 Arguments parse_command(const Words& words, const GetEnvironment& get) {
   if (words.empty()) throw Usage("a command is missing");
   const std::string& command = words.front();
@@ -109,13 +148,15 @@ Arguments parse_command(const Words& words, const GetEnvironment& get) {
   if (command == "status") return parse_status(rest, get);
   if (command == "list") return parse_list(rest, get);
   if (command == "break") return parse_break(rest, get);
+  if (command == "role") return parse_role(rest, get);
   if (command == "-h" || command == "--help" || command == "help") {
     return Information{std::string(kHelp)};
   }
   if (command == "-V" || command == "--version") {
     return Information{"distlock " DISTLOCK_VERSION "\n"};
   }
-  if (command.starts_with('-')) throw Usage("options follow the command: run, status, list, break");
+  if (command.starts_with('-'))
+    throw Usage("options follow the command: run, status, list, break, role");
   throw Usage("unknown command " + shown(command));
 }
 

@@ -35,7 +35,10 @@ struct RunArguments {
   std::string why;
   /// How long to wait for a busy lock: nothing is for ever, 0 is not at all.
   std::optional<std::chrono::milliseconds> wait;
+  /// How long of that a store that is away is waited for: nothing is all of it.
+  std::optional<std::chrono::milliseconds> store_patience;
   std::chrono::milliseconds takeover_after{};
+  std::chrono::milliseconds unstated_window{};  ///< See LockOptions.
   std::chrono::milliseconds ping_every{};
   int conflict_exit_status = 1;
   /// Between SIGTERM and SIGKILL for a command whose lock is lost: nothing is what fits.
@@ -54,6 +57,9 @@ struct StatusArguments {
 
 struct ListArguments {
   CommonArguments common;
+  std::optional<std::string> pattern;  ///< As in a shell; nothing: all names.
+  bool held = false;                   ///< Only locks that are held, and no pings.
+  bool watch = false;                  ///< Again and again.
   Format format = Format::text;
   std::optional<std::chrono::milliseconds> takeover_after;
 };
@@ -63,6 +69,12 @@ struct BreakArguments {
   std::string lock;
   bool confirmed = false;
   bool wait = false;  ///< Until the old holder acts no more.
+};
+
+struct RoleArguments {
+  std::string name = "distlock";
+  std::string database = "config";
+  bool read_only = false;
 };
 
 /// Text that was asked for: the help or the version.
@@ -76,7 +88,7 @@ struct UsageError {
 };
 
 using Arguments = std::variant<RunArguments, StatusArguments, ListArguments, BreakArguments,
-                               Information, UsageError>;
+                               RoleArguments, Information, UsageError>;
 
 /// The value of an environment variable, or null.
 using GetEnvironment = std::function<const char*(const char* name)>;

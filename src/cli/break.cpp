@@ -73,7 +73,7 @@ int break_hold(const BreakArguments& arguments, const Place& place, const Stream
   }
 
   if (!arguments.confirmed || arguments.common.verbosity != Verbosity::quiet) {
-    print_lock(streams.err, lock, view.now, false);
+    print_lock(streams.err, lock, view.now, {});
     warn_of_overlap(streams.err, lock);
   }
   if (!arguments.confirmed && !streams.in_is_terminal) {

@@ -53,6 +53,9 @@ CommandOptions::CommandOptions(const std::string& usage, const std::string& purp
     : app_(purpose), usage_(usage), get_(get) {
   app_.set_help_flag("-h,--help", "");
   help_.push_back({"-h, --help", "", "show this and exit"});
+}
+
+void CommandOptions::add_common() {
   add("uri", "CONNECTION", "where the locks are: sqlite:PATH or mongodb://...");
   add("uri-file", "FILE", "read the connection string from the first line of FILE");
   app_.get_option("--uri")->excludes("--uri-file");
@@ -67,6 +70,12 @@ void CommandOptions::add(const std::string& name, const std::string& value,
   const std::string space = short_name.empty() ? "" : " ";
   help_.push_back(
       {short_name + space + "--" + name, value, purpose + " [$" + variable(name) + "]"});
+}
+
+void CommandOptions::add_without_variable(const std::string& name, const std::string& value,
+                                          const std::string& purpose) {
+  app_.add_option("--" + name)->take_last();
+  help_.push_back({"--" + name, value, purpose});
 }
 
 void CommandOptions::flag(const std::string& names, const std::string& purpose) {
@@ -154,7 +163,7 @@ milliseconds duration_from(const std::string& option, const std::string& text) {
   const auto duration = parse_duration(text);
   if (!duration) {
     throw Usage("--" + option + ": " + shown(text) +
-                " is no duration; write 500ms, 3s, 16m, 2h or 1d");
+                " is no duration; write 500ms, 3s, 16m, 1h30m or 1d");
   }
   return *duration;
 }

@@ -32,8 +32,13 @@ class CommandOptions {
 
   CLI::App& app() { return app_; }
 
+  /// Those that common() reads.
+  void add_common();
   void add(const std::string& name, const std::string& value, const std::string& purpose,
            const std::string& short_name = {});
+  /// One that the environment does not give.
+  void add_without_variable(const std::string& name, const std::string& value,
+                            const std::string& purpose);
   void flag(const std::string& names, const std::string& purpose);
 
   void parse(const Words& words);
@@ -43,10 +48,10 @@ class CommandOptions {
 
   bool given(const std::string& flag) const { return app_.count("--" + flag) > 0; }
   std::optional<std::string> value(const std::string& name) const;
+  std::optional<std::string> on_command_line(const std::string& name) const;
   CommonArguments common() const;
 
  private:
-  std::optional<std::string> on_command_line(const std::string& name) const;
   std::optional<std::string> in_environment(const std::string& name) const;
   StoreArguments store() const;
 

@@ -10,7 +10,7 @@ _distlock_names() {
 }
 
 _distlock() {
-  local valued='^(--uri|--uri-file|--why|-w|--wait|-E|--conflict-exit-code|--takeover-after|--ping-every|--grace|--on-loss)$'
+  local valued='^(--uri|--uri-file|--why|-w|--wait|-E|--conflict-exit-code|--store-patience|--takeover-after|--ping-every|--grace|--on-loss|--name|--database)$'
   local common='--uri --uri-file --quiet --verbose --no-color --help'
   # Not COMP_WORDS, which is cut at the colons of connection strings.
   local line=${COMP_LINE:0:COMP_POINT} word='' words
@@ -21,24 +21,27 @@ _distlock() {
   fi
   COMPREPLY=()
   if ((${#words[@]} == 1)); then
-    mapfile -t COMPREPLY < <(compgen -W 'run status list break --help --version' -- "$word")
+    mapfile -t COMPREPLY < <(compgen -W 'run status list break role --help --version' -- "$word")
     return
   fi
   if [[ ${words[-1]} == --on-loss ]]; then
     mapfile -t COMPREPLY < <(compgen -W 'term kill ignore' -- "$word")
     return
   fi
-  # After an option that takes a value: files, which -o default offers.
-  [[ ${words[-1]} =~ $valued ]] && return
-
+  # What breaks a hold takes no value behind --wait.
+  [[ ${words[1]} == break ]] && valued=${valued/--wait|/}
   local options
   case ${words[1]} in
-    run) options='--wait --nonblock --conflict-exit-code --why --takeover-after --ping-every --grace --on-loss' ;;
+    run) options='--wait --nonblock --store-patience --conflict-exit-code --why --takeover-after --ping-every --grace --on-loss' ;;
     status) options='--json --takeover-after' ;;
-    list) options='--json --names --takeover-after' ;;
-    break) options='--yes' ;;
+    list) options='--held --json --names --takeover-after --watch' ;;
+    break) options='--yes --wait' ;;
+    role) options='--name --database --read-only' common='--help' ;;
     *) return ;;
   esac
+
+  # After an option that takes a value: files, which -o default offers.
+  [[ ${words[-1]} =~ $valued ]] && return
 
   local i names=0 elsewhere=false file=()
   for ((i = 2; i < ${#words[@]}; i++)); do
@@ -58,7 +61,7 @@ _distlock() {
     return
   elif [[ $word == -* ]]; then
     mapfile -t COMPREPLY < <(compgen -W "$options $common" -- "$word")
-  elif [[ ${words[1]} != list ]] && ! $elsewhere; then
+  elif [[ ${words[1]} != role ]] && ! $elsewhere; then
     mapfile -t COMPREPLY < <(_distlock_names "$word" "${file[@]}")
   fi
 }

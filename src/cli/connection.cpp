@@ -55,4 +55,11 @@ void check_is_there(const ConnectionString& connection) {
                                      "; check the path, or make it with distlock run");
 }
 
+void check_excludes(const ConnectionString& connection) {
+  if (connection.kind() != StoreKind::memory) return;
+  throw Error(Errc::invalid_argument,
+              "a lock in memory: excludes nobody, since no other process has it; name a file that "
+              "all use, as in sqlite:PATH");
+}
+
 }  // namespace distlock::cli

@@ -14,4 +14,8 @@ ConnectionString connection_of(const StoreArguments& arguments);
 /// Errors: `not_applied` if there is no SQLite file where `connection` says.
 void check_is_there(const ConnectionString& connection);
 
+/// For `run`. Errors: `invalid_argument` for a store that no other process has, which would let
+/// every command run at once.
+void check_excludes(const ConnectionString& connection);
+
 }  // namespace distlock::cli

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <utility>
 
 namespace distlock::cli {
@@ -20,6 +21,32 @@ std::optional<double> milliseconds_of_unit(std::string_view unit) {
   if (unit == "h") return 3600 * 1000;
   if (unit == "d") return 24 * 3600 * 1000;
   return std::nullopt;
+}
+
+struct Part {
+  double number = 0;
+  double unit = 0;  ///< In milliseconds.
+  bool has_unit = false;
+};
+
+// Takes `1h` and a blank behind it from the front of `text`.
+std::optional<Part> next_part(std::string_view& text) {
+  // from_chars also reads signs, "inf" and "nan"; none of them is a duration.
+  if (text.empty() || text.front() < '0' || text.front() > '9') return std::nullopt;
+  Part part;
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] =
+      std::from_chars(text.data(), end, part.number, std::chars_format::fixed);
+  if (error != std::errc{}) return std::nullopt;
+  text.remove_prefix(static_cast<std::size_t>(rest - text.data()));
+  const std::string_view unit = text.substr(0, text.find_first_of("0123456789 "));
+  const auto size = milliseconds_of_unit(unit);
+  if (!size) return std::nullopt;
+  text.remove_prefix(unit.size());
+  if (text.size() > 1 && text.front() == ' ') text.remove_prefix(1);
+  part.unit = *size;
+  part.has_unit = !unit.empty();
+  return part;
 }
 
 std::string seconds_text(std::uint64_t count) {
@@ -49,16 +76,21 @@ std::string magnitude_text(std::uint64_t count) {
 }  // namespace
 
 std::optional<milliseconds> parse_duration(std::string_view text) {
-  // from_chars also reads signs, "inf" and "nan"; none of them is a duration.
-  if (text.empty() || text.front() < '0' || text.front() > '9') return std::nullopt;
-  double number = 0;
-  const char* const end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, number, std::chars_format::fixed);
-  if (error != std::errc{}) return std::nullopt;
-  const auto unit = milliseconds_of_unit({rest, static_cast<std::size_t>(end - rest)});
-  if (!unit || number * *unit > kLongest) return std::nullopt;
-  const milliseconds rounded{std::llround(number * *unit)};
-  return number > 0 && rounded.count() == 0 ? milliseconds{1} : rounded;
+  double sum = 0;
+  double last_unit = std::numeric_limits<double>::infinity();
+  bool first = true;
+  do {
+    const auto part = next_part(text);
+    // Largest units first, as they are printed; seconds go without one only alone.
+    if (!part || part->unit >= last_unit) return std::nullopt;
+    const bool alone = std::exchange(first, false) && text.empty();
+    if (!part->has_unit && !alone) return std::nullopt;
+    last_unit = part->unit;
+    sum += part->number * part->unit;
+  } while (!text.empty());
+  if (sum > kLongest) return std::nullopt;
+  const milliseconds rounded{std::llround(sum)};
+  return sum > 0 && rounded.count() == 0 ? milliseconds{1} : rounded;
 }
 
 std::string duration_text(milliseconds duration) {

@@ -8,7 +8,8 @@
 namespace distlock::cli {
 
 /// The duration that `text` spells: a number, fractions allowed, and one of `ms`, `s`, `m`, `h`,
-/// `d`; without a unit it counts seconds. Rounded to whole milliseconds, but never down to 0.
+/// `d`; without a unit it counts seconds; or some of these, the largest unit first, as they are
+/// printed: `1h30m`, `1h 30m`. Rounded to whole milliseconds, but never down to 0.
 /// Nothing if it spells none, is negative, or is longer than 10,000 years.
 std::optional<std::chrono::milliseconds> parse_duration(std::string_view text);
 

@@ -1,4 +1,5 @@
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -16,11 +17,14 @@
 #include "cli/connection.h"
 #include "cli/exit_status.h"
 #include "cli/log_sink.h"
+#include "cli/opening.h"
+#include "cli/role.h"
 #include "cli/run.h"
 #include "cli/secrets.h"
 #include "cli/signals.h"
 #include "cli/status.h"
 #include "cli/supervision.h"
+#include "cli/watch.h"
 #include "distlock/error.h"
 #include "distlock/pinger.h"
 #include "distlock/stores.h"
@@ -38,8 +42,29 @@ ConnectionString connection_of(const CommonArguments& arguments) {
   return connection;
 }
 
+LockOptions lock_options(const RunArguments& arguments) {
+  // A hundred years: the wait itself ends it.
+  constexpr std::chrono::hours kForEver{24 * 365 * 100};
+  return {.takeover_after = arguments.takeover_after,
+          .store_patience = arguments.store_patience.value_or(kForEver),
+          .unstated_window = arguments.unstated_window};
+}
+
+// No store: a signal ended the wait.
+std::shared_ptr<Store> open_for(const RunArguments& arguments, const StoreOptions& calls,
+                                const std::stop_token& stop) {
+  const ConnectionString connection = connection_of(arguments.common);
+  check_excludes(connection);
+  const auto most = arguments.store_patience && arguments.wait
+                        ? std::min(arguments.store_patience, arguments.wait)
+                        : (arguments.wait ? arguments.wait : arguments.store_patience);
+  const auto clock = host_clock();
+  return open_patiently([&] { return open_store(connection, calls); }, {*clock, stop, most},
+                        std::cerr);
+}
+
 int carry_out(const RunArguments& arguments) {
-  const LockOptions options{.takeover_after = arguments.takeover_after};
+  const LockOptions options = lock_options(arguments);
   const StoreOptions calls = StoreOptions::fitting(arguments.takeover_after);
   const Patience patience = fitting_patience({options, arguments.ping_every, calls.call_limit},
                                              arguments.grace, arguments.on_loss);
@@ -49,8 +74,11 @@ int carry_out(const RunArguments& arguments) {
   add_log_sink(arguments.common.verbosity);
   StopOnSignal stop(signals);
 
+  const SteadyTime start = host_clock()->steady_now();
   Environment environment;
-  environment.store = open_store(connection_of(arguments.common), calls);
+  environment.store = open_for(arguments, calls, stop.token());
+  if (!environment.store) return tell_interrupted(arguments, stop.end().value_or(0), std::cerr);
+  const auto waited = host_clock()->steady_now() - start;
   const auto pinger = std::make_shared<DistributedLockPinger>(
       environment, PingerOptions{.ping_every = arguments.ping_every});
   DistributedLock lock(pinger, arguments.lock, options);
@@ -64,7 +92,18 @@ int carry_out(const RunArguments& arguments) {
              {.spawn = spawn,
               .stop = stop.token(),
               .end_waiting = [&] { return stop.end(); },
-              .err = std::cerr});
+              .err = std::cerr,
+              .err_is_terminal = isatty(STDERR_FILENO) != 0,
+              .waited = std::chrono::floor<std::chrono::milliseconds>(waited)});
+}
+
+// Nothing where it is no terminal, and what all can show where that does not say.
+winsize terminal_of(int descriptor) {
+  winsize size{};
+  if (isatty(descriptor) == 0) return size;
+  if (ioctl(descriptor, TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
+    return {.ws_row = 24, .ws_col = 80, .ws_xpixel = 0, .ws_ypixel = 0};
+  return size;
 }
 
 template <class CommandArguments>
@@ -75,21 +114,35 @@ int look(const CommandArguments& arguments,
   check_is_there(connection);
   const auto store = open_store(connection);
   const auto clock = host_clock();
+  const winsize terminal = terminal_of(STDOUT_FILENO);
   const int status =
       command(arguments, {*store, *clock, connection},
               {.in = std::cin,
                .out = std::cout,
                .err = std::cerr,
                .in_is_terminal = isatty(STDIN_FILENO) != 0,
-               .out_in_colour = arguments.common.colour_allowed && isatty(STDOUT_FILENO) != 0});
+               .out_in_colour = arguments.common.colour_allowed && isatty(STDOUT_FILENO) != 0,
+               .out_width = terminal.ws_col,
+               .out_height = terminal.ws_row});
   if (std::cout.flush()) return status;
   std::cerr << "distlock: cannot write to standard output\n";
   return kOutput;
 }
 
+int watch(const ListArguments& arguments, const Place& place, const Streams& streams) {
+  return watch_list(arguments, place, streams);
+}
+
 int carry_out(const StatusArguments& arguments) { return look(arguments, status); }
-int carry_out(const ListArguments& arguments) { return look(arguments, list); }
+int carry_out(const ListArguments& arguments) {
+  return look(arguments, arguments.watch ? watch : list);
+}
 int carry_out(const BreakArguments& arguments) { return look(arguments, break_hold); }
+
+int carry_out(const RoleArguments& arguments) {
+  print_role(std::cout, arguments);
+  return std::cout.flush() ? kSuccess : kOutput;
+}
 
 int carry_out(const Information& information) {
   std::cout << information.text << std::flush;

@@ -8,31 +8,72 @@
 
 #include "cli/duration.h"
 #include "cli/exit_status.h"
+#include "cli/opening.h"
+#include "cli/view_cells.h"
+#include "distlock/error.h"
 #include "text.h"
 
 namespace distlock::cli {
 namespace {
 
-bool claim(const RunArguments& arguments, DistributedLock& lock, const std::stop_token& stop,
+// A wait that is over sooner is not worth a word.
+constexpr std::chrono::milliseconds kSilentWait{500};
+
+bool claim(const RunArguments& arguments, std::optional<std::chrono::milliseconds> wait,
+           DistributedLock& lock, const Surroundings& surroundings, LockRecord& other) {
+  if (!wait) return lock.lock(surroundings.stop, arguments.why, &other);
+  if (wait->count() == 0) return lock.lock_try(arguments.why, &other);
+  return lock.try_lock_for(*wait, surroundings.stop, arguments.why, &other);
+}
+
+void tell_holder(const LockRecord& other, std::ostream& err) {
+  err << "held by " << holder_in_words(other);
+  if (!other.why.empty()) err << " (" << escaped(other.why) << ")";
+}
+
+void tell_waiting(const RunArguments& arguments, const LockRecord& other,
+                  const Surroundings& surroundings) {
+  const bool quiet = arguments.common.verbosity == Verbosity::quiet;
+  if (quiet || !surroundings.err_is_terminal || !other.taken()) return;
+  surroundings.err << "distlock: waiting for " << escaped(arguments.lock) << ", ";
+  tell_holder(other, surroundings.err);
+  surroundings.err << '\n' << std::flush;
+}
+
+// The first moment of a wait, after which it is told that there is one. A store that is away is
+// no end of it.
+bool claim_at_once(const RunArguments& arguments, DistributedLock& lock,
+                   const Surroundings& surroundings, LockRecord& other) try {
+  if (claim(arguments, kSilentWait, lock, surroundings, other)) return true;
+  tell_waiting(arguments, other, surroundings);
+  return false;
+} catch (const Error& error) {
+  if (!is_away(error)) throw;
+  surroundings.err << "distlock: " << error.what() << "; waiting for the store\n" << std::flush;
+  return false;
+}
+
+bool claim(const RunArguments& arguments, DistributedLock& lock, const Surroundings& surroundings,
            LockRecord& other) {
-  if (!arguments.wait) return lock.lock(stop, arguments.why, &other);
-  if (arguments.wait->count() == 0) return lock.lock_try(arguments.why, &other);
-  return lock.try_lock_for(*arguments.wait, stop, arguments.why, &other);
+  auto left = arguments.wait;
+  if (left) *left = std::max(*left - surroundings.waited, std::chrono::milliseconds{0});
+  const bool short_patience = arguments.store_patience && *arguments.store_patience <= kSilentWait;
+  if ((left && *left <= kSilentWait) || short_patience) {
+    return claim(arguments, left, lock, surroundings, other);
+  }
+  if (claim_at_once(arguments, lock, surroundings, other)) return true;
+  if (left) *left -= kSilentWait;
+  return claim(arguments, left, lock, surroundings, other);
 }
 
 void tell_busy(const RunArguments& arguments, const LockRecord& other, std::ostream& err) {
-  err << "distlock: " << escaped(arguments.lock) << " is held by " << escaped(other.process);
-  if (!other.why.empty()) err << " (" << escaped(other.why) << ")";
+  if (arguments.common.verbosity == Verbosity::quiet) return;
+  err << "distlock: " << escaped(arguments.lock) << " is ";
+  tell_holder(other, err);
   if (arguments.wait && arguments.wait->count() > 0) {
     err << ", still after " << duration_text(*arguments.wait);
   }
   err << '\n';
-}
-
-int tell_interrupted(const RunArguments& arguments, int signal, std::ostream& err) {
-  err << "distlock: " << strsignal(signal) << " while waiting for " << escaped(arguments.lock)
-      << '\n';
-  return kSignalled + signal;
 }
 
 // Seconds since boot, as the first word of /proc/uptime.
@@ -93,10 +134,16 @@ int unlock(DistributedLock& lock, int command_status, std::ostream& err) {
 
 }  // namespace
 
+int tell_interrupted(const RunArguments& arguments, int number, std::ostream& err) {
+  err << "distlock: " << strsignal(number) << " while waiting for " << escaped(arguments.lock)
+      << '\n';
+  return kSignalled + number;
+}
+
 int run(const RunArguments& arguments, DistributedLock& lock, const Surroundings& surroundings) {
   std::ostream& err = surroundings.err;
   LockRecord other;
-  const bool got = claim(arguments, lock, surroundings.stop, other);
+  const bool got = claim(arguments, lock, surroundings, other);
   const std::optional<int> signal = surroundings.end_waiting();
   if (signal) {
     if (got) lock.unlock();

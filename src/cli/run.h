@@ -18,7 +18,12 @@ struct Surroundings {
   /// Ends the watch for signals that `stop` stands for; the number of the one that came.
   std::function<std::optional<int>()> end_waiting;
   std::ostream& err;
+  bool err_is_terminal = false;
+  std::chrono::milliseconds waited{0};  ///< For the store to be opened: so much less for the lock.
 };
+
+/// Says that signal `number` ended the wait. Gives the exit status.
+int tell_interrupted(const RunArguments& arguments, int number, std::ostream& err);
 
 /// distlock run NAME -- COMMAND...: holds NAME while COMMAND runs, and gives COMMAND's status.
 /// Writes nothing to stdout, which is COMMAND's.

@@ -12,6 +12,9 @@ namespace {
 
 using std::chrono::milliseconds;
 
+// Nobody expects a killed command to keep its lock for the library's 16 minutes.
+constexpr milliseconds kTakeoverAfter = std::chrono::minutes{1};
+
 int exit_status_from(const std::string& text) {
   int status = -1;
   const char* const end = text.data() + text.size();
@@ -49,6 +52,17 @@ milliseconds ping_every_from(const CommandOptions& options, milliseconds takeove
   return PingerOptions::fitting(takeover_after).ping_every;
 }
 
+// Who names no window means neither the original's processes nor MongoDB's own, which know none but
+// theirs.
+void take_window(const CommandOptions& options, RunArguments& run) {
+  run.takeover_after = kTakeoverAfter;
+  run.unstated_window = LockOptions{}.takeover_after;
+  if (const auto text = options.value("takeover-after")) {
+    run.takeover_after = positive_from("takeover-after", *text);
+    run.unstated_window = milliseconds{0};
+  }
+}
+
 // What follows the options: the lock's name and the command, whose own options and `--` stay its.
 Words run_words(CommandOptions& options, const Words& words) {
   CLI::Option* const name = options.app().add_option("NAME")->group("");
@@ -71,16 +85,21 @@ Words run_words(CommandOptions& options, const Words& words) {
 Arguments parse_run(const Words& words, const GetEnvironment& get) {
   CommandOptions options("run [OPTION...] NAME [--] COMMAND [ARGUMENT...]",
                          "Holds the lock NAME while COMMAND runs; exits with its status.", get);
+  options.add_common();
   options.app().prefix_command();
   options.flag("-n,--nonblock", "do not wait for a busy lock");
-  options.add("wait", "DURATION", "wait so long for a busy lock; without it, for ever", "-w,");
+  options.add("wait", "DURATION", "wait so long for a busy lock; by default for ever", "-w,");
   options.app().get_option("--nonblock")->excludes("--wait");
+  options.add("store-patience", "DURATION",
+              "how long of that to wait for a store that is away; by default all of it");
   options.add("conflict-exit-code", "N", "exit with N instead of 1 if the lock stays busy", "-E,");
-  options.add("why", "TEXT", "what for, shown to others; without it, COMMAND");
-  options.add("takeover-after", "DURATION", "silence after which others take over; else 16m");
-  options.add("ping-every", "DURATION", "else 30s, or an eighth of a shorter --takeover-after");
-  options.add("grace", "DURATION", "from SIGTERM to SIGKILL if the lock is lost; else 5s or less");
-  options.add("on-loss", "WHAT", "if the lock is lost: term, kill or ignore; else term");
+  options.add("why", "TEXT", "what for, shown to others; by default COMMAND");
+  options.add("takeover-after", "DURATION", "silence after which others take over; by default 1m");
+  options.add("ping-every", "DURATION",
+              "between two signs of life; by default an eighth of --takeover-after, at most 30s");
+  options.add("grace", "DURATION",
+              "from SIGTERM to SIGKILL if the lock is lost; by default 5s or less");
+  options.add("on-loss", "WHAT", "if the lock is lost: term (the default), kill or ignore");
 
   Words rest = run_words(options, words);
   RunArguments run;
@@ -91,10 +110,10 @@ Arguments parse_run(const Words& words, const GetEnvironment& get) {
   if (run.command.empty()) throw Usage("run: COMMAND is missing");
   run.why = why_from(options, run.command);
   run.wait = wait_from(options);
-  run.takeover_after = LockOptions{}.takeover_after;
-  if (const auto text = options.value("takeover-after")) {
-    run.takeover_after = positive_from("takeover-after", *text);
+  if (const auto text = options.value("store-patience")) {
+    run.store_patience = duration_from("store-patience", *text);
   }
+  take_window(options, run);
   run.ping_every = ping_every_from(options, run.takeover_after);
   if (const auto status = options.value("conflict-exit-code")) {
     run.conflict_exit_status = exit_status_from(*status);

@@ -1,5 +1,7 @@
 #include "cli/status.h"
 
+#include <fnmatch.h>
+
 #include <algorithm>
 #include <ostream>
 
@@ -26,32 +28,63 @@ int end(const View& view, const Streams& streams) {
   return view.malformed() ? kMalformed : kSuccess;
 }
 
+Layout layout_of(const CommonArguments& arguments, const Streams& streams) {
+  return {.in_colour = streams.out_in_colour,
+          .width = streams.out_width,
+          .verbose = arguments.verbosity == Verbosity::verbose};
+}
+
+bool is_free(const LockView& lock) { return lock.record && !lock.record->taken(); }
+
+bool of_some(const ListArguments& arguments) { return arguments.held || arguments.pattern; }
+
+// What was asked for. Some of the locks stand alone, without everybody's pings.
+void leave_out(View& view, const ListArguments& arguments) {
+  if (!of_some(arguments)) return;
+  view.pings.clear();
+  std::erase_if(view.locks, [&](const LockView& lock) {
+    return (arguments.held && is_free(lock)) ||
+           (arguments.pattern && fnmatch(arguments.pattern->c_str(), lock.name.c_str(), 0) != 0);
+  });
+}
+
+void print_text(std::ostream& out, const View& view, const ListArguments& arguments,
+                const Layout& layout) {
+  if (!of_some(arguments)) return print_list(out, view, layout);
+  const char* const none = arguments.pattern ? "no such lock" : "no lock is held";
+  print_locks(out, view, none, layout);
+}
+
 }  // namespace
 
 int status(const StatusArguments& arguments, const Place& place, const Streams& streams) {
   const Observer observer{place.store, place.clock, place.connection, arguments.takeover_after};
+  const Layout layout = layout_of(arguments.common, streams);
   View view = arguments.lock ? view_one(observer, *arguments.lock) : view_all(observer);
+  // Of all locks, the held ones: their holders' pings are a column.
+  const bool malformed = view.malformed();
+  if (!arguments.lock) {
+    tell_problems(streams.err, view.pings);
+    view.pings.clear();
+    std::erase_if(view.locks, is_free);
+  }
   if (arguments.format == Format::json) {
-    if (!arguments.lock) {
-      view.pings.clear();
-      std::erase_if(view.locks,
-                    [](const LockView& lock) { return lock.record && !lock.record->taken(); });
-    }
     print_json(streams.out, view);
   } else if (arguments.lock) {
-    print_lock(streams.out, view.locks.front(), view.now, streams.out_in_colour);
+    print_lock(streams.out, view.locks.front(), view.now, layout);
   } else {
-    print_held(streams.out, view, streams.out_in_colour);
+    print_locks(streams.out, view, "no lock is held", layout);
   }
-  return end(view, streams);
+  end(view, streams);
+  return malformed ? kMalformed : kSuccess;
 }
 
 int list(const ListArguments& arguments, const Place& place, const Streams& streams) {
-  const View view =
-      view_all({place.store, place.clock, place.connection, arguments.takeover_after});
+  View view = view_all({place.store, place.clock, place.connection, arguments.takeover_after});
+  leave_out(view, arguments);
   switch (arguments.format) {
     case Format::text:
-      print_list(streams.out, view, streams.out_in_colour);
+      print_text(streams.out, view, arguments, layout_of(arguments.common, streams));
       break;
     case Format::json:
       print_json(streams.out, view);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <iosfwd>
 
 namespace distlock::cli {
@@ -11,6 +12,8 @@ struct Streams {
   std::ostream& err;
   bool in_is_terminal = false;
   bool out_in_colour = false;
+  std::size_t out_width = 0;   ///< Of the terminal; 0: it is none.
+  std::size_t out_height = 0;  ///< Likewise.
 };
 
 }  // namespace distlock::cli

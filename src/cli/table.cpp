@@ -25,6 +25,30 @@ std::vector<std::size_t> widths(const std::vector<Row>& rows) {
   return widest;
 }
 
+constexpr std::size_t kGap = 2;
+constexpr std::size_t kKept = 8;
+
+// The column that is cut next, or npos if none is to be.
+std::size_t column_to_cut(const std::vector<std::size_t>& widest, std::size_t width) {
+  std::size_t sum = widest.empty() ? 0 : kGap * (widest.size() - 1);
+  for (const std::size_t column : widest) sum += column;
+  if (sum <= width) return std::string::npos;
+  if (widest.back() > kKept) return widest.size() - 1;
+  const auto found = std::max_element(widest.begin(), widest.end());
+  return *found > kKept ? static_cast<std::size_t>(found - widest.begin()) : std::string::npos;
+}
+
+std::string cut(const std::string& text, std::size_t most) {
+  if (width(text) <= most) return text;
+  std::size_t letters = 0;
+  std::size_t at = 0;
+  for (; at < text.size(); ++at) {
+    const bool begins = (static_cast<unsigned char>(text[at]) & 0xC0U) != 0x80U;
+    if (begins && ++letters == most) break;
+  }
+  return text.substr(0, at) + "…";
+}
+
 std::string_view sequence(Look look) {
   switch (look) {
     case Look::plain:
@@ -48,12 +72,25 @@ std::string dressed(const Cell& cell, bool in_colour) {
   return std::string(sequence(cell.look)) + cell.text + "\033[0m";
 }
 
+std::vector<Row> fitted(std::vector<Row> rows, std::size_t width) {
+  if (width == 0) return rows;
+  std::vector<std::size_t> widest = widths(rows);
+  for (auto at = column_to_cut(widest, width); at != std::string::npos;
+       at = column_to_cut(widest, width)) {
+    --widest[at];
+  }
+  for (Row& row : rows) {
+    for (std::size_t i = 0; i < row.size(); ++i) row[i].text = cut(row[i].text, widest[i]);
+  }
+  return rows;
+}
+
 void print_table(std::ostream& out, const std::vector<Row>& rows, bool in_colour) {
   const std::vector<std::size_t> widest = widths(rows);
   for (const Row& row : rows) {
     for (std::size_t i = 0; i < row.size(); ++i) {
       out << dressed(row[i], in_colour);
-      if (i + 1 < row.size()) out << std::string(widest[i] - width(row[i].text) + 2, ' ');
+      if (i + 1 < row.size()) out << std::string(widest[i] - width(row[i].text) + kGap, ' ');
     }
     out << '\n';
   }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <iosfwd>
 #include <string>
 #include <vector>
@@ -17,6 +18,10 @@ using Row = std::vector<Cell>;
 
 /// `text`, dressed for a terminal if `in_colour`.
 std::string dressed(const Cell& cell, bool in_colour);
+
+/// The rows with their texts cut so that none is wider than `width` as columns: the last column
+/// first, then the widest. Columns of 8 letters stay. 0: as they are.
+std::vector<Row> fitted(std::vector<Row> rows, std::size_t width);
 
 /// Writes the rows as columns that are as wide as their widest text.
 void print_table(std::ostream& out, const std::vector<Row>& rows, bool in_colour);

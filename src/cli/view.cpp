@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "cli/time_text.h"
 #include "distlock/error.h"
 #include "distlock/options.h"
 #include "protocol/protocol.h"
@@ -57,13 +58,24 @@ Takeover::How how(Reason reason) {
   return Takeover::How::never;
 }
 
+// Whether a skew would spare the holder when its window is over (R5), as long as it stays.
+bool skew_will_refuse(Inspection seen, const LocalSpan& span, const LockOptions& options) {
+  if (!seen.ping) return false;
+  seen.ping->ping = plus(seen.now->time, -protocol::window(*seen.lock, options));
+  protocol::HolderWatch watch;
+  const Reason reason = protocol::judge(seen, span, false, options, watch).reason;
+  return how(reason) == Takeover::How::clock_skew;
+}
+
 // The contenders' own rule, so that what is shown is what they would do.
 Takeover takeover(const Observer& observer, const Inspection& seen, const LocalSpan& span) {
   if (!seen.lock || !seen.lock->taken()) return {};
   const LockOptions options = contender(observer, *seen.lock);
   protocol::HolderWatch watch;
   const protocol::Judgement judgement = protocol::judge(seen, span, false, options, watch);
-  return {.how = how(judgement.reason),
+  const bool skewed =
+      judgement.reason == Reason::pinged_recently && skew_will_refuse(seen, span, options);
+  return {.how = skewed ? Takeover::How::clock_skew : how(judgement.reason),
           .window = protocol::window(*seen.lock, options),
           .in = judgement.until_takeover};
 }

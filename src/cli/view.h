@@ -21,7 +21,8 @@ struct Takeover {
     later,           ///< After `in`, unless its holder pings.
     by_watching,     ///< Ping and "now" are of different clocks: by one who watches for `window`.
     never,           ///< There is no ping: only `distlock break` frees it (R7).
-    clock_skew,      ///< The ping is later than now, or the store's clock is off (R4, R5).
+    clock_skew,      ///< The ping is later than now, or the store's clock is too far from this
+                     ///< host's: no takeover, also when the window is over (R4, R5).
     malformed_ping,  ///< The holder's ping cannot be judged (R14).
   };
   How how = How::not_needed;

@@ -4,6 +4,7 @@
 #include <ostream>
 #include <string>
 
+#include "cli/holder.h"
 #include "cli/time_text.h"
 #include "text.h"
 
@@ -104,6 +105,10 @@ Json lock_json(const LockView& lock, const std::optional<StoreNow>& now) {
   object["process"] = text(record.process);
   object["who"] = text(record.who);
   object["why"] = text(record.why);
+  const Holder holder = holder_of(record);
+  object["host"] = text(holder.host);
+  object["pid"] = holder.process_number ? Json(*holder.process_number) : Json(nullptr);
+  object["user"] = holder.user ? Json(text(*holder.user)) : Json(nullptr);
   add_time(object, "when", record.when);
   const bool timed = record.taken() && record.when && now;
   object["held_ms"] = timed ? Json(between(*record.when, now->time).count()) : Json(nullptr);

@@ -1,10 +1,12 @@
 #include "cli/view_text.h"
 
 #include <ostream>
+#include <utility>
 
-#include "cli/duration.h"
+#include "cli/holder.h"
 #include "cli/table.h"
 #include "cli/time_text.h"
+#include "cli/view_cells.h"
 #include "text.h"
 
 namespace distlock::cli {
@@ -12,64 +14,11 @@ namespace {
 
 Cell heading(const char* text) { return {.text = text, .look = Look::heading}; }
 
-const char* state_text(LockState state) {
-  switch (state) {
-    case LockState::free:
-      return "free";
-    case LockState::taken:
-      return "taken";
-    case LockState::taken_by_mongodb:
-      return "taken (MongoDB)";
-  }
-  return "";
+Row malformed_row(const LockView& lock) {
+  return {{escaped(lock.name), Look::plain}, {"malformed", Look::bad}, {lock.problem, Look::bad}};
 }
 
-std::string age_text(StoreTime then, StoreTime now) {
-  const std::chrono::milliseconds age = between(then, now);
-  // Ages of more than a second need no milliseconds.
-  const auto whole = std::chrono::duration_cast<std::chrono::seconds>(age);
-  return duration_text(whole.count() == 0 ? age : std::chrono::milliseconds(whole));
-}
-
-std::string since_text(const LockRecord& lock, const std::optional<StoreNow>& now) {
-  if (!lock.when) return "-";
-  std::string text = iso8601(*lock.when);
-  if (now && lock.taken()) text += " (" + age_text(*lock.when, now->time) + ")";
-  return text;
-}
-
-Cell ping_cell(const LockView& lock, const StoreNow& now) {
-  if (lock.takeover.how == Takeover::How::malformed_ping) return {"malformed", Look::bad};
-  if (!lock.ping) return {"none", Look::bad};
-  // Times of two clocks are not compared (R4).
-  if (lock.ping->clock && *lock.ping->clock != now.clock) return {"by another clock", Look::plain};
-  return {age_text(lock.ping->ping, now.time) + " ago", Look::plain};
-}
-
-Cell takeover_cell(const Takeover& takeover) {
-  switch (takeover.how) {
-    case Takeover::How::not_needed:
-      return {"-", Look::dim};
-    case Takeover::How::now:
-      return {"now", Look::good};
-    case Takeover::How::later:
-      return {"in " + duration_text(takeover.in), Look::plain};
-    case Takeover::How::by_watching:
-      return {"by watching for " + duration_text(takeover.window), Look::plain};
-    case Takeover::How::never:
-      return {"never by itself: distlock break", Look::bad};
-    case Takeover::How::clock_skew:
-      return {"no: clock skew", Look::bad};
-    case Takeover::How::malformed_ping:
-      return {"no: malformed ping", Look::bad};
-  }
-  return {};
-}
-
-Row lock_row(const LockView& lock, const StoreNow& now) {
-  if (!lock.record) {
-    return {{escaped(lock.name), Look::plain}, {"malformed", Look::bad}, {lock.problem, Look::bad}};
-  }
+Row long_row(const LockView& lock, const StoreNow& now) {
   const LockRecord& record = *lock.record;
   // Of a free lock, what is left of its last holder.
   const Look look = record.taken() ? Look::plain : Look::dim;
@@ -77,28 +26,61 @@ Row lock_row(const LockView& lock, const StoreNow& now) {
           {state_text(record.state), record.taken() ? Look::plain : Look::good},
           {record.process.empty() ? "-" : escaped(record.process), look},
           {since_text(record, now), look},
-          record.taken() ? ping_cell(lock, now) : Cell{"-", Look::dim},
-          takeover_cell(lock.takeover),
+          record.taken() ? ping_cell(lock, now, true) : Cell{"-", Look::dim},
+          takeover_cell(lock.takeover, true),
           {std::to_string(record.fence), look},
           {escaped(record.why), look}};
 }
 
-void print_locks(std::ostream& out, const std::vector<const LockView*>& locks, const StoreNow& now,
-                 bool in_colour) {
-  std::vector<Row> rows{{heading("LOCK"), heading("STATE"), heading("HOLDER"), heading("SINCE"),
-                         heading("PING"), heading("TAKEOVER"), heading("FENCE"), heading("WHY")}};
-  std::vector<Row> malformed;
-  for (const LockView* lock : locks) {
-    (lock->record ? rows : malformed).push_back(lock_row(*lock, now));
-  }
-  if (rows.size() > 1) print_table(out, rows, in_colour);
-  // A table of their own: their messages would widen a column of the others.
-  print_table(out, malformed, in_colour);
+Row short_row(const LockView& lock, const StoreNow& now) {
+  const LockRecord& record = *lock.record;
+  const bool taken = record.taken();
+  const Look look = taken ? Look::plain : Look::dim;
+  const Holder holder = holder_of(record);
+  return {{escaped(record.name), Look::plain},
+          {taken ? "taken" : "free", taken ? Look::plain : Look::good},
+          {holder_text(holder), look},
+          {holder.process_number ? std::to_string(*holder.process_number) : "-", look},
+          {taken && record.when ? age_text(*record.when, now.time) : "-", look},
+          taken ? ping_cell(lock, now, false) : Cell{"-", Look::dim},
+          takeover_cell(lock.takeover, false),
+          {escaped(record.why), look}};
 }
 
-void print_pings(std::ostream& out, const View& view, bool in_colour) {
-  std::vector<Row> rows{
-      {heading("PROCESS"), heading("PING"), heading("AGE"), heading("HOLDS"), heading("CLOCK")}};
+std::vector<Row> headed(bool verbose) {
+  if (verbose) {
+    return {{heading("LOCK"), heading("STATE"), heading("HOLDER"), heading("SINCE"),
+             heading("PING"), heading("TAKEOVER"), heading("FENCE"), heading("WHY")}};
+  }
+  return {{heading("LOCK"), heading("STATE"), heading("HOLDER"), heading("PID"), heading("FOR"),
+           heading("PING"), heading("TAKEOVER"), heading("WHY")}};
+}
+
+void print_rows(std::ostream& out, std::vector<Row> rows, const Layout& layout) {
+  print_table(out, fitted(std::move(rows), layout.verbose ? 0 : layout.width), layout.in_colour);
+}
+
+void print_lock_table(std::ostream& out, const View& view, const Layout& layout) {
+  std::vector<Row> rows = headed(layout.verbose);
+  std::vector<Row> malformed;
+  for (const LockView& lock : view.locks) {
+    if (!lock.record) {
+      malformed.push_back(malformed_row(lock));
+    } else {
+      rows.push_back(layout.verbose ? long_row(lock, *view.now) : short_row(lock, *view.now));
+    }
+  }
+  if (rows.size() > 1) print_rows(out, std::move(rows), layout);
+  // A table of their own: their messages would widen a column of the others.
+  print_table(out, malformed, layout.in_colour);
+}
+
+void print_pings(std::ostream& out, const View& view, const Layout& layout) {
+  std::vector<Row> rows{{heading("PROCESS"), heading("PING"), heading("HOLDS")}};
+  if (layout.verbose) {
+    rows = {
+        {heading("PROCESS"), heading("PING"), heading("HOLDS"), heading("AT"), heading("CLOCK")}};
+  }
   for (const PingView& ping : view.pings) {
     if (!ping.record) {
       rows.push_back({{escaped(ping.process)}, {ping.problem, Look::bad}});
@@ -107,12 +89,13 @@ void print_pings(std::ostream& out, const View& view, bool in_colour) {
     const std::optional<std::string>& clock = ping.record->clock;
     const bool comparable = !clock || *clock == view.now->clock;
     rows.push_back({{escaped(ping.process)},
-                    {iso8601(ping.record->ping)},
                     {comparable ? age_text(ping.record->ping, view.now->time) : "-"},
-                    {std::to_string(ping.holds)},
-                    {clock ? escaped(*clock) : "-"}});
+                    {std::to_string(ping.holds)}});
+    if (!layout.verbose) continue;
+    rows.back().push_back({iso8601(ping.record->ping)});
+    rows.back().push_back({clock ? escaped(*clock) : "-"});
   }
-  print_table(out, rows, in_colour);
+  print_rows(out, std::move(rows), layout);
 }
 
 void print_field(std::ostream& out, const char* name, const Cell& value, bool in_colour) {
@@ -121,30 +104,24 @@ void print_field(std::ostream& out, const char* name, const Cell& value, bool in
 
 }  // namespace
 
-void print_list(std::ostream& out, const View& view, bool in_colour) {
-  std::vector<const LockView*> locks;
-  for (const LockView& lock : view.locks) locks.push_back(&lock);
-  if (locks.empty()) out << "no locks\n";
-  print_locks(out, locks, *view.now, in_colour);
+void print_list(std::ostream& out, const View& view, const Layout& layout) {
+  print_locks(out, view, "no locks", layout);
   out << '\n';
   if (view.pings.empty()) {
     out << "no pings\n";
   } else {
-    print_pings(out, view, in_colour);
+    print_pings(out, view, layout);
   }
 }
 
-void print_held(std::ostream& out, const View& view, bool in_colour) {
-  std::vector<const LockView*> locks;
-  for (const LockView& lock : view.locks) {
-    if (!lock.record || lock.record->taken()) locks.push_back(&lock);
-  }
-  if (locks.empty()) out << "no lock is held\n";
-  print_locks(out, locks, *view.now, in_colour);
+void print_locks(std::ostream& out, const View& view, const char* none, const Layout& layout) {
+  if (view.locks.empty()) out << none << '\n';
+  print_lock_table(out, view, layout);
 }
 
 void print_lock(std::ostream& out, const LockView& lock, const std::optional<StoreNow>& now,
-                bool in_colour) {
+                const Layout& layout) {
+  const bool in_colour = layout.in_colour;
   const auto field = [&](const char* name, const Cell& value) {
     print_field(out, name, value, in_colour);
   };
@@ -160,12 +137,13 @@ void print_lock(std::ostream& out, const LockView& lock, const std::optional<Sto
   if (!taken && !record.ts) return;  // Nobody has ever held it.
 
   const Look look = taken ? Look::plain : Look::dim;
-  field(taken ? "holder" : "last", {escaped(record.process), look});
-  field("who", {escaped(record.who), look});
+  field(taken ? "holder" : "last", {holder_in_words(record), look});
+  field("id", {escaped(record.process), look});
+  if (layout.verbose) field("who", {escaped(record.who), look});
   field("why", {escaped(record.why), look});
   field("since", {since_text(record, now), look});
-  if (taken && now) field("ping", ping_cell(lock, *now));
-  if (taken) field("takeover", takeover_cell(lock.takeover));
+  if (taken && now) field("ping", ping_cell(lock, *now, true));
+  if (taken) field("takeover", takeover_cell(lock.takeover, true));
   field("fence", {std::to_string(record.fence), look});
   if (record.ts) field("token", {to_hex(*record.ts), look});
 }

@@ -6,14 +6,21 @@
 
 namespace distlock::cli {
 
-/// One table of locks and one of pings.
-void print_list(std::ostream& out, const View& view, bool in_colour);
+/// How text is laid out.
+struct Layout {
+  bool in_colour = false;
+  std::size_t width = 0;  ///< Of the terminal, which nothing exceeds; 0: no limit.
+  bool verbose = false;   ///< All that there is, as wide as that is.
+};
 
-/// The table of the locks that are taken or malformed.
-void print_held(std::ostream& out, const View& view, bool in_colour);
+/// One table of locks and one of pings.
+void print_list(std::ostream& out, const View& view, const Layout& layout);
+
+/// The table of locks, or `none` if the view has none.
+void print_locks(std::ostream& out, const View& view, const char* none, const Layout& layout);
 
 /// All about one lock, a line a field. `now` as in View.
 void print_lock(std::ostream& out, const LockView& lock, const std::optional<StoreNow>& now,
-                bool in_colour);
+                const Layout& layout);
 
 }  // namespace distlock::cli

@@ -52,3 +52,9 @@ TEST_CASE("who only looks does not make a SQLite file", "[cli][connection]") {
   // Why it cannot be looked at is for the store to say.
   CHECK_NOTHROW(check_is_there(ConnectionString("sqlite:" + file + "/l.db")));
 }
+
+TEST_CASE("a command is not run under a lock that excludes nobody", "[cli][connection][R1]") {
+  CHECK_THROWS_WITH(check_excludes(ConnectionString("memory:")), Catch::Contains("sqlite:PATH"));
+  CHECK_NOTHROW(check_excludes(ConnectionString("sqlite:locks.db")));
+  CHECK_NOTHROW(check_excludes(ConnectionString("mongodb://db1")));
+}

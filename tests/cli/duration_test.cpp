@@ -18,9 +18,22 @@ TEST_CASE("a duration is a number and a unit, or seconds", "[cli][duration]") {
   CHECK(parse_duration("0.0001ms") == 1ms);
 }
 
+TEST_CASE("a duration is read as it is printed", "[cli][duration]") {
+  CHECK(parse_duration("1h30m") == 90min);
+  CHECK(parse_duration("1d 2h3m 4s 5ms") == 26h + 3min + 4s + 5ms);
+  CHECK(parse_duration("1h1.5m") == 61min + 30s);
+  for (const std::chrono::milliseconds printed :
+       {std::chrono::milliseconds{20}, std::chrono::milliseconds{1500},
+        std::chrono::milliseconds{75s}, std::chrono::milliseconds{61min},
+        std::chrono::milliseconds{49h}}) {
+    CHECK(parse_duration(duration_text(printed)) == printed);
+  }
+}
+
 TEST_CASE("what is no duration is not taken for one", "[cli][duration]") {
-  for (const char* text : {"", "-1s", "+1s", "s", ".5s", "1 s", "1S", "1w", "1m30s", "1e3", "0x10",
-                           "nan", "inf", "infinity", "1,5s", "1s ", "ms"}) {
+  for (const char* text : {"",      "-1s",  "+1s",      "s",      ".5s",    "1 s",    "1S",  "1w",
+                           "30s1m", "1m1m", "1h5",      "1h  5m", "1h -5m", "1h 5m ", "1e3", "0x10",
+                           "nan",   "inf",  "infinity", "1,5s",   "1s ",    "ms"}) {
     INFO(text);
     CHECK_FALSE(parse_duration(text));
   }

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "cli/exit_status.h"
+#include "distlock/error.h"
 #include "support/fleet.h"
 
 using namespace distlock;
@@ -25,12 +26,15 @@ RunArguments arguments_for(const std::string& lock) {
 class Runner {
  public:
   int runs(const RunArguments& arguments, const std::function<Ending(const Command&)>& command) {
-    const auto lock = runner.lock(arguments.lock);
+    const auto patience = arguments.store_patience.value_or(24h * 36500);
+    const auto lock = runner.lock(arguments.lock, {.store_patience = patience});
     return run(arguments, *lock,
                {.spawn = command,
                 .stop = stop.get_token(),
                 .end_waiting = [&] { return signal; },
-                .err = err});
+                .err = err,
+                .err_is_terminal = on_terminal,
+                .waited = waited});
   }
 
   distlock::testing::Fleet fleet;
@@ -38,6 +42,8 @@ class Runner {
   distlock::testing::Process rival = fleet.process("rival");
   std::stop_source stop;
   std::optional<int> signal;
+  bool on_terminal = false;
+  std::chrono::milliseconds waited{0};
   std::ostringstream err;
 };
 
@@ -80,6 +86,68 @@ TEST_CASE("a busy lock gives 1, or what the user wants instead", "[cli][run]") {
   arguments.wait = 1s;
   arguments.conflict_exit_status = 9;
   CHECK(runner.runs(arguments, never) == 9);
+}
+
+TEST_CASE("a quiet run says nothing of a lock that stays busy", "[cli][run]") {
+  Runner runner;
+  const auto held = runner.rival.lock("jobs");
+  REQUIRE(held->lock_try("a long job"));
+  RunArguments arguments = arguments_for("jobs");
+  arguments.common.verbosity = Verbosity::quiet;
+  arguments.wait = GENERATE(0ms, 1s);
+  runner.on_terminal = true;
+  CHECK(runner.runs(arguments, [](const Command&) { return exits(0); }) == kBusy);
+  CHECK(runner.err.str().empty());
+}
+
+TEST_CASE("a run that waits on a terminal says once for whom", "[cli][run]") {
+  Runner runner;
+  runner.on_terminal = GENERATE(true, false);
+  const auto held = runner.rival.lock("jobs");
+  REQUIRE(held->lock_try("a long job"));
+  RunArguments arguments = arguments_for("jobs");
+  arguments.wait = 1min;
+  CHECK(runner.runs(arguments, [](const Command&) { return exits(0); }) == kBusy);
+  const std::string said = runner.err.str();
+  const auto told = said.find("waiting for jobs, held by rival (a long job)");
+  CHECK((told != std::string::npos) == runner.on_terminal);
+  CHECK(said.find("waiting for jobs", told + 1) == std::string::npos);
+}
+
+TEST_CASE("a wait goes on through an outage of the store until its own end", "[cli][run][R15]") {
+  Runner runner;
+  RunArguments arguments = arguments_for("jobs");
+  arguments.wait = 1min;
+  REQUIRE(runner.runner.store->calls() == 0);
+  SECTION("the store comes back in time") {
+    // More than the library's patience of 30 s at a look a second.
+    runner.runner.store->fail("ping", distlock::testing::Fault::rejected, 52);
+    CHECK(runner.runs(arguments, [](const Command&) { return exits(3); }) == 3);
+    CHECK(runner.fleet.clock->waited() > 30s);
+    const std::string said = runner.err.str();
+    CHECK_THAT(said, Catch::Contains("waiting for the store"));
+    CHECK(said.find("waiting for the store") == said.rfind("waiting for the store"));
+  }
+  SECTION("the store stays away") {
+    runner.runner.store->fail("inspect", distlock::testing::Fault::rejected, 1000);
+    CHECK_THROWS_AS(runner.runs(arguments, [](const Command&) { return exits(3); }), Error);
+    CHECK(runner.fleet.clock->waited() >= 1min);
+    CHECK(runner.fleet.clock->waited() < 61s);
+  }
+  SECTION("less patience was asked for") {
+    arguments.store_patience = GENERATE(0ms, 10s);
+    runner.runner.store->fail("inspect", distlock::testing::Fault::rejected, 1000);
+    CHECK_THROWS_AS(runner.runs(arguments, [](const Command&) { return exits(3); }), Error);
+    CHECK(runner.fleet.clock->waited() <= *arguments.store_patience + 1500ms);
+  }
+  SECTION("the opening has taken its part") {
+    runner.waited = 50s;
+    const auto held = runner.rival.lock("jobs");
+    REQUIRE(held->lock_try("a long job"));
+    CHECK(runner.runs(arguments, [](const Command&) { return exits(3); }) == kBusy);
+    CHECK(runner.fleet.clock->waited() == 10s);
+    CHECK_THAT(runner.err.str(), Catch::Contains("still after 1m"));
+  }
 }
 
 TEST_CASE("a signal while waiting ends with 128 and its number", "[cli][run]") {

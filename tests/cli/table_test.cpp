@@ -29,3 +29,18 @@ TEST_CASE("colour goes around a cell and does not widen it", "[cli][table]") {
   print_table(out, {{{"a", Look::dim}, {"b"}}, {{"aa"}, {"b"}}}, true);
   CHECK(out.str() == "\033[2ma\033[0m   b\naa  b\n");
 }
+
+TEST_CASE("a table that is too wide loses letters of its last column, then of its widest",
+          "[cli][table]") {
+  const std::vector<Row> rows{{{"a name of 20 letters"}, {"b"}, {"übung macht den Meister"}}};
+  const auto texts = [&](std::size_t width) {
+    const Row row = fitted(rows, width).front();
+    return row[0].text + '|' + row[1].text + '|' + row[2].text;
+  };
+  CHECK(texts(0) == "a name of 20 letters|b|übung macht den Meister");
+  CHECK(texts(48) == texts(0));
+  CHECK(texts(47) == "a name of 20 letters|b|übung macht den Meist…");
+  CHECK(texts(33) == "a name of 20 letters|b|übung m…");
+  CHECK(texts(30) == "a name of 20 let…|b|übung m…");
+  CHECK(texts(1) == "a name …|b|übung m…");
+}

@@ -208,7 +208,8 @@ TEST_CASE("a store that is away is 69, and its password stays unsaid", "[process
   const std::string uri = "mongodb://ann:secret@127.0.0.1:1/?serverSelectionTimeoutMS=100";
   CHECK(desk.status({"list", "--uri", uri}) == 69);
   CHECK_THAT(desk.messages, Catch::Contains("127.0.0.1:1") && !Catch::Contains("secret"));
-  CHECK(desk.status({"run", "--takeover-after", "2s", "--uri", uri, "jobs", "--", "true"}) == 69);
+  CHECK(desk.status({"run", "-n", "--takeover-after", "2s", "--uri", uri, "jobs", "--", "true"}) ==
+        69);
   CHECK_THAT(desk.messages, !Catch::Contains("secret"));
 }
 

@@ -25,11 +25,9 @@ std::string output_of(const std::string& command) {
   return output;
 }
 
-std::string role_tool(const std::string& options) {
-  return std::string(DISTLOCK_ROLE) + " " + options;
-}
+std::string role_tool(const std::string& options) { return "'" DISTLOCK_TOOL "' role " + options; }
 
-/// A user with the role that tools/mongodb-role makes, or with some of it.
+/// A user with the role that `distlock role` makes, or with some of it.
 struct Confined {
   explicit Confined(const std::string& options = "") {
     const std::string& database = secured.server().database();
@@ -89,7 +87,7 @@ std::vector<std::string> refusals(Store& store) {
 
 }  // namespace
 
-TEST_CASE("with the role of tools/mongodb-role everything works, and nothing else", "[security]") {
+TEST_CASE("with the role of distlock role everything works, and nothing else", "[security]") {
   const Confined user;
   CHECK(refusals(*user.store).empty());
   const Said run = say({"run", "jobs", "--", "true"}, {{"DISTLOCK_URI", user.uri()}});
@@ -106,7 +104,7 @@ TEST_CASE("with the role of tools/mongodb-role everything works, and nothing els
 TEST_CASE("a role without a name, or without a database and so for all, is refused", "[security]") {
   for (const std::string option : {"--database", "--name"}) {
     const std::string said = output_of(role_tool(option + " '' 2>&1; echo $?"));
-    CHECK(said == "mongodb-role: argument " + option + ": must not be empty\n64\n");
+    CHECK(said == "distlock: " + option + " must not be empty; see distlock --help\n64\n");
   }
 }
 

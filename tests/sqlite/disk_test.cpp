@@ -109,7 +109,7 @@ TEST_CASE("a file that may not grow further loses nothing that was confirmed", "
 TEST_CASE("a file that may not grow is 69 for the tool, and no signal", "[sqlite][process]") {
   Desk desk;
   // By way of a command, so that a shell can set the limit.
-  const std::string limited = "ulimit -f 48; exec '" DISTLOCK_TOOL "' run --uri 'sqlite:" +
+  const std::string limited = "ulimit -f 48; exec '" DISTLOCK_TOOL "' run -n --uri 'sqlite:" +
                               (desk.folder.path() / "small.db").string() + "' x echo ran";
   CHECK(desk.status({"run", "jobs", "--", "sh", "-c", limited}) == 69);
   CHECK_THAT(desk.messages, Catch::Contains("small.db"));

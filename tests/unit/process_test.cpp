@@ -1,8 +1,6 @@
 // What makes a process one of its own: its id, its ping, and threads that hold up no other.
 #include <unistd.h>
 
-#include <unistd.h>
-
 #include <atomic>
 #include <boost/thread/barrier.hpp>
 #include <boost/thread/thread.hpp>

@@ -1,0 +1,59 @@
+# Completes distlock's commands, options and lock names, as completion.bash does.
+
+set -l all run status list break role
+
+# The lock names of the store that --uri-file, the environment or the default names; one that does
+# not answer within a second offers none.
+function __distlock_names
+    set -l words (commandline -opc)
+    string match -qr -- '^--uri(=|$)' $words; and return
+    set -l file
+    if set -l at (contains -i -- --uri-file $words)
+        set file --uri-file $words[(math $at + 1)]
+    end
+    timeout 1 distlock list --names $file 2>/dev/null
+end
+
+function __distlock_on
+    __fish_seen_subcommand_from $argv
+end
+
+complete -c distlock -f
+complete -c distlock -n "not __distlock_on $all" -a run -d 'hold a lock while a command runs'
+complete -c distlock -n "not __distlock_on $all" -a status -d 'show who holds a lock'
+complete -c distlock -n "not __distlock_on $all" -a list -d 'show all locks and pings'
+complete -c distlock -n "not __distlock_on $all" -a break -d 'free a lock, whoever holds it'
+complete -c distlock -n "not __distlock_on $all" -a role -d 'print the command that makes a role in MongoDB'
+complete -c distlock -n "not __distlock_on $all" -s V -l version -d 'show the version'
+complete -c distlock -s h -l help -d 'show help'
+
+set -l common '__distlock_on run status list break'
+complete -c distlock -n $common -l uri -x -d 'where the locks are'
+complete -c distlock -n $common -l uri-file -rF -d 'read the connection string from a file'
+complete -c distlock -n $common -s q -l quiet -d 'say only what went wrong'
+complete -c distlock -n $common -s v -l verbose -d 'tell every step'
+complete -c distlock -n $common -l no-color -d 'no colour on a terminal'
+complete -c distlock -n $common -a '(__distlock_names)' -d lock
+
+complete -c distlock -n '__distlock_on run' -s w -l wait -x -d 'wait so long for a busy lock'
+complete -c distlock -n '__distlock_on run' -s n -l nonblock -d 'do not wait'
+complete -c distlock -n '__distlock_on run' -l store-patience -x -d 'wait so long for a store that is away'
+complete -c distlock -n '__distlock_on run' -s E -l conflict-exit-code -x -d 'status if the lock stays busy'
+complete -c distlock -n '__distlock_on run' -l why -x -d 'what for'
+complete -c distlock -n '__distlock_on run' -l takeover-after -x -d 'silence after which others take over'
+complete -c distlock -n '__distlock_on run' -l ping-every -x -d 'between two signs of life'
+complete -c distlock -n '__distlock_on run' -l grace -x -d 'from SIGTERM to SIGKILL'
+complete -c distlock -n '__distlock_on run' -l on-loss -xa 'term kill ignore' -d 'if the lock is lost'
+
+complete -c distlock -n '__distlock_on status list' -l json -d 'write JSON'
+complete -c distlock -n '__distlock_on status list' -l takeover-after -x -d 'judge as a contender with this one would'
+complete -c distlock -n '__distlock_on list' -l names -d 'write names only'
+complete -c distlock -n '__distlock_on list' -l held -d 'only locks that are held'
+complete -c distlock -n '__distlock_on list' -l watch -d 'again every second'
+
+complete -c distlock -n '__distlock_on break' -s y -l yes -d 'do not ask'
+complete -c distlock -n '__distlock_on break' -l wait -d 'return when the old holder acts no more'
+
+complete -c distlock -n '__distlock_on role' -l name -x -d 'of the role'
+complete -c distlock -n '__distlock_on role' -l database -x -d 'where the locks are'
+complete -c distlock -n '__distlock_on role' -l read-only -d 'enough for list and status'

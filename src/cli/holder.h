@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "distlock/record.h"
+
+namespace distlock::cli {
+
+/// What a hold says of its holder, as far as it says it.
+struct Holder {
+  std::string host;
+  std::optional<std::int64_t> process_number;  ///< On that host.
+  std::optional<std::string> user;
+};
+
+/// From `process` and `who`: `host:...` and `process:thread1/pid4711/ann:random`.
+Holder holder_of(const LockRecord& lock);
+
+}  // namespace distlock::cli

@@ -1,0 +1,46 @@
+#include "cli/opening.h"
+
+#include <algorithm>
+#include <ostream>
+
+namespace distlock::cli {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kPauseLeast{100};
+constexpr milliseconds kPauseMost{1000};
+
+SteadyTime end_of(const OpeningWait& wait) {
+  constexpr std::chrono::hours kForEver{24 * 365 * 100};
+  const milliseconds most = std::min<milliseconds>(wait.most.value_or(kForEver), kForEver);
+  return wait.clock.steady_now() + most;
+}
+
+}  // namespace
+
+bool is_away(const Error& error) {
+  return error.errc() == Errc::not_applied || error.errc() == Errc::outcome_unknown;
+}
+
+std::shared_ptr<Store> open_patiently(const std::function<std::shared_ptr<Store>()>& open,
+                                      const OpeningWait& wait, std::ostream& err) {
+  const SteadyTime end = end_of(wait);
+  for (milliseconds pause = kPauseLeast;; pause = std::min(2 * pause, kPauseMost)) {
+    if (wait.stop.stop_requested()) return nullptr;
+    try {
+      return open();
+    } catch (const Error& error) {
+      const SteadyTime now = wait.clock.steady_now();
+      if (!is_away(error) || now >= end) throw;
+      if (pause == kPauseLeast) {
+        err << "distlock: " << error.what() << "; waiting for the store\n" << std::flush;
+      }
+    }
+    if (!wait.clock.wait_until(std::min(wait.clock.steady_now() + pause, end), wait.stop)) {
+      return nullptr;
+    }
+  }
+}
+
+}  // namespace distlock::cli

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <iosfwd>
+#include <memory>
+#include <optional>
+#include <stop_token>
+
+#include "distlock/clock.h"
+#include "distlock/error.h"
+#include "distlock/store.h"
+
+namespace distlock::cli {
+
+/// Whether the store is away for the moment, so that waiting helps.
+bool is_away(const Error& error);
+
+/// How long to wait for a store that is away: nothing is for ever.
+struct OpeningWait {
+  Clock& clock;
+  std::stop_token stop;
+  std::optional<std::chrono::milliseconds> most;
+};
+
+/// Calls `open` until it succeeds, as at boot, when the host is up before the store. Says once on
+/// `err` that it waits. Gives null if a stop was requested.
+/// Errors: that of the last call, when the time is over; any that waiting does not mend, at once.
+std::shared_ptr<Store> open_patiently(const std::function<std::shared_ptr<Store>()>& open,
+                                      const OpeningWait& wait, std::ostream& err);
+
+}  // namespace distlock::cli

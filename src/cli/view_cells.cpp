@@ -1,0 +1,78 @@
+#include "cli/view_cells.h"
+
+#include "cli/duration.h"
+#include "cli/time_text.h"
+#include "text.h"
+
+namespace distlock::cli {
+
+const char* state_text(LockState state) {
+  switch (state) {
+    case LockState::free:
+      return "free";
+    case LockState::taken:
+      return "taken";
+    case LockState::taken_by_mongodb:
+      return "taken (MongoDB)";
+  }
+  return "";
+}
+
+std::string rounded_text(std::chrono::milliseconds duration) {
+  const auto whole = std::chrono::floor<std::chrono::seconds>(duration);
+  return duration_text(whole.count() == 0 ? duration : std::chrono::milliseconds(whole));
+}
+
+std::string age_text(StoreTime then, StoreTime now) { return rounded_text(between(then, now)); }
+
+std::string since_text(const LockRecord& lock, const std::optional<StoreNow>& now) {
+  if (!lock.when) return "-";
+  std::string text = iso8601(*lock.when);
+  if (now && lock.taken()) text += " (" + age_text(*lock.when, now->time) + ")";
+  return text;
+}
+
+std::string holder_text(const Holder& holder) {
+  if (holder.host.empty()) return "-";
+  return escaped(holder.user ? *holder.user + '@' + holder.host : holder.host);
+}
+
+std::string holder_in_words(const LockRecord& lock) {
+  const Holder holder = holder_of(lock);
+  const std::string text = holder_text(holder);
+  if (!holder.process_number) return text;
+  return text + ", process " + std::to_string(*holder.process_number);
+}
+
+Cell ping_cell(const LockView& lock, const StoreNow& now, bool verbose) {
+  if (lock.takeover.how == Takeover::How::malformed_ping) return {"malformed", Look::bad};
+  if (!lock.ping) return {"none", Look::bad};
+  // Times of two clocks are not compared (R4).
+  if (lock.ping->clock && *lock.ping->clock != now.clock) {
+    return {verbose ? "by another clock" : "-", Look::plain};
+  }
+  return {age_text(lock.ping->ping, now.time) + (verbose ? " ago" : ""), Look::plain};
+}
+
+Cell takeover_cell(const Takeover& takeover, bool verbose) {
+  switch (takeover.how) {
+    case Takeover::How::not_needed:
+      return {"-", Look::dim};
+    case Takeover::How::now:
+      return {"now", Look::good};
+    case Takeover::How::later:
+      return {"in " + rounded_text(takeover.in), Look::plain};
+    case Takeover::How::by_watching:
+      return {(verbose ? "by watching for " : "watch ") + rounded_text(takeover.window),
+              Look::plain};
+    case Takeover::How::never:
+      return {verbose ? "never by itself: distlock break" : "never", Look::bad};
+    case Takeover::How::clock_skew:
+      return {verbose ? "no: clock skew" : "no: skew", Look::bad};
+    case Takeover::How::malformed_ping:
+      return {verbose ? "no: malformed ping" : "no: ping", Look::bad};
+  }
+  return {};
+}
+
+}  // namespace distlock::cli

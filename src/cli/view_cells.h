@@ -1,0 +1,33 @@
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+
+#include "cli/holder.h"
+#include "cli/table.h"
+#include "cli/view.h"
+
+// The words for what a view has.
+namespace distlock::cli {
+
+const char* state_text(LockState state);
+
+/// Of more than a second nobody needs the milliseconds.
+std::string rounded_text(std::chrono::milliseconds duration);
+
+std::string age_text(StoreTime then, StoreTime now);
+
+/// When a hold began, and how long ago.
+std::string since_text(const LockRecord& lock, const std::optional<StoreNow>& now);
+
+/// `ann@db7`, as far as it is known.
+std::string holder_text(const Holder& holder);
+
+/// The same with the process's number.
+std::string holder_in_words(const LockRecord& lock);
+
+Cell ping_cell(const LockView& lock, const StoreNow& now, bool verbose);
+Cell takeover_cell(const Takeover& takeover, bool verbose);
+
+}  // namespace distlock::cli

@@ -1,0 +1,80 @@
+#include "cli/opening.h"
+
+#include <catch2/catch.hpp>
+#include <sstream>
+
+#include "distlock/stores.h"
+#include "support/manual_clock.h"
+
+using namespace distlock;
+using namespace distlock::cli;
+using namespace std::chrono_literals;
+using distlock::testing::ManualClock;
+
+namespace {
+
+/// A store that cannot be reached at first.
+struct Away {
+  std::shared_ptr<Store> open() {
+    if (clock.waited() < until) throw Error(Errc::not_applied, "opening sqlite:jobs.db");
+    return store;
+  }
+  std::shared_ptr<Store> open_within(std::optional<std::chrono::milliseconds> most) {
+    return open_patiently([this] { return open(); }, {clock, stop.get_token(), most}, err);
+  }
+
+  ManualClock clock;
+  std::shared_ptr<Store> store = make_memory_store();
+  std::chrono::nanoseconds until{};
+  std::stop_source stop;
+  std::ostringstream err;
+};
+
+}  // namespace
+
+TEST_CASE("a store that is not there yet is waited for, which is said once", "[cli][run][R15]") {
+  Away away;
+  away.until = 50s;
+  CHECK(away.open_within(60s) == away.store);
+  CHECK(away.clock.waited() < 51s);
+  const std::string said = away.err.str();
+  CHECK_THAT(said, Catch::Contains("sqlite:jobs.db; waiting for the store"));
+  CHECK(said.find("waiting") == said.rfind("waiting"));
+}
+
+TEST_CASE("by default a store that is away is waited for without an end", "[cli][run][R15]") {
+  Away away;
+  away.until = 24h;
+  CHECK(away.open_within(std::nullopt) == away.store);
+}
+
+TEST_CASE("the wait for a store ends in the store's error", "[cli][run][R15]") {
+  Away away;
+  away.until = 61s;
+  CHECK_THROWS_AS(away.open_within(60s), Error);
+  CHECK(away.clock.waited() == 60s);
+}
+
+TEST_CASE("who does not wait learns at once that the store is away", "[cli][run][R15]") {
+  Away away;
+  away.until = 1s;
+  CHECK_THROWS_AS(away.open_within(0ms), Error);
+  CHECK(away.clock.waited() == 0s);
+  CHECK(away.err.str().empty());
+}
+
+TEST_CASE("what waiting does not mend is an error at once", "[cli][run]") {
+  Away away;
+  const auto refused = []() -> std::shared_ptr<Store> {
+    throw Error(Errc::permission_denied, "opening");
+  };
+  CHECK_THROWS_AS(open_patiently(refused, {away.clock, {}, 60s}, away.err), Error);
+  CHECK(away.clock.waited() == 0s);
+}
+
+TEST_CASE("a signal ends the wait for a store", "[cli][run][R15]") {
+  Away away;
+  away.until = 1s;
+  away.stop.request_stop();
+  CHECK(away.open_within(60s) == nullptr);
+}

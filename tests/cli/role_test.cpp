@@ -1,0 +1,36 @@
+#include "cli/role.h"
+
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+using namespace distlock::cli;
+using nlohmann::json;
+
+namespace {
+
+json role(const RoleArguments& arguments) {
+  std::ostringstream out;
+  print_role(out, arguments);
+  return json::parse(out.str());
+}
+
+}  // namespace
+
+TEST_CASE("a role is of two collections of one database", "[cli][role]") {
+  CHECK(role({.name = "jobs", .database = "a \"b\""}) == json::parse(R"({
+    "createRole": "jobs",
+    "privileges": [
+      {"resource": {"db": "a \"b\"", "collection": "locks"},
+       "actions": ["find", "insert", "update", "createIndex"]},
+      {"resource": {"db": "a \"b\"", "collection": "lockpings"},
+       "actions": ["find", "insert", "update", "remove", "createIndex"]}],
+    "roles": []})"));
+}
+
+TEST_CASE("a role that only reads may find", "[cli][role]") {
+  for (const auto& privilege : role({.read_only = true})["privileges"]) {
+    CHECK(privilege["resource"]["db"] == "config");
+    CHECK(privilege["actions"] == json::array({"find"}));
+  }
+}

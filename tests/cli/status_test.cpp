@@ -1,0 +1,99 @@
+#include "cli/status.h"
+
+#include <catch2/catch.hpp>
+#include <sstream>
+
+#include "cli/exit_status.h"
+#include "cli/watch.h"
+#include "distlock/error.h"
+#include "support/fleet.h"
+
+using namespace distlock;
+using namespace distlock::cli;
+using namespace std::chrono_literals;
+
+namespace {
+
+/// One who looks at a store with the locks "jobs" (held), "jobs.old" (free) and "rotate" (held).
+class Looker {
+ public:
+  Looker() {
+    REQUIRE(jobs->lock_try("x"));
+    REQUIRE(old->lock_try("x"));
+    old->unlock();
+    REQUIRE(rotate->lock_try("x"));
+  }
+
+  std::string names(const ListArguments& wanted) {
+    ListArguments arguments = wanted;
+    arguments.format = Format::names;
+    CHECK(list(arguments, place(), streams()) == kSuccess);
+    return std::exchange(out, std::ostringstream()).str();
+  }
+  Place place() { return {*desk.store, *fleet.clock, connection}; }
+  Streams streams() { return {in, out, err}; }
+
+  distlock::testing::Fleet fleet;
+  distlock::testing::Process holder = fleet.process("holder");
+  distlock::testing::Process desk = fleet.process("desk");
+  std::unique_ptr<DistributedLock> jobs = holder.lock("jobs");
+  std::unique_ptr<DistributedLock> old = holder.lock("jobs.old");
+  std::unique_ptr<DistributedLock> rotate = holder.lock("rotate");
+  ConnectionString connection{"memory:"};
+  std::istringstream in;
+  std::ostringstream out;
+  std::ostringstream err;
+};
+
+}  // namespace
+
+TEST_CASE("a list is of all locks, those held, or those of a pattern", "[cli][view]") {
+  Looker looker;
+  CHECK(looker.names({}) == "jobs\njobs.old\nrotate\n");
+  CHECK(looker.names({.held = true}) == "jobs\nrotate\n");
+  CHECK(looker.names({.pattern = "jobs*"}) == "jobs\njobs.old\n");
+  CHECK(looker.names({.pattern = "jobs*", .held = true}) == "jobs\n");
+  CHECK(looker.names({.pattern = "[a-k]obs"}) == "jobs\n");
+  CHECK(looker.names({.pattern = "rot"}).empty());
+}
+
+TEST_CASE("some locks stand alone, without everybody's pings", "[cli][view]") {
+  Looker looker;
+  CHECK(list({.pattern = "nothing"}, looker.place(), looker.streams()) == kSuccess);
+  CHECK(looker.out.str() == "no such lock\n");
+  CHECK(list({.held = true}, looker.place(), looker.streams()) == kSuccess);
+  CHECK_THAT(looker.out.str(), Catch::Contains("rotate") && !Catch::Contains("PROCESS"));
+  CHECK(list({}, looker.place(), looker.streams()) == kSuccess);
+  CHECK_THAT(looker.out.str(), Catch::Contains("PROCESS"));
+}
+
+TEST_CASE("a watch shows the list every second, also after a failure", "[cli][view]") {
+  Looker looker;
+  std::stop_source stop;
+  const auto start = looker.fleet.clock->steady_now();
+  looker.desk.store->before("list", [&] {
+    looker.desk.store->fail("list", distlock::testing::Fault::rejected);
+    looker.jobs->unlock();
+    looker.desk.store->before(
+        "list", [&] { looker.desk.store->before("list", [&] { stop.request_stop(); }); });
+  });
+  CHECK(watch_list({.held = true}, looker.place(), looker.streams(), stop.get_token()) == kSuccess);
+  const std::string said = looker.out.str();
+  CHECK(looker.fleet.clock->steady_now() - start == 2s);
+  CHECK_THAT(said, Catch::StartsWith("distlock: list rejected") && !Catch::Contains("\033") &&
+                       !Catch::Contains("jobs"));
+  CHECK(said.find("rotate") != said.rfind("rotate"));
+}
+
+TEST_CASE("on a terminal a watch draws over what it drew, within its height", "[cli][view]") {
+  Looker looker;
+  std::stop_source stop;
+  looker.desk.store->before("list", [&] { stop.request_stop(); });
+  Streams streams = looker.streams();
+  streams.out_width = 80;
+  streams.out_height = 3;
+  CHECK(watch_list({}, looker.place(), streams, stop.get_token()) == kSuccess);
+  const std::string said = looker.out.str();
+  CHECK_THAT(said, Catch::StartsWith("\033[2J\033[H") && Catch::EndsWith("\033[J"));
+  CHECK(std::count(said.begin(), said.end(), '\n') == 2);
+}

@@ -1,0 +1,145 @@
+#include "cli/view_text.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <sstream>
+
+#include "cli/scene.h"
+
+using namespace distlock;
+using namespace distlock::cli;
+using namespace distlock::cli::testing;
+using namespace std::chrono_literals;
+
+TEST_CASE("a list fits a terminal of 80 columns", "[cli][view]") {
+  Scene scene;
+  scene.hold("nightly-backup-of-the-warehouse", "warehouse-db-07.example.com:1795341030:243258234",
+             2000, LockState::taken, ":thread1/pid4194303/backup-operator:77");
+  scene.hold("jobs", "p");
+  scene.ping("p", 500ms);
+  for (const std::size_t width : {80, 120}) {
+    std::ostringstream out;
+    print_list(out, scene.all(), {.width = width});
+    CAPTURE(out.str());
+    std::istringstream lines(out.str());
+    for (std::string line; std::getline(lines, line);) {
+      const auto letters = std::count_if(line.begin(), line.end(), [](char byte) {
+        return (static_cast<unsigned char>(byte) & 0xC0U) != 0x80U;
+      });
+      CHECK(letters <= static_cast<std::ptrdiff_t>(width));
+    }
+    CHECK_THAT(out.str(), Catch::Contains("4194303") && Catch::Contains("500ms  in 1s"));
+  }
+  CHECK_THAT(listed(scene.all()), Catch::Contains("1795341030:243258234"));
+}
+
+TEST_CASE("a hold shows its process and user, as far as it says them", "[cli][view]") {
+  Scene scene;
+  scene.hold("jobs", "db7:17:42", 2000, LockState::taken, ":thread3/pid4711/ann:99");
+  const auto json = as_json(scene.all())["locks"][0];
+  CHECK(json["host"] == "db7");
+  CHECK(json["pid"] == 4711);
+  CHECK(json["user"] == "ann");
+  std::ostringstream out;
+  print_lock(out, scene.one("jobs").locks.front(), scene.all().now, {});
+  CHECK_THAT(out.str(), Catch::Contains("ann@db7, process 4711"));
+
+  for (const char* thread :
+       {":conn5:99", ":thread1:99", ":thread1/pid/ann:9", ":t/pid1x/ann:9", ""}) {
+    scene.hold("jobs", "mongos:27017:17:42", 2000, LockState::taken, thread);
+    const auto unsaid = as_json(scene.all())["locks"][0];
+    CHECK(unsaid["host"] == "mongos");
+    CHECK((unsaid["pid"].is_null() && unsaid["user"].is_null()));
+  }
+}
+
+TEST_CASE("a free lock shows its last holder and needs no takeover", "[cli][view]") {
+  Scene scene;
+  scene.tables().put_lock({{"_id", std::string("jobs")},
+                           {"state", std::int32_t{0}},
+                           {"process", std::string("p")},
+                           {"who", std::string("p:1:2")},
+                           {"why", std::string("testing")},
+                           {"when", scene.now()},
+                           {"ts", kToken}});
+  const View view = scene.all();
+  CHECK(view.locks.front().takeover.how == How::not_needed);
+  std::ostringstream out;
+  print_list(out, view, {.in_colour = true});
+  CHECK_THAT(out.str(), Catch::Contains("free") && Catch::Contains("\033[2mp\033[0m"));
+}
+
+TEST_CASE("a lock that nobody ever claimed is free", "[cli][view]") {
+  Scene scene;
+  const View view = scene.one("nightly");
+  CHECK_FALSE(view.malformed());
+  std::ostringstream out;
+  print_lock(out, view.locks.front(), view.now, {});
+  CHECK(out.str() == "nightly: free\n");
+}
+
+TEST_CASE("malformed documents are listed with their problem", "[cli][view][R14]") {
+  Scene scene;
+  scene.tables().put_lock({{"_id", std::string("bad")}, {"state", std::int32_t{9}}});
+  scene.hold("jobs", "p");
+  scene.tables().put_ping({{"_id", std::string("p")}, {"ping", std::string("yesterday")}});
+
+  const View view = scene.all();
+  CHECK(view.malformed());
+  CHECK_THAT(listed(view), Catch::Contains("malformed") && Catch::Contains("state"));
+  CHECK_FALSE(as_json(view)["locks"][0]["problem"].get<std::string>().empty());
+  CHECK_FALSE(as_json(view)["pings"][0]["problem"].get<std::string>().empty());
+  CHECK(view.locks.back().takeover.how == How::malformed_ping);
+  CHECK(scene.one("bad").malformed());
+}
+
+TEST_CASE("a hold of MongoDB's own lock manager is said to be one", "[cli][view][R14]") {
+  Scene scene;
+  scene.hold("jobs", "p", {}, LockState::taken_by_mongodb);
+  CHECK_THAT(listed(scene.all()), Catch::Contains("taken (MongoDB)"));
+  CHECK(as_json(scene.all())["locks"][0]["state"] == "taken_by_mongodb");
+}
+
+TEST_CASE("absurd dates are shown, not stumbled over", "[cli][view]") {
+  Scene scene;
+  for (const StoreTime when : {StoreTime::min(), StoreTime::max()}) {
+    scene.tables().put_lock({{"_id", std::string("jobs")},
+                             {"state", std::int32_t{1}},
+                             {"process", std::string("p")},
+                             {"who", std::string("w")},
+                             {"why", std::string()},
+                             {"when", when},
+                             {"ts", kToken},
+                             {"takeover_after", std::int64_t{INT64_MAX}}});
+    scene.tables().put_ping({{"_id", std::string("p")}, {"ping", when}});
+    CHECK_FALSE(listed(scene.all()).empty());
+    CHECK(as_json(scene.all())["locks"][0]["when_ms"] == when.time_since_epoch().count());
+  }
+}
+
+TEST_CASE("names cannot steer the terminal", "[cli][view]") {
+  Scene scene;
+  scene.hold("a\033[2Jb", "p\nq");
+  CHECK_THAT(listed(scene.all()), !Catch::Contains("\033") && Catch::Contains("\\x1b[2Jb"));
+}
+
+TEST_CASE("JSON has a hold whole, times twice", "[cli][view]") {
+  Scene scene;
+  scene.hold("jobs", "p");
+  scene.ping("p", 500ms);
+  const auto json = as_json(scene.all());
+  CHECK(json["store"] == "memory:");
+  CHECK(json["clock"] == "memory");
+  const auto& lock = json["locks"][0];
+  CHECK(lock["name"] == "jobs");
+  CHECK(lock["state"] == "taken");
+  CHECK(lock["ts"] == "ab0102030405060708090a0b");
+  CHECK(lock["fence"] == 7);
+  CHECK(lock["held_ms"] == 61'000);
+  CHECK(lock["when_ms"].get<std::int64_t>() == json["now_ms"].get<std::int64_t>() - 61'000);
+  CHECK(lock["takeover"]["how"] == "later");
+  CHECK(lock["takeover"]["in_ms"] == 1500);
+  CHECK(lock["takeover"]["at_ms"].get<std::int64_t>() == json["now_ms"].get<std::int64_t>() + 1500);
+  CHECK(json["pings"][0]["holds"] == 1);
+  CHECK(json["pings"][0]["age_ms"] == 500);
+}
