@@ -34,6 +34,7 @@ TEST_CASE("a sqlite string says which file and how durable", "[connection_string
   CHECK(ConnectionString("sqlite:///var/lib/l.db").path() == "///var/lib/l.db");
   CHECK(ConnectionString("sqlite:/var/lib/l.db").durable());
   CHECK(ConnectionString("sqlite:l.db?synchronous=full").durable());
+  CHECK(ConnectionString("sqlite:l.db?synchronous=full").path() == "l.db");
   CHECK_FALSE(ConnectionString("sqlite:l.db?synchronous=off").durable());
   CHECK(ConnectionString("sqlite:l.db?synchronous=off").path() == "l.db");
 }
@@ -53,13 +54,14 @@ TEST_CASE("good MongoDB strings are accepted", "[connection_string]") {
 
 TEST_CASE("a string that cannot be used is refused with what to write", "[connection_string]") {
   const auto [text, hint] = GENERATE(table<std::string, std::string>({
-      {"", "sqlite:PATH"},
+      {"", "it is empty; write mongodb://"},
       {"locks.db", "unknown scheme"},
       {"postgres://h/db", "mongodb://HOST"},
       {"memory:x", "nothing after it"},
       {"sqlite:", "path is missing"},
       {"sqlite:?synchronous=off", "path is missing"},
-      {"sqlite:~/locks.db", "write the folder out"},
+      {"sqlite:~/locks.db",
+       "\"sqlite:~/locks.db\": '~' is not expanded here; write the folder out"},
       {"sqlite://locks.db", "sqlite:PATH for a relative one"},
       {"sqlite:mongodb://h/?x=1", "leave out sqlite:"},
       {"sqlite:mongodb+srv://h/", "leave out sqlite:"},

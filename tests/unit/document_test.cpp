@@ -1,6 +1,8 @@
 #include "stores/document.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <limits>
 
 using namespace distlock;
 using namespace std::string_literals;
@@ -84,7 +86,8 @@ TEST_CASE("a text of 65536 bytes is read, and no longer one", "[document][R14]")
     return Document{{"_id", "a"s}, {"state", std::int32_t{0}}, {"why", std::string(bytes, 'y')}};
   };
   CHECK(lock_from(lock_because(65536)).why.size() == 65536);
-  CHECK_THAT(refusal_of(lock_because(65537)), Catch::Contains("65537 bytes"));
+  CHECK_THAT(refusal_of(lock_because(65537)),
+             Catch::Contains("is a string of 65537 bytes, expected at most 65536"));
 }
 
 TEST_CASE("a negative number says nothing of how pings have fared", "[document][R14]") {
@@ -104,4 +107,118 @@ TEST_CASE("fields that are not ours are no concern", "[document][R14]") {
       lock_from({{"term", Foreign{"an array"}}, {"_id", "a"s}, {"state", std::int32_t{0}}});
   CHECK(lock.name == "a");
   CHECK_FALSE(lock.taken());
+}
+
+TEST_CASE("what a field holds instead is named, whatever its type", "[document][R14]") {
+  const auto named = [](const Value& value) {
+    return refusal_of({{"_id", "a"s}, {"state", value}});
+  };
+  CHECK_THAT(named(std::int32_t{-3}), Catch::Contains("is the 32-bit integer -3,"));
+  CHECK_THAT(named(std::int64_t{-3}), Catch::Contains("is the 64-bit integer -3,"));
+  CHECK_THAT(named(0.1), Catch::Contains("is the double 0.10000000000000001,"));
+  CHECK_THAT(named(StoreTime{}), Catch::Contains("is a date,"));
+  CHECK_THAT(named(Token{}), Catch::Contains("is an ObjectId,"));
+  CHECK_THAT(named(Foreign{"a\nb"}), Catch::Contains("is a\\x0ab,"));
+}
+
+TEST_CASE("the name of a refused document is shown whole, a very long one in part",
+          "[document][R14]") {
+  const auto refused = [](std::size_t size) {
+    return refusal_of({{"_id", "N" + std::string(size - 1, 'n')}, {"state", "x"s}});
+  };
+  CHECK_THAT(refused(65536),
+             Catch::StartsWith("locks document \"N" + std::string(65535, 'n') + "\": field"));
+  CHECK_THAT(refused(65537), Catch::StartsWith("locks document \"N" + std::string(99, 'n') +
+                                               "... (65537 bytes)\": field"));
+}
+
+TEST_CASE("a document without a name is named by what stands in its place", "[document][R14]") {
+  CHECK_THAT(refusal_of({{"_id", std::int32_t{7}}, {"state", std::int32_t{0}}}),
+             Catch::StartsWith("locks document whose _id is the 32-bit integer 7: field \"_id\""));
+  CHECK_THAT(refusal_of({{"state", std::int32_t{0}}}),
+             Catch::StartsWith("locks document without _id: field \"_id\" is missing, expected"));
+}
+
+TEST_CASE("a fence that cannot grow is refused", "[document][R10]") {
+  const auto with_fence = [](std::int64_t fence) {
+    return Document{{"_id", "a"s}, {"state", std::int32_t{0}}, {"fence", fence}};
+  };
+  constexpr std::int64_t kLast = std::numeric_limits<std::int64_t>::max();
+  CHECK(lock_from(with_fence(kLast - 1)).fence == kLast - 1);
+  CHECK_THAT(refusal_of(with_fence(kLast)),
+             Catch::Contains("field \"fence\" is 9223372036854775807, expected one that can"));
+}
+
+TEST_CASE("a count of zero is one, and absent ones have none", "[document][R10]") {
+  const Document lock{{"_id", "a"s},
+                      {"state", std::int32_t{0}},
+                      {"fence", std::int64_t{0}},
+                      {"takeover_after", std::int64_t{0}}};
+  CHECK(lock_from(lock).fence == 0);
+  CHECK(lock_from(lock).takeover_after == std::chrono::milliseconds{0});
+  const LockRecord bare = lock_from({{"_id", "a"s}, {"state", std::int32_t{0}}});
+  CHECK(bare.fence == 0);
+  CHECK_FALSE(bare.takeover_after);
+  CHECK(bare.process.empty());
+  CHECK(bare.who.empty());
+  CHECK(bare.why.empty());
+  CHECK_FALSE(bare.when);
+  CHECK_FALSE(bare.ts);
+}
+
+TEST_CASE("a taken lock lacks none of what its holder wrote", "[document][R14]") {
+  const Document whole{
+      {"_id", "a"s}, {"state", std::int32_t{1}}, {"process", "p"s},    {"who", "w"s},
+      {"why", "y"s}, {"when", StoreTime{}},      {"ts", Token{{1, 2}}}};
+  const LockRecord lock = lock_from(whole);
+  CHECK(lock.process == "p");
+  CHECK(lock.who == "w");
+  CHECK(lock.why == "y");
+  CHECK(lock.when == StoreTime{});
+  CHECK(lock.ts == Token{{1, 2}});
+  for (const std::string field : {"process", "who", "why", "when", "ts"}) {
+    Document without = whole;
+    without.erase(std::find_if(without.begin(), without.end(),
+                               [&](const auto& element) { return element.first == field; }));
+    CHECK_THAT(refusal_of(without),
+               Catch::Contains("field \"" + field + "\" is missing, expected") &&
+                   Catch::Contains("in a taken lock"));
+  }
+}
+
+TEST_CASE("a ping's health is shown whole or not at all", "[document][R12]") {
+  const Document ping{{"_id", "p"s},
+                      {"ping", StoreTime{}},
+                      {"ping_successes", std::int64_t{1}},
+                      {"ping_failures", std::int64_t{0}},
+                      {"ping_round_trip_ms", std::int64_t{3}},
+                      {"ping_late_by_ms", std::int64_t{4}}};
+  const auto health = ping_from(ping).health;
+  REQUIRE(health);
+  CHECK(health->successes == 1);
+  CHECK(health->failures == 0);
+  CHECK(health->round_trip == std::chrono::milliseconds{3});
+  CHECK(health->late_by == std::chrono::milliseconds{4});
+  Document again{{"_id", "p"s}, {"ping", StoreTime{}}};
+  for (const auto& [field, number] : fields_of(*health)) set_field(again, field, number);
+  CHECK(again == ping);
+  for (std::size_t field = 2; field < ping.size(); ++field) {
+    Document negative = ping;
+    negative[field].second = std::int64_t{-1};
+    CHECK_FALSE(ping_from(negative).health);
+    Document another_type = ping;
+    another_type[field].second = std::int32_t{1};
+    CHECK_FALSE(ping_from(another_type).health);
+    Document lacking = ping;
+    lacking.erase(lacking.begin() + static_cast<std::ptrdiff_t>(field));
+    CHECK_FALSE(ping_from(lacking).health);
+  }
+}
+
+TEST_CASE("a field is set in its place, or behind the last", "[document]") {
+  Document document{{"a", std::int32_t{1}}, {"b", std::int32_t{2}}};
+  set_field(document, "a", std::int32_t{3});
+  set_field(document, "c", std::int32_t{4});
+  CHECK(document ==
+        Document{{"a", std::int32_t{3}}, {"b", std::int32_t{2}}, {"c", std::int32_t{4}}});
 }

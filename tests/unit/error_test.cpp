@@ -20,6 +20,7 @@ TEST_CASE("every failure has words of its own", "[error]") {
   }
   CHECK(words.size() == 10);
   CHECK(words.contains("unknown code 999"));
+  CHECK_FALSE(words.contains(""));
 }
 
 TEST_CASE("an error says what happened, and of its code only that the outcome is unknown",
@@ -41,6 +42,7 @@ TEST_CASE("every loss has words of its own", "[lifetime]") {
         LossReason::replaced, LossReason::document_gone, static_cast<LossReason>(999)}) {
     words.insert(to_text(reason));
   }
+  CHECK_FALSE(words.contains(""));
   CHECK(words.size() == 6);
 }
 

@@ -16,4 +16,5 @@ TEST_CASE("what is no token is not taken for one", "[record]") {
   CHECK_FALSE(token_from_hex("00ff10a9b8c7d6e5f403120"));
   CHECK_FALSE(token_from_hex("00ff10a9b8c7d6e5f40312012"));
   CHECK_FALSE(token_from_hex("00ff10a9b8c7d6e5f403120g"));
+  CHECK_FALSE(token_from_hex("00ff10a9b8c7d6e5f40312g0"));
 }

@@ -12,6 +12,8 @@ constexpr auto kLimit = 30s;
 
 class History {
  public:
+  explicit History(std::chrono::nanoseconds grain = 15s) : history(grain) {}
+
   /// The store answers at once, `at` after the start, with a clock that is `off`.
   void read(std::chrono::nanoseconds at, std::chrono::milliseconds off, std::string clock = "c1") {
     read_slowly(at, at, off, std::move(clock));
@@ -25,7 +27,7 @@ class History {
   bool stepped(std::chrono::nanoseconds at, const std::string& clock = "c1") {
     return history.stepped(clock, SteadyTime{at}, kHistoryWindow, kLimit);
   }
-  StoreClockHistory history{15s};
+  StoreClockHistory history;
 };
 
 }  // namespace
@@ -113,4 +115,116 @@ TEST_CASE("a store time beyond all sense does not overflow", "[clock][R5]") {
   history.note({StoreTime{StoreTime::duration::max() / 2}, "c1"}, {});
   history.note({StoreTime{StoreTime::duration::min() / 2}, "c1"}, {});
   CHECK(history.stepped("c1", SteadyTime{}, kHistoryWindow, kLimit));
+}
+
+TEST_CASE("readings within a grain count together, each with its step", "[clock][R5]") {
+  const auto sign = GENERATE(1, -1);
+  History history;
+  history.read(0s, 0ms);
+  history.read(10s, sign * 40s);
+  CHECK(history.stepped(10s));
+  history.read(14s, sign * 20s);
+  CHECK(history.stepped(14s));
+}
+
+TEST_CASE("readings within a grain are as young as the last of them", "[clock][R5]") {
+  History history;
+  history.read(0s, 0ms);
+  history.read(60s, 10min);
+  history.read(70s, 10min);
+  history.read(17min, 10min);
+  CHECK(history.stepped(16min + 70s));
+  CHECK_FALSE(history.stepped(16min + 70s + 1ms));
+}
+
+TEST_CASE("readings a whole grain apart are two", "[clock][R5]") {
+  History history;
+  history.read(0s, 0ms);
+  history.read(60s, 10min);
+  history.read(75s, 10min);
+  history.read(17min, 10min);
+  CHECK(history.stepped(16min + 60s));
+  CHECK_FALSE(history.stepped(16min + 60s + 1ms));
+}
+
+TEST_CASE("readings of different clocks within a grain are not compared", "[clock][R4]") {
+  History history;
+  history.read(0s, 0ms, "c1");
+  history.read(5s, 10min, "c2");
+  history.read(10s, 0ms, "c1");
+  CHECK_FALSE(history.stepped(10s, "c1"));
+  CHECK_FALSE(history.stepped(10s, "c2"));
+  history.read(12s, 10min, "c1");
+  CHECK(history.stepped(12s, "c1"));
+}
+
+TEST_CASE("a date that would overflow into a sound one is a step", "[clock][R5]") {
+  // So many milliseconds are a multiple of 2^64 nanoseconds.
+  constexpr std::chrono::milliseconds kWholeRounds{std::int64_t{1} << 58};
+  const auto sign = GENERATE(1, -1);
+  History history;
+  history.read(0s, 0ms);
+  history.read(60s, sign * kWholeRounds);
+  CHECK(history.stepped(60s));
+}
+
+TEST_CASE("the newest reading from before the longest window is kept", "[clock][R5]") {
+  History history;
+  history.read(0s, 0ms);
+  SECTION("though younger ones of its clock are there") {
+    history.read(30h, 10min);
+    history.read(31h, 10min);
+    CHECK(history.history.stepped("c1", SteadyTime{31h}, 2h, kLimit));
+  }
+  SECTION("though one is just as old as that window") {
+    history.read(1h, 10min);
+    history.read(25h, 10min);
+    CHECK(history.history.stepped("c1", SteadyTime{25h}, 24h, kLimit));
+  }
+}
+
+TEST_CASE("a past that gets coarser loses no step", "[clock][R5]") {
+  const auto sign = GENERATE(1, -1);
+  const int odd_one = GENERATE(100, 101);
+  History history(1ns);
+  for (int i = 0; i < 5000; ++i) history.read(i * 100ms, i == odd_one ? sign * 40s : 0s);
+  CHECK(history.stepped(500s));
+}
+
+TEST_CASE("a past that gets coarser mixes no clocks", "[clock][R4]") {
+  History history(1ns);
+  for (int i = 0; i < 5000; ++i) {
+    history.read(i * 100ms, i % 2 == 0 ? 0min : 10min, i % 2 == 0 ? "c1" : "c2");
+  }
+  CHECK_FALSE(history.stepped(500s, "c1"));
+  CHECK_FALSE(history.stepped(500s, "c2"));
+}
+
+TEST_CASE("readings that became one are as young as the last of them", "[clock][R5]") {
+  History history(1ns);
+  history.read(0s, 0ms);
+  history.read(1s, 0ms);
+  history.read(60s, 10min);
+  history.read(70s, 10min);
+  for (int i = 0; i < 5000; ++i) history.read(17min + i * 1ms, 10min);
+  CHECK(history.stepped(16min + 70s));
+  CHECK_FALSE(history.stepped(16min + 70s + 1ms));
+}
+
+TEST_CASE("what anybody asked about stays remembered as long", "[clock][R5]") {
+  History history;
+  history.read(0s, 0ms);
+  CHECK_FALSE(history.history.stepped("c1", SteadyTime{0s}, 48h, kLimit));
+  history.read(1h, 10min);
+  history.read(26h, 10min);
+  history.read(40h, 10min);
+  CHECK(history.history.stepped("c1", SteadyTime{40h}, 48h, kLimit));
+}
+
+TEST_CASE("a first reading long after the machine's start is as good as any", "[clock][R5]") {
+  History history;
+  history.read(1000h, 0ms);
+  CHECK_FALSE(history.stepped(1000h));
+  history.read(1000h + 1min, 10min);
+  CHECK(history.stepped(1000h + 1min));
 }

@@ -21,6 +21,23 @@ TEST_CASE("well-formed UTF-8 is told from what only looks like it", "[text]") {
   CHECK_FALSE(is_utf8("\xf8\x88\x80\x80\x80"));
 }
 
+TEST_CASE("a character of each length begins and ends where the table says", "[text]") {
+  for (const std::string character :
+       {"\x01", "\x7f", "\xc2\x80", "\xdf\xbf", "\xe0\xa0\x80", "\xe0\xbf\xbf", "\xe1\x80\x80",
+        "\xec\xbf\xbf", "\xed\x80\x80", "\xed\x9f\xbf", "\xee\x80\x80", "\xef\xbf\xbf",
+        "\xf0\x90\x80\x80", "\xf0\xbf\xbf\xbf", "\xf1\x80\x80\x80", "\xf3\xbf\xbf\xbf",
+        "\xf4\x80\x80\x80", "\xf4\x8f\xbf\xbf"}) {
+    CHECK(is_utf8(character));
+    CHECK(is_utf8(character + "a" + character));
+    if (character.size() > 1) CHECK_FALSE(is_utf8(character.substr(0, character.size() - 1) + "a"));
+    CHECK_FALSE(is_utf8(character + "\x80"));
+  }
+  for (const std::string none : {"\xc1\xbf", "\xe0\x9f\xbf", "\xed\xa0\x80", "\xf0\x8f\xbf\xbf",
+                                 "\xf4\x90\x80\x80", "\xf5\x80\x80\x80"}) {
+    CHECK_FALSE(is_utf8(none));
+  }
+}
+
 TEST_CASE("escaped text keeps letters of any language and disarms the rest", "[text]") {
   CHECK(escaped("caf\xc3\xa9 \xf0\x9f\x94\x92") == "caf\xc3\xa9 \xf0\x9f\x94\x92");
   CHECK(escaped("\x1b[2J\n\t\0\x7f"s) == "\\x1b[2J\\x0a\\x09\\x00\\x7f");

@@ -1,0 +1,77 @@
+#include "fork_guard.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <functional>
+#include <string>
+
+#include "distlock/error.h"
+#include "support/leave.h"
+
+using namespace distlock;
+
+namespace {
+
+/// What `act` gives in a child of fork().
+int in_child(const std::function<int()>& act) {
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) testing::leave(act());
+  int status = -1;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  REQUIRE(WIFEXITED(status));
+  return WEXITSTATUS(status);
+}
+
+/// 0 if the guard refuses, and names what it guards.
+int refuses(const ForkGuard& guard) {
+  if (!guard.in_child()) return 1;
+  try {
+    guard.check("this lock");
+  } catch (const Error& error) {
+    if (error.errc() != Errc::forked) return 2;
+    return std::string(error.what()).starts_with("this lock was made before") ? 0 : 3;
+  }
+  return 4;
+}
+
+/// 0 if the guard lets pass.
+int accepts(const ForkGuard& guard) {
+  if (guard.in_child()) return 11;
+  guard.check("this lock");
+  return 0;
+}
+
+}  // namespace
+
+TEST_CASE("what was made before a fork is refused in the child, and goes on in the parent",
+          "[fork][R16]") {
+  const ForkGuard guard;
+  CHECK(accepts(guard) == 0);
+  CHECK(in_child([&] { return refuses(guard); }) == 0);
+  CHECK(accepts(guard) == 0);
+}
+
+TEST_CASE("what a child made is its own, and refused in its own children", "[fork][R16]") {
+  const ForkGuard guard;
+  CHECK(in_child([&] {
+          const ForkGuard own;
+          if (const int status = accepts(own)) return status;
+          return in_child([&] { return refuses(guard) + 20 * refuses(own); });
+        }) == 0);
+}
+
+TEST_CASE("every process has its own of what is per process", "[fork][R16]") {
+  PerProcess<int> numbers;
+  CHECK(numbers.get() == 0);
+  numbers.get() = 7;
+  CHECK(numbers.get() == 7);
+  CHECK(in_child([&] { return numbers.get(); }) == 0);
+  CHECK(in_child([&] {
+          numbers.get() = 8;
+          return numbers.get();
+        }) == 8);
+  CHECK(numbers.get() == 7);
+}
