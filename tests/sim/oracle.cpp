@@ -153,6 +153,7 @@ void Oracle::granted(const Belief& belief, Time asked) {
 }
 
 void Oracle::gave_up(const Token& ts) {
+  given_up_.insert_or_assign(ts, scheduler_.now());
   std::erase_if(beliefs_, [&](const Belief& belief) { return belief.ts == ts; });
 }
 
@@ -215,8 +216,11 @@ void Oracle::check_nothing_is_stray(const std::function<bool(const std::string& 
     const Version& last = lock.versions.back();
     const bool ours = last.lock.taken && last.lock.sound && last.lock.ts &&
                       claims_.contains(*last.lock.ts) && runs(last.lock.process);
-    if (!ours || scheduler_.now() - last.since < for_at_least) continue;
-    if (belief_of(*last.lock.ts) == nullptr) {
+    if (!ours || belief_of(*last.lock.ts) != nullptr) continue;
+    // A release may be on its way.
+    const auto given_up = given_up_.find(*last.lock.ts);
+    const Time known_until = given_up == given_up_.end() ? Time{0} : given_up->second;
+    if (scheduler_.now() - std::max(last.since, known_until) >= for_at_least) {
       violate("lock " + name + " is kept from everybody by " + last.lock.process +
               ", which does not know that it holds it");
     }

@@ -142,6 +142,7 @@ class Oracle {
     Time takeover_after;
   };
   std::unordered_map<Token, Claimed, TokenHash> claims_;
+  std::unordered_map<Token, Time, TokenHash> given_up_;  // when
   std::unordered_set<Token, TokenHash> refused_;
   std::unordered_set<Token, TokenHash> excused_;
 };

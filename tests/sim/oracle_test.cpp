@@ -1,0 +1,56 @@
+#include "sim/oracle.h"
+
+#include <catch2/catch.hpp>
+
+using namespace distlock;
+using namespace distlock::sim;
+using namespace std::chrono_literals;
+
+namespace {
+
+// A process "p" that was granted the lock "jobs" and believes so.
+struct Scene {
+  Scene() {
+    oracle.pinged("p", Time{0});
+    StoredLock taken{.exists = true, .taken = true, .process = "p", .ts = ts, .fence = 1};
+    taken.takeover_after = 60s;
+    oracle.lock_changed({"p", "claim"}, "jobs", {}, taken);
+    oracle.granted({.lock = "jobs", .process = "p", .ts = ts, .fence = 1}, Time{0});
+  }
+  void pass(Time time) {
+    scheduler.run(scheduler.now() + time, [] { return false; });
+  }
+  bool is_stray() {
+    oracle.check_nothing_is_stray([](const std::string&) { return true; }, 10s);
+    return oracle.violation().has_value();
+  }
+
+  const Token ts{{1}};
+  Scheduler scheduler{1};
+  Oracle oracle{scheduler};
+};
+
+}  // namespace
+
+TEST_CASE("a hold that somebody counts on is no stray", "[sim]") {
+  Scene scene;
+  scene.pass(60s);
+  CHECK_FALSE(scene.is_stray());
+}
+
+TEST_CASE("a hold whose release may be on its way is no stray, and then it is", "[sim]") {
+  Scene scene;
+  scene.pass(60s);
+  scene.oracle.gave_up(scene.ts);
+  scene.pass(10s - 1ns);
+  CHECK_FALSE(scene.is_stray());
+  scene.pass(1ns);
+  CHECK(scene.is_stray());
+}
+
+TEST_CASE("a hold that nobody was ever told of is a stray after a while", "[sim]") {
+  Scene scene;
+  scene.oracle.died("p");
+  scene.pass(10s);
+  CHECK(scene.is_stray());
+}
