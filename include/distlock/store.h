@@ -102,8 +102,9 @@ struct StoredHold {
 /// its own clock, and it keeps fields that it does not know. tests/contract checks any store.
 ///
 /// Errors: every function throws Error. `outcome_unknown` if a write may have been applied,
-/// `bad_record` if the document that it had to judge is malformed, otherwise the store is
-/// unchanged. No function repeats a write by itself. Each ends within about call_limit().
+/// also if it left a malformed document; `bad_record` if the document that it had to judge is
+/// malformed; otherwise the store is unchanged. No function repeats a write by itself. Each ends
+/// within about call_limit().
 ///
 /// Threads: all functions may be called concurrently.
 class DISTLOCK_EXPORT Store {

@@ -36,6 +36,8 @@ struct Describe {
 // Far more than any client of ours writes, and little enough to hold a listing of it in memory.
 constexpr std::size_t kTextBytesMost = 65536;
 
+constexpr std::string_view kNothingChanged = "; nothing was changed";
+
 std::string described(const Value& value) { return std::visit(Describe{}, value); }
 
 std::ptrdiff_t count_of(const Document& document, std::string_view field) {
@@ -112,7 +114,7 @@ class Reader {
     const std::string which = named ? quoted(id_of(document_)) : id_of(document_);
     throw Error(Errc::bad_record, collection_ + " document " + which + ": field \"" +
                                       std::string(field) + "\" " + found + ", expected " +
-                                      std::string(expected) + "; nothing was changed");
+                                      std::string(expected) + std::string(kNothingChanged));
   }
 
   std::string collection_;
@@ -220,6 +222,18 @@ PingRecord ping_from(const Document& document) {
   ping.clock = reader.optional<std::string>("clock", "a string");
   ping.health = health_in(document);
   return ping;
+}
+
+void throw_written_malformed(const Error& error) {
+  const std::string what = error.what();
+  throw Error(Errc::outcome_unknown,
+              "the write was applied, but left a malformed document behind: " +
+                  what.substr(0, what.find(kNothingChanged)));
+}
+
+void check_written_fence(std::string_view name, Fence fence) {
+  written<LockRecord>({{"_id", std::string(name)}, {"state", std::int32_t{0}}, {"fence", fence}},
+                      lock_from);
 }
 
 std::array<std::pair<std::string_view, std::int64_t>, 4> fields_of(const PingHealth& health) {

@@ -57,8 +57,26 @@ LockRecord lock_from(const Document& document);
 /// The record that a document of `lockpings` holds. Errors: as above.
 PingRecord ping_from(const Document& document);
 
+/// Says of `error`, thrown by one of the two above, that the document was written all the same.
+[[noreturn]] void throw_written_malformed(const Error& error);
+
+/// What `judge`, one of the two, says of the document that a write of ours has just left.
+/// Errors: `outcome_unknown` where it is malformed, for the write took effect.
+template <class Record>
+Record written(const Document& document, Record (*judge)(const Document&)) {
+  try {
+    return judge(document);
+  } catch (const Error& error) {
+    throw_written_malformed(error);
+  }
+}
+
 /// How a process's pings have fared, as fields of its ping's document.
 std::array<std::pair<std::string_view, std::int64_t>, 4> fields_of(const PingHealth& health);
+
+/// What is wrong with a lock that a claim has just written, which has this fence. Errors: as
+/// written().
+void check_written_fence(std::string_view name, Fence fence);
 
 /// The `_id` of a document, for people: the string, or what it is instead.
 std::string id_of(const Document& document);

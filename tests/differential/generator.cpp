@@ -64,6 +64,7 @@ const std::vector<Field>& odd_lock_fields() {
                                          {"fence", 1.0},
                                          {"fence", "1"s},
                                          {"fence", std::numeric_limits<Fence>::max()},
+                                         {"fence", std::numeric_limits<Fence>::max() - 1},
                                          {"takeover_after", std::int64_t{-1}},
                                          {"takeover_after", "x"s},
                                          {"takeover_after", std::int64_t{960000}}};

@@ -87,6 +87,14 @@ TEST_CASE("an array is nothing that it holds", "[mongo][R2][R3][R14]") {
     CHECK_FALSE(store->claim("jobs", FromHold{kOurs}, our_claim(*store)));
     CHECK(store->release("jobs", kOurs) == ReleaseResult::not_ours);
   }
+  SECTION("a decimal of the taken state is not freed") {
+    server.put(kLocks,
+               json(R"({"_id": "jobs", "state": {"$numberDecimal": "1"}, "ts": )" + ts + "}"));
+    const auto before = server.raw(kLocks, "jobs");
+    CHECK(failure_of([&] { store->release("jobs", kOurs); }) == Errc::bad_record);
+    CHECK(server.raw(kLocks, "jobs") == before);
+    CHECK(failure_of([&] { store->inspect("jobs", Freshness::fresh); }) == Errc::bad_record);
+  }
   SECTION("a ping that has no process is nobody's") {
     server.put(kLockPings, json(R"({"_id": null, "ping": {"$date": {"$numberLong": "0"}}})"));
     server.put(kLocks, json(R"({"_id": "jobs", "state": 0})"));

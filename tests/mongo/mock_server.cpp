@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,31 @@ struct Header {
 
 bool read_all(int connection, void* to, std::size_t size) {
   return recv(connection, to, size, MSG_WAITALL) == static_cast<ssize_t>(size);
+}
+
+// The command in the body of a message, if it is one of a program and not of the driver itself.
+std::optional<Bson> command_in(std::int32_t kind, const std::string& body) {
+  constexpr std::size_t kPreamble = 5;
+  bson_t document;
+  bson_iter_t first;
+  if (kind != kOpMsg || body.size() < kPreamble ||
+      !bson_init_static(&document, reinterpret_cast<const std::uint8_t*>(body.data()) + kPreamble,
+                        body.size() - kPreamble) ||
+      !bson_iter_init(&first, &document) || !bson_iter_next(&first))
+    return std::nullopt;
+  const std::string_view name = bson_iter_key(&first);
+  const bool by_driver = name == "hello" || name == "ismaster" || name == "endSessions" ||
+                         (name == "isMaster" && !bson_has_field(&document, "maxTimeMS"));
+  return by_driver ? std::nullopt : std::optional<Bson>(std::in_place, &document);
+}
+
+bool asks_for_no_concern_there_is(const Bson& command) {
+  bson_iter_t iter;
+  bson_iter_t level;
+  return bson_iter_init(&iter, command.get()) &&
+         bson_iter_find_descendant(&iter, "readConcern.level", &level) &&
+         BSON_ITER_HOLDS_UTF8(&level) &&
+         std::string_view(bson_iter_utf8(&level, nullptr)) == "distlock";
 }
 
 // What stands between the header and the document.
@@ -80,24 +106,79 @@ void MockServer::serve() {
   for (std::size_t i = 1; i < sockets.size(); ++i) close(sockets[i].fd);
 }
 
-void MockServer::answer_with(Bson hello) {
+void MockServer::hello_with(Bson hello) {
   const std::lock_guard guard(mutex_);
   hello_ = std::move(hello);
+}
+
+void MockServer::answer_with(Answer answer) {
+  const std::lock_guard guard(mutex_);
+  answer_ = std::move(answer);
+}
+
+void MockServer::heed_no_read_concern() {
+  const std::lock_guard guard(mutex_);
+  heeds_read_concerns_ = false;
+}
+
+void MockServer::spoil_with(Spoil spoil) {
+  const std::lock_guard guard(mutex_);
+  spoil_ = std::move(spoil);
+}
+
+std::vector<Bson> MockServer::commands() {
+  const std::lock_guard guard(mutex_);
+  std::vector<Bson> copies;
+  for (const Bson& command : commands_) copies.emplace_back(command.get());
+  return copies;
+}
+
+void MockServer::forget_commands() {
+  const std::lock_guard guard(mutex_);
+  commands_.clear();
+}
+
+Bson MockServer::answer_to(const Bson& command) {
+  if (heeds_read_concerns_ && asks_for_no_concern_there_is(command))
+    return doc({{"ok", 0}, {"code", 9}, {"errmsg", "no such read concern"}});
+  commands_.emplace_back(command.get());
+  return answer_ ? answer_(command) : Bson(hello_.get());
 }
 
 void MockServer::answer(int connection) {
   Header header{};
   if (!read_all(connection, &header, sizeof(header))) return;
-  std::vector<char> body(static_cast<std::size_t>(header.length) - sizeof(header));
+  std::string body(static_cast<std::size_t>(header.length) - sizeof(header), '\0');
   if (!read_all(connection, body.data(), body.size())) return;
   const std::lock_guard guard(mutex_);
+  const auto command = command_in(header.kind, body);
+  const Bson document = command ? answer_to(*command) : Bson(hello_.get());
   const std::string before = preamble(header.kind);
-  const auto length = static_cast<std::int32_t>(sizeof(header) + before.size() + hello_.get()->len);
+  const auto length =
+      static_cast<std::int32_t>(sizeof(header) + before.size() + document.get()->len);
   const Header reply{length, 1, header.id, header.kind == kOpQuery ? kOpReply : kOpMsg};
   std::string message(reinterpret_cast<const char*>(&reply), sizeof(reply));
   message += before;
-  message.append(reinterpret_cast<const char*>(bson_get_data(hello_.get())), hello_.get()->len);
+  message.append(reinterpret_cast<const char*>(bson_get_data(document.get())), document.get()->len);
+  if (command && spoil_) spoil_(message);
   send(connection, message.data(), message.size(), MSG_NOSIGNAL);
+}
+
+std::string standalone_hello() {
+  return R"("ismaster": true, "maxBsonObjectSize": 16777216, "maxMessageSizeBytes": 48000000,
+      "maxWriteBatchSize": 100000, "logicalSessionTimeoutMinutes": 30,
+      "localTime": {"$date": {"$numberLong": "1300000000000"}},
+      "minWireVersion": 0, "maxWireVersion": 17, "ok": 1.0)";
+}
+
+std::string member_hello(bool primary, const std::vector<int>& ports) {
+  std::string hosts;
+  for (const int port : ports)
+    hosts += (hosts.empty() ? "\"127.0.0.1:" : ", \"127.0.0.1:") + std::to_string(port) + '"';
+  std::string hello = standalone_hello();
+  if (!primary) hello.replace(hello.find("true"), 4, "false, \"secondary\": true");
+  return hello + R"(, "setName": "rs", "setVersion": 1, "me": "127.0.0.1:)" +
+         std::to_string(ports.front()) + R"(", "hosts": [)" + hosts + "]";
 }
 
 }  // namespace distlock::testing

@@ -61,7 +61,7 @@ TEST_CASE("a secondary is refused at open", "[mongo]") {
 }
 
 TEST_CASE("an arbiter is refused at open", "[mongo]") {
-  const Bson hello = Server(ahead_set_uri(), "admin").admin(doc({{"hello", 1}}));
+  const Bson hello = Server(ahead_set_uri(), "admin").admin(doc({{"isMaster", 1}}));
   const auto arbiter = find(hello.get(), "arbiters.0");
   REQUIRE(arbiter);
   const Refusal refusal =
@@ -89,7 +89,7 @@ TEST_CASE("a server that is not in its replica set yet is not one to lock by", "
 TEST_CASE("a server that takes no writes any more is asked nothing", "[mongo][R4]") {
   MockServer server(hello_of(17));
   const auto store = open_mongo_store(ConnectionString(address(server.port())), {.call_limit = 4s});
-  server.answer_with(ghost_hello());
+  server.hello_with(ghost_hello());
   const auto until = host_clock()->steady_now() + 60s;
   std::string message;
   while (message.find("no primary now") == message.npos && host_clock()->steady_now() < until)
@@ -107,6 +107,23 @@ TEST_CASE("a server before MongoDB 4.2 is refused at open", "[mongo]") {
 TEST_CASE("a server of any version from 4.2 on is taken", "[mongo]") {
   const MockServer server(hello_of(GENERATE(8, 17, 25)));
   CHECK_FALSE(opening(address(server.port())).errc);
+}
+
+TEST_CASE("a server that heeds no read concern is refused at open", "[mongo][R6]") {
+  MockServer server(hello_of(17));
+  server.heed_no_read_concern();
+  const Refusal refusal = opening(address(server.port()));
+  CHECK(refusal.errc == Errc::invalid_argument);
+  CHECK_THAT(refusal.message, Catch::Contains("heeds no read concern"));
+}
+
+TEST_CASE("a service that is only like MongoDB is refused at open by its name", "[mongo]") {
+  const std::string host =
+      GENERATE("c1.cluster-x.eu-west-1.docdb.amazonaws.com", "x.mongo.cosmos.azure.com:10255",
+               "x.eu-west-1.docdb-elastic.amazonaws.com", "x.documents.azure.com");
+  const Refusal refusal = opening("mongodb://" + host + "/");
+  CHECK(refusal.errc == Errc::invalid_argument);
+  CHECK_THAT(refusal.message, Catch::Contains("is no MongoDB"));
 }
 
 TEST_CASE("a wrong password is refused at open and not shown", "[mongo]") {

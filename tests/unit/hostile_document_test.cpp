@@ -30,6 +30,27 @@ TEST_CASE("a document's takeover_after does not make lock() hammer the store", "
   CHECK(looks <= 20);
 }
 
+TEST_CASE("a hold with the last fence is of unknown outcome, and the pinger frees it",
+          "[lock][R8][R10]") {
+  Fleet fleet;
+  fleet.memory.tables.put_lock({{"_id", std::string("balancer")},
+                                {"state", std::int32_t{0}},
+                                {"who", std::string()},
+                                {"fence", std::numeric_limits<std::int64_t>::max() - 1}});
+  const auto a = fleet.process("a");
+  const auto lock = a.lock("balancer");
+  try {
+    (void)lock->lock_try("x");
+    FAIL_CHECK("no error");
+  } catch (const Error& error) {
+    CHECK(error.errc() == Errc::outcome_unknown);
+  }
+  CHECK_FALSE(lock->held());
+  CHECK(a.pinger->stats().pending_releases == 1);
+  a.pinger->ping_round();
+  CHECK(state_in(*fleet.memory.tables.raw_lock("balancer")) == LockState::free);
+}
+
 TEST_CASE("a fence that cannot grow is an error and not a lock that nobody gets",
           "[lock][R10][R14]") {
   Fleet fleet;

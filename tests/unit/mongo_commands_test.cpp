@@ -78,6 +78,8 @@ TEST_CASE("a release names its hold and sets nothing but the state", "[mongo][R3
   const Bson release = release_command("jobs", kSomeTs);
   CHECK_THAT(release.json(), Catch::Contains(to_hex(kSomeTs)));
   CHECK(has(release, "update.0.$set.state"));
+  // A decimal is no state, and equal to one.
+  CHECK_THAT(release.json(), Catch::Contains(R"("$type")"));
   CHECK_FALSE(has(release, "update.0.$set.ts"));
   CHECK_FALSE(has(release, "update.1"));
 }
@@ -91,8 +93,14 @@ TEST_CASE("a claim names the hold or the release that it starts from", "[mongo][
   }
 }
 
-TEST_CASE("a ping that is removed is old when it is removed", "[mongo][R13]") {
-  const Bson removal = forget_pings_command(Bson(Bson::Kind::array), 96h, "mongod:1");
-  CHECK_THAT(text_under(removal, "deletes.0.q.$expr.$and.0.$lt.0"), Catch::Equals("$ping"));
-  CHECK(has(removal, "deletes.0.q._id.$in"));
+TEST_CASE("a ping that is removed is the one that the server found to be old", "[mongo][R13]") {
+  const StoreTime time{std::chrono::milliseconds{1300000000000}};
+  const Bson removal = forget_pings_command(
+      {{"db7:1:1", time, "mongod:1", {}}, {"db8:2:2", time, std::nullopt, {}}});
+  CHECK_THAT(text_under(removal, "deletes.0.q._id"), Catch::Equals("db7:1:1"));
+  CHECK_THAT(text_under(removal, "deletes.0.q.clock"), Catch::Equals("mongod:1"));
+  CHECK(has(removal, "deletes.0.q.ping"));
+  CHECK(has(removal, "deletes.1.q.ping"));
+  CHECK_FALSE(has(removal, "deletes.1.q.clock"));
+  CHECK_THAT(removal.json(), !Catch::Contains("$$NOW"));
 }

@@ -109,7 +109,7 @@ std::optional<LockRecord> MemoryTables::claim(std::string_view name, const Claim
   set_field(lock, "fence", *fence);
   set_field(lock, "takeover_after", std::int64_t{claim.takeover_after.count()});
   locks_.put(lock);
-  return lock_from(lock);
+  return written(lock, lock_from);
 }
 
 ReleaseResult MemoryTables::release(std::string_view name, const Token& ts) {
@@ -134,7 +134,7 @@ PingRecord MemoryTables::ping(std::string_view process, const StoreNow& now,
     for (const auto& [name, number] : fields_of(*health)) set_field(ping, name, number);
   }
   pings_.put(ping);
-  return ping_from(ping);
+  return written(ping, ping_from);
 }
 
 void MemoryTables::remove_ping(std::string_view process) { pings_.remove(process); }

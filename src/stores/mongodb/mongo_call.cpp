@@ -1,9 +1,15 @@
 #include "stores/mongodb/mongo_call.h"
 
+#include <algorithm>
 #include <array>
+#include <iterator>
+#include <optional>
+#include <utility>
+#include <vector>
 
 #include "stores/mongodb/mongo_documents.h"
 #include "stores/mongodb/mongo_privileges.h"
+#include "stores/mongodb/mongo_stream.h"
 #include "text.h"
 
 namespace distlock {
@@ -31,6 +37,16 @@ Bson pinned_to(const ServerDescription& server) {
   return doc({{"serverId", static_cast<std::int32_t>(mongoc_server_description_id(server.get()))}});
 }
 
+Bson read_options(const ServerDescription& server, ReadConcern concern) {
+  Bson options = pinned_to(server);
+  // Local is what a primary does by itself.
+  if (concern == ReadConcern::majority)
+    append(options, "readConcern", doc({{"level", MONGOC_READ_CONCERN_LEVEL_MAJORITY}}));
+  if (concern == ReadConcern::linearizable)
+    append(options, "readConcern", doc({{"level", MONGOC_READ_CONCERN_LEVEL_LINEARIZABLE}}));
+  return options;
+}
+
 // One for all commands of a list. The driver would give each its own, and the server refuses a
 // getMore in another session than the cursor's.
 Session session_of(mongoc_client_t* client) {
@@ -45,12 +61,43 @@ Session session_of(mongoc_client_t* client) {
 
 // Errors of single documents, of which a delete reports the first here and `ok: 1` all the same.
 bool has_document_error(const bson_t* reply, bson_error_t* error) {
+  if (!find(reply, "writeErrors")) return false;
   const auto code = find(reply, "writeErrors.0.code");
-  if (!code) return false;
   const auto message = find(reply, "writeErrors.0.errmsg");
-  bson_set_error(error, MONGOC_ERROR_SERVER, static_cast<std::uint32_t>(bson_iter_as_int64(&*code)),
-                 "%s", message ? bson_iter_utf8(&*message, nullptr) : "");
+  bson_set_error(error, MONGOC_ERROR_SERVER,
+                 code ? static_cast<std::uint32_t>(bson_iter_as_int64(&*code)) : 0, "%s",
+                 message && BSON_ITER_HOLDS_UTF8(&*message) ? bson_iter_utf8(&*message, nullptr)
+                                                            : "an error of a document");
   return true;
+}
+
+// What the cursor of a reply says: more is to come under this id, unless it is 0.
+struct Batch {
+  std::vector<Document> documents;
+  std::int64_t cursor = 0;
+};
+
+std::optional<Batch> batch_in(const bson_t* reply, const std::string& name) {
+  const auto id = find(reply, "cursor.id");
+  const auto documents = find(reply, ("cursor." + name).c_str());
+  bson_iter_t each;
+  if (!id || !BSON_ITER_HOLDS_INT(&*id) || !documents || !BSON_ITER_HOLDS_ARRAY(&*documents) ||
+      !bson_iter_recurse(&*documents, &each))
+    return std::nullopt;
+  Batch batch{{}, bson_iter_as_int64(&*id)};
+  while (bson_iter_next(&each)) {
+    auto document = document_at(&each);
+    if (!document) return std::nullopt;
+    batch.documents.push_back(std::move(*document));
+  }
+  return batch;
+}
+
+std::string_view collection_of(const Bson& command) {
+  bson_iter_t first;
+  const bool named = bson_iter_init(&first, command.get()) && bson_iter_next(&first) &&
+                     BSON_ITER_HOLDS_UTF8(&first);
+  return named ? bson_iter_utf8(&first, nullptr) : "";
 }
 
 }  // namespace
@@ -71,6 +118,7 @@ std::string clock_of(const bson_t* hello, std::string_view address) {
 MongoCall::MongoCall(mongoc_client_pool_t* pool, const MongoSettings& settings, Doing doing)
     : settings_(settings), doing_(doing), client_(pool) {
   bson_error_t error;
+  take_why_unsound();
   server_.reset(mongoc_client_select_server(client_.get(), true, nullptr, &error));
   if (!server_) throw_error(error, Effect::reads, what());
   const std::string type = type_of(server_);
@@ -92,46 +140,62 @@ WriteOutcome MongoCall::write(const Bson& command) const {
   const bool answered_well = mongoc_client_write_command_with_opts(
       client_.get(), settings_.database.c_str(), with_limit(command).get(), options.get(),
       &reply.bson, &error);
-  if (answered_well && !has_document_error(&reply.bson, &error)) return {Bson(&reply.bson), false};
-  if (is_duplicate_key(error)) return {Bson(), true};
-  fail(error, Effect::writes, command);
+  if (!answered_well || has_document_error(&reply.bson, &error)) {
+    if (is_duplicate_key(error)) return {Bson(), true};
+    fail(error, Effect::writes, command);
+  }
+  check_answered(&reply.bson, Effect::writes);
+  return {Bson(&reply.bson), false};
 }
 
 Bson MongoCall::read(const Bson& command, ReadConcern concern) const {
-  return read(command, concern, pinned_to(server_));
+  return read(with_limit(command), read_options(server_, concern));
 }
 
-Bson MongoCall::read(const Bson& command, ReadConcern concern, const Bson& pinned) const {
-  Bson options(pinned.get());
-  // Local is what a primary does by itself.
-  if (concern == ReadConcern::majority)
-    append(options, "readConcern", doc({{"level", MONGOC_READ_CONCERN_LEVEL_MAJORITY}}));
-  if (concern == ReadConcern::linearizable)
-    append(options, "readConcern", doc({{"level", MONGOC_READ_CONCERN_LEVEL_LINEARIZABLE}}));
+Bson MongoCall::read(const Bson& command, const Bson& options) const {
   Reply reply;
   bson_error_t error;
   if (!mongoc_client_read_command_with_opts(client_.get(), settings_.database.c_str(),
-                                            with_limit(command).get(), nullptr, options.get(),
-                                            &reply.bson, &error))
+                                            command.get(), nullptr, options.get(), &reply.bson,
+                                            &error))
     fail(error, Effect::reads, command);
+  check_answered(&reply.bson, Effect::reads);
   return Bson(&reply.bson);
 }
 
+// With commands of our own and not with libmongoc's cursor, which takes the shape of what it reads
+// for granted.
 void MongoCall::read_each(const Bson& command, ReadConcern concern,
                           const std::function<void(const Document&)>& take) const {
   const Session session = session_of(client_.get());
-  Bson options = pinned_to(server_);
-  if (session) mongoc_client_session_append(session.get(), options.get(), nullptr);
-  const Bson first = read(command, concern, options);
-  // The cursor takes over what is inside the reply.
-  bson_t reply;
-  bson_copy_to(first.get(), &reply);
-  const Cursor cursor(
-      mongoc_cursor_new_from_command_reply_with_opts(client_.get(), &reply, options.get()));
-  const bson_t* document = nullptr;
-  while (mongoc_cursor_next(cursor.get(), &document)) take(document_from(document));
-  bson_error_t error;
-  if (mongoc_cursor_error(cursor.get(), &error)) throw_error(error, Effect::reads, what());
+  Bson first = read_options(server_, concern);
+  Bson others = pinned_to(server_);
+  if (session) {
+    mongoc_client_session_append(session.get(), first.get(), nullptr);
+    mongoc_client_session_append(session.get(), others.get(), nullptr);
+  }
+  std::vector<Document> documents;
+  auto batch = batch_in(read(with_limit(command), first).get(), "firstBatch");
+  while (true) {
+    if (!batch) odd("has no sound \"cursor\"", Effect::reads);
+    std::move(batch->documents.begin(), batch->documents.end(), std::back_inserter(documents));
+    if (batch->cursor == 0) break;
+    // It may not have a limit of its own: that of the first command counts for all.
+    const Bson more = doc({{"getMore", batch->cursor}, {"collection", collection_of(command)}});
+    batch = batch_in(read(more, others).get(), "nextBatch");
+  }
+  std::for_each(documents.begin(), documents.end(), take);
+}
+
+void MongoCall::check_answered(const bson_t* reply, Effect effect) const {
+  const auto ok = find(reply, "ok");
+  const bool says_so = ok && (BSON_ITER_HOLDS_NUMBER(&*ok) || BSON_ITER_HOLDS_BOOL(&*ok));
+  if (!says_so || !bson_iter_as_bool(&*ok)) odd("says neither ok nor an error", effect);
+}
+
+void MongoCall::odd(std::string_view lack, Effect effect) const {
+  throw Error(effect == Effect::writes ? Errc::outcome_unknown : Errc::not_applied,
+              what() + ": the server's answer " + std::string(lack));
 }
 
 // What the server says repeats the command, cut off, and names no privilege.
@@ -140,6 +204,8 @@ void MongoCall::fail(const bson_error_t& error, Effect effect, const Bson& comma
     const std::string why = why_refused(command);
     if (!why.empty()) throw Error(errc_of(error, effect), what() + ": " + why);
   }
+  const std::string_view unsound = take_why_unsound();
+  if (!unsound.empty()) odd(unsound, effect);
   throw_error(error, effect, what());
 }
 

@@ -48,18 +48,24 @@ class MongoCall {
   bool replica_set() const { return replica_set_; }
   /// What it is about and where, for messages.
   std::string what() const;
+  /// Throws that the answer is not what the server should have said, which is `lack`. After a write
+  /// the outcome is unknown.
+  [[noreturn]] void odd(std::string_view lack, Effect effect) const;
 
   /// Sends it once, with majority and journal. A duplicate key is a value.
   /// Errors: as errc_of().
   WriteOutcome write(const Bson& command) const;
   /// Sends it once. Errors: `not_applied`, `permission_denied`.
   Bson read(const Bson& command, ReadConcern concern) const;
-  /// As read(), and hands over every document of the result.
+  /// As read(), and hands over every document of the result, of an aggregate or a find, once all
+  /// are there.
   void read_each(const Bson& command, ReadConcern concern,
                  const std::function<void(const Document&)>& take) const;
 
  private:
-  Bson read(const Bson& command, ReadConcern concern, const Bson& pinned) const;
+  Bson read(const Bson& command, const Bson& options) const;
+  /// Whether it says ok. libmongoc takes one that says nothing for a good one.
+  void check_answered(const bson_t* reply, Effect effect) const;
   [[noreturn]] void fail(const bson_error_t& error, Effect effect, const Bson& command) const;
   std::string why_refused(const Bson& command) const;
   Bson with_limit(const Bson& command) const;

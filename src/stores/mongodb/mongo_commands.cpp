@@ -121,7 +121,8 @@ Bson claim_command(std::string_view name, const ClaimBasis& basis, const Claim& 
 }
 
 Bson release_command(std::string_view name, const Token& ts) {
-  Bson taken = doc({{"$in", array({"$state", array({1, 2})})}});
+  Bson taken =
+      doc({{"$and", array({state_is_sound(), doc({{"$in", array({"$state", array({1, 2})})}})})}});
   Bson state = doc({{"$cond", array({std::move(taken), 0, "$state"})}});
   return doc({{"findAndModify", kLocks},
               {"query", doc({{"_id", name}, {"$expr", equal("$ts", ts)}})},
@@ -173,17 +174,21 @@ Bson forgettable_pings_command(std::chrono::milliseconds age, std::string_view c
       kLockPings,
       array({doc({{"$match", doc({{"$expr", older(age, clock)}})}}),
              doc({{"$lookup", std::move(lookup)}}), doc({{"$match", doc({{"held", array({})}})}}),
-             doc({{"$limit", kForgetAtOnce}}), doc({{"$project", doc({{"_id", 1}})}})}),
+             doc({{"$limit", kForgetAtOnce}}),
+             doc({{"$project", doc({{"ping", 1}, {"clock", 1}})}})}),
       doc({{"batchSize", kForgetAtOnce}}));
 }
 
-Bson forget_pings_command(const Bson& ids, std::chrono::milliseconds age, std::string_view clock) {
-  Bson among = doc({});
-  bson_append_array(among.get(), "$in", -1, ids.get());
-  return doc({{"delete", kLockPings},
-              {"deletes",
-               array({doc({{"q", doc({{"_id", std::move(among)}, {"$expr", older(age, clock)}})},
-                           {"limit", 0}})})}});
+// Not by the server's time anew: before MongoDB 5.0 a delete may not name it.
+Bson forget_pings_command(const std::vector<PingRecord>& pings) {
+  Bson deletes(Bson::Kind::array);
+  int index = 0;
+  for (const PingRecord& ping : pings) {
+    Bson as_seen = doc({{"_id", ping.process}, {"ping", ping.ping}});
+    if (ping.clock) append(as_seen, "clock", *ping.clock);
+    append(deletes, std::to_string(index++), doc({{"q", std::move(as_seen)}, {"limit", 1}}));
+  }
+  return doc({{"delete", kLockPings}, {"deletes", std::move(deletes)}});
 }
 
 Bson holds_command(std::string_view process) {

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <string_view>
+#include <vector>
 
 #include "distlock/store.h"
 #include "stores/mongodb/mongo_bson.h"
@@ -28,14 +29,14 @@ Bson ping_command(std::string_view process, std::string_view clock,
                   const PingHealth* health = nullptr);
 Bson remove_ping_command(std::string_view process);
 
-/// aggregate that gives the `_id`s of at most `kForgetAtOnce` pings older than `age` by the
-/// server's clock (one day more for pings by another clock than `clock`) whose process holds
+/// aggregate that gives `_id`, `ping` and `clock` of at most `kForgetAtOnce` pings older than `age`
+/// by the server's clock (one day more for pings by another clock than `clock`) whose process holds
 /// nothing (R13).
 Bson forgettable_pings_command(std::chrono::milliseconds age, std::string_view clock);
 inline constexpr std::int32_t kForgetAtOnce = 1000;
 
-/// delete of those of `ids` (an array) that are still so old.
-Bson forget_pings_command(const Bson& ids, std::chrono::milliseconds age, std::string_view clock);
+/// delete of those of `pings` that are still exactly as the server gave them.
+Bson forget_pings_command(const std::vector<PingRecord>& pings);
 
 /// aggregate that gives `_id` and `ts` of what the process holds.
 Bson holds_command(std::string_view process);

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "distlock/error.h"
+#include "stores/mongodb/mongo_stream.h"
 
 namespace distlock {
 
@@ -22,7 +23,6 @@ using Pool = std::unique_ptr<mongoc_client_pool_t, Deleter<mongoc_client_pool_de
 using ServerDescription =
     std::unique_ptr<mongoc_server_description_t, Deleter<mongoc_server_description_destroy>>;
 using Session = std::unique_ptr<mongoc_client_session_t, Deleter<mongoc_client_session_destroy>>;
-using Cursor = std::unique_ptr<mongoc_cursor_t, Deleter<mongoc_cursor_destroy>>;
 
 /// A client borrowed from the pool and returned to it on destruction. libmongoc's clients are
 /// single-threaded, so one of these never crosses threads.
@@ -32,6 +32,7 @@ class PooledClient {
       : pool_(pool), client_(mongoc_client_pool_pop(pool)) {
     // Null once waitQueueTimeoutMS has run out.
     if (client_ == nullptr) throw Error(Errc::not_applied, "no free MongoDB connection");
+    guard_streams(client_);
   }
   ~PooledClient() { mongoc_client_pool_push(pool_, client_); }
   PooledClient(const PooledClient&) = delete;

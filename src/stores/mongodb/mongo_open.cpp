@@ -54,16 +54,43 @@ void check_version(const bson_t* hello, const ConnectionString& connection) {
     refuse(connection, "the server is older than MongoDB 4.2, which is the first that can do this");
 }
 
+bool pinged(const PooledClient& client, const Bson& options, bson_error_t* error) {
+  return mongoc_client_read_command_with_opts(client.get(), "admin", doc({{"ping", 1}}).get(),
+                                              nullptr, options.get(), nullptr, error);
+}
+
 // Before anything of ours is sent, so that a wrong password or user is known at once.
 void greet(const PooledClient& client, const ServerDescription& server,
            const ConnectionString& connection) {
-  const Bson command = doc({{"ping", 1}});
-  const Bson options =
+  Bson options =
       doc({{"serverId", static_cast<std::int32_t>(mongoc_server_description_id(server.get()))}});
   bson_error_t error;
-  if (!mongoc_client_read_command_with_opts(client.get(), "admin", command.get(), nullptr,
-                                            options.get(), nullptr, &error))
-    throw_error(error, Effect::reads, what(connection));
+  if (!pinged(client, options, &error)) throw_error(error, Effect::reads, what(connection));
+  // MongoDB refuses a read concern that there is not. What takes any heeds none (R6).
+  append(options, "readConcern", doc({{"level", "distlock"}}));
+  if (pinged(client, options, &error))
+    refuse(connection,
+           "the server heeds no read concern, so it is no MongoDB but something like it, such as "
+           "FerretDB; a takeover could be judged by what is not true any more");
+}
+
+void check_host(std::string_view host, const ConnectionString& connection) {
+  for (const std::string_view service : {".docdb.amazonaws.com", ".docdb-elastic.amazonaws.com",
+                                         ".cosmos.azure.com", ".documents.azure.com"}) {
+    if (host.ends_with(service))
+      refuse(connection, std::string(service.substr(1)) +
+                             " is no MongoDB but something like it, which lacks some of what these "
+                             "locks rest on");
+  }
+}
+
+// Before it is connected to, since names are all that tells some of them.
+void check_hosts(const mongoc_uri_t* uri, const ConnectionString& connection) {
+  const char* service = mongoc_uri_get_srv_hostname(uri);
+  if (service != nullptr) check_host(service, connection);
+  for (const mongoc_host_list_t* host = mongoc_uri_get_hosts(uri); host != nullptr;
+       host = host->next)
+    check_host(host->host, connection);
 }
 
 }  // namespace
@@ -74,9 +101,12 @@ Uri tuned_uri(const ConnectionString& connection, std::chrono::milliseconds call
   Uri uri(mongoc_uri_new_with_error(connection.text().c_str(), &error));
   // The driver's message may repeat what it was given, password and all.
   if (!uri) refuse(connection, "this is no MongoDB connection string");
+  check_hosts(uri.get(), connection);
   // One attempt a call, so that each failure belongs to one known attempt; those who call repeat.
   mongoc_uri_set_option_as_bool(uri.get(), MONGOC_URI_RETRYWRITES, false);
   mongoc_uri_set_option_as_bool(uri.get(), MONGOC_URI_RETRYREADS, false);
+  // What is compressed cannot be judged before libmongoc sees it, and commands are small.
+  mongoc_uri_set_compressors(uri.get(), nullptr);
   limit(uri.get(), MONGOC_URI_SERVERSELECTIONTIMEOUTMS, call_limit / 2);
   limit(uri.get(), MONGOC_URI_WAITQUEUETIMEOUTMS, call_limit / 2);
   limit(uri.get(), MONGOC_URI_CONNECTTIMEOUTMS, call_limit / 2);

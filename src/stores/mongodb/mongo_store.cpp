@@ -18,7 +18,43 @@ std::optional<Document> value_of(const MongoCall& call, const WriteOutcome& outc
   const auto value = find(outcome.reply.get(), "value");
   auto document = value ? document_at(&*value) : std::nullopt;
   if (!document && !(value && BSON_ITER_HOLDS_NULL(&*value)))
-    throw Error(Errc::outcome_unknown, call.what() + ": the server's answer has no \"value\"");
+    call.odd("has no \"value\"", Effect::writes);
+  return document;
+}
+
+// The one document of an aggregate's only batch, or nothing if there is none. An answer of another
+// shape does not say that.
+std::optional<Found> only_result(const MongoCall& call, const Bson& reply) {
+  const auto batch = find(reply.get(), "cursor.firstBatch");
+  bson_iter_t first;
+  if (!batch || !BSON_ITER_HOLDS_ARRAY(&*batch) || !bson_iter_recurse(&*batch, &first))
+    call.odd("has no sound \"cursor\"", Effect::reads);
+  if (!bson_iter_next(&first)) return std::nullopt;
+  Found result;
+  static_cast<bson_iter_t&>(result) = first;
+  if (!BSON_ITER_HOLDS_DOCUMENT(&result)) call.odd("has a batch of no documents", Effect::reads);
+  return result;
+}
+
+// The document that a field of `result` is.
+Document field_of(const MongoCall& call, const Found& result, const char* name) {
+  bson_iter_t fields;
+  const bool found = bson_iter_recurse(&result, &fields) && bson_iter_find(&fields, name);
+  auto document = found ? document_at(&fields) : std::nullopt;
+  if (!document) call.odd("has no \"" + std::string(name) + '"', Effect::reads);
+  return *std::move(document);
+}
+
+// The only element of an array of none or one document.
+std::optional<Document> maybe_one(const MongoCall& call, const Found& result, const char* name) {
+  bson_iter_t fields;
+  bson_iter_t element;
+  if (!bson_iter_recurse(&result, &fields) || !bson_iter_find(&fields, name) ||
+      !BSON_ITER_HOLDS_ARRAY(&fields) || !bson_iter_recurse(&fields, &element))
+    call.odd("has no \"" + std::string(name) + '"', Effect::reads);
+  if (!bson_iter_next(&element)) return std::nullopt;
+  auto document = document_at(&element);
+  if (!document) call.odd("has a malformed \"" + std::string(name) + '"', Effect::reads);
   return document;
 }
 
@@ -94,15 +130,12 @@ Inspection MongoStore::inspect(std::string_view name, Freshness freshness) {
   const ReadConcern concern = freshness == Freshness::fresh ? fresh(call) : ordinary(call);
   inspection.fresh = !call.replica_set() || concern == ReadConcern::linearizable;
   const Bson reply = call.read(inspect_command(name), concern);
-  if (!find(reply.get(), "cursor.firstBatch"))
-    throw Error(Errc::not_applied, call.what() + ": the server's answer has no \"cursor\"");
-  const auto lock = find(reply.get(), "cursor.firstBatch.0.lock");
-  if (!lock) return inspection;
-  inspection.lock = lock_from(document_at(&*lock).value_or(Document{}));
+  const auto result = only_result(call, reply);
+  if (!result) return inspection;
+  inspection.lock = lock_from(field_of(call, *result, "lock"));
   inspection.now = StoreNow{time_at(reply.get(), "cursor.firstBatch.0.now"), call.clock()};
-  const auto ping = find(reply.get(), "cursor.firstBatch.0.ping.0");
-  if (ping && inspection.lock->taken())
-    inspection.ping = ping_from(document_at(&*ping).value_or(Document{}));
+  const auto ping = maybe_one(call, *result, "ping");
+  if (ping && inspection.lock->taken()) inspection.ping = ping_from(*ping);
   forgive_stamp_meanwhile(inspection);
   return inspection;
 }
@@ -110,11 +143,18 @@ Inspection MongoStore::inspect(std::string_view name, Freshness freshness) {
 std::optional<Carried> MongoStore::carried(std::string_view name) {
   const MongoCall call = this->call("reading the hold of lock", name);
   const Bson reply = call.read(inspect_command(name), fresh(call));
-  if (!find(reply.get(), "cursor.firstBatch"))
-    throw Error(Errc::not_applied, call.what() + ": the server's answer has no \"cursor\"");
-  const auto lock = find(reply.get(), "cursor.firstBatch.0.lock");
-  if (!lock) return std::nullopt;
-  return carried_in(document_at(&*lock).value_or(Document{}));
+  const auto result = only_result(call, reply);
+  if (!result) return std::nullopt;
+  return carried_in(field_of(call, *result, "lock"));
+}
+
+// A claim from no document leaves a free one where it came too late. Any other document that does
+// not carry the claim's `ts` is no answer to it.
+std::optional<LockRecord> refused(const MongoCall& call, const ClaimBasis& basis,
+                                  const Document& instead) {
+  const bool too_late = std::holds_alternative<FromAbsent>(basis);
+  if (too_late && state_in(instead) == LockState::free) return std::nullopt;
+  call.odd("has another document than the one that was claimed", Effect::writes);
 }
 
 std::optional<LockRecord> MongoStore::claim(std::string_view name, const ClaimBasis& basis,
@@ -125,8 +165,8 @@ std::optional<LockRecord> MongoStore::claim(std::string_view name, const ClaimBa
   const auto document = value_of(call, call.write(claim_command(name, basis, claim)));
   if (!document) return std::nullopt;
   const Value* ts = find_field(*document, "ts");
-  if (ts == nullptr || *ts != Value(claim.ts)) return std::nullopt;
-  return lock_from(*document);
+  if (ts == nullptr || *ts != Value(claim.ts)) return refused(call, basis, *document);
+  return written(*document, lock_from);
 }
 
 ReleaseResult MongoStore::release(std::string_view name, const Token& ts) {
@@ -155,28 +195,28 @@ PingRecord MongoStore::stamp(std::string_view process, const PingHealth* health)
   const WriteOutcome outcome = call.write(ping_command(process, call.clock(), health));
   if (outcome.duplicate_key)
     throw Error(Errc::not_applied, "two first pings of one process met in the MongoDB server");
-  return ping_from(value_of(call, outcome).value_or(Document{}));
+  return written(value_of(call, outcome).value_or(Document{}), ping_from);
 }
 
 void MongoStore::remove_ping(std::string_view process) {
-  call("removal of the ping of process", process).write(remove_ping_command(process));
+  const MongoCall call = this->call("removal of the ping of process", process);
+  static_cast<void>(value_of(call, call.write(remove_ping_command(process))));
 }
 
 std::int64_t MongoStore::forget_pings(std::chrono::milliseconds age) {
   const MongoCall call = this->call("removal of old pings");
-  Bson ids(Bson::Kind::array);
-  std::uint32_t count = 0;
-  call.read_each(
-      forgettable_pings_command(age, call.clock()), ordinary(call), [&](const Document& ping) {
-        const Value* id = find_field(ping, "_id");
-        if (id == nullptr || !std::holds_alternative<std::string>(*id)) return;
-        append(ids, std::to_string(count++), std::string_view(std::get<std::string>(*id)));
-      });
-  if (count == 0) return 0;
-  // One that has been renewed meanwhile is not so old any more.
-  const WriteOutcome outcome = call.write(forget_pings_command(ids, age, call.clock()));
+  std::vector<PingRecord> old;
+  call.read_each(forgettable_pings_command(age, call.clock()), ordinary(call),
+                 [&](const Document& ping) {
+                   const auto listing = listed<PingRecord>(ping, ping_from);
+                   if (listing.record) old.push_back(*listing.record);
+                 });
+  if (old.empty()) return 0;
+  // One that has been renewed meanwhile is another one.
+  const WriteOutcome outcome = call.write(forget_pings_command(old));
   const auto removed = find(outcome.reply.get(), "n");
-  return removed ? bson_iter_as_int64(&*removed) : 0;
+  if (!removed || !BSON_ITER_HOLDS_NUMBER(&*removed)) call.odd("has no \"n\"", Effect::writes);
+  return bson_iter_as_int64(&*removed);
 }
 
 std::vector<StoredHold> MongoStore::holds(std::string_view process) {

@@ -184,6 +184,7 @@ std::optional<LockRecord> SqliteStore::claim(std::string_view name, const ClaimB
                   .fence = run.integer(1),
                   .takeover_after = claim.takeover_after};
   run.finish();
+  check_written_fence(name, lock.fence);
   return lock;
 }
 

@@ -1,0 +1,123 @@
+#include "stores/mongodb/mongo_connect.h"
+
+#include <netdb.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <cstring>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace distlock {
+namespace {
+
+// What libmongoc reads ahead on a connection of its own.
+constexpr std::size_t kReadAheadBytes = 1024;
+
+using Addresses = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
+
+mongoc_stream_t* no_stream(bson_error_t* error, mongoc_error_code_t code, const std::string& what) {
+  bson_set_error(error, MONGOC_ERROR_STREAM, code, "%s", what.c_str());
+  return nullptr;
+}
+
+// Null if it cannot be reached.
+mongoc_stream_t* socket_to(int family, const sockaddr* address, socklen_t size,
+                           std::int32_t timeout_ms) {
+  mongoc_socket_t* socket = mongoc_socket_new(family, SOCK_STREAM, 0);
+  if (socket == nullptr) return nullptr;
+  const std::int64_t expires = bson_get_monotonic_time() + std::int64_t{timeout_ms} * 1000;
+  if (mongoc_socket_connect(socket, address, size, expires) == 0)
+    return mongoc_stream_socket_new(socket);
+  mongoc_socket_destroy(socket);
+  return nullptr;
+}
+
+mongoc_stream_t* connect_tcp(const mongoc_host_list_t* host, std::int32_t timeout_ms,
+                             bson_error_t* error) {
+  addrinfo hints{};
+  hints.ai_family = host->family;
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  if (getaddrinfo(host->host, std::to_string(host->port).c_str(), &hints, &found) != 0)
+    return no_stream(error, MONGOC_ERROR_STREAM_NAME_RESOLUTION,
+                     std::string("Failed to resolve ") + host->host);
+  const Addresses addresses(found, freeaddrinfo);
+  for (const addrinfo* one = found; one != nullptr; one = one->ai_next) {
+    mongoc_stream_t* stream = socket_to(one->ai_family, one->ai_addr, one->ai_addrlen, timeout_ms);
+    if (stream != nullptr) return stream;
+  }
+  return no_stream(error, MONGOC_ERROR_STREAM_CONNECT,
+                   std::string("Failed to connect to target host: ") + host->host_and_port);
+}
+
+mongoc_stream_t* connect_unix(const mongoc_host_list_t* host, std::int32_t timeout_ms,
+                              bson_error_t* error) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  const std::string_view path = host->host;
+  mongoc_stream_t* stream = nullptr;
+  if (path.size() < sizeof(address.sun_path)) {
+    path.copy(address.sun_path, path.size());
+    stream = socket_to(AF_UNIX, reinterpret_cast<const sockaddr*>(&address), sizeof(address),
+                       timeout_ms);
+  }
+  if (stream != nullptr) return stream;
+  return no_stream(error, MONGOC_ERROR_STREAM_CONNECT,
+                   "Failed to connect to UNIX domain socket " + std::string(path));
+}
+
+bool wants_tls(const mongoc_uri_t* uri) {
+  const char* mechanism = mongoc_uri_get_auth_mechanism(uri);
+  return mongoc_uri_get_tls(uri) ||
+         (mechanism != nullptr && std::string_view(mechanism) == "MONGODB-X509");
+}
+
+mongoc_ssl_opt_t tls_options(const mongoc_uri_t* uri) {
+  const auto text = [&](const char* option) {
+    return mongoc_uri_get_option_as_utf8(uri, option, nullptr);
+  };
+  const bool insecure = mongoc_uri_get_option_as_bool(uri, MONGOC_URI_TLSINSECURE, false);
+  mongoc_ssl_opt_t options{};
+  options.pem_file = text(MONGOC_URI_TLSCERTIFICATEKEYFILE);
+  options.pem_pwd = text(MONGOC_URI_TLSCERTIFICATEKEYFILEPASSWORD);
+  options.ca_file = text(MONGOC_URI_TLSCAFILE);
+  options.weak_cert_validation =
+      mongoc_uri_get_option_as_bool(uri, MONGOC_URI_TLSALLOWINVALIDCERTIFICATES, insecure);
+  options.allow_invalid_hostname =
+      mongoc_uri_get_option_as_bool(uri, MONGOC_URI_TLSALLOWINVALIDHOSTNAMES, insecure);
+  return options;
+}
+
+// Takes the plain stream over.
+mongoc_stream_t* with_tls(mongoc_stream_t* plain, const mongoc_uri_t* uri,
+                          const mongoc_host_list_t* host, std::int32_t timeout_ms,
+                          bson_error_t* error) {
+  mongoc_ssl_opt_t options = tls_options(uri);
+  constexpr int kAsClient = 1;
+  mongoc_stream_t* stream =
+      mongoc_stream_tls_new_with_hostname(plain, host->host, &options, kAsClient);
+  if (stream == nullptr) {
+    mongoc_stream_destroy(plain);
+    return no_stream(error, MONGOC_ERROR_STREAM_SOCKET, "Failed to initialize TLS");
+  }
+  if (mongoc_stream_tls_handshake_block(stream, host->host, timeout_ms, error)) return stream;
+  mongoc_stream_destroy(stream);
+  return nullptr;
+}
+
+}  // namespace
+
+mongoc_stream_t* connect_to(const mongoc_uri_t* uri, const mongoc_host_list_t* host,
+                            bson_error_t* error) {
+  constexpr std::int32_t kDriversLimitMs = 10000;
+  const std::int32_t timeout_ms =
+      mongoc_uri_get_option_as_int32(uri, MONGOC_URI_CONNECTTIMEOUTMS, kDriversLimitMs);
+  mongoc_stream_t* stream = host->family == AF_UNIX ? connect_unix(host, timeout_ms, error)
+                                                    : connect_tcp(host, timeout_ms, error);
+  if (stream != nullptr && wants_tls(uri)) stream = with_tls(stream, uri, host, timeout_ms, error);
+  return stream == nullptr ? nullptr : mongoc_stream_buffered_new(stream, kReadAheadBytes);
+}
+
+}  // namespace distlock

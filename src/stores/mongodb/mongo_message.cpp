@@ -1,0 +1,91 @@
+#include "stores/mongodb/mongo_message.h"
+
+#include <bson/bson.h>
+
+#include <cstring>
+
+namespace distlock {
+namespace {
+
+constexpr std::int32_t kOpReply = 1;
+constexpr std::int32_t kOpQuery = 2004;
+constexpr std::int32_t kOpMsg = 2013;
+constexpr std::int32_t kMessageBytesMost = 48'000'000;
+// A stored document has at most 100 levels, and an answer some more around it.
+constexpr int kLevelsMost = 120;
+
+// Before the document. OP_MSG: flags and one section of kind 0. OP_REPLY: flags, cursor, first, and
+// how many documents follow.
+constexpr std::size_t kMsgPreamble = 5;
+constexpr std::size_t kReplyPreamble = 20;
+constexpr std::size_t kReplyCountAt = 16;
+
+// Flags that change the meaning of a message; of the others none does.
+constexpr std::int32_t kRequiredFlags = 0xffff;
+
+std::int32_t int32_at(std::span<const std::uint8_t> bytes, std::size_t at) {
+  std::int32_t number = 0;
+  std::memcpy(&number, bytes.data() + at, sizeof(number));
+  return number;
+}
+
+// An iterator ends at what is broken as if the document ended there, and then says where.
+bool well_formed(bson_iter_t& iter, int levels) {
+  while (bson_iter_next(&iter)) {
+    if (!BSON_ITER_HOLDS_DOCUMENT(&iter) && !BSON_ITER_HOLDS_ARRAY(&iter)) continue;
+    bson_iter_t inner;
+    if (levels == 0 || !bson_iter_recurse(&iter, &inner) || !well_formed(inner, levels - 1))
+      return false;
+  }
+  return iter.err_off == 0;
+}
+
+// libmongoc takes the number of an error for 32 bits that are not 0.
+bool has_odd_code(const bson_iter_t& fields) {
+  bson_iter_t iter = fields;
+  return bson_iter_find(&iter, "code") && BSON_ITER_HOLDS_NUMBER(&iter) &&
+         static_cast<std::uint32_t>(bson_iter_as_int64(&iter)) == 0;
+}
+
+std::string_view why_document_is_unsound(std::span<const std::uint8_t> bytes) {
+  bson_t document;
+  bson_iter_t iter;
+  if (!bson_init_static(&document, bytes.data(), bytes.size()) ||
+      !bson_iter_init(&iter, &document) || !well_formed(iter, kLevelsMost))
+    return "is no BSON document";
+  bson_iter_init(&iter, &document);
+  if (has_odd_code(iter)) return "has an error without a code";
+  if (!bson_iter_init_find(&iter, &document, "writeConcernError")) return {};
+  bson_iter_t inner;
+  if (!BSON_ITER_HOLDS_DOCUMENT(&iter) || !bson_iter_recurse(&iter, &inner) || has_odd_code(inner))
+    return "has a malformed writeConcernError";
+  return {};
+}
+
+}  // namespace
+
+MessageHeader header_of(std::span<const std::uint8_t> message) {
+  MessageHeader header;
+  std::memcpy(&header, message.data(), sizeof(header));
+  return header;
+}
+
+bool length_is_possible(std::int32_t length) {
+  return length > static_cast<std::int32_t>(kHeaderBytes) && length <= kMessageBytesMost;
+}
+
+std::string_view why_unsound(std::span<const std::uint8_t> message, const MessageHeader& request) {
+  const MessageHeader header = header_of(message);
+  if (header.response_to != request.id) return "answers another question";
+  const bool legacy = request.opcode == kOpQuery;
+  if (header.opcode != (legacy ? kOpReply : kOpMsg)) return "is of another kind";
+  const auto body = message.subspan(kHeaderBytes);
+  const std::size_t preamble = legacy ? kReplyPreamble : kMsgPreamble;
+  if (body.size() < preamble) return "is too short";
+  const bool one_document = legacy ? int32_at(body, kReplyCountAt) == 1
+                                   : (int32_at(body, 0) & kRequiredFlags) == 0 && body[4] == 0;
+  if (!one_document) return "is not one document";
+  return why_document_is_unsound(body.subspan(preamble));
+}
+
+}  // namespace distlock

@@ -1,0 +1,149 @@
+#include "stores/mongodb/mongo_stream.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "stores/mongodb/mongo_connect.h"
+#include "stores/mongodb/mongo_message.h"
+
+// A stream of libmongoc's between its own one and the commands that read from it.
+namespace distlock {
+namespace {
+
+thread_local std::string_view last_unsound;
+
+struct GuardedStream : mongoc_stream_t {
+  mongoc_stream_t* inner = nullptr;
+  MessageHeader request;              // the last that was sent
+  std::vector<std::uint8_t> message;  // the last that came
+  std::size_t taken = 0;              // of its bytes
+};
+
+GuardedStream& guarded(mongoc_stream_t* stream) { return static_cast<GuardedStream&>(*stream); }
+
+mongoc_stream_t* inner(mongoc_stream_t* stream) { return guarded(stream).inner; }
+
+ssize_t refuse(std::string_view why) {
+  last_unsound = why;
+  errno = EPROTO;
+  return -1;
+}
+
+bool read_whole(GuardedStream& stream, std::span<std::uint8_t> to, std::int32_t timeout) {
+  return mongoc_stream_read(stream.inner, to.data(), to.size(), to.size(), timeout) ==
+         static_cast<ssize_t>(to.size());
+}
+
+// Fetches the next message, and gives -1 if there is none that libmongoc may see.
+ssize_t fetch(GuardedStream& stream, std::int32_t timeout) {
+  stream.taken = 0;
+  stream.message.resize(kHeaderBytes);
+  if (!read_whole(stream, stream.message, timeout)) return -1;
+  const MessageHeader header = header_of(stream.message);
+  if (!length_is_possible(header.length)) return refuse("has an impossible length");
+  stream.message.resize(static_cast<std::size_t>(header.length));
+  if (!read_whole(stream, std::span(stream.message).subspan(kHeaderBytes), timeout)) return -1;
+  const std::string_view why = why_unsound(stream.message, stream.request);
+  return why.empty() ? 0 : refuse(why);
+}
+
+ssize_t hand_over(GuardedStream& stream, std::span<mongoc_iovec_t> to) {
+  std::size_t given = 0;
+  for (const mongoc_iovec_t& part : to) {
+    const std::size_t count = std::min(part.iov_len, stream.message.size() - stream.taken);
+    std::memcpy(part.iov_base, stream.message.data() + stream.taken, count);
+    stream.taken += count;
+    given += count;
+  }
+  return static_cast<ssize_t>(given);
+}
+
+ssize_t readv(mongoc_stream_t* stream, mongoc_iovec_t* iov, std::size_t count,
+              std::size_t /*min_bytes*/, std::int32_t timeout) {
+  GuardedStream& self = guarded(stream);
+  try {
+    if (self.taken == self.message.size() && fetch(self, timeout) != 0) {
+      self.message.clear();
+      self.taken = 0;
+      return -1;
+    }
+  } catch (const std::bad_alloc&) {
+    errno = ENOMEM;
+    return -1;
+  }
+  return hand_over(self, {iov, count});
+}
+
+// libmongoc sends each message by one call, in several pieces.
+ssize_t writev(mongoc_stream_t* stream, mongoc_iovec_t* iov, std::size_t count,
+               std::int32_t timeout) {
+  std::array<std::uint8_t, kHeaderBytes> header{};
+  std::size_t have = 0;
+  for (std::size_t i = 0; i < count && have < header.size(); ++i) {
+    const std::size_t bytes = std::min(iov[i].iov_len, header.size() - have);
+    std::memcpy(header.data() + have, iov[i].iov_base, bytes);
+    have += bytes;
+  }
+  guarded(stream).request = header_of(header);
+  return mongoc_stream_writev(inner(stream), iov, count, timeout);
+}
+
+void destroy_stream(mongoc_stream_t* stream) {
+  const std::unique_ptr<GuardedStream> self(&guarded(stream));
+  mongoc_stream_destroy(self->inner);
+}
+
+void stream_failed(mongoc_stream_t* stream) {
+  const std::unique_ptr<GuardedStream> self(&guarded(stream));
+  mongoc_stream_failed(self->inner);
+}
+
+mongoc_stream_t* guard(mongoc_stream_t* inner_stream) {
+  auto made = std::make_unique<GuardedStream>();
+  made->inner = inner_stream;
+  made->destroy = destroy_stream;
+  made->failed = stream_failed;
+  made->readv = readv;
+  made->writev = writev;
+  made->close = [](mongoc_stream_t* s) { return mongoc_stream_close(inner(s)); };
+  made->flush = [](mongoc_stream_t* s) { return mongoc_stream_flush(inner(s)); };
+  made->setsockopt = [](mongoc_stream_t* s, int level, int name, void* value,
+                        mongoc_socklen_t size) {
+    return mongoc_stream_setsockopt(inner(s), level, name, value, size);
+  };
+  made->get_base_stream = [](mongoc_stream_t* s) { return inner(s); };
+  made->check_closed = [](mongoc_stream_t* s) { return mongoc_stream_check_closed(inner(s)); };
+  made->timed_out = [](mongoc_stream_t* s) { return mongoc_stream_timed_out(inner(s)); };
+  made->should_retry = [](mongoc_stream_t* s) { return mongoc_stream_should_retry(inner(s)); };
+  return made.release();
+}
+
+mongoc_stream_t* connect_guarded(const mongoc_uri_t* uri, const mongoc_host_list_t* host,
+                                 void* /*context*/, bson_error_t* error) {
+  mongoc_stream_t* stream = connect_to(uri, host, error);
+  if (stream == nullptr) return nullptr;
+  try {
+    return guard(stream);
+  } catch (const std::bad_alloc&) {
+    mongoc_stream_destroy(stream);
+    bson_set_error(error, MONGOC_ERROR_STREAM, MONGOC_ERROR_STREAM_CONNECT, "no memory");
+    return nullptr;
+  }
+}
+
+}  // namespace
+
+void guard_streams(mongoc_client_t* client) {
+  mongoc_client_set_stream_initiator(client, connect_guarded, nullptr);
+}
+
+std::string_view take_why_unsound() { return std::exchange(last_unsound, {}); }
+
+}  // namespace distlock

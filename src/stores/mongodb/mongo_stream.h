@@ -1,0 +1,17 @@
+#pragma once
+
+#include <mongoc/mongoc.h>
+
+#include <string_view>
+
+namespace distlock {
+
+/// Has every connection that the client makes from now on hand over whole and sound messages only
+/// (why_unsound()). In the place of another there is an error of the connection, which is closed.
+void guard_streams(mongoc_client_t* client);
+
+/// Why this thread's last read of a guarded connection was such an error, or nothing. Asking
+/// forgets it.
+std::string_view take_why_unsound();
+
+}  // namespace distlock

@@ -1,0 +1,215 @@
+// What each call sends: concerns, limits of time, and to which server. By a server that keeps the
+// commands, since a real one answers alike where they are weaker, until it fails.
+#include <catch2/catch.hpp>
+
+#include "mongo/attempts.h"
+#include "mongo/mock_server.h"
+#include "mongo/server.h"
+#include "stores/mongodb/mongo_call.h"
+#include "stores/mongodb/mongo_documents.h"
+#include "stores/mongodb/mongo_open.h"
+#include "stores/mongodb/mongo_store.h"
+
+using namespace distlock;
+using namespace distlock::testing;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr auto kCallLimit = 4s;
+constexpr std::int64_t kServerLimitMs = 3600;  // nine tenths of it
+
+std::string text_at(const Bson& command, const char* path) {
+  const auto found = find(command.get(), path);
+  return found && BSON_ITER_HOLDS_UTF8(&*found) ? bson_iter_utf8(&*found, nullptr) : "";
+}
+
+std::int64_t number_at(const Bson& command, const char* path) {
+  const auto found = find(command.get(), path);
+  return found && BSON_ITER_HOLDS_INT(&*found) ? bson_iter_as_int64(&*found) : -1;
+}
+
+std::string name_of(const Bson& command) {
+  bson_iter_t first;
+  bson_iter_init(&first, command.get());
+  bson_iter_next(&first);
+  return bson_iter_key(&first);
+}
+
+// One old ping, so that it is removed, for everybody who asks for documents.
+Bson answer_to(const Bson& command) {
+  const std::string name = name_of(command);
+  if (name == "isMaster") return json("{" + standalone_hello() + "}");
+  if (name == "aggregate" || name == "find")
+    return json(R"({"ok": 1, "cursor": {"id": 0, "ns": "config.lockpings", "firstBatch": [
+        {"_id": "gone", "lock": {"_id": "jobs", "state": 0}, "ping": [],
+         "now": {"$date": {"$numberLong": "0"}}},
+        {"_id": "gone", "ping": {"$date": {"$numberLong": "0"}}, "clock": "mongod:x"}]}})");
+  return json(R"({"ok": 1, "n": 1, "value": null})");
+}
+
+// A store on a server of its own, whose address is its clock.
+struct Recorded {
+  MockServer server;
+  std::shared_ptr<Store> store;
+
+  explicit Recorded(bool replica_set) : server(json("{" + standalone_hello() + "}")) {
+    if (replica_set) server.hello_with(json("{" + member_hello(true, {server.port()}) + "}"));
+    server.answer_with(answer_to);
+    store = open_mongo_store(
+        ConnectionString("mongodb://127.0.0.1:" + std::to_string(server.port()) + "/"),
+        {.call_limit = kCallLimit});
+  }
+
+  std::vector<Bson> sent_by(const std::function<void(Store&)>& call) {
+    server.forget_commands();
+    failure_of([&] { call(*store); });
+    return server.commands();
+  }
+
+  void claim(const ClaimBasis& basis) const {
+    const Claim claim{
+        .process = "db7:1:1",
+        .who = "db7:1:1:main:2",
+        .why = "test",
+        .ts = kOurs,
+        .takeover_after = 16min,
+        .cutoff = {StoreTime{}, "mongod:127.0.0.1:" + std::to_string(server.port()), false}};
+    static_cast<void>(store->claim("jobs", basis, claim));
+  }
+};
+
+using Calls = std::vector<std::function<void(Store&)>>;
+
+const Calls kOrdinaryReads{
+    [](Store& store) { store.inspect("jobs", Freshness::ordinary); },
+    [](Store& store) { static_cast<void>(store.holds("db7:1:1")); },
+    [](Store& store) { static_cast<void>(store.list()); },
+    [](Store& store) { store.forget_pings(96h); },
+};
+
+bool writes(const Bson& command) {
+  const std::string name = name_of(command);
+  return name == "findAndModify" || name == "delete" || name == "createIndexes";
+}
+
+}  // namespace
+
+TEST_CASE("every write asks for a majority and the journal", "[mongo][R8]") {
+  Recorded scene(GENERATE(true, false));
+  std::vector<Bson> sent;
+  const auto collect = [&](const std::function<void(Store&)>& call) {
+    for (Bson& command : scene.sent_by(call)) sent.push_back(std::move(command));
+  };
+  for (const ClaimBasis& basis : {ClaimBasis{FromAbsent{}}, {FromFree{}}, {FromHold{kOurs}}})
+    collect([&](Store&) { scene.claim(basis); });
+  collect([](Store& store) { store.release("jobs", kOurs); });
+  collect([](Store& store) { store.ping("db7:1:1"); });
+  collect([](Store& store) { store.remove_ping("db7:1:1"); });
+  collect([](Store& store) { store.forget_pings(96h); });
+  std::erase_if(sent, [](const Bson& command) { return !writes(command); });
+  // Three claims, a release, a ping with two indexes, its removal, and the removal of old ones.
+  REQUIRE(sent.size() == 9);
+  for (const Bson& command : sent) {
+    INFO(command.json());
+    CHECK(text_at(command, "writeConcern.w") == "majority");
+    const auto journal = find(command.get(), "writeConcern.j");
+    CHECK((journal && bson_iter_as_bool(&*journal)));
+    CHECK(number_at(command, "writeConcern.wtimeout") == kServerLimitMs);
+    CHECK(number_at(command, "maxTimeMS") == kServerLimitMs);
+    CHECK_FALSE(find(command.get(), "readConcern"));
+  }
+}
+
+TEST_CASE("an ordinary read of a set asks what a majority has, and no more", "[mongo][R6][cost]") {
+  const bool replica_set = GENERATE(true, false);
+  Recorded scene(replica_set);
+  for (const auto& call : kOrdinaryReads) {
+    const std::vector<Bson> sent = scene.sent_by(call);
+    REQUIRE(!sent.empty());
+    for (const Bson& command : sent) {
+      if (writes(command) || name_of(command) == "isMaster") continue;
+      INFO(command.json());
+      CHECK(text_at(command, "readConcern.level") == (replica_set ? "majority" : ""));
+    }
+  }
+}
+
+TEST_CASE("a fresh read of a set is linearizable", "[mongo][R6]") {
+  const bool replica_set = GENERATE(true, false);
+  Recorded scene(replica_set);
+  const auto sent = scene.sent_by([](Store& store) { store.inspect("jobs", Freshness::fresh); });
+  REQUIRE(sent.size() == 1);
+  CHECK(text_at(sent[0], "readConcern.level") == (replica_set ? "linearizable" : ""));
+}
+
+TEST_CASE("the server is told how long it may work on each read", "[mongo]") {
+  Recorded scene(GENERATE(true, false));
+  for (const auto& call : kOrdinaryReads) {
+    for (const Bson& command : scene.sent_by(call)) {
+      INFO(command.json());
+      CHECK(number_at(command, "maxTimeMS") == kServerLimitMs);
+    }
+  }
+}
+
+TEST_CASE("a long list is asked for in one session, and each part from its cursor", "[mongo]") {
+  Recorded scene(true);
+  scene.server.answer_with([](const Bson& command) {
+    if (name_of(command) != "getMore")
+      return json(R"({"ok": 1, "cursor": {"id":
+        {"$numberLong": "77"}, "firstBatch": [{"_id": "a"}]}})");
+    return json(R"({"ok": 1, "cursor": {"id": 0, "nextBatch": [{"_id": "b"}]}})");
+  });
+  const auto sent = scene.sent_by([](Store& store) { static_cast<void>(store.holds("db7:1:1")); });
+  REQUIRE(sent.size() == 2);
+  CHECK(number_at(sent[1], "getMore") == 77);
+  CHECK(text_at(sent[1], "collection") == "locks");
+  // A server refuses both of these.
+  CHECK_FALSE(find(sent[1].get(), "maxTimeMS"));
+  CHECK_FALSE(find(sent[1].get(), "readConcern"));
+  const auto session = find(sent[0].get(), "lsid.id");
+  const auto again = find(sent[1].get(), "lsid.id");
+  REQUIRE((session && again));
+  const auto bytes_of = [](const Found& id) {
+    std::uint32_t size = 0;
+    const std::uint8_t* bytes = nullptr;
+    bson_iter_binary(&id, nullptr, &size, &bytes);
+    return std::string(bytes, bytes + size);
+  };
+  CHECK(bytes_of(*session) == bytes_of(*again));
+}
+
+// The answers and stamps of two servers are by two clocks.
+TEST_CASE("a call goes to the server that it began with, whatever becomes primary", "[mongo][R4]") {
+  MockServer first(json("{" + standalone_hello() + "}"));
+  MockServer second(json("{" + standalone_hello() + "}"));
+  const auto primary_is = [&](bool the_first) {
+    const int one = first.port();
+    const int two = second.port();
+    first.hello_with(json("{" + member_hello(the_first, {one, two}) + "}"));
+    second.hello_with(json("{" + member_hello(!the_first, {two, one}) + "}"));
+  };
+  primary_is(true);
+  first.answer_with(answer_to);
+  second.answer_with(answer_to);
+  const ConnectionString connection("mongodb://127.0.0.1:" + std::to_string(first.port()) +
+                                    ",127.0.0.1:" + std::to_string(second.port()) +
+                                    "/?replicaSet=rs");
+  const Pool pool = open_pool(tuned_uri(connection, kCallLimit), connection);
+  const MongoSettings settings{"config", 3600ms};
+  const MongoCall call(pool.get(), settings, {"test", ""});
+  primary_is(false);
+  wait_until("the second as primary", [&] {
+    try {
+      return MongoCall(pool.get(), settings, {"test", ""}).clock() != call.clock();
+    } catch (const Error&) {
+      return false;
+    }
+  });
+  call.write(doc({{"findAndModify", "locks"}}));
+  call.read(doc({{"aggregate", "locks"}}), ReadConcern::linearizable);
+  call.read_each(doc({{"find", "locks"}}), ReadConcern::majority, [](const Document&) {});
+  CHECK(first.commands().size() == 3);
+  CHECK(second.commands().empty());
+}

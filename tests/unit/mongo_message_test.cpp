@@ -1,0 +1,110 @@
+// Which bytes of a server libmongoc may see.
+#include "stores/mongodb/mongo_message.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cstring>
+#include <vector>
+
+#include "stores/mongodb/mongo_bson.h"
+
+using namespace distlock;
+
+namespace {
+
+constexpr MessageHeader kAsked{0, 5, 0, 2013};
+constexpr MessageHeader kHello{0, 5, 0, 2004};
+
+using Bytes = std::vector<std::uint8_t>;
+
+template <class Number>
+void add(Bytes& bytes, Number number) {
+  const auto* begin = reinterpret_cast<const std::uint8_t*>(&number);
+  bytes.insert(bytes.end(), begin, begin + sizeof(number));
+}
+
+Bytes message(std::int32_t response_to, std::int32_t opcode, const Bytes& preamble,
+              const Bson& document) {
+  Bytes body = preamble;
+  body.insert(body.end(), bson_get_data(document.get()),
+              bson_get_data(document.get()) + document.get()->len);
+  Bytes whole;
+  const auto length = static_cast<std::int32_t>(kHeaderBytes + body.size());
+  for (const std::int32_t field : {length, 9, response_to, opcode}) add(whole, field);
+  whole.insert(whole.end(), body.begin(), body.end());
+  return whole;
+}
+
+Bytes answer(const Bson& document) { return message(5, 2013, Bytes(5, 0), document); }
+
+std::string why(const Bytes& bytes, const MessageHeader& request = kAsked) {
+  return std::string(why_unsound(bytes, request));
+}
+
+Bson concern_error(Bson inside) {
+  return doc({{"ok", 1}, {"writeConcernError", std::move(inside)}});
+}
+
+Bson nested(int levels) {
+  Bson document = doc({{"x", 1}});
+  for (int i = 0; i < levels; ++i) document = doc({{"x", std::move(document)}});
+  return document;
+}
+
+}  // namespace
+
+TEST_CASE("an answer of one document is sound, whatever it says", "[mongo][store]") {
+  CHECK(why(answer(doc({}))).empty());
+  CHECK(why(answer(doc({{"ok", "yes"}, {"code", "x"}, {"cursor", 5}}))).empty());
+  CHECK(why(answer(doc({{"ok", 0}, {"code", 112}, {"errmsg", "conflict"}}))).empty());
+  CHECK(why(answer(concern_error(doc({{"code", 64}, {"errmsg", 5}})))).empty());
+  CHECK(why(answer(nested(100))).empty());
+  Bytes hello(20, 0);
+  hello[16] = 1;
+  CHECK(why(message(5, 1, hello, doc({{"ok", 1}})), kHello).empty());
+}
+
+TEST_CASE("an answer that libmongoc would end the process for is not sound", "[mongo][store]") {
+  // Its assertions, one by one.
+  CHECK_FALSE(why(answer(doc({{"ok", 0}, {"code", 0}}))).empty());
+  CHECK_FALSE(why(answer(doc({{"ok", 1}, {"code", 0.5}}))).empty());
+  CHECK_FALSE(why(answer(doc({{"ok", 0}, {"code", std::int64_t{1} << 32}}))).empty());
+  CHECK_FALSE(why(answer(concern_error(doc({{"code", 0}})))).empty());
+  CHECK_FALSE(why(answer(concern_error(array({"x"})))).empty());
+  CHECK_FALSE(why(answer(doc({{"writeConcernError", "x"}}))).empty());
+}
+
+TEST_CASE("an answer to something else is not sound", "[mongo][store]") {
+  CHECK_FALSE(why(message(4, 2013, Bytes(5, 0), doc({{"ok", 1}}))).empty());
+  CHECK_FALSE(why(message(5, 1, Bytes(20, 0), doc({{"ok", 1}}))).empty());
+  CHECK_FALSE(why(answer(doc({{"ok", 1}})), kHello).empty());
+  CHECK_FALSE(why(message(5, 1, Bytes(20, 0), doc({{"ok", 1}})), kHello).empty());
+  CHECK_FALSE(why(message(5, 2013, {1, 0, 0, 0, 0}, doc({{"ok", 1}}))).empty());
+  CHECK_FALSE(why(message(5, 2013, {0, 0, 0, 0, 1}, doc({{"ok", 1}}))).empty());
+  CHECK_FALSE(why(message(5, 2012, Bytes(5, 0), doc({{"ok", 1}}))).empty());
+}
+
+TEST_CASE("bytes that are no document are not sound", "[mongo][store]") {
+  const Bytes sound = answer(doc({{"ok", 1}, {"value", doc({{"x", "text"}})}}));
+  REQUIRE(why(sound).empty());
+  CHECK_FALSE(why(Bytes(sound.begin(), sound.begin() + kHeaderBytes)).empty());
+  CHECK_FALSE(why(Bytes(sound.begin(), sound.end() - 1)).empty());
+  CHECK_FALSE(why(answer(nested(2000))).empty());
+  const auto spoilt_at = [&](const char* text, std::size_t offset) {
+    Bytes spoilt = sound;
+    const auto found = std::search(spoilt.begin(), spoilt.end(), text, text + std::strlen(text));
+    *(found + static_cast<std::ptrdiff_t>(offset)) = 0x7f;
+    return spoilt;
+  };
+  // The length of the inner document, and of a string in it.
+  CHECK_FALSE(why(spoilt_at("value", 6)).empty());
+  CHECK_FALSE(why(spoilt_at("text", 4)).empty());
+}
+
+TEST_CASE("a message has a length that is possible", "[mongo][store]") {
+  CHECK(length_is_possible(17));
+  CHECK(length_is_possible(48'000'000));
+  CHECK_FALSE(length_is_possible(16));
+  CHECK_FALSE(length_is_possible(-1));
+  CHECK_FALSE(length_is_possible(48'000'001));
+}
