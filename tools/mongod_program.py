@@ -1,6 +1,7 @@
 """The mongod that tests start: where it is, what it is told, and a clock of its own for it."""
 
 import glob
+import os
 import pathlib
 import re
 import subprocess
@@ -10,7 +11,13 @@ from children import Broken, Missing, sweep_too
 OPTIONS = ("--nounixsocket", "--wiredTigerCacheSizeGB", "0.25",
            "--setParameter", "enableTestCommands=1",
            "--setParameter", "diagnosticDataCollectionEnabled=false")
+VERSION = "DISTLOCK_MONGOD_VERSION"
 FAST_ELECTIONS = {"electionTimeoutMillis": 2000, "heartbeatIntervalMillis": 500}
+
+
+def wanted_version():
+    """Of the mongod, or nothing if any will do. mongod-fetch heeds it too."""
+    return os.environ.get(VERSION)
 
 
 def program():

@@ -117,10 +117,10 @@ def command(port, words, db="admin"):
 
 def writable(ports):
     """Whether there is a primary and every other member is beside it and has caught up."""
-    states = [mongo_wire.ask(port, {"hello": 1}) for port in ports]
-    up = all(s.get("isWritablePrimary") or s.get("secondary") or s.get("arbiterOnly")
-             for s in states)
-    primary = next((p for p, s in zip(ports, states) if s.get("isWritablePrimary")), None)
+    # Under its old name, the only one that every version knows.
+    states = [mongo_wire.ask(port, {"isMaster": 1}) for port in ports]
+    up = all(s.get("ismaster") or s.get("secondary") or s.get("arbiterOnly") for s in states)
+    primary = next((p for p, s in zip(ports, states) if s.get("ismaster")), None)
     if not up or primary is None:
         return False
     reply = mongo_wire.ask(primary, {

@@ -51,7 +51,7 @@ class Cluster:
         """The member that says so in the newest term; nothing if none does."""
         said = [(one.hello(), one) for one in self.members]
         primaries = [(str(state.get("electionId", "")), one) for state, one in said
-                     if state.get("isWritablePrimary")]
+                     if state.get("ismaster")]
         return max(primaries, key=lambda pair: pair[0])[1] if primaries else None
 
     def wait_primary(self, *, other_than=None):
@@ -81,16 +81,16 @@ class Cluster:
     def healthy(self):
         """Whether all members are up and a majority confirms."""
         states = [one.hello() for one in self.members]
-        return (all(s.get("isWritablePrimary") or s.get("secondary") for s in states)
+        return (all(s.get("ismaster") or s.get("secondary") for s in states)
                 and self.majority_write())
 
     def make_primary(self, target):
         """Has this member elected, however often it takes."""
         def elected():
-            if target.hello().get("isWritablePrimary"):
+            if target.hello().get("ismaster"):
                 return True
             target.ask({"replSetStepUp": 1}, timeout=10.0)
-            return target.hello().get("isWritablePrimary")
+            return target.hello().get("ismaster")
         wait_for(f"{target.name} as primary", elected)
 
     def step_down(self):

@@ -100,7 +100,7 @@ class RelayedHosts:
         try:
             address = self._seen_by(source, target), port
             with socket.create_connection(address, timeout) as connection:
-                return bool(mongo_wire.ask_on(connection, {"hello": 1}))
+                return bool(mongo_wire.ask_on(connection, {"isMaster": 1}))
         except OSError:
             return False
 

@@ -66,7 +66,7 @@ class Member:
     def hello(self):
         """Its state, nothing if it does not say."""
         try:
-            return self.ask({"hello": 1}, timeout=2.0)
+            return self.ask({"isMaster": 1}, timeout=2.0)
         except OSError:
             return {}
 
@@ -74,7 +74,7 @@ class Member:
         def up():
             if self.process.poll() is not None:
                 raise Broken(f"{self.name} ended; its last words:\n{self.last_words()}")
-            return self.ask({"hello": 1}).get("ok") == 1.0
+            return self.ask({"isMaster": 1}).get("ok") == 1.0
         wait_for(f"{self.name}", up)
 
     def last_words(self):

@@ -95,7 +95,8 @@ class Rig:
         self.cluster = Cluster(self.hosts, self.folder, size, disks, clock if has_clocks else "")
         kind = "standalone" if size == 1 else f"replica set of {size}"
         self.say(f"store: mongod {self.cluster.version}, {kind}")
-        if not self.cluster.version.startswith(VERSION):
+        wanted = mongod_program.wanted_version()
+        if not wanted and not self.cluster.version.startswith(VERSION):
             self.lacks(f"mongod {VERSION}", f"faults of {self.cluster.version} may be others")
         self.cluster.start()
 

@@ -71,8 +71,8 @@ std::vector<int> ports_of(const std::string& uri) {
 int primary_among(const std::vector<int>& ports) {
   for (const int port : ports) {
     try {
-      const Bson hello = Server(direct_uri(port), "admin").admin(doc({{"hello", 1}}));
-      const auto primary = find(hello.get(), "isWritablePrimary");
+      const Bson hello = Server(direct_uri(port), "admin").admin(doc({{"isMaster", 1}}));
+      const auto primary = find(hello.get(), "ismaster");
       if (primary && bson_iter_as_bool(&*primary)) return port;
     } catch (const std::runtime_error&) {
       continue;

@@ -43,7 +43,7 @@ class PrimaryAlone(Partition):
         self.must_not_reach(primary.host, others[0].host)
         self.must_not_reach(others[0].host, primary.host)
         heir = wait_for("another primary", lambda: next(
-            (one for one in others if one.hello().get("isWritablePrimary")), None))
+            (one for one in others if one.hello().get("ismaster")), None))
         return f"cut {primary.name}, the primary, from the members; {heir.name} was elected"
 
 

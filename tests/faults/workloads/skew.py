@@ -18,7 +18,7 @@ SETTINGS = {"work": "hold", "lease": LEASE, "ping": 400, "call": 500, "poll_max"
 
 def off(server):
     """By how much its clock is ahead, in seconds."""
-    told = server.ask({"hello": 1})["localTime"] / 1000
+    told = server.ask({"isMaster": 1})["localTime"] / 1000
     return told - time.time()
 
 
