@@ -15,6 +15,9 @@ namespace {
 
 using std::chrono::milliseconds;
 
+// Where calls take long, a round does one of four things after its ping: it lists the holds, looks
+// at one that is missing, works off a release, or removes old pings.
+constexpr int kPingsWithALook = 5;
 constexpr milliseconds kLookMost = std::chrono::seconds{1};
 
 LockOptions contender(const LockRecord& hold) {
@@ -97,7 +100,7 @@ std::optional<BrokenHold::End> BrokenHold::look(const Listing& listing,
 // The ping of the first look may be from before the break.
 std::optional<BrokenHold::End> BrokenHold::after_pings(StoreTime ping, SteadyTime now) {
   if (std::exchange(last_, ping).value_or(ping) != ping) ++pings_;
-  if (pings_ < 2) return std::nullopt;
+  if (pings_ < kPingsWithALook) return std::nullopt;
   // A command that was told to end has its grace still. Its end takes the ping away.
   const milliseconds window = options_.takeover_after;
   if (noticed_by_ == SteadyTime{}) {

@@ -20,7 +20,7 @@ class BrokenHold {
  public:
   enum class End {
     gone,     ///< Its process has ended: it has removed its ping.
-    noticed,  ///< It has pinged twice since, and between two pings it looks at its holds (R9).
+    noticed,  ///< It has pinged so often since that it has looked at its holds (R9).
     silent,   ///< It has been silent for its window: it acts no more.
   };
 

@@ -65,7 +65,7 @@ std::shared_ptr<Store> open_for(const RunArguments& arguments, const StoreOption
 
 int carry_out(const RunArguments& arguments) {
   const LockOptions options = lock_options(arguments);
-  const StoreOptions calls = StoreOptions::fitting(arguments.takeover_after);
+  const StoreOptions calls = calls_of(arguments);
   const Patience patience = fitting_patience({options, arguments.ping_every, calls.call_limit},
                                              arguments.grace, arguments.on_loss);
   Keeper keeper;  // Both before the store, which may start threads.

@@ -19,6 +19,12 @@ SteadyTime end_of(const OpeningWait& wait) {
 
 }  // namespace
 
+StoreOptions calls_of(const RunArguments& arguments) {
+  constexpr milliseconds kLeast{250};  // A disk may need so long, whatever the interval is.
+  const milliseconds fitting = StoreOptions::fitting(arguments.takeover_after).call_limit;
+  return {.call_limit = std::min(fitting, std::max(arguments.ping_every / 2, kLeast))};
+}
+
 bool is_away(const Error& error) {
   return error.errc() == Errc::not_applied || error.errc() == Errc::outcome_unknown;
 }

@@ -7,11 +7,18 @@
 #include <optional>
 #include <stop_token>
 
+#include "cli/arguments.h"
 #include "distlock/clock.h"
 #include "distlock/error.h"
+#include "distlock/options.h"
 #include "distlock/store.h"
 
 namespace distlock::cli {
+
+/// How long a store call of `run` may take: so short that one which hangs leaves time for others
+/// before the deadline, and half an interval for what follows a ping: the look that notices a
+/// break.
+StoreOptions calls_of(const RunArguments& arguments);
 
 /// Whether the store is away for the moment, so that waiting helps.
 bool is_away(const Error& error);

@@ -78,3 +78,18 @@ TEST_CASE("a signal ends the wait for a store", "[cli][run][R15]") {
   away.stop.request_stop();
   CHECK(away.open_within(60s) == nullptr);
 }
+
+TEST_CASE("a store call leaves time for what follows a ping", "[cli][run][R9]") {
+  const auto limit = [](std::chrono::milliseconds takeover_after,
+                        std::chrono::milliseconds ping_every) {
+    RunArguments run;
+    run.takeover_after = takeover_after;
+    run.ping_every = ping_every;
+    return calls_of(run).call_limit;
+  };
+  CHECK(limit(1min, 7500ms) == 3750ms);
+  CHECK(limit(1min, 2s) == 1s);
+  CHECK(limit(16min, 30s) == 10s);
+  CHECK(limit(2s, 250ms) == 250ms);
+  CHECK(limit(80ms, 10ms) == 10ms);
+}
