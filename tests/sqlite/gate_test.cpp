@@ -53,7 +53,7 @@ class Sitter {
   int file_;
 };
 
-std::string bytes_of(const fs::path& file) {
+std::string contents_of(const fs::path& file) {
   std::ifstream in(file, std::ios::binary);
   return {std::istreambuf_iterator<char>(in), {}};
 }
@@ -172,8 +172,8 @@ TEST_CASE("whatever stands in the place of a gate, writers go on and leave it al
     CHECK_FALSE(SqliteGate(file.string()).enter(since_boot() + 20ms));
   }
   CHECK(fs::exists(gate));
-  CHECK(bytes_of(theirs) == text);
-  if (fs::is_regular_file(gate) && fs::file_size(gate) > 0) CHECK(bytes_of(gate) == text);
+  CHECK(contents_of(theirs) == text);
+  if (fs::is_regular_file(gate) && fs::file_size(gate) > 0) CHECK(contents_of(gate) == text);
 }
 
 TEST_CASE("a gate's file that is cut short or removed while in use harms nobody",

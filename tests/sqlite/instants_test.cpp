@@ -35,7 +35,7 @@ int least_syncs(Store& store) {
   return std::min({claimed - begun, pinged - claimed, syncs() - pinged});
 }
 
-int files_in(const fs::path& folder) {
+int entries_in(const fs::path& folder) {
   return static_cast<int>(std::distance(fs::directory_iterator(folder), fs::directory_iterator()));
 }
 
@@ -139,7 +139,7 @@ TEST_CASE("many who open a new file at once all find it whole, and leave nothing
     }
     threads.join_all();
     CHECK(whole == 8);
-    CHECK(files_in(folder.path()) == 1);
+    CHECK(entries_in(folder.path()) == 1);
   }
 }
 
