@@ -117,7 +117,8 @@ TEST_CASE("a callback that waits for a thread runs as soon as one can be had",
     blocks.get_future().wait();
     const int refusals = ThreadsLeft::refusals();
     world.lose(*other);
-    REQUIRE(comes_true([&] { return ThreadsLeft::refusals() > refusals; }));
+    // Asked for over and over.
+    REQUIRE(comes_true([&] { return ThreadsLeft::refusals() > refusals + 4; }));
   }
   CHECK(told.get_future().wait_for(60s) == std::future_status::ready);
   go_on.set_value();
