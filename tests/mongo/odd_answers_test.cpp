@@ -55,6 +55,17 @@ TEST_CASE("an answer of the wrong shape leaves a write's outcome unknown", "[mon
   CHECK(failure_of([&] { odd.store->ping("db7:1:1"); }) == Errc::outcome_unknown);
 }
 
+TEST_CASE("an answer that does not say ok is none", "[mongo][R2][R8]") {
+  Odd odd("");
+  const std::string answer = GENERATE(
+      values<std::string>({R"({"value": null, "n": 0})", R"({"ok": 0, "value": null, "n": 0})",
+                           R"({"ok": "1", "value": null, "n": 0})"}));
+  odd.server.answer_with([answer](const Bson&) { return json(answer); });
+  CHECK(failure_of([&] { odd.claim(FromFree{}); }) == Errc::outcome_unknown);
+  CHECK(failure_of([&] { odd.store->release("jobs", kOurs); }) == Errc::outcome_unknown);
+  CHECK(failure_of([&] { odd.store->inspect("jobs", Freshness::fresh); }) == Errc::not_applied);
+}
+
 TEST_CASE("an error of one document is the command's, though the answer says ok", "[mongo][R8]") {
   const Odd odd(
       R"(, "value": null, "writeErrors": [{"index": 0, "code": 211, "errmsg": "planted"}])");
