@@ -1,10 +1,16 @@
 #include "guarded/mongo_counter.h"
 
+#include <memory>
 #include <stdexcept>
 
 #include "stores/mongodb/mongo_bson.h"
 
 namespace distlock::testing {
+namespace {
+
+using Cursor = std::unique_ptr<mongoc_cursor_t, Deleter<mongoc_cursor_destroy>>;
+
+}  // namespace
 
 MongoCounter::MongoCounter(const CounterPlace& place)
     : place_(place), client_(mongoc_client_new(place.resource.c_str())) {
