@@ -26,7 +26,7 @@ struct Lease {
 };
 
 constexpr Lease kShortLease{std::chrono::milliseconds{1500}, std::chrono::milliseconds{200}};
-constexpr Lease kLongLease{std::chrono::milliseconds{4500}, std::chrono::milliseconds{1200}};
+constexpr Lease kLongLease{std::chrono::milliseconds{4500}, std::chrono::milliseconds{900}};
 
 /// Lets `count` holds run out, `at_once` of them together: holders whose pings are refused from
 /// some moment on, and for each lock a rival that waits for it, with a store of its own.

@@ -117,7 +117,7 @@ TEST_CASE("a living holder of another time namespace is watched, never believed 
   CHECK_FALSE(takes_over(file));
   Desk desk;
   CHECK(desk.status({"list", "--uri", "sqlite:" + file.string()}) == 0);
-  CHECK_THAT(desk.output, Catch::Contains("by watching for 16m"));
+  CHECK_THAT(desk.output, Catch::Contains("watch 16m"));
 }
 
 TEST_CASE("a ping of another time namespace is not forgotten, however old it seems",
