@@ -8,9 +8,9 @@
 namespace distlock {
 
 /// The time that the chores of one round have. A call of the store begins only where it may take
-/// its whole limit before the next ping is due. The first of a round begins in any case, or a slow
-/// store would put the chores off for ever; protocol::check_room() counts that one. No call begins
-/// after a stop.
+/// its whole limit before the next ping is due, or before two limits since the round began have
+/// passed. The first of a round begins in any case, or a slow store would put the chores off for
+/// ever. protocol::check_room() counts that. No call begins after a stop.
 class ChoreTime {
  public:
   /// `begin_until`: the last moment for a call to begin, but for the first.

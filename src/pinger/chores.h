@@ -26,8 +26,8 @@ class Chores {
   Chores(const Environment& environment, const PingerOptions& options, Holds& holds,
          PendingReleases& pending);
 
-  /// As far as there is time before the next ping is due.
-  void work_off(SteadyTime next_ping, const std::stop_token& stop) noexcept;
+  /// As far as there is time before the next ping is due, in a round that began at `begun`.
+  void work_off(SteadyTime begun, const std::stop_token& stop) noexcept;
 
   /// What may fail without anything else being lost for it.
   static void attempt(const char* what, const std::function<void()>& chore) noexcept;

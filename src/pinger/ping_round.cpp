@@ -13,10 +13,9 @@ SteadyTime DistributedLockPinger::Impl::round() noexcept {
   if (!ping_noting_failure()) {
     return environment.clock->steady_now() + protocol::ping_retry_pause(options);
   }
-  const SteadyTime next = begun + options.ping_every;
-  chores.work_off(next, stopping.get_token());
+  chores.work_off(begun, stopping.get_token());
   log_losses();
-  return next;
+  return begun + options.ping_every;
 }
 
 void DistributedLockPinger::Impl::log_losses() {

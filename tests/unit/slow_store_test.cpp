@@ -139,6 +139,17 @@ TEST_CASE("no hold that was accepted is lost on a store that answers in time",
   }
 }
 
+// As the tool's options are, and those of fitting().
+TEST_CASE("a quick store's round does everything, however long a call may take",
+          "[pinger][R9][R12]") {
+  BusyProcess busy({{.takeover_after = 8s}, {.ping_every = 1s}, GENERATE(500ms, 1s, 1700ms)});
+  Fleet& fleet = busy.fleet;
+  busy.process.store->during_each_call([&](const std::string&) { fleet.clock->advance(1ms); });
+  busy.process.pinger->ping_round();
+  CHECK(busy.all_done());
+  busy.process.store->during_each_call({});
+}
+
 TEST_CASE("chores never hold up a ping where the interval has room for them", "[pinger][R12]") {
   BusyProcess busy({{}, {.forget_every = 1s}, 10s});
   Fleet& fleet = busy.fleet;
