@@ -29,7 +29,8 @@ TEST_CASE("a role is of two collections of one database", "[cli][role]") {
 }
 
 TEST_CASE("a role that only reads may find", "[cli][role]") {
-  for (const auto& privilege : role({.read_only = true})["privileges"]) {
+  const json reading = role({.read_only = true});
+  for (const auto& privilege : reading["privileges"]) {
     CHECK(privilege["resource"]["db"] == "config");
     CHECK(privilege["actions"] == json::array({"find"}));
   }

@@ -64,7 +64,7 @@ TEST_CASE("what a child made is its own, and refused in its own children", "[for
 }
 
 TEST_CASE("every process has its own of what is per process", "[fork][R16]") {
-  PerProcess<int> numbers;
+  static PerProcess<int> numbers;  // Never destroyed, as everywhere.
   CHECK(numbers.get() == 0);
   numbers.get() = 7;
   CHECK(numbers.get() == 7);
