@@ -13,7 +13,7 @@ STORES = ("mongod", "sqlite")
 COUNT = 100  # Processes for one lock; every tenth is impatient, every tenth is killed.
 HOLDERS = 20  # Processes that hold four locks at once for each process of the crowd.
 STARTED_AT_ONCE = 20
-LEASE, PING, CALL = 32.0, 3.0, 8.0
+LEASE, PING, CALL = 32.0, 3.0, 6.0
 HOLD, IMPATIENT, PATIENCE = 5, 1, 500_000  # Milliseconds.
 
 
