@@ -48,6 +48,7 @@ std::optional<std::string> directory(const GetEnvironment& get, const char* name
 
 }  // namespace
 
+// NOLINTNEXTLINE(modernize-pass-by-value): copied once a run.
 CommandOptions::CommandOptions(const std::string& usage, const std::string& purpose,
                                const GetEnvironment& get)
     : app_(purpose), usage_(usage), get_(get) {

@@ -39,7 +39,7 @@ std::string holder_text(const Holder& holder) {
 
 std::string holder_in_words(const LockRecord& lock) {
   const Holder holder = holder_of(lock);
-  const std::string text = holder_text(holder);
+  std::string text = holder_text(holder);
   if (!holder.process_number) return text;
   return text + ", process " + std::to_string(*holder.process_number);
 }

@@ -48,8 +48,8 @@ struct Hold {
   // What the end of the hold takes, made before it begins: 0 or 1.
   std::unique_ptr<Announcement> announcement;
   std::list<Loss> loss;
-  // NOLINTEND(readability-identifier-naming)
   Listener listener;
+  // NOLINTEND(readability-identifier-naming)
 };
 
 /// One hold at one moment.

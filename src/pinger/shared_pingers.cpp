@@ -20,20 +20,20 @@ using std::chrono::milliseconds;
 // process to the store.
 using Key = std::tuple<std::string, milliseconds, milliseconds, milliseconds, milliseconds>;
 
-struct Shared {
+struct SharedPingers {
   boost::mutex mutex;
   std::map<Key, std::weak_ptr<DistributedLockPinger>> pingers;
 };
 
 // The parent's pingers mean nothing in a forked child (R16).
-PerProcess<Shared> shared_in_this_process;
+PerProcess<SharedPingers> shared_in_this_process;
 
 }  // namespace
 
 std::shared_ptr<DistributedLockPinger> DistributedLockPinger::got(
     const ConnectionString& connection, const PingerOptions& options,
     const StoreOptions& store_options) {
-  Shared& shared = shared_in_this_process.get();
+  SharedPingers& shared = shared_in_this_process.get();
   const Key key{connection.text(), options.ping_every, options.forget_after, options.forget_every,
                 store_options.call_limit};
   const auto running = [&]() -> std::shared_ptr<DistributedLockPinger> {

@@ -14,7 +14,7 @@ STORES = ("mongod", "sqlite")
 KINDS = catalogue.MILD
 SECONDS = 20
 LEASE = 2
-SETTINGS = {"work": "counter", "lease": LEASE * 1000, "ping": 250, "call": 450, "hold": 200,
+SETTINGS = {"work": "counter", "lease": LEASE * 1000, "ping": 250, "call": 400, "hold": 200,
             "rest": 20, "poll_max": 100}
 LEAST = 5  # Confirmed additions; fewer show nothing.
 HURRY = "&serverSelectionTimeoutMS=3000&socketTimeoutMS=2000&connectTimeoutMS=2000"

@@ -10,7 +10,7 @@ from processes import PATIENCE, wait_for
 ABOUT = "no two clients believe at once that they hold a lock, under all faults"
 STORES = ("mongod", "sqlite")
 KINDS = {store: catalogue.of(store, relayed=True) for store in STORES}
-SHORT = {"lock": "short", "lease": 2000, "ping": 250, "call": 450, "hold": 300}
+SHORT = {"lock": "short", "lease": 2000, "ping": 250, "call": 400, "hold": 300}
 LONG = {"lock": "long", "lease": 12000, "ping": 500, "call": 1500, "work": "hold"}
 
 

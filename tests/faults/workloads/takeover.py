@@ -18,7 +18,7 @@ SECONDS = 25
 LEASE = 2000
 POLL = 200
 CHAINS = 6
-SETTINGS = {"work": "hold", "lease": LEASE, "ping": 250, "call": 450, "poll_max": POLL,
+SETTINGS = {"work": "hold", "lease": LEASE, "ping": 250, "call": 400, "poll_max": POLL,
             "wait": 3600000}
 
 
