@@ -57,8 +57,9 @@ struct Spoiler {
   Act act;
   Bson value;
 
-  // A copy of what `from` goes through, with that part spoilt.
-  void copy(bson_iter_t from, bson_t* to) {
+  // A copy of what `around` goes through, with that part spoilt.
+  void copy(const bson_iter_t& around, bson_t* to) {
+    bson_iter_t from = around;
     while (bson_iter_next(&from)) {
       const char* key = bson_iter_key(&from);
       if (at-- == 0) {
