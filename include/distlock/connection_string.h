@@ -11,11 +11,11 @@ enum class StoreKind { memory, sqlite, mongodb };
 
 /// Which store, and how to reach it.
 ///
-/// | string                                  | store                                             |
-/// | `mongodb://…`, `mongodb+srv://…`        | MongoDB 4.2 or newer; database of the URI, else
-/// `config` | | `sqlite:PATH`, `sqlite:PATH?synchronous=off` | one SQLite file; `off` survives
-/// crashes of    | |                                         | processes but not of the machine
-/// (docs/guarantees.md) | | `memory:`                               | inside this process |
+/// - `mongodb://…`, `mongodb+srv://…`: MongoDB 4.2 or newer. The database of the URI, or `config`.
+/// - `sqlite:PATH`: one SQLite file on a local disk.
+/// - `sqlite:PATH?synchronous=off`: the same, faster. A crash of the machine may undo the last
+///   writes; a crash of a process does not (docs/guarantees.md).
+/// - `memory:`: inside this process.
 class DISTLOCK_EXPORT ConnectionString {
  public:
   /// Errors: `invalid_argument` for an unknown scheme or option, a missing path or host, a port
