@@ -1,6 +1,5 @@
 #pragma once
 
-#include <chrono>
 #include <string>
 
 #include "distlock/record.h"
@@ -10,11 +9,5 @@ namespace distlock::cli {
 /// ISO 8601 in UTC with milliseconds: `2024-02-29T12:00:00.000Z`. Any stored date has a text; years
 /// outside 0..9999 get the sign that the standard's expanded form asks for.
 std::string iso8601(StoreTime time);
-
-/// `later - earlier`, held at the ends of the range where stored dates are absurd.
-std::chrono::milliseconds between(StoreTime earlier, StoreTime later);
-
-/// `time + duration`, held likewise.
-StoreTime plus(StoreTime time, std::chrono::milliseconds duration);
 
 }  // namespace distlock::cli

@@ -8,6 +8,7 @@
 #include "distlock/error.h"
 #include "distlock/options.h"
 #include "protocol/protocol.h"
+#include "saturating.h"
 
 namespace distlock::cli {
 namespace {
@@ -61,7 +62,7 @@ Takeover::How how(Reason reason) {
 // Whether a skew would spare the holder when its window is over (R5), as long as it stays.
 bool skew_will_refuse(Inspection seen, const LocalSpan& span, const LockOptions& options) {
   if (!seen.ping) return false;
-  seen.ping->ping = plus(seen.now->time, -protocol::window(*seen.lock, options));
+  seen.ping->ping = saturating_sum(seen.now->time, -protocol::window(*seen.lock, options));
   protocol::HolderWatch watch;
   const Reason reason = protocol::judge(seen, span, false, options, watch).reason;
   return how(reason) == Takeover::How::clock_skew;

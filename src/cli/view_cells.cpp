@@ -2,6 +2,7 @@
 
 #include "cli/duration.h"
 #include "cli/time_text.h"
+#include "saturating.h"
 #include "text.h"
 
 namespace distlock::cli {
@@ -23,7 +24,9 @@ std::string rounded_text(std::chrono::milliseconds duration) {
   return duration_text(whole.count() == 0 ? duration : std::chrono::milliseconds(whole));
 }
 
-std::string age_text(StoreTime then, StoreTime now) { return rounded_text(between(then, now)); }
+std::string age_text(StoreTime then, StoreTime now) {
+  return rounded_text(saturating_difference(now, then));
+}
 
 std::string since_text(const LockRecord& lock, const std::optional<StoreNow>& now) {
   if (!lock.when) return "-";

@@ -6,6 +6,7 @@
 
 #include "cli/holder.h"
 #include "cli/time_text.h"
+#include "saturating.h"
 #include "text.h"
 
 namespace distlock::cli {
@@ -62,7 +63,7 @@ const char* how_name(Takeover::How how) {
 // Null where the two times are of different clocks (R4).
 Json age_of(const PingRecord& ping, const std::optional<StoreNow>& now) {
   if (!now || (ping.clock && *ping.clock != now->clock)) return nullptr;
-  return between(ping.ping, now->time).count();
+  return saturating_difference(now->time, ping.ping).count();
 }
 
 Json health_json(const std::optional<PingHealth>& health) {
@@ -89,7 +90,8 @@ Json takeover_json(const Takeover& takeover, const std::optional<StoreNow>& now)
   object["window_ms"] = takeover.window.count() > 0 ? Json(takeover.window.count()) : Json(nullptr);
   object["in_ms"] = foretold ? Json(takeover.in.count()) : Json(nullptr);
   add_time(object, "at",
-           foretold ? std::optional(plus(now->time, takeover.in)) : std::optional<StoreTime>());
+           foretold ? std::optional(saturating_sum(now->time, takeover.in))
+                    : std::optional<StoreTime>());
   return object;
 }
 
@@ -111,7 +113,8 @@ Json lock_json(const LockView& lock, const std::optional<StoreNow>& now) {
   object["user"] = holder.user ? Json(text(*holder.user)) : Json(nullptr);
   add_time(object, "when", record.when);
   const bool timed = record.taken() && record.when && now;
-  object["held_ms"] = timed ? Json(between(*record.when, now->time).count()) : Json(nullptr);
+  object["held_ms"] =
+      timed ? Json(saturating_difference(now->time, *record.when).count()) : Json(nullptr);
   object["ts"] = record.ts ? Json(to_hex(*record.ts)) : Json(nullptr);
   object["fence"] = record.fence;
   object["takeover_after_ms"] =

@@ -4,6 +4,7 @@
 
 #include "call_limit.h"
 #include "distlock/error.h"
+#include "saturating.h"
 #include "text.h"
 
 namespace distlock::protocol {
@@ -21,19 +22,6 @@ constexpr std::chrono::days kOtherClockMargin{1};
 constexpr std::chrono::days kForgetAfterLeast{4};
 constexpr std::chrono::days kPingEveryMost = kForgetAfterLeast / 2;
 constexpr milliseconds kDefaultMaxSkew = std::chrono::seconds{30};
-
-// Dates in documents may be anything that 64 bits hold.
-milliseconds saturating_difference(StoreTime a, StoreTime b) {
-  std::int64_t result = 0;
-  if (__builtin_sub_overflow(a.time_since_epoch().count(), b.time_since_epoch().count(), &result)) {
-    return a < b ? milliseconds::min() : milliseconds::max();
-  }
-  return milliseconds{result};
-}
-
-milliseconds saturating_sum(milliseconds a, milliseconds b) {
-  return a > milliseconds::max() - b ? milliseconds::max() : a + b;
-}
 
 // Not from nanoseconds, which hold no more than 292 years.
 std::string text(milliseconds duration) { return std::to_string(duration.count()) + " ms"; }
@@ -103,9 +91,10 @@ void check_options(const LockOptions& options) {
     refuse("takeover_after is more than 100 years: no holder can be that silent");
   }
   const milliseconds most = default_max_skew(options.takeover_after);
-  if (options.max_clock_skew < milliseconds{0} || options.max_clock_skew > most) {
-    refuse("max_clock_skew is " + text(options.max_clock_skew) + ": it must be from 0 to " +
-           text(most) + ", the smaller of 30 s and a sixteenth of takeover_after; where clocks " +
+  const milliseconds skew = options.max_clock_skew.value_or(most);
+  if (skew < milliseconds{0} || skew > most) {
+    refuse("max_clock_skew is " + text(skew) + ": it must be from 0 to " + text(most) +
+           ", the smaller of 30 s and a sixteenth of takeover_after; where clocks " +
            "are worse, use TakeoverRule::watched");
   }
   if (options.poll_min <= milliseconds{0} || options.poll_max < options.poll_min ||
@@ -156,7 +145,7 @@ void check_room(const LockOptions& lock, const PingerOptions& pinger, millisecon
 
 milliseconds max_clock_skew(milliseconds window, const LockOptions& options) {
   const milliseconds most = default_max_skew(window);
-  return options.max_clock_skew > milliseconds{0} ? std::min(options.max_clock_skew, most) : most;
+  return std::min(options.max_clock_skew.value_or(most), most);
 }
 
 nanoseconds allowance(const LockOptions& options, milliseconds call_limit) {

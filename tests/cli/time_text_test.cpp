@@ -2,6 +2,8 @@
 
 #include <catch2/catch.hpp>
 
+#include "saturating.h"
+
 using namespace distlock;
 using namespace distlock::cli;
 using namespace std::chrono_literals;
@@ -29,9 +31,9 @@ TEST_CASE("dates that no calendar shows have a text too", "[cli][time]") {
 }
 
 TEST_CASE("differences of absurd dates stop at the ends of the range", "[cli][time]") {
-  CHECK(between(at(5), at(12)) == 7ms);
-  CHECK(between(StoreTime::min(), StoreTime::max()) == milliseconds::max());
-  CHECK(between(StoreTime::max(), StoreTime::min()) == milliseconds::min());
-  CHECK(plus(StoreTime::max(), 1ms) == StoreTime::max());
-  CHECK(plus(StoreTime::min(), -1ms) == StoreTime::min());
+  CHECK(saturating_difference(at(12), at(5)) == 7ms);
+  CHECK(saturating_difference(StoreTime::max(), StoreTime::min()) == milliseconds::max());
+  CHECK(saturating_difference(StoreTime::min(), StoreTime::max()) == milliseconds::min());
+  CHECK(saturating_sum(StoreTime::max(), 1ms) == StoreTime::max());
+  CHECK(saturating_sum(StoreTime::min(), -1ms) == StoreTime::min());
 }
