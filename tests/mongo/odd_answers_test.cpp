@@ -55,6 +55,22 @@ TEST_CASE("an answer of the wrong shape leaves a write's outcome unknown", "[mon
   CHECK(failure_of([&] { odd.store->ping("db7:1:1"); }) == Errc::outcome_unknown);
 }
 
+TEST_CASE("an answer with another document than the claimed one leaves the claim unknown",
+          "[mongo][R8]") {
+  const std::string ts = R"("ts": {"$oid": "65a000000000000000000099"})";
+  const Odd taken(R"(, "value": {"_id": "jobs", "state": 2, )" + ts + "}");
+  const Odd free(R"(, "value": {"_id": "jobs", "state": 0, )" + ts + "}");
+  const ClaimBasis basis =
+      GENERATE(values<ClaimBasis>({FromAbsent{}, FromFree{}, FromHold{kOurs}}));
+  CHECK(failure_of([&] { taken.claim(basis); }) == Errc::outcome_unknown);
+  if (std::holds_alternative<FromAbsent>(basis)) {
+    // So the server answers a claim that came too late.
+    CHECK_FALSE(free.claim(basis));
+  } else {
+    CHECK(failure_of([&] { free.claim(basis); }) == Errc::outcome_unknown);
+  }
+}
+
 TEST_CASE("an answer that does not say ok is none", "[mongo][R2][R8]") {
   Odd odd("");
   const std::string answer = GENERATE(
