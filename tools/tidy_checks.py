@@ -14,7 +14,7 @@ LINES_MOST = 300
 CXX = (".h", ".cpp")
 # Values and pure functions. Of clock.h and store.h that means the types of time and of documents.
 OUR_HEADERS_IN_PROTOCOL = {
-    "protocol/protocol.h", "protocol/store_clock_history.h", "call_limit.h", "text.h"} | {
+    "protocol/protocol.h", "protocol/store_clock_history.h", "call_limit.h", "saturating.h", "text.h"} | {
     f"distlock/{part}.h" for part in ("record", "options", "error", "store", "clock", "loss")}
 
 # Where an include may stand: (what it starts with, where it may stand, how to say so).
