@@ -59,11 +59,26 @@ struct ActiveHold {
 };
 
 /// The lock objects of one process on one store that need its pings, and the watch over their
-/// deadlines (R9). No call of the store or of a callback is made with the mutex held.
+/// deadlines (R9). The life of a hold:
 ///
-/// A hold ends once, under the mutex, and what is to be told of it is handed to the announcer
-/// before the mutex is let go. So an announcement reaches that hold and no later one, and none is
-/// made after silence().
+///   enlist()   before its claim is sent. From here on the process pings, and its ping stays (R12);
+///              a round takes the claim's `ts` for no stray.
+///   begin()    the claim was granted. The deadline counts from the ping before it.
+///   extend()   a ping was confirmed: the deadlines of all holds move on.
+///   retire()   unlock() was called. The hold is valid no more, but the ping stays until the
+///              release is through: a hold without a ping could be taken over (R7).
+///   lose()     instead of retire(): the deadline has passed, or the store says that the hold is
+///              gone. announce_due() finds the deadlines, Chores finds the rest.
+///   delist()   the release is through, or pending elsewhere; or the claim was refused.
+///
+/// A hold ends once, under the mutex, by retire() or lose(). What is to be told of it is handed to
+/// the announcer before the mutex is let go. So an announcement reaches that hold and no later one,
+/// and none is made after silence(). The memory for it is taken by enlist(), where a failure still
+/// costs nothing.
+///
+/// Mutexes: the one of Holds guards what Hold says of it. Holding it, a thread takes the
+/// announcer's, and no other. Neither is held during a call of the store, of a callback, of the log
+/// or of a stop_source that a waiting thread listens to. Validity is atomic: held() takes no mutex.
 class Holds {
  public:
   explicit Holds(AnnounceOn announce_on) : announcer_(std::make_shared<Announcer>(announce_on)) {}

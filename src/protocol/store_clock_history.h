@@ -12,7 +12,26 @@
 namespace distlock {
 
 /// What this process has seen of the store's clock against its own steady one: whether it stepped
-/// (R5), and what it must say now (R8's cutoff). Not synchronised.
+/// (R5), and what it says by now at the latest (R8's cutoff). Not synchronised.
+///
+/// The store reads its clock at some instant between the sending of a call and the receipt of its
+/// answer. So each reading gives two bounds for *offset*, store time minus steady time:
+///
+///   low  = the store's time - steady time at the receipt
+///   high = the store's time - steady time at the sending        (low <= offset <= high)
+///
+/// While the clock keeps pace the offset stays what it is, and lies within the bounds of every
+/// reading at once. If the low bound of one reading is above the high bound of another, then no
+/// single offset fits both: the clock has stepped, by their distance at the least. Slow calls make
+/// the bounds wider. They can hide a step, and never make one up.
+///
+///   sent  received  store's time    low    high
+///    10 s     12 s        1000 s  988 s   990 s
+///    50 s     51 s        1080 s 1029 s  1030 s    1029 - 990: stepped ahead by 39 s or more
+///    90 s    130 s        1120 s  990 s  1030 s    proves nothing: the call took 40 s
+///
+/// stepped() asks for the lowest high and the highest low within the window. It takes in the newest
+/// reading from before the window, too: a step may lie between that and the first one within.
 class StoreClockHistory {
  public:
   /// Readings closer together than `grain` are kept as one.
