@@ -42,7 +42,7 @@ Words parse_plain(CommandOptions& options, const Words& words, std::size_t most)
   Words rest = options.remaining();
   for (const std::string& word : rest) {
     if (word.size() > 1 && word.front() == '-') {
-      throw Usage("unknown option " + shown(word.substr(0, word.find('='))));
+      throw Usage("unknown option " + option_name(word));
     }
   }
   if (cut != words.end()) rest.insert(rest.end(), cut + 1, words.end());
@@ -57,7 +57,7 @@ std::optional<milliseconds> contender_window(const CommandOptions& options) {
 }
 
 void add_format(CommandOptions& options) {
-  options.flag("--json", "write JSON (docs/cli.md)");
+  options.flag("--json", "write JSON; see distlock(1)");
   options.add("takeover-after", "DURATION", "judge as a contender with this one would");
 }
 
@@ -169,6 +169,9 @@ Arguments parse_arguments(const Words& words, const GetEnvironment& get) {
     return Information{help.what()};
   } catch (const Usage& error) {
     return UsageError{error.what()};
+  } catch (const CLI::ArgumentMismatch& error) {
+    const std::string text = error.what();  // "--wait: 1 required missing"
+    return UsageError{text.substr(0, text.find(':')) + " needs a value"};
   } catch (const CLI::ParseError& error) {
     return UsageError{error.what()};
   }

@@ -52,7 +52,7 @@ std::optional<std::string> directory(const GetEnvironment& get, const char* name
 CommandOptions::CommandOptions(const std::string& usage, const std::string& purpose,
                                const GetEnvironment& get)
     : app_(purpose), usage_(usage), get_(get) {
-  app_.set_help_flag("-h,--help", "");
+  flags_.push_back(app_.set_help_flag("-h,--help", ""));
   help_.push_back({"-h, --help", "", "show this and exit"});
 }
 
@@ -93,6 +93,7 @@ void CommandOptions::parse(const Words& words) {
   try {
     app_.parse(std::move(reversed));
   } catch (const CLI::CallForHelp&) {
+    check_flags();
     throw Help(help_text(usage_, app_.get_description(), help_));
   }
   check_flags();
@@ -133,6 +134,12 @@ StoreArguments CommandOptions::store() const {
   store.uri = on_command_line("uri");
   store.uri_on_command_line = store.uri.has_value();
   store.uri_file = on_command_line("uri-file");
+  if (store.uri && store.uri->empty()) {
+    throw Usage("--uri is empty; write sqlite:PATH or mongodb://HOST");
+  }
+  if (store.uri_file && store.uri_file->empty()) {
+    throw Usage("--uri-file is empty; write the name of a file");
+  }
   if (store.uri || store.uri_file) return store;
   store.uri = in_environment("uri");
   store.uri_file = in_environment("uri-file");
@@ -158,6 +165,10 @@ CommonArguments CommandOptions::common() const {
 // A word that has no place on the command line may still be somebody's password.
 std::string shown(const std::string& word) {
   return word.find("://") == std::string::npos ? distlock::quoted(word) : "a connection string";
+}
+
+std::string option_name(const std::string& word) {
+  return shown(word.substr(0, word.find('=', 2)));
 }
 
 milliseconds duration_from(const std::string& option, const std::string& text) {

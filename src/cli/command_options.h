@@ -67,6 +67,9 @@ class CommandOptions {
 /// For a message: a word that has no place on the command line.
 std::string shown(const std::string& word);
 
+/// For a message: a word that is an unknown option, without its value.
+std::string option_name(const std::string& word);
+
 /// The values of options and words; they throw Usage where one cannot be used.
 std::chrono::milliseconds duration_from(const std::string& option, const std::string& text);
 std::chrono::milliseconds positive_from(const std::string& option, const std::string& text);

@@ -70,13 +70,15 @@ Words run_words(CommandOptions& options, const Words& words) {
   options.parse({words.begin(), cut});
   const Words rest = options.remaining();
   if (!rest.empty() && rest.front().size() > 1 && rest.front().front() == '-') {
-    throw Usage("unknown option " + shown(rest.front().substr(0, rest.front().find('='))));
+    throw Usage("unknown option " + option_name(rest.front()));
   }
   Words result = name->results();
   result.insert(result.end(), rest.begin(), rest.end());
   // `run NAME git checkout -- FILE`: the command began before, so this `--` is a word of it.
   if (!rest.empty() && cut != words.end()) result.emplace_back("--");
   if (cut != words.end()) result.insert(result.end(), cut + 1, words.end());
+  // `run -- NAME -- COMMAND`: this one, too, stands before the command.
+  if (result.size() > 1 && result[1] == "--") result.erase(result.begin() + 1);
   return result;
 }
 
@@ -108,6 +110,7 @@ Arguments parse_run(const Words& words, const GetEnvironment& get) {
   run.lock = checked_name(rest.front());
   run.command.assign(rest.begin() + 1, rest.end());
   if (run.command.empty()) throw Usage("run: COMMAND is missing");
+  if (run.command.front().empty()) throw Usage("run: COMMAND is empty");
   run.why = why_from(options, run.command);
   run.wait = wait_from(options);
   if (const auto text = options.value("store-patience")) {

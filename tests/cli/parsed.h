@@ -38,15 +38,24 @@ inline std::string help_of(const std::string& command) {
   return parse_as<Information>({command, "--help"}).text;
 }
 
-/// The options of a command that take a value, with their `--`.
-inline std::set<std::string> valued_options(const std::string& command) {
+/// What `option` catches in the help of a command.
+inline std::set<std::string> names_in_help(const std::string& command, const std::regex& option) {
   const std::string help = help_of(command);
-  const std::regex option(R"(\n +(?:-., )?(--[a-z-]+) [A-Z]+[ \n])");
   std::set<std::string> names;
   for (std::sregex_iterator next(help.begin(), help.end(), option), end; next != end; ++next) {
     names.insert((*next)[1]);
   }
   return names;
+}
+
+/// The options of a command that take a value, with their `--`.
+inline std::set<std::string> valued_options(const std::string& command) {
+  return names_in_help(command, std::regex(R"(\n +(?:-., )?(--[a-z-]+) [A-Z]+[ \n])"));
+}
+
+/// Those that take none.
+inline std::set<std::string> flags_of(const std::string& command) {
+  return names_in_help(command, std::regex(R"(\n +(?:-., )?(--[a-z-]+)  )"));
 }
 
 }  // namespace distlock::cli::testing

@@ -1,6 +1,9 @@
 #include "cli/run_arguments.h"
 
 #include <catch2/catch.hpp>
+#include <map>
+#include <set>
+#include <string>
 
 #include "cli/parsed.h"
 
@@ -93,31 +96,70 @@ TEST_CASE("the record says what for, and no argument that may be a secret", "[cl
 }
 
 TEST_CASE("an option whose value is empty takes nothing else for it", "[cli][arguments]") {
-  for (const std::string command : {"run", "status", "list", "break"}) {
-    const auto names = valued_options(command);
-    REQUIRE(names.contains("--uri"));
-    for (const std::string& name : names) {
+  const std::map<std::string, std::string> results = {
+      {"--conflict-exit-code", "no exit status"},
+      {"--database", "must not be empty"},
+      {"--grace", "no duration"},
+      {"--name", "must not be empty"},
+      {"--on-loss", "none of term, kill, ignore"},
+      {"--ping-every", "no duration"},
+      {"--store-patience", "no duration"},
+      {"--takeover-after", "no duration"},
+      {"--uri", "--uri is empty; write sqlite:PATH"},
+      {"--uri-file", "--uri-file is empty; write the name of a file"},
+      {"--wait", "no duration"},
+      {"--why", ""},  // The empty text is a text.
+  };
+  std::set<std::string> seen;
+  for (const std::string command : {"run", "status", "list", "break", "role"}) {
+    for (const std::string& name : valued_options(command)) {
+      seen.insert(name);
       Words joined{command, name + "="};
       Words apart{command, name, ""};
       for (Words* words : {&joined, &apart}) {
-        if (command != "list") words->emplace_back("n");
+        if (command != "list" && command != "role") words->emplace_back("n");
         if (command == "run") words->insert(words->end(), {"--", "true"});
       }
       CAPTURE(joined);
+      REQUIRE(results.contains(name));
+      CHECK_THAT(problem(joined), Catch::Contains(results.at(name)));
+      CHECK(problem(joined).empty() == results.at(name).empty());
       CHECK(problem(joined) == problem(apart));
-      // No empty value of these can be used; that of the others is found to be wrong later.
-      const bool usable = name == "--why" || name == "--uri" || name == "--uri-file";
-      CHECK(problem(joined).empty() == usable);
+    }
+  }
+  CHECK(seen.size() == results.size());
+}
+
+TEST_CASE("a flag takes no value, not even an empty one", "[cli][arguments]") {
+  for (const std::string command : {"run", "status", "list", "break", "role"}) {
+    const auto flags = flags_of(command);
+    REQUIRE(flags.contains("--help"));
+    for (const std::string& flag : flags) {
+      CHECK(problem({command, flag + "="}) == flag + " takes no value");
     }
   }
 }
 
+TEST_CASE("an option whose value is missing is told so by its name", "[cli][arguments]") {
+  for (const std::string command : {"run", "status", "list", "break", "role"}) {
+    for (const std::string& name : valued_options(command)) {
+      CHECK(problem({command, name}) == name + " needs a value");
+    }
+  }
+  CHECK(problem({"run", "-w"}) == "--wait needs a value");
+}
+
 TEST_CASE("an empty value is the empty value, and wins over the environment", "[cli][arguments]") {
-  const auto run = parse_as<RunArguments>({"run", "--why=", "--uri=", "n", "true", "--why="},
-                                          {{"DISTLOCK_WHY", "cron"}, {"DISTLOCK_URI", "memory:"}});
+  const auto run =
+      parse_as<RunArguments>({"run", "--why=", "n", "true", "--why="}, {{"DISTLOCK_WHY", "cron"}});
   CHECK(run.lock == "n");
   CHECK(run.why.empty());
-  CHECK(run.common.store.uri == "");
   CHECK(run.command == Words{"true", "--why="});
-  CHECK(parse_as<ListArguments>({"list", "--uri-file="}).common.store.uri_file == "");
+  CHECK_FALSE(problem({"list", "--uri="}, {{"DISTLOCK_URI", "memory:"}}).empty());
+}
+
+TEST_CASE("a command has a name, and -- stands before it also after another", "[cli][arguments]") {
+  CHECK(problem({"run", "n", ""}) == "run: COMMAND is empty");
+  CHECK(parse_as<RunArguments>({"run", "-n", "--", "n", "--", "ls", "--"}).command ==
+        Words{"ls", "--"});
 }
