@@ -110,6 +110,19 @@ TEST_CASE("rubbish in a gate's words lets in one at a time", "[sqlite][gate]") {
   check_one_at_a_time(gated.database);
 }
 
+TEST_CASE("a gate is for all who may write the database, whatever the umask",
+          "[sqlite][gate][R12]") {
+  const TemporaryFolder folder;
+  const std::string database = (folder.path() / "locks.db").string();
+  std::ofstream(database).close();
+  std::ofstream(database + "-wal").close();
+  fs::permissions(database, fs::perms(0660));
+  const mode_t before = umask(0077);
+  SqliteGate(database).make();
+  umask(before);
+  CHECK(fs::status(database + "-gate").permissions() == fs::perms(0660));
+}
+
 TEST_CASE("a gate is free when the one in it is killed", "[sqlite][gate]") {
   const Gated gated;
   std::array<int, 2> ends{};

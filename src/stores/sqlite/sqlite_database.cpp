@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <utility>
@@ -14,8 +15,22 @@ namespace {
 
 constexpr int kPrimaryCode = 0xFF;
 
-std::string what_to_do(int code) {
+// Names the file that another user has and this one may not use, if that is why.
+std::string withheld(const std::string& database) {
+  for (const char* const end : {"", "-wal", "-shm"}) {
+    const std::string path = database + end;
+    if (faccessat(AT_FDCWD, path.c_str(), R_OK | W_OK, AT_EACCESS) == 0 || errno == ENOENT)
+      continue;
+    return "; this user may not read and write " + distlock::quoted(path) +
+           ": docs/security.md says how users share a file";
+  }
+  return "";
+}
+
+std::string what_to_do(int code, const std::string& database) {
   switch (code & kPrimaryCode) {
+    case SQLITE_CANTOPEN:
+      return withheld(database);
     case SQLITE_NOTADB:
       return "; it is no SQLite database: give another path, or move the file away";
     case SQLITE_CORRUPT:
@@ -31,10 +46,11 @@ std::string what_to_do(int code) {
 
 [[noreturn]] void fail(sqlite3* db, const std::string& operation, Effect effect) {
   const int code = sqlite3_extended_errcode(db);
-  const char* file = sqlite3_db_filename(db, "main");
+  const char* name = sqlite3_db_filename(db, "main");
+  const std::string file = name != nullptr ? name : "";
   throw Error(errc_of(code, effect, sqlite3_system_errno(db)),
-              operation + " in " + distlock::quoted(file != nullptr ? file : "") + ": " +
-                  sqlite3_errmsg(db) + what_to_do(code));
+              operation + " in " + distlock::quoted(file) + ": " + sqlite3_errmsg(db) +
+                  what_to_do(code, file));
 }
 
 void call_function(sqlite3_context* context, int, sqlite3_value**) {
