@@ -1,4 +1,4 @@
-# Debian packages by CPack, one of each component (tools/package).
+# Debian packages by CPack, one of each component (tools/release/package).
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "distributed locks on MongoDB or SQLite")
 set(CPACK_PACKAGE_VENDOR "the distlock authors")

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """Runs the balancer demo: starts the balancers, makes things go wrong, and judges their ledger.
 
 Started by tools/demo, which builds what is needed. Exit status 1 if two ever held at once, or if
@@ -14,12 +13,9 @@ import sys
 import tempfile
 import time
 
-import drawing
-import judge
-import outage
-import timeline
-from balancers import Balancers, Surprise
-from show import Show
+from examples.balancer import drawing, judge, outage, timeline
+from examples.balancer.balancers import Balancers, Surprise
+from examples.balancer.show import Show
 
 
 class Story:

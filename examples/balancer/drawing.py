@@ -2,8 +2,8 @@
 
 import html
 
-import judge
-from timeline import MARKS, Timeline, longest_gap, tick_step
+from examples.balancer import judge
+from examples.balancer.timeline import MARKS, Timeline, longest_gap, tick_step
 
 # Plain rules and a second set for dark pages, so that drawing programs show it as browsers do.
 COLOURS = {  # name: (what it colours, on light paper, on dark paper)

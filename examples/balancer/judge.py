@@ -1,8 +1,7 @@
-#!/usr/bin/env python3
 """Judges a ledger: who held the lock from when to when, and whether two ever did.
 
-    judge.py LEDGER       prints the verdict; exit status 1 if anything overlapped
-    judge.py --self-test  judges ledgers whose verdict is known
+    tools/python examples.balancer.judge LEDGER       prints the verdict; exit status 1 if anything overlapped
+    tools/python examples.balancer.judge --self-test  judges ledgers whose verdict is known
 
 A ledger has one JSON object a line: at (CLOCK_BOOTTIME, nanoseconds), process, event, fence, detail.
 """

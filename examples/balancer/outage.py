@@ -2,15 +2,12 @@
 and when to end, for one process where that is possible."""
 
 import os
-import pathlib
 import resource
 import select
 import signal
 import socket
-import sys
 import threading
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools"))
 
 
 class CannotBegin(Exception):
@@ -123,7 +120,7 @@ class StoppedPrimary:
         return uri
 
     def begin(self, _name, _pid):
-        import mongo_wire
+        from tools.servers import mongo_wire
         for server in os.environ.get("DISTLOCK_MONGODB_PIDS", "").split():
             port, pid = map(int, server.split("="))
             if mongo_wire.ask(port, {"hello": 1}).get("isWritablePrimary"):

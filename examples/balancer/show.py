@@ -3,8 +3,8 @@
 import os
 import sys
 
-import timeline
-from balancers import boot_time
+from examples.balancer import timeline
+from examples.balancer.balancers import boot_time
 
 
 class Show:

@@ -3,7 +3,7 @@
 import shutil
 import textwrap
 
-import judge
+from examples.balancer import judge
 
 WIDTH_MOST = 72
 LEFT = 6  # columns before the chart: a process's name

@@ -8,9 +8,8 @@ import pathlib
 import shlex
 import sys
 
-import planted
-import rig
-from nemesis import plan
+from tests.faults import planted, rig
+from tests.faults.nemesis import plan
 
 BUILT = pathlib.Path(__file__).resolve().parents[2] / "build/dev/tests/faults"
 USAGE, UNAVAILABLE = 64, 69

@@ -1,6 +1,6 @@
 """What tools/faults takes, what it refuses, and the command that repeats a run.
 
-    python3 -m arguments_test    in tests/faults
+    tools/python tests.faults.arguments_test
 """
 
 import os
@@ -8,9 +8,8 @@ import shlex
 import unittest
 import unittest.mock
 
-import rig_test  # First: it sees to it that what is in tools is found.
-import arguments
-from workloads import intervals
+from tests.faults import arguments, rig_test
+from tests.faults.workloads import intervals
 
 
 class Refused(unittest.TestCase):

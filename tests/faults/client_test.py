@@ -1,6 +1,6 @@
 """What the client of the rig refuses: a checker of one's own must not judge a run of another kind.
 
-    python3 -m client_test    in tests/faults
+    tools/python tests.faults.client_test
 """
 
 import json
@@ -9,9 +9,7 @@ import subprocess
 import tempfile
 import unittest
 
-import rig_test  # noqa: F401  First: it sees to it that what is in tools is found.
-import arguments
-import processes
+from tests.faults import arguments, processes
 
 CLIENT = arguments.BUILT / "faults_client"
 

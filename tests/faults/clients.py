@@ -6,7 +6,7 @@ import signal
 import subprocess
 import threading
 
-import processes
+from tests.faults import processes
 
 
 class Client:

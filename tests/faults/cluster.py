@@ -1,8 +1,8 @@
 """A standalone mongod or a replica set of real ones, with fast elections."""
 
-import member
-import mongod_program
-from processes import wait_for
+from tests.faults import member
+from tests.faults.processes import wait_for
+from tools.servers import mongod_program
 
 SET = "faults"
 

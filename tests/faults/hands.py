@@ -8,10 +8,8 @@ import selectors
 import subprocess
 import threading
 
-import namespaces
-import processes
-import signals
-from processes import Broken
+from tests.faults import namespaces, processes, signals
+from tests.faults.processes import Broken
 
 # What ends the answer to a command.
 LAST = ("grant", "busy", "error", "unlocked", "stats")

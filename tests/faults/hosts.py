@@ -6,9 +6,8 @@ import os
 import shutil
 import socket
 
-import namespaces
-import processes
-from processes import Missing
+from tests.faults import namespaces, processes
+from tools.servers.children import Missing
 
 SUBNET = "10.213.7"
 

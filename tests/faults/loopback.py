@@ -9,11 +9,11 @@ import pathlib
 import random
 import socket
 
-import mongo_wire
-import processes
-from hosts import Host
-from processes import Missing
-from relay import Link, Relay, Way
+from tests.faults import processes
+from tests.faults.hosts import Host
+from tests.faults.relay import Link, Relay, Way
+from tools.servers import mongo_wire
+from tools.servers.children import Missing
 
 
 def names_library():

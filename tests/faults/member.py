@@ -4,10 +4,9 @@ import os
 import pathlib
 import subprocess
 
-import mongo_wire
-import mongod_program
-import processes
-from processes import Broken, wait_for
+from tests.faults import processes
+from tests.faults.processes import Broken, wait_for
+from tools.servers import mongo_wire, mongod_program
 
 
 class Member:

@@ -8,8 +8,9 @@ import pathlib
 import socket
 import subprocess
 
-import processes
-from processes import LIBC, checked
+from tests.faults import processes
+from tests.faults.processes import LIBC, checked
+from tools.servers.children import Missing
 
 NET = 0x40000000
 MOUNT = 0x00020000
@@ -76,7 +77,7 @@ class SmallDisk:
         try:
             self.keeper = processes.spawn(["tail", "-f", "/dev/null"], self._make)
         except subprocess.SubprocessError:
-            raise processes.Missing("no mounts of one's own, which take root") from None
+            raise Missing("no mounts of one's own, which take root") from None
         self.outside = pathlib.Path(f"/proc/{self.keeper.pid}/root{folder}")
 
     def _make(self):

@@ -1,20 +1,16 @@
 """What the nemesis plans, that it tells what did not happen, and what stays behind when it is over.
 
-    python3 -m nemesis_test    in tests/faults
+    tools/python tests.faults.nemesis_test
 """
 
 import os
-import pathlib
-import sys
 import types
 import unittest
 
-sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "tools"))
 
-import history  # noqa: E402
-import processes  # noqa: E402
-import workloads.intervals  # noqa: E402
-from nemesis import catalogue, fault, plan  # noqa: E402
+from tests.faults import history, processes
+from tests.faults.nemesis import catalogue, fault, plan
+from tests.faults.workloads import intervals
 
 
 class Plans(unittest.TestCase):
@@ -106,7 +102,7 @@ class AfterTheLastFault(unittest.TestCase):
                 self.grant(*told)
         living = [types.SimpleNamespace(name=name, ask_to_end=lambda name=name: ask(name))
                   for name in ("c1", "c2", "c3")]
-        workloads.intervals.see_each_granted_anew(
+        intervals.see_each_granted_anew(
             types.SimpleNamespace(history=self.history, clients=living), patience=0)
 
     def test_who_keeps_a_lock_is_asked_to_end_and_both_are_granted_anew(self):

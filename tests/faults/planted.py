@@ -6,11 +6,10 @@ import os
 import pathlib
 import re
 import shlex
-import sys
 import time
 
-import mutant_build
-import processes
+from tests.faults import processes
+from tools.planting import mutant_build
 
 ROOT = mutant_build.ROOT
 HERE = pathlib.Path(__file__).parent / "planted"
@@ -73,7 +72,7 @@ def attempt(command, library):
     environment = dict(os.environ)
     if library:
         environment["LD_LIBRARY_PATH"] = str(library)
-    done = processes.run([sys.executable, ROOT / "tools/faults", *command.split()],
+    done = processes.run([ROOT / "tools/faults", *command.split()],
                          env=environment)
     return re.findall(r"^WRONG: (.*)", done.stdout, re.M), done
 

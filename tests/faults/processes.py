@@ -7,9 +7,8 @@ import subprocess
 import threading
 import time
 
-import signals
-# Those are the tools' as well; whoever is here finds them here.
-from children import PATIENCE, Broken, Missing, die_with_parent, wait_for  # noqa: F401
+from tests.faults import signals
+from tools.servers.children import PATIENCE, Broken, die_with_parent, wait_for
 
 LIBC = ctypes.CDLL(None, use_errno=True)
 _STEP = threading.Event()  # Never set: what waits on it waits for time only.

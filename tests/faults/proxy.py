@@ -8,9 +8,8 @@ import socket
 import struct
 import threading
 
-import mongo_wire
-import namespaces
-import processes
+from tests.faults import namespaces, processes
+from tools.servers import mongo_wire
 
 OP_MSG = 2013
 BODY = 16 + 4 + 1  # Of an OP_MSG: after the header, the flags, and the first section's kind.

@@ -1,20 +1,17 @@
 """The proxy does to the chosen command what it says, and passes all others on.
 
-    python3 -m proxy_test    in tests/faults
+    tools/python tests.faults.proxy_test
 """
 
-import pathlib
 import socket
 import struct
-import sys
 import threading
 import unittest
 import unittest.mock
 
-sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "tools"))
 
-import mongo_wire  # noqa: E402
-import proxy  # noqa: E402
+from tests.faults import proxy
+from tools.servers import mongo_wire
 
 PATIENCE = 60.0
 LATE = 0.5
@@ -106,7 +103,7 @@ class Proxy(unittest.TestCase):
 
     def test_a_server_that_could_not_be_reached_once_is_reached_again(self):
         self.client.close()
-        with unittest.mock.patch("namespaces.connect_in", side_effect=ConnectionRefusedError):
+        with unittest.mock.patch("tests.faults.namespaces.connect_in", side_effect=ConnectionRefusedError):
             with socket.create_connection(("127.0.0.1", self.proxy.port), PATIENCE) as lost:
                 self.assertEqual(b"", lost.recv(1))
         with socket.create_connection(("127.0.0.1", self.proxy.port), PATIENCE) as client:

@@ -6,7 +6,7 @@ import dataclasses
 import math
 import threading
 
-from processes import PATIENCE
+from tests.faults.processes import PATIENCE
 
 CHUNK = 1 << 16
 

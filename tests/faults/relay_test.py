@@ -1,10 +1,9 @@
 """The relay does to what passes it what it says, and passes all else on; hosts on the loopback find
 each other through it.
 
-    python3 -m relay_test    in tests/faults
+    tools/python tests.faults.relay_test
 """
 
-import pathlib
 import socket
 import subprocess
 import sys
@@ -12,11 +11,10 @@ import tempfile
 import time
 import unittest
 
-sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "tools"))
 
-import processes  # noqa: E402
-from loopback import RelayedHosts  # noqa: E402
-from relay import Link, Relay, Way  # noqa: E402
+from tests.faults import processes
+from tests.faults.loopback import RelayedHosts
+from tests.faults.relay import Link, Relay, Way
 
 PATIENCE = 120.0
 AWHILE = 0.3  # For what must not come.

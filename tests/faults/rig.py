@@ -10,16 +10,12 @@ import subprocess
 import sys
 import tempfile
 
-import clients
-import hosts
-import loopback
-import mongod_program
-import namespaces
-import processes
-from children import SweptFolder
-from cluster import Cluster
-from history import History
-from processes import wait_for
+from tests.faults import clients, hosts, loopback, namespaces, processes
+from tests.faults.cluster import Cluster
+from tests.faults.history import History
+from tests.faults.processes import wait_for
+from tools.servers import mongod_program
+from tools.servers.children import Missing, SweptFolder
 
 PREFIX = "distlock-faults-"
 VERSION = "6.0"
@@ -55,7 +51,7 @@ class Rig:
     def lacks(self, what, why):
         """The machine has no such thing. Where everything is demanded, that is the end."""
         if self.options.require_all:
-            raise processes.Missing(f"no {what}: {why}")
+            raise Missing(f"no {what}: {why}")
         self.say(f"NO {what.upper()}: {why}")
         self.lacking.add(what)
 
@@ -63,9 +59,9 @@ class Rig:
         """What the maker gives, or nothing where the machine has no such thing."""
         try:
             if what in self.options.without:
-                raise processes.Missing("as was asked for")
+                raise Missing("as was asked for")
             return maker()
-        except processes.Missing as why:
+        except Missing as why:
             self.lacks(what, why)
             return None
 

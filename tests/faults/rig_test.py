@@ -1,6 +1,6 @@
 """How the rig itself ends, and what it says where the machine lacks something.
 
-    python3 -m rig_test    in tests/faults
+    tools/python tests.faults.rig_test
 """
 
 import os
@@ -13,18 +13,14 @@ import types
 import unittest
 import unittest.mock
 
+from tests.faults import clients, processes, rig
+from tests.faults.processes import wait_for
+from tools.servers import children
+
 TOOLS = pathlib.Path(__file__).resolve().parents[2] / "tools"
-sys.path.insert(0, str(TOOLS))
-
-import children
-import clients
-import processes
-import rig
-from processes import wait_for
-
 TAKEOVERS = ("takeover", "--store", "mongod", "--seconds", "600")
 KILLS = ("kills", "--store", "sqlite", "--count", "20000")  # For hours.
-FAULTS = [sys.executable, "-B", str(TOOLS / "faults")]
+FAULTS = [str(TOOLS / "faults")]
 
 
 def environment(**more):
@@ -108,7 +104,7 @@ class Ends(unittest.TestCase):
 
     def test_nothing_is_left_of_what_tools_evidence_runs_after_sigterm(self):
         with tempfile.TemporaryDirectory() as folder:
-            run = subprocess.Popen([sys.executable, "-B", str(TOOLS / "evidence"), "counter-sqlite",
+            run = subprocess.Popen([str(TOOLS / "release/evidence"), "counter-sqlite",
                                     "--out", f"{folder}/evidence.md"], text=True,
                                    stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
                                    env=environment(), preexec_fn=processes.die_with_parent())
@@ -132,14 +128,14 @@ class Ends(unittest.TestCase):
         self.assertEqual([], [path for path in left if path.exists()])
 
     def test_a_signal_that_comes_while_a_process_is_started_is_not_lost(self):
-        script = ("import os, processes, signals, sys\n"
+        script = ("import os, sys\n"
+                  "from tests.faults import processes, signals\n"
                   "signals.lead_to(lambda number: sys.exit(128 + number))\n"
                   f"os.register_at_fork(after_in_parent=lambda: os.kill(os.getpid(), {signal.SIGINT}))\n"
                   "processes.spawn(['true'])\n"
                   "print('it went on')\n")
         done = subprocess.run([sys.executable, "-B", "-c", script], capture_output=True, text=True,
-                              cwd=pathlib.Path(__file__).parent,
-                              env=environment(PYTHONPATH=str(TOOLS)))
+                              env=environment(PYTHONPATH=str(TOOLS.parent)))
         self.assertEqual((128 + signal.SIGINT, "", ""),
                          (done.returncode, done.stdout, done.stderr))
 
@@ -199,7 +195,7 @@ class Lacks(unittest.TestCase):
         self.assertNotIn("partitions", one.lacking)
 
     def test_without_namespaces_and_the_library_of_names_there_are_no_partitions(self):
-        with unittest.mock.patch("loopback.glob.glob", return_value=[]):
+        with unittest.mock.patch("tests.faults.loopback.glob.glob", return_value=[]):
             said, one = self.hosts_without("namespaces")
         self.assertEqual("NO PARTITIONS: no libnss_wrapper (package libnss-wrapper)", said[-1])
         self.assertFalse(one.relayed)
@@ -215,7 +211,7 @@ class Lacks(unittest.TestCase):
         self.assertIn("no mongod 6.0: faults of 7.0.1 may be others", done.stdout)
 
     def test_evidence_of_sources_that_are_in_no_commit_is_not_published(self):
-        run = subprocess.run([sys.executable, "-B", str(TOOLS / "evidence"), "counter-sqlite"], text=True,
+        run = subprocess.run([str(TOOLS / "release/evidence"), "counter-sqlite"], text=True,
                              env=environment() | {"GIT_INDEX_FILE": "/nowhere/index"},
                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         self.assertEqual(64, run.returncode)

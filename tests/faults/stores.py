@@ -4,8 +4,8 @@ import contextlib
 import pathlib
 import sqlite3
 
-import checks.documents
-from processes import wait_for
+from tests.faults import checks
+from tests.faults.processes import wait_for
 
 
 class Sqlite:

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """tools/torture says what it cannot use, and tells what it has done when it is ended early."""
 
 import os

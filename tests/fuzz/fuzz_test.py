@@ -1,6 +1,6 @@
 """What tools/fuzz refuses, before it builds anything.
 
-    python3 -m unittest fuzz_test    in tests/fuzz
+    tools/python tests.fuzz.fuzz_test
 """
 
 import pathlib

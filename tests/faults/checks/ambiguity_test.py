@@ -1,16 +1,13 @@
 """Plants answers that are not true and looks whether the checker finds them, and nothing else.
 
-    python3 -m checks.ambiguity_test    in tests/faults
+    tools/python tests.faults.checks.ambiguity_test
 """
 
-import pathlib
-import sys
 import unittest
 
-sys.path.append(str(pathlib.Path(__file__).resolve().parents[3] / "tools"))
 
-import proxy  # noqa: E402
-from checks import ambiguity  # noqa: E402
+from tests.faults import proxy
+from tests.faults.checks import ambiguity
 
 HELD = {"state": 1, "process": "us", "ts": "b", "fence": 2}
 FREE = {"state": 0, "process": "us", "ts": "b", "fence": 2}

@@ -1,6 +1,6 @@
 """Plants wrong documents by hand and looks whether the checker finds them, and nothing else.
 
-    python3 -m checks.documents_test    in tests/faults
+    tools/python tests.faults.checks.documents_test
 """
 
 import pathlib
@@ -8,7 +8,7 @@ import sqlite3
 import tempfile
 import unittest
 
-from checks import documents
+from tests.faults.checks import documents
 
 SCHEMA = """
   CREATE TABLE locks(_id NOT NULL PRIMARY KEY, state, process, who, "when", why, ts, fence,

@@ -1,11 +1,11 @@
 """Plants violations by hand in histories and looks whether the checkers find them, and nothing else.
 
-    python3 -m checks.self_test    in tests/faults
+    tools/python tests.faults.checks.self_test
 """
 
 import unittest
 
-from checks import counter, intervals, takeover
+from tests.faults.checks import counter, intervals, takeover
 
 MS = 10**6
 

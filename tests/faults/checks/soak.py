@@ -3,7 +3,7 @@
 import collections
 import statistics
 
-from checks import counter, intervals
+from tests.faults.checks import counter, intervals
 
 # By how much a process may have grown: a part of what it was, and so much besides.
 ALLOWANCE = {"rss": (0.10, 4 << 20), "descriptors": (0, 8), "threads": (0, 4)}

@@ -1,19 +1,16 @@
 """Plants violations in the events of a soak and looks whether the checker finds them, and nothing
 else.
 
-    python3 -m checks.soak_test    in tests/faults
+    tools/python tests.faults.checks.soak_test
 """
 
 import json
-import pathlib
-import sys
 import types
 import unittest
 
-sys.path.append(str(pathlib.Path(__file__).resolve().parents[3] / "tools"))
 
-from checks import soak  # noqa: E402
-from soak.book import Book  # noqa: E402
+from tests.faults.checks import soak
+from tests.faults.soak.book import Book
 
 MS = 10**6
 

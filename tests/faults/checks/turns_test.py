@@ -1,12 +1,12 @@
 """Plants processes that never get their turn and looks whether the checker finds them, and nothing
 else.
 
-    python3 -m checks.turns_test    in tests/faults
+    tools/python tests.faults.checks.turns_test
 """
 
 import unittest
 
-from checks import turns
+from tests.faults.checks import turns
 
 
 def told(*words):

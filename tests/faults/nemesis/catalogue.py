@@ -1,6 +1,6 @@
 """Every kind of fault, by the store that it is for."""
 
-from nemesis import clients, fail_points, links, members, network, sqlite
+from tests.faults.nemesis import clients, fail_points, links, members, network, sqlite
 
 OF_REPLICA_SET = members.KINDS + network.KINDS + fail_points.KINDS + clients.KINDS
 OF_SQLITE = sqlite.KINDS + clients.KINDS

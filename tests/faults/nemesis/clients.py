@@ -4,7 +4,7 @@ than their lease, again and again."""
 import threading
 import time
 
-from nemesis.fault import Fault
+from tests.faults.nemesis.fault import Fault
 
 
 class KillClient(Fault):

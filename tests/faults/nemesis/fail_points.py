@@ -2,8 +2,8 @@
 
 import time
 
-from nemesis.fault import Fault
-from processes import PATIENCE, pause, wait_for
+from tests.faults.nemesis.fault import Fault
+from tests.faults.processes import PATIENCE, pause, wait_for
 
 COMMANDS = ["findAndModify", "aggregate", "find"]
 

@@ -2,9 +2,9 @@
 
 import time
 
-from nemesis.fault import RELAY
-from nemesis.network import Partition
-from processes import PATIENCE, wait_for
+from tests.faults.nemesis.fault import RELAY
+from tests.faults.nemesis.network import Partition
+from tests.faults.processes import PATIENCE, wait_for
 
 
 class Delay(Partition):

@@ -5,8 +5,8 @@ import socket
 import sys
 import time
 
-from nemesis.fault import Fault
-from processes import PATIENCE, wait_for
+from tests.faults.nemesis.fault import Fault
+from tests.faults.processes import PATIENCE, wait_for
 
 LEASE = 2.0  # Seconds, of the clients'.
 # By state in /proc/net/tcp: established; or closed by a client that has waited long enough, whose

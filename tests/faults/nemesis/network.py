@@ -1,8 +1,8 @@
 """Links that are cut: between members, and between members and clients."""
 
-from nemesis.fault import Fault
-from nemesis.members import LEASE
-from processes import wait_for
+from tests.faults.nemesis.fault import Fault
+from tests.faults.nemesis.members import LEASE
+from tests.faults.processes import wait_for
 
 
 class Partition(Fault):

@@ -7,9 +7,9 @@ import random
 import re
 import time
 
-import processes
-from nemesis.fault import RELAY, DidNotHappen, NothingShown
-from processes import wait_for
+from tests.faults import processes
+from tests.faults.nemesis.fault import RELAY, DidNotHappen, NothingShown
+from tests.faults.processes import wait_for
 
 
 SHOWN = 24  # Of a plan, at the beginning.

@@ -1,8 +1,8 @@
 """What can happen to one SQLite file."""
 
-import processes
-from nemesis.fault import Fault
-from processes import PATIENCE
+from tests.faults import processes
+from tests.faults.nemesis.fault import Fault
+from tests.faults.processes import PATIENCE
 
 
 class DiskFull(Fault):

@@ -6,8 +6,7 @@ import os
 import struct
 import threading
 
-import checks.soak
-import processes
+from tests.faults import checks, processes
 
 SETTLED = 60 * 10**9  # What is so old, nobody who was stopped is still about to tell.
 FAR_OFF = 300 * 10**9

@@ -5,8 +5,8 @@ import signal
 import subprocess
 import threading
 
-import mongod_program
-import processes
+from tests.faults import processes
+from tools.servers import mongod_program
 
 PAGE = os.sysconf("SC_PAGE_SIZE")
 

@@ -4,11 +4,9 @@ whether a rule was broken or something grew."""
 import random
 import time
 
-import checks.soak
-import mongod_program
-import processes
-import stores
-from soak import book, client, troubles
+from tests.faults import checks, processes, stores
+from tests.faults.soak import book, client, troubles
+from tools.servers import mongod_program
 
 LOCKS = [f"contended-{number}" for number in range(5)]
 JUDGED_EVERY = 300.0

@@ -4,8 +4,8 @@ really came."""
 import json
 import subprocess
 
-import processes
-from nemesis.fail_points import COMMANDS
+from tests.faults import processes
+from tests.faults.nemesis.fail_points import COMMANDS
 
 STOPPED = 3.0  # Seconds; a lease is 2.
 STRIKES = 0.3  # Seconds, in which clients send many commands.

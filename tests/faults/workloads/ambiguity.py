@@ -4,12 +4,9 @@ replica set: what is said about it is true, and the lock can be had soon after."
 import collections
 import itertools
 
-import checks.ambiguity
-import processes
-import proxy
-import stores
-from hands import Hands
-from proxy import Fault
+from tests.faults import checks, processes, proxy, stores
+from tests.faults.hands import Hands
+from tests.faults.proxy import Fault
 
 ABOUT = "whatever command of a claim or release is lost, its outcome is told truly"
 STORES = ("mongod",)

@@ -1,6 +1,6 @@
 """As ambiguity, on a standalone server."""
 
-from workloads import ambiguity
+from tests.faults.workloads import ambiguity
 
 ABOUT = "the same on a standalone server"
 STORES = ("mongod",)

@@ -2,12 +2,10 @@
 middle of it. With the guard of docs/protect-your-resource.md no confirmed addition is lost. Without
 it some are, which shows that the stops are the right ones; none in many stops is a failure."""
 
-import checks.counter
-import checks.intervals
-from nemesis import catalogue, plan
-from nemesis.clients import Pauser
-import processes
-from processes import wait_for
+from tests.faults import checks, processes
+from tests.faults.nemesis import catalogue, plan
+from tests.faults.nemesis.clients import Pauser
+from tests.faults.processes import wait_for
 
 ABOUT = "no confirmed addition to a number is lost by clients that are stopped beyond their lease"
 STORES = ("mongod", "sqlite")

@@ -2,10 +2,10 @@
 network and the clients. One lock changes hands all the time; the other has a holder that means to
 keep it, and a contender that waits for it to die."""
 
-import checks.intervals
-from nemesis import catalogue, plan
-from nemesis.clients import Pauser
-from processes import PATIENCE, wait_for
+from tests.faults import checks
+from tests.faults.nemesis import catalogue, plan
+from tests.faults.nemesis.clients import Pauser
+from tests.faults.processes import PATIENCE, wait_for
 
 ABOUT = "no two clients believe at once that they hold a lock, under all faults"
 STORES = ("mongod", "sqlite")

@@ -5,10 +5,8 @@ the window if the dead one held it, not before."""
 import collections
 import random
 
-import checks.intervals
-import processes
-import stores
-from hands import Hands
+from tests.faults import checks, processes, stores
+from tests.faults.hands import Hands
 
 ABOUT = "killed at random moments, clients leave sound documents and locks that can be had"
 STORES = ("mongod", "sqlite")

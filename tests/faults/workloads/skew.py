@@ -4,9 +4,9 @@ stopped believing before."""
 
 import time
 
-import checks.intervals
-from nemesis.fault import NothingShown
-from processes import wait_for
+from tests.faults import checks
+from tests.faults.nemesis.fault import NothingShown
+from tests.faults.processes import wait_for
 
 ABOUT = "a step of the server's clock that a contender tolerates costs nobody its deadline"
 STORES = ("mongod",)

@@ -2,11 +2,9 @@
 locks are held at once. All others get their turn or their time-out, and the server is left with the
 connections that it had."""
 
-import checks.intervals
-import checks.turns
-import stores
-from hands import Hands, finish_all
-from processes import wait_for
+from tests.faults import checks, stores
+from tests.faults.hands import Hands, finish_all
+from tests.faults.processes import wait_for
 
 ABOUT = "many come at once, all get their turn or time-out, and nothing is left behind"
 STORES = ("mongod", "sqlite")

@@ -7,10 +7,8 @@ import pathlib
 import sys
 import time
 
-import checks.intervals
-import checks.takeover
-import processes
-from processes import wait_for
+from tests.faults import checks, processes
+from tests.faults.processes import wait_for
 
 ABOUT = "a killed holder's lock goes to the next one after the window, not before, and soon"
 STORES = ("mongod", "sqlite")

@@ -6,11 +6,8 @@ import pathlib
 import subprocess
 import tempfile
 
-import mutation_asking
-import mutation_forms
-import mutation_points
-import mutation_report
-from mutant_build import ROOT
+from tools.planting import mutation_asking, mutation_forms, mutation_points, mutation_report
+from tools.planting.mutant_build import ROOT
 
 PLANTED = ROOT / "tests/mutation"
 

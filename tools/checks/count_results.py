@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """Adds up what tools/test collected in a folder: ctest's JUnit reports, and a NAME.missing for each
 layer that left none. Says what failed and what was skipped, and why; the last line is the sum."""
 

@@ -2,9 +2,7 @@
 
 import dataclasses
 import re
-import sys
 
-sys.path.append("/usr/lib/python3/dist-packages")  # Debian's own, whichever python3 this is.
 from clang.cindex import Config, CursorKind, Index, TokenKind, TranslationUnit  # noqa: E402
 
 Config.set_library_file("libclang-14.so.1")

@@ -6,7 +6,7 @@ import platform
 import re
 import subprocess
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 def said_by(*command):

@@ -10,8 +10,8 @@ import re
 import subprocess
 import time
 
-import mutation_points
-from mutant_build import ROOT
+from tools.planting import mutation_points
+from tools.planting.mutant_build import ROOT
 
 ARGUED = ROOT / "tests/mutation/survivors.txt"
 SAMPLED_LINES = 800  # Of source, from which a sample is drawn: each file has to be compiled.

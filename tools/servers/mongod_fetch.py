@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """usage: mongod-fetch [--version VERSION | --versions]
 
 Prints the path of a mongod, fetching one if the machine has none.
@@ -129,7 +128,7 @@ def cached(version):
 
 
 def asked():
-    parser = argparse.ArgumentParser(usage=__doc__)
+    parser = argparse.ArgumentParser(prog="mongod-fetch", usage=__doc__)
     parser.add_argument("--version", default=os.environ.get("DISTLOCK_MONGOD_VERSION"))
     parser.add_argument("--versions", action="store_true")
     return parser.parse_args()

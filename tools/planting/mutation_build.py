@@ -6,9 +6,8 @@ import json
 import re
 import shutil
 
-import mutation_forms
-import mutation_points
-from mutant_build import DEV, IN_LIBRARIES, ROOT, Build, Lane, Spoiled, must
+from tools.planting import mutation_forms, mutation_points
+from tools.planting.mutant_build import DEV, IN_LIBRARIES, ROOT, Build, Lane, Spoiled, must
 
 WORK = ROOT / "build/mutation"
 HEAD = ROOT / "tests/mutation/planted.h"

@@ -5,7 +5,7 @@ import shutil
 import subprocess
 import sys
 
-FILE = pathlib.Path(__file__).resolve().parent.parent / "docker-compose.yml"
+FILE = pathlib.Path(__file__).resolve().parents[2] / "docker-compose.yml"
 SERVICES = {"STANDALONE": ["standalone"], "REPLICA_SET": ["member1", "member2", "member3"]}
 URIS = {
     "STANDALONE": "mongodb://127.0.0.1:27117/",

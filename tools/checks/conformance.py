@@ -1,8 +1,7 @@
-#!/usr/bin/env python3
 """Checks that docs/developer/conformance.md lists every case once, each with a test or a reason why not.
 
-    tools/conformance              compares it with tests/conformance/cases.txt
-    tools/conformance --self-test  plants every fault and looks whether it is found
+    tools/checks/conformance              compares it with tests/conformance/cases.txt
+    tools/checks/conformance --self-test  plants every fault and looks whether it is found
 
 That the tests which it quotes exist is checked by tools/tidy, as in every document.
 """
@@ -11,7 +10,7 @@ import pathlib
 import re
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 OURS = ROOT / "docs/developer/conformance.md"
 LIST = ROOT / "tests/conformance/cases.txt"
 

@@ -6,7 +6,7 @@ import ssl
 import subprocess
 import urllib.parse
 
-from mongod_servers import at_another_time, command, replica_set, wait_for
+from tools.servers.mongod_servers import at_another_time, command, replica_set, wait_for
 
 ADMIN = "admin"
 HOST = "subjectAltName=IP:127.0.0.1"

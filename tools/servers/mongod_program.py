@@ -6,7 +6,7 @@ import pathlib
 import re
 import subprocess
 
-from children import Broken, Missing, sweep_too
+from tools.servers.children import Broken, Missing, sweep_too
 
 OPTIONS = ("--nounixsocket", "--wiredTigerCacheSizeGB", "0.25",
            "--setParameter", "enableTestCommands=1",

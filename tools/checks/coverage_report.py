@@ -2,7 +2,7 @@
 
 import datetime
 
-from provenance import machine, table, versions
+from tools.release.provenance import machine, table, versions
 
 HEAD = """# Coverage
 

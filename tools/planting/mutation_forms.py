@@ -2,7 +2,7 @@
 
 import re
 
-from mutation_points import OPTIONS
+from tools.planting.mutation_points import OPTIONS
 
 POINT = "::distlock_mutation::planted"
 

@@ -8,7 +8,7 @@ import shlex
 import shutil
 import subprocess
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 DEV = ROOT / "build/dev"
 LANES = ROOT / "build/mutants"
 # What comes out of static libraries, by whether it is for the simulation: that has a log and a fork

@@ -1,11 +1,10 @@
-#!/usr/bin/env python3
 """Runs the workloads by longer counts and writes docs/generated/evidence.md, one section each.
 
-    tools/evidence [SECTION...]    runs those sections anew (all of them, unless told) and puts each
+    tools/release/evidence [SECTION...]    runs those sections anew (all of them, unless told) and puts each
                                    into the document as soon as it is there; the others stay
       --share F                    of the full counts, which take hours: 0.1 for a tenth
       --out FILE                   another document
-    tools/evidence --list          the sections and what they run
+    tools/release/evidence --list          the sections and what they run
 
 docs/generated/evidence.md is about a commit: it builds that first, and refuses sources that are in none.
 
@@ -24,17 +23,13 @@ import subprocess
 import sys
 import time
 
-sys.dont_write_bytecode = True
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT / "tests/faults"), str(ROOT / "tools")]
+from tests.faults import processes, signals
+from tools.release.provenance import machine, said_by, table, versions
 
-import processes  # noqa: E402
-import signals  # noqa: E402
-from provenance import machine, said_by, table, versions  # noqa: E402
-
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 HEAD = """# Evidence
 
-Written by `tools/evidence`, section by section, and not by hand. What the workloads do and what their words mean is in
+Written by `tools/release/evidence`, section by section, and not by hand. What the workloads do and what their words mean is in
 [faults.md](../developer/faults.md).
 """
 
@@ -121,7 +116,7 @@ def build_commit():
     """So that the commit that a section names is the one that ran."""
     changed = said_by("git", "status", "--porcelain", "--", *SOURCES)
     if changed:
-        print(f"tools/evidence: these are in no commit:\n{changed}", file=sys.stderr)
+        print(f"tools/release/evidence: these are in no commit:\n{changed}", file=sys.stderr)
         sys.exit(64)
     if subprocess.run([ROOT / "tools/build"]).returncode != 0:
         sys.exit(1)
@@ -144,7 +139,7 @@ def put(file, name, lines):
 
 
 def main():
-    parser = argparse.ArgumentParser(usage=__doc__)
+    parser = argparse.ArgumentParser(prog="tools/release/evidence", usage=__doc__)
     parser.add_argument("sections", nargs="*")
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--share", type=float, default=1.0)
@@ -152,7 +147,7 @@ def main():
     asked = parser.parse_args()
     unknown = set(asked.sections) - {one[0] for one in SECTIONS}
     if unknown:
-        sys.exit(f"tools/evidence: no such section: {', '.join(sorted(unknown))}; see --list")
+        sys.exit(f"tools/release/evidence: no such section: {', '.join(sorted(unknown))}; see --list")
     signals.lead_to(lambda number: sys.exit(128 + number))
     if not asked.list and asked.out == PUBLISHED:
         build_commit()

@@ -4,9 +4,8 @@ import os
 import socket
 import subprocess
 
-import mongo_wire
-import mongod_program
-from children import PATIENCE, Broken, SweptFolder, die_with_parent, wait_for
+from tools.servers import mongo_wire, mongod_program
+from tools.servers.children import PATIENCE, Broken, SweptFolder, die_with_parent, wait_for
 
 AHEAD = "+10m"
 

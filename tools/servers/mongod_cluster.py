@@ -1,6 +1,6 @@
 """A config server and a shard server, for tests beside MongoDB's own lock manager."""
 
-from mongod_servers import command, replica_set
+from tools.servers.mongod_servers import command, replica_set
 
 DATABASE = "beside"
 

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """check_terminal COLUMNS DIRECTOR-COMMAND...: runs the demo on a terminal of that width and fails
 if a line does not fit, if it does not redraw in place, or if it leaves more than the two files that
 it names."""
@@ -13,9 +12,7 @@ import sys
 import tempfile
 import termios
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-import judge
-import timeline
+from examples.balancer import judge, timeline
 
 SEQUENCE = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 

@@ -1,0 +1,143 @@
+"""Has Spin visit every state of tests/model/lock.pml, and find each bug that is planted in it.
+
+    tools/model [--claims N]   the sound model with N claims in all (3 to 5, else 4), then what must
+                               happen in it, then the bugs; exit status 1 if anything is not as it
+                               should be
+    tools/model --trail NAME   the steps to one of the bugs or of what must happen
+"""
+
+import argparse
+import concurrent.futures
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+MODEL = pathlib.Path(__file__).resolve().parents[2] / "tests/model/lock.pml"
+SOUND = "SOUND"
+# What has to happen in some run of the sound model, or it would show nothing.
+GOALS = {
+    "GOAL=1": "a dead holder's lock is taken over",
+    "GOAL=2": "a hold that ran out is claimed anew",
+    "GOAL=3": "a claim is read back and found",
+    "GOAL=4": "a claim is given back, being too late",
+    "GOAL=5": "a claim arrives after it was given up",
+    "GOAL=6": "the third process holds with the last fence",
+}
+BUGS = {  # With the rule that it breaks.
+    "TAKEOVER_BY_NAME": "R2: a takeover claims whatever is there by then",
+    "RELEASE_BY_NAME": "R3: a release frees whoever holds by then",
+    "STALE_READ": "R6: a holder is judged by pings of long ago",
+    "CLAIM_BEFORE_PING": "R7: a claim does not ask for a ping first",
+    "UNKNOWN_IS_NO": "R8: a claim of unknown outcome counts as refused",
+    "UNKNOWN_IS_YES": "R8: a claim of unknown outcome counts as held",
+    "PENDING_ENDS_EARLY": "R8: a release ends while its claim may arrive",
+    "SETTLED_AFTER_ONE_SKEW": "R8: the same, by a clock that falls back",
+    "NO_CUTOFF": "R8: a claim may take effect however late",
+    "NO_ALLOWANCE": "R9: a hold is valid for the whole window",
+    "SKEW_ON_ONE_SIDE": "R9: the allowance counts the skew once",
+    "NO_CALL_IN_ALLOWANCE": "R9: the allowance has no ping that got stuck",
+    "DEADLINE_FROM_REPLY": "R9: a deadline counts from the ping's reply",
+    "CLAIM_EXTENDS": "R9: a deadline counts from the claim",
+    "PING_COUNTS_FOR_CLAIM": "R9: a ping counts for the claim under way",
+    "PING_REVIVES": "R9: a ping revives a hold that ran out",
+    "FENCE_BEGINS_ANEW": "R10: a claim does not add to the fence",
+    "STOP_FORGETS_PENDING": "R12: a stop with a release pending removes the ping",
+}
+CLAIMS_OF_OTHERS = 3  # Enough for every goal and bug, and quick.
+VIOLATIONS = [  # What to call each assertion of the model, as pan writes it.
+    (r"\(\d+!=\d+\)", "happens"),
+    (r"<=1\)", "two valid holders"),
+    (r">greatest_fence", "a fence that is not greater"),
+    (r"age\[doc_owner\]!=255", "stuck: the holder has no ping"),
+    (r"^\(\( !\(doc_taken\)|^\( !\(doc_taken\)", "stuck: the holder does not know"),
+    (r"doc_ts==", "another's hold is freed"),
+]
+
+
+class Failed(Exception):
+    """The search did not come to its end, so that it says nothing."""
+
+
+def run(arguments, folder):
+    done = subprocess.run(arguments, cwd=folder, capture_output=True, text=True, timeout=500)
+    return done.stdout + done.stderr
+
+
+def defines(variant, claims):
+    return [f"-DCLAIMS={claims}"] + ([] if variant == SOUND else [f"-D{variant}"])
+
+
+def build(variant, claims, folder):
+    """Of the few states of the others, compiling would take the longer part."""
+    optimise = "-O2" if variant == SOUND else "-O0"
+    said = run(["spin", "-a", *defines(variant, claims), str(MODEL)], folder)
+    said += run(["gcc", "-w", optimise, "-DSAFETY", "-DNOREDUCE", "-DMEMLIM=1900", "-o", "pan",
+                 "pan.c"], folder)
+    if not (folder / "pan").exists():
+        raise Failed(said)
+
+
+def visit(variant, claims):
+    """The number of states, and what was violated or ""."""
+    with tempfile.TemporaryDirectory() as name:
+        build(variant, claims, pathlib.Path(name))
+        said = run(["./pan", "-m100000"], name)
+    states = re.search(r"^\s*(\d+) states, stored", said, re.M)
+    violated = re.search(r"^pan:1: assertion violated (.*) \(at depth", said, re.M)
+    stopped_early = re.search(r"too small|out of memory|MEMLIM|truncated", said)
+    found = 1 if violated else 0
+    if not states or stopped_early or f"errors: {found}\n" not in said:
+        raise Failed(said)
+    if not violated and "Search not completed" in said:
+        raise Failed(said)
+    what = violated.group(1) if violated else ""
+    return int(states.group(1)), next((n for p, n in VIOLATIONS if re.search(p, what)), what)
+
+
+def judge(variant, claims):
+    """A line of the table, and whether it is as it should be."""
+    try:
+        states, violated = visit(variant, claims)
+    except (Failed, OSError, subprocess.TimeoutExpired) as failure:
+        return f"{variant}: could not be searched: {failure}", False
+    if variant == SOUND:
+        said = violated or "never two holders, never stuck"
+    else:
+        said = violated or "NOT FOUND"
+    right = bool(violated) == (variant != SOUND) and (violated == "happens") == (variant in GOALS)
+    what = {SOUND: f"{claims} claims", **GOALS, **BUGS}[variant]
+    return f"{variant:22} {what:52} {states:>9} {said}", right
+
+
+def trail(variant):
+    with tempfile.TemporaryDirectory() as name:
+        build(variant, CLAIMS_OF_OTHERS, pathlib.Path(name))
+        run(["./pan", "-m100000", "-i"], name)
+        return run(["spin", "-t", "-p", "-g", *defines(variant, CLAIMS_OF_OTHERS), str(MODEL)], name)
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="tools/model", usage=__doc__)
+    parser.add_argument("--claims", type=int, choices=(3, 4, 5), default=4)
+    parser.add_argument("--trail", choices=(*GOALS, *BUGS))
+    asked = parser.parse_args()
+    if asked.trail:
+        print(trail(asked.trail))
+        return 0
+    print(f"{'variant':22} {'what':52} {'states':>9} found")
+    wrong = 0
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        searches = [pool.submit(judge, SOUND, asked.claims)]
+        searches += [pool.submit(judge, other, CLAIMS_OF_OTHERS) for other in (*GOALS, *BUGS)]
+        for search in searches:
+            line, right = search.result()
+            wrong += not right
+            print(line if right else f"{line}   <-- wrong", flush=True)
+    print(f"{len(searches)} variants, {wrong} wrong")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

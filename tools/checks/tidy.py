@@ -1,0 +1,102 @@
+"""Checks what no compiler checks: the boundaries of docs/developer/design.md and the house rules.
+
+    tools/tidy              prints FILE:LINE: what is wrong; exit status 1 if anything is
+    tools/tidy --self-test  plants every fault in a small tree of its own and looks whether it is found
+"""
+
+import pathlib
+import shutil
+import sys
+import tempfile
+
+from tools.checks.tidy_checks import (
+    CHECKS, LINES_MOST, RULES, Tree, check_arrows, check_built, check_clocks, check_examples,
+    check_finished, check_format, check_headers_once, check_include_homes, check_links, check_protocol,
+    check_public_headers, check_quoted_tests, check_rules, check_sizes, check_sleepless_tests)
+
+# For the self-test: which check must object to which file.
+FAULTS = [
+    (check_include_homes, "src/pinger/pinger.cpp", "#include <mongoc/mongoc.h>\n"),
+    (check_include_homes, "src/pinger/pinger.cpp", "#include <sqlite3.h>\n"),
+    (check_include_homes, "src/pinger/pinger.cpp", "#include <libpq-fe.h>\n"),
+    (check_include_homes, "src/pinger/pinger.cpp", "#include <boost/log/core.hpp>\n"),
+    (check_include_homes, "include/distlock/a.h", "#include <boost/thread/mutex.hpp>\n"),
+    (check_public_headers, "include/distlock/a.h", '#include "log.h"\n'),
+    (check_arrows, "src/pinger/pinger.cpp", '#include "stores/mongodb/mongo_store.cpp"\n'),
+    (check_examples, "examples/a/main.cpp", '#include "protocol/protocol.h"\n'),
+    (check_protocol, "src/protocol/protocol.cpp", '#include "log.h"\n'),
+    (check_protocol, "src/protocol/protocol.cpp", "void decide(Clock& clock);\n"),
+    (check_clocks, "src/pinger/pinger.cpp", "auto now = std::chrono::system_clock::now();\n"),
+    (check_clocks, "src/pinger/pinger.cpp", "boost::this_thread::sleep_for(a);\n"),
+    (check_clocks, "src/pinger/pinger.cpp", "stopped.wait_for(lock, a);\n"),
+    (check_sleepless_tests, "tests/unit/a_test.cpp", "std::this_thread::sleep_for(a);\n"),
+    (check_built, "src/forgotten.cpp", "int forgotten;\n"),
+    (check_built, "tests/unit/part/forgotten.cpp", "int forgotten;\n"),
+    (check_rules, "tests/unit/a_test.cpp", 'TEST_CASE("a", "[R17]") {}\n'),
+    (check_rules, "tests/unit/b_test.cpp", 'TEST_CASE("a", "[log]") {}\n'),
+    (check_quoted_tests, "docs/a.md", "“Curly quotes” name a test: “a renamed\none”\n"),
+    (check_links, "docs/a.md", "[a](gone.md)\n"),
+    (check_finished, "src/pinger/pinger.cpp", "// TODO later\n"),  # tidy: names them
+    (check_sizes, "src/log.h", "\n" * (LINES_MOST + 1)),
+    (check_headers_once, "src/log.h", "int log;\n"),
+    (check_format, "src/pinger/pinger.cpp", "int  a ;\n"),
+]
+
+
+def objections(root):
+    tree = Tree(root)
+    return [problem for check in CHECKS for problem in check(tree)]
+
+
+def plant(root, name, text):
+    path = pathlib.Path(root, name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+def sound_tree(root):
+    """A tree to which there is no objection."""
+    tags = "".join(f"[{rule}]" for rule in RULES)
+    plant(root, "src/CMakeLists.txt",
+          "pinger/pinger.cpp protocol/protocol.cpp stores/mongodb/mongo_store.cpp\n")
+    plant(root, "src/pinger/pinger.cpp", '#include "log.h"\n')
+    plant(root, "src/protocol/protocol.cpp", '#include "protocol/protocol.h"\n')
+    plant(root, "src/protocol/protocol.h", '#pragma once\n\n#include "distlock/record.h"\n')
+    plant(root, "src/log.h", "#pragma once\n")
+    plant(root, "src/stores/mongodb/mongo_store.cpp", "#include <mongoc/mongoc.h>\n")
+    plant(root, "include/distlock/a.h", "#pragma once\n\n#include <chrono>\n")
+    plant(root, "examples/a/CMakeLists.txt", "main.cpp\n")
+    plant(root, "examples/a/main.cpp", '#include "distlock/a.h"\n')
+    plant(root, "tests/unit/CMakeLists.txt", "a_test.cpp b_test.cpp\n")
+    plant(root, "tests/unit/a_test.cpp", 'TEST_CASE("a "\n          "test") {}\n')
+    plant(root, "docs/b.md", "“Curly quotes” name a test: “a\ntest”\n")
+    plant(root, "tests/unit/b_test.cpp", f'// "{tags}"\n')
+
+
+def self_test():
+    missed = []
+    with tempfile.TemporaryDirectory() as root:
+        sound_tree(root)
+        missed += [f"the sound tree: {problem}" for problem in objections(root)]
+    for check, name, text in FAULTS:
+        with tempfile.TemporaryDirectory() as root:
+            sound_tree(root)
+            plant(root, name, text)
+            if check is check_format and not shutil.which("clang-format"):
+                continue
+            if not list(check(Tree(root))):
+                missed.append(f"{check.__name__} misses {text.strip() or 'its fault'!r} in {name}")
+    missed += [f"{check.__name__} has no fault planted for it"
+               for check in CHECKS if check not in {fault[0] for fault in FAULTS}]
+    return missed
+
+
+def main(arguments):
+    root = pathlib.Path(__file__).resolve().parents[2]
+    problems = self_test() if arguments == ["--self-test"] else objections(root)
+    print(*problems, sep="\n", end="\n" if problems else "")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,230 @@
+"""Plants each bug of tests/mutants in a copy of the sources, and looks which tests find it.
+
+    tools/mutants [NAME...]    all, or those with NAME in theirs; a table, and exit status 1 if one
+                               survives, no longer applies or does not compile
+      --schedules N            that the simulation may take for each (20000 unless told)
+      --quick                  no more than it takes: the first test that finds it, those of its
+                               rule before the others, and the simulation only where none does
+      --lanes N                so many at once (the processors, unless told)
+      --table FILE             writes the table as Markdown, too
+
+A bug is a patch with a head: "Rule: R8" and "Idea: what is done wrong". It is compiled against
+build/dev, so that a bug in one file costs one compilation.
+"""
+
+import argparse
+import concurrent.futures
+import html
+import os
+import pathlib
+import queue
+import re
+import resource
+import signal
+import subprocess
+import sys
+import time
+
+from tools.planting.mutant_build import ROOT, Build, Lane, Spoiled
+
+PATCHES = ROOT / "tests/mutants"
+UNIT = ("unit_tests", "contract_memory", "contract_sqlite")
+SCARCE = ("scarce_tests",)
+SQLITE = ("differential_sqlite", "sqlite_tests")
+MONGO_WIRE = ("mongo_wire_tests",)
+MONGO = ("contract_mongo_standalone",)
+NOT_SIMULATED = re.compile(r"src/(log|fork_guard|pinger/identity)\.cpp|src/stores/(mongodb|sqlite)/")
+NOT_TRIED = "not tried"
+NAMED_MOST = 3  # Of the tests that find a bug.
+CPU_MOST = 30  # Seconds that a program of tests may compute, and stand still besides.
+WAIT_MOST = 60
+HANGS = (None, -signal.SIGXCPU, -signal.SIGKILL)
+
+
+class Bug:
+    def __init__(self, path):
+        self.path = path
+        self.name = path.stem
+        self.text = path.read_text()
+        self.rule = self._head("Rule")
+        self.idea = self._head("Idea")
+        self.files = re.findall(r"^diff --git a/(\S+)", self.text, re.M)
+        self.in_pinger = any(name.startswith("src/pinger/") for name in self.files)
+        self.in_sqlite = any(name.startswith("src/stores/sqlite/") for name in self.files)
+        self.in_mongo = any(name.startswith("src/stores/mongodb/") for name in self.files)
+        self.in_a_store = any(re.match(r"src/stores/|include/distlock/record", name)
+                              for name in self.files)
+        self.simulated = not all(NOT_SIMULATED.match(name) for name in self.files)
+
+    def _head(self, key):
+        found = re.search(rf"^{key}: (.+)$", self.text.split("diff --git")[0], re.M)
+        if not found:
+            sys.exit(f'tools/mutants: {self.path.name} does not say "{key}: ..."')
+        return found.group(1)
+
+
+def run(arguments, cpu_most=CPU_MOST):
+    """Its output and exit status; None instead of a status if it did not end in time."""
+    memory = "/dev/shm"  # Where SQLite need not wait for a disk.
+    environment = dict(os.environ, **({"TMPDIR": memory} if os.path.isdir(memory) else {}))
+    try:
+        done = subprocess.run(
+            arguments, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
+            errors="replace", env=environment, timeout=WAIT_MOST + 5 * cpu_most,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (cpu_most, cpu_most + 5)))
+        return done.stdout, done.returncode
+    except subprocess.TimeoutExpired as late:
+        return (late.stdout or b"").decode(errors="replace"), None
+
+
+def failed_tests(report):
+    """Of Catch's XML, also of one that a crash has cut off."""
+    failed = []
+    for case in report.split("<TestCase ")[1:]:
+        ended = re.search(r'<OverallResult success="(\w+)"', case)
+        if not ended or ended.group(1) == "false":
+            failed.append(html.unescape(re.match(r'name="([^"]*)"', case).group(1)))
+    return failed
+
+
+def found_by_tests(lane, programs, choice, *wrapper):
+    """`choice`: what else to tell the programs; with --abort, after one finding no more are run."""
+    found = []
+    for name in programs:
+        if found and "--abort" in choice:
+            break
+        report, status = run([*wrapper, lane.program(name), "-r", "xml", *choice])
+        failed = failed_tests(report)
+        if failed or status != 0:
+            found += [f"“{test}”" for test in failed] or [f"{name} ends with {status}"]
+        if failed and status in HANGS:
+            found[-1] = f"hangs in {found[-1]}"
+    return found
+
+
+def found_by_sim(lane, schedules):
+    said, status = run([lane.program("sim"), "--until-violation", "--quiet", "--schedules",
+                        str(schedules)], 20 + schedules // 50)
+    if status in HANGS:
+        return "hangs"
+    after = re.search(r"^(\d+) schedules,", said, re.M)
+    what = re.search(r"^VIOLATION of seed \d+ at .*? s: (.*)", said, re.M)
+    if what and after:
+        return f"{after.group(1)}: {what.group(1)}"
+    return "" if status == 0 else f"ends with {status}"
+
+
+def judge(lane, bug, asked):
+    """What the tests found, and what the simulation found."""
+    lane.plant(bug.path, bug.files)
+    choice, tests = ("~[as_root]",), []
+    if asked.quick:
+        choice = (*choice, "--abort")
+        tests = found_by_tests(lane, UNIT[:1], (f"[{bug.rule}]~[as_root]", "--abort"))
+    tests = tests or found_by_tests(lane, UNIT if bug.in_a_store else UNIT[:1], choice)
+    if not tests and bug.in_pinger:
+        tests = found_by_tests(lane, SCARCE, choice)
+    if not tests and bug.in_sqlite:
+        tests = found_by_tests(lane, SQLITE, choice)
+    if not tests and bug.in_mongo:
+        tests = found_by_tests(lane, MONGO_WIRE, choice)
+    if not tests and bug.in_mongo:
+        tests = found_by_tests(lane, MONGO, choice, str(ROOT / "tools/with-mongod"), "standalone", "--")
+    if not bug.simulated or (asked.quick and tests):
+        return tests, NOT_TRIED
+    return tests, found_by_sim(lane, asked.schedules)
+
+
+def named(tests):
+    more = f" and {len(tests) - NAMED_MOST} more" if len(tests) > NAMED_MOST else ""
+    return ", ".join(tests[:NAMED_MOST]) + more
+
+
+class Judged:
+    def __init__(self, bug, tests=(), simulation="", spoiled=""):
+        self.bug, self.tests, self.simulation, self.spoiled = bug, tests, simulation, spoiled
+        self.by_simulation = simulation not in ("", NOT_TRIED)
+        self.found = not spoiled and (bool(tests) or self.by_simulation)
+
+    def line(self):
+        if self.spoiled:
+            return f"SPOILED {self.bug.name}: {self.spoiled}"
+        what = f"{self.bug.name}: {named(self.tests) or 'no test'} | {self.simulation or '-'}"
+        return what if self.found else f"SURVIVED {what}"
+
+    def row(self):
+        cells = (self.bug.name, self.bug.rule, self.bug.idea, named(self.tests) or "–",
+                 self.simulation or "–")
+        return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def in_a_free_lane(lanes, bug, asked):
+    lane = lanes.get()
+    try:
+        return Judged(bug, *judge(lane, bug, asked))
+    except Spoiled as spoiled:
+        return Judged(bug, spoiled=str(spoiled))
+    finally:
+        lanes.put(lane)
+
+
+def judge_all(bugs, asked):
+    build = Build((*UNIT, *SCARCE, *SQLITE, *MONGO_WIRE, *MONGO, "sim"))
+    lanes = queue.Queue()
+    for number in range(asked.lanes):
+        lanes.put(Lane(number + 1, build))
+    with concurrent.futures.ThreadPoolExecutor(asked.lanes) as pool:
+        waiting = [pool.submit(in_a_free_lane, lanes, bug, asked) for bug in bugs]
+        for done in concurrent.futures.as_completed(waiting):
+            print(done.result().line(), flush=True)
+        return [one.result() for one in waiting]
+
+
+def write_table(file, judged, schedules):
+    head = f"""# Planted bugs
+
+Written by `tools/mutants --table docs/generated/mutants.md`, and not by hand. Each line is a patch of
+[tests/mutants](../../tests/mutants): one wrong idea, planted in a copy of the sources. The tests are the
+unit tests, the stores' contract and, for what those let pass in MongoDB's store, tests of its answers and commands
+without a server and the contract on a real one; in SQLite's, the tests of a file in trouble and of random calls beside a memory store. The simulation is `tools/sim`, with the number of schedules after which it found the bug
+and what it said; – where {schedules} schedules did not, and "not tried" where it was not asked: it
+lacks that code, or the tests had found the bug already (`--quick`).
+
+{len(judged)} bugs, {sum(one.found for one in judged)} found; {sum(bool(one.tests) for one in judged)} \
+by tests, {sum(one.by_simulation for one in judged)} by the simulation.
+
+| bug | rule | what is done wrong | tests that find it | simulation |
+| --- | --- | --- | --- | --- |
+"""
+    pathlib.Path(file).write_text(head + "".join(one.row() + "\n" for one in judged))
+
+
+def bugs_asked_for(asked):
+    bugs = [Bug(path) for path in sorted(PATCHES.glob("*.patch"))]
+    if asked.names:
+        bugs = [bug for bug in bugs if any(name in bug.name for name in asked.names)]
+    return bugs
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="tools/mutants", usage=__doc__)
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--schedules", type=int, default=20000)
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--lanes", type=int, default=os.cpu_count())
+    parser.add_argument("--table")
+    asked = parser.parse_args()
+    begun = time.monotonic()
+    try:
+        judged = judge_all(bugs_asked_for(asked), asked)
+    except Spoiled as spoiled:
+        sys.exit(f"tools/mutants: without a bug: {spoiled}")
+    if asked.table:
+        write_table(asked.table, judged, asked.schedules)
+    wrong = sum(not one.found for one in judged)
+    print(f"{len(judged)} bugs, {wrong} not found, {time.monotonic() - begun:.0f} s")
+    return 1 if wrong or not judged else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
