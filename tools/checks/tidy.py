@@ -11,8 +11,8 @@ import tempfile
 
 from tools.checks.tidy_checks import (
     CHECKS, LINES_MOST, RULES, Tree, check_arrows, check_built, check_clocks, check_examples,
-    check_finished, check_format, check_headers_once, check_include_homes, check_links, check_protocol,
-    check_public_headers, check_quoted_tests, check_rules, check_sizes, check_sleepless_tests)
+    check_finished, check_format, check_headers_once, check_include_homes, check_links, check_promises,
+    check_protocol, check_public_headers, check_quoted_tests, check_rules, check_sizes, check_sleepless_tests)
 
 # For the self-test: which check must object to which file.
 FAULTS = [
@@ -36,6 +36,8 @@ FAULTS = [
     (check_rules, "tests/unit/b_test.cpp", 'TEST_CASE("a", "[log]") {}\n'),
     (check_quoted_tests, "docs/a.md", "“Curly quotes” name a test: “a renamed\none”\n"),
     (check_links, "docs/a.md", "[a](gone.md)\n"),
+    (check_promises, "docs/guarantees.md", "## 1. One holder\n\nHolds.\n"),
+    (check_promises, "docs/guarantees.md", "## One holder\n\nHolds, by “a test”.\n"),
     (check_finished, "src/pinger/pinger.cpp", "// TODO later\n"),  # tidy: names them
     (check_sizes, "src/log.h", "\n" * (LINES_MOST + 1)),
     (check_headers_once, "src/log.h", "int log;\n"),

@@ -199,6 +199,19 @@ def check_quoted_tests(tree):
                 yield f"{path}:{line}: no test is called “{test}”"
 
 
+def check_promises(tree):
+    """docs/guarantees.md names tests for each promise, and in its last table only."""
+    name = "docs/guarantees.md"
+    text = dict(documents(tree)).get(name, "")
+    promises, _, table = text.partition("\n## The tests of each promise\n")
+    for quote in re.finditer(r"“(?!Curly quotes)", promises):
+        line = text.count("\n", 0, quote.start()) + 1
+        yield f"{name}:{line}: a test is named outside of the last table"
+    for number in re.findall(r"^## (\d+)\. ", promises, re.M):
+        if not re.search(rf"^\| {number} .*“", table, re.M):
+            yield f"{name}:1: promise {number} has no test in the last table"
+
+
 def documents(tree):
     """The Markdown files below the root and docs/: their names from the root, and their texts."""
     for path in sorted([*tree.root.glob("*.md"), *(tree.root / "docs").rglob("*.md")]):
