@@ -7,8 +7,8 @@
 #include "support/temporary_folder.h"
 
 using namespace distlock;
+using namespace distlock::testing;
 using namespace distlock::cli;
-using distlock::testing::TemporaryFolder;
 
 namespace {
 

@@ -7,9 +7,9 @@
 #include "support/manual_clock.h"
 
 using namespace distlock;
+using namespace distlock::testing;
 using namespace distlock::cli;
 using namespace std::chrono_literals;
-using distlock::testing::ManualClock;
 
 namespace {
 

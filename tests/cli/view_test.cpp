@@ -8,11 +8,9 @@
 #include "support/fleet.h"
 
 using namespace distlock;
+using namespace distlock::testing;
 using namespace distlock::cli;
 using namespace distlock::cli::testing;
-using distlock::testing::Fault;
-using distlock::testing::FaultyStore;
-using distlock::testing::Fleet;
 using namespace std::chrono_literals;
 
 TEST_CASE("a hold can be taken over once its holder was silent for its window", "[cli][view][R6]") {

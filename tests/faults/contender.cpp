@@ -6,11 +6,7 @@
 namespace faults {
 namespace {
 
-using distlock::DistributedLock;
-using distlock::Error;
-using distlock::Fence;
-using distlock::LossReason;
-using distlock::ReleaseResult;
+using namespace distlock;
 using std::chrono::milliseconds;
 
 }  // namespace

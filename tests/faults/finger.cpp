@@ -6,10 +6,7 @@
 namespace faults {
 namespace {
 
-using distlock::DistributedLock;
-using distlock::Error;
-using distlock::LockRecord;
-using distlock::UnlockResult;
+using namespace distlock;
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 

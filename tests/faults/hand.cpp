@@ -26,7 +26,7 @@
 namespace {
 
 using namespace faults;
-using distlock::DistributedLockPinger;
+using namespace distlock;
 using std::chrono::milliseconds;
 
 constexpr milliseconds kPatience{400'000};

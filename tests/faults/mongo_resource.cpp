@@ -5,8 +5,7 @@
 namespace faults {
 namespace {
 
-using distlock::Errc;
-using distlock::Error;
+using namespace distlock;
 
 template <auto Function>
 struct Call {

@@ -16,8 +16,7 @@
 namespace {
 
 using namespace faults;
-using distlock::ConnectionString;
-using distlock::DistributedLockPinger;
+using namespace distlock;
 using std::chrono::milliseconds;
 
 constexpr distlock::StoreOptions kStoreOptions{.call_limit = milliseconds{250}};

@@ -6,7 +6,7 @@
 #include "process/stamps.h"
 
 using namespace std::chrono_literals;
-using distlock::host_clock;
+using namespace distlock;
 using namespace distlock::testing;
 using Words = Desk::Words;
 

@@ -8,7 +8,7 @@
 #include "process/tool_process.h"
 
 using namespace distlock;
-using distlock::testing::TemporaryFolder;
+using namespace distlock::testing;
 
 namespace {
 

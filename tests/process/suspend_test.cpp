@@ -17,9 +17,8 @@
 #include "support/leave.h"
 
 using namespace distlock;
+using namespace distlock::testing;
 using namespace std::chrono_literals;
-using distlock::testing::leave;
-using distlock::testing::TemporaryFolder;
 
 namespace {
 

@@ -16,7 +16,7 @@
 
 #include "process/desk.h"
 
-using distlock::testing::Desk;
+using namespace distlock::testing;
 using Words = Desk::Words;
 
 namespace {

@@ -9,9 +9,7 @@
 #include "process/desk.h"
 
 namespace fs = std::filesystem;
-using distlock::testing::Desk;
-using distlock::testing::TemporaryFolder;
-using distlock::testing::ToolProcess;
+using namespace distlock::testing;
 using Words = Desk::Words;
 
 TEST_CASE("run gives the command's status, output and input", "[process][run]") {

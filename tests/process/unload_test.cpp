@@ -12,7 +12,7 @@
 
 using namespace distlock;
 using namespace std::chrono_literals;
-using distlock::testing::TemporaryFolder;
+using namespace distlock::testing;
 
 namespace {
 

@@ -19,7 +19,7 @@
 
 using namespace distlock;
 using namespace std::chrono_literals;
-using distlock::testing::leave;
+using namespace distlock::testing;
 
 namespace {
 

@@ -10,10 +10,7 @@
 
 using namespace distlock;
 using namespace std::chrono_literals;
-using distlock::testing::Fault;
-using distlock::testing::Fleet;
-using distlock::testing::make_known_free;
-using distlock::testing::ManualClock;
+using namespace distlock::testing;
 
 TEST_CASE("lock_try asks once and never waits", "[lock][cost]") {
   Fleet fleet;

@@ -6,10 +6,7 @@
 
 using namespace distlock;
 using namespace std::chrono_literals;
-using distlock::testing::Fault;
-using distlock::testing::Fleet;
-using distlock::testing::LateReply;
-using distlock::testing::make_known_free;
+using namespace distlock::testing;
 
 TEST_CASE("a deadline counts from the ping, not from the claim", "[lock][R9]") {
   Fleet fleet;

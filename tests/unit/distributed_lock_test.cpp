@@ -7,8 +7,7 @@
 
 using namespace distlock;
 using namespace std::chrono_literals;
-using distlock::testing::Fault;
-using distlock::testing::Fleet;
+using namespace distlock::testing;
 using std::chrono::milliseconds;
 
 TEST_CASE("of two contenders one holds and the other learns who", "[lock][R1]") {

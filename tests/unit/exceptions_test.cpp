@@ -14,12 +14,7 @@
 
 using namespace distlock;
 using namespace std::chrono_literals;
-using distlock::testing::Fault;
-using distlock::testing::FaultyStore;
-using distlock::testing::Fleet;
-using distlock::testing::LateReply;
-using distlock::testing::leave;
-using distlock::testing::make_known_free;
+using namespace distlock::testing;
 
 namespace {
 

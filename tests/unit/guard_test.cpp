@@ -5,8 +5,7 @@
 
 using namespace distlock;
 using namespace std::chrono_literals;
-using distlock::testing::Fault;
-using distlock::testing::Fleet;
+using namespace distlock::testing;
 
 TEST_CASE("a guard waits until the lock is free", "[lock][waiting][R15]") {
   Fleet fleet;

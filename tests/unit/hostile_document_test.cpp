@@ -7,8 +7,7 @@
 
 using namespace distlock;
 using namespace std::chrono_literals;
-using distlock::testing::Fleet;
-using distlock::testing::tamper;
+using namespace distlock::testing;
 
 TEST_CASE("a document's takeover_after does not make lock() hammer the store", "[lock][R15]") {
   Fleet fleet;

@@ -16,9 +16,7 @@
 using namespace distlock;
 using namespace std::chrono_literals;
 using boost::log::trivial::severity_level;
-using distlock::testing::Fault;
-using distlock::testing::Fleet;
-using distlock::testing::ServerFleet;
+using namespace distlock::testing;
 
 namespace {
 

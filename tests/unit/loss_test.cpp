@@ -4,8 +4,7 @@
 
 using namespace distlock;
 using namespace std::chrono_literals;
-using distlock::testing::Fleet;
-using distlock::testing::ServerFleet;
+using namespace distlock::testing;
 
 TEST_CASE("whether a hold is lost is asked of a fresh read", "[lifetime][R9]") {
   ServerFleet fleet;

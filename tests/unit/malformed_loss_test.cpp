@@ -6,8 +6,7 @@
 
 using namespace distlock;
 using namespace std::chrono_literals;
-using distlock::testing::Fault;
-using distlock::testing::Fleet;
+using namespace distlock::testing;
 
 namespace {
 

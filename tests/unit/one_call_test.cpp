@@ -12,8 +12,7 @@
 
 using namespace distlock;
 using namespace std::chrono_literals;
-using distlock::testing::Fleet;
-using distlock::testing::TemporaryFolder;
+using namespace distlock::testing;
 
 namespace {
 

@@ -7,11 +7,7 @@
 
 using namespace distlock;
 using namespace std::chrono_literals;
-using distlock::testing::Fault;
-using distlock::testing::Fleet;
-using distlock::testing::make_known_free;
-using distlock::testing::ManualClock;
-using distlock::testing::tamper;
+using namespace distlock::testing;
 
 TEST_CASE("a claim that cannot be read back is an error and is freed later", "[lock][R8]") {
   Fleet fleet;

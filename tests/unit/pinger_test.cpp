@@ -7,9 +7,7 @@
 
 using namespace distlock;
 using namespace std::chrono_literals;
-using distlock::testing::Fault;
-using distlock::testing::FaultyStore;
-using distlock::testing::Fleet;
+using namespace distlock::testing;
 
 TEST_CASE("one ping an interval, whatever the number of locks", "[pinger][R12]") {
   Fleet fleet;

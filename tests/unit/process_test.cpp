@@ -10,9 +10,7 @@
 
 using namespace distlock;
 using namespace std::chrono_literals;
-using distlock::testing::Fault;
-using distlock::testing::FaultyStore;
-using distlock::testing::Fleet;
+using namespace distlock::testing;
 
 namespace {
 

@@ -7,7 +7,7 @@
 
 using namespace distlock;
 using namespace std::chrono_literals;
-using distlock::testing::ServerFleet;
+using namespace distlock::testing;
 using std::chrono::milliseconds;
 
 namespace {

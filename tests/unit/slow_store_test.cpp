@@ -10,9 +10,7 @@
 
 using namespace distlock;
 using namespace std::chrono_literals;
-using distlock::testing::Fault;
-using distlock::testing::FaultyStore;
-using distlock::testing::Fleet;
+using namespace distlock::testing;
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
@@ -146,6 +144,17 @@ TEST_CASE("a quick store's round does everything, however long a call may take",
   Fleet& fleet = busy.fleet;
   busy.process.store->during_each_call([&](const std::string&) { fleet.clock->advance(1ms); });
   busy.process.pinger->ping_round();
+  CHECK(busy.all_done());
+  busy.process.store->during_each_call({});
+}
+
+// A call ends within about its limit, which may be a little later.
+TEST_CASE("chores are done also where each ping takes longer than its limit", "[pinger][R9][R12]") {
+  BusyProcess busy({{.takeover_after = 8s}, {.ping_every = 1s}, 1s});
+  Fleet& fleet = busy.fleet;
+  busy.process.store->during_each_call(
+      [&](const std::string& call) { fleet.clock->advance(call == "ping" ? 1010ms : 1ms); });
+  for (int i = 0; i < 20 && !busy.all_done(); ++i) busy.process.pinger->ping_round();
   CHECK(busy.all_done());
   busy.process.store->during_each_call({});
 }

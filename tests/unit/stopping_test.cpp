@@ -9,11 +9,7 @@
 
 using namespace distlock;
 using namespace std::chrono_literals;
-using distlock::testing::Fault;
-using distlock::testing::FaultyStore;
-using distlock::testing::Fleet;
-using distlock::testing::make_known_free;
-using distlock::testing::ManualClock;
+using namespace distlock::testing;
 
 TEST_CASE("a clean stop removes the ping when nothing is held", "[pinger][R12]") {
   Fleet fleet;

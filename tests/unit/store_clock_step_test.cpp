@@ -5,8 +5,7 @@
 
 using namespace distlock;
 using namespace std::chrono_literals;
-using distlock::testing::Fleet;
-using distlock::testing::ServerFleet;
+using namespace distlock::testing;
 
 TEST_CASE("a store whose clock cannot step is not asked about the wall clock", "[lock][R5]") {
   Fleet fleet;

@@ -5,8 +5,7 @@
 
 using namespace distlock;
 using namespace std::chrono_literals;
-using distlock::testing::Fleet;
-using distlock::testing::LateReply;
+using namespace distlock::testing;
 
 TEST_CASE("a claim during a round is no stray hold", "[unknown_outcome][R8]") {
   Fleet fleet;

@@ -6,8 +6,7 @@
 using namespace distlock;
 using namespace std::chrono_literals;
 using namespace std::string_literals;
-using distlock::testing::Fleet;
-using distlock::testing::make_known_free;
+using namespace distlock::testing;
 
 namespace {
 

@@ -11,9 +11,7 @@
 
 using namespace distlock;
 using namespace std::chrono_literals;
-using distlock::testing::Fleet;
-using distlock::testing::LateReply;
-using distlock::testing::leave;
+using namespace distlock::testing;
 
 namespace {
 

@@ -6,13 +6,7 @@
 
 using namespace distlock;
 using namespace std::chrono_literals;
-using distlock::testing::Fault;
-using distlock::testing::FaultyStore;
-using distlock::testing::Fleet;
-using distlock::testing::make_known_free;
-using distlock::testing::ManualClock;
-using distlock::testing::ServerFleet;
-using distlock::testing::ServerStore;
+using namespace distlock::testing;
 
 TEST_CASE("a claim that was rejected is an error and nothing is held", "[lock][R8]") {
   Fleet fleet;

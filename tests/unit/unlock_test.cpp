@@ -7,9 +7,7 @@
 
 using namespace distlock;
 using namespace std::chrono_literals;
-using distlock::testing::Fault;
-using distlock::testing::Fleet;
-using distlock::testing::tamper;
+using namespace distlock::testing;
 
 TEST_CASE("a late unlock frees nobody else's hold", "[lock][R3]") {
   Fleet fleet;

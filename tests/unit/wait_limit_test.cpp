@@ -10,10 +10,7 @@
 
 using namespace distlock;
 using namespace std::chrono_literals;
-using distlock::testing::Fault;
-using distlock::testing::FaultyStore;
-using distlock::testing::Fleet;
-using distlock::testing::make_known_free;
+using namespace distlock::testing;
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 

@@ -7,9 +7,7 @@
 
 using namespace distlock;
 using namespace std::chrono_literals;
-using distlock::testing::Fault;
-using distlock::testing::FaultyStore;
-using distlock::testing::Fleet;
+using namespace distlock::testing;
 
 TEST_CASE("a wait ends with the lock as soon as it is free", "[waiting][R15]") {
   Fleet fleet;
