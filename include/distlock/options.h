@@ -29,7 +29,7 @@ struct DISTLOCK_EXPORT LockOptions {
   /// How far the store's clock may be from this process's wall clock, and may be seen to step,
   /// before nothing is taken over (R5). Holders count on it, so it can only be made less than the
   /// default: 30 s, or a sixteenth of a shorter window. At 0 the clocks must agree.
-  std::optional<std::chrono::milliseconds> max_clock_skew;
+  std::optional<std::chrono::milliseconds> max_clock_skew = {};
 
   TakeoverRule takeover_rule = TakeoverRule::by_ping_age;
   MissingPing missing_ping = MissingPing::refuse;
