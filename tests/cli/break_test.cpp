@@ -28,16 +28,16 @@ class Operator {
   }
   int breaks(const BreakArguments& arguments, const std::string& answer, bool on_terminal = true) {
     std::istringstream in(answer);
-    return break_hold(arguments, {*desk.store, *fleet.clock, connection},
+    return break_hold(arguments, {*observer.store, *fleet.clock, connection},
                       {.in = in, .out = out, .err = err, .in_is_terminal = on_terminal});
   }
   /// With --yes and --wait. `at_look`: what happens before each look at the holder.
   int breaks_and_waits(const std::function<void(int look)>& at_look) {
     std::function<void(int)> next = [&](int look) {
       at_look(look);
-      desk.store->before("list", [&next, look] { next(look + 1); });
+      observer.store->before("list", [&next, look] { next(look + 1); });
     };
-    desk.store->before("list", [&next] { next(1); });
+    observer.store->before("list", [&next] { next(1); });
     BreakArguments arguments;
     arguments.lock = "jobs";
     arguments.confirmed = arguments.wait = true;
@@ -50,7 +50,7 @@ class Operator {
 
   distlock::testing::Fleet fleet;
   distlock::testing::Process holder = fleet.process("holder");
-  distlock::testing::Process desk = fleet.process("desk");
+  distlock::testing::Process observer = fleet.process("observer");
   std::unique_ptr<DistributedLock> lock = holder.lock("jobs");
   ConnectionString connection{"memory:"};
   std::ostringstream out;
@@ -95,7 +95,7 @@ TEST_CASE("break frees a hold whose holder's ping cannot be judged", "[cli][brea
 
 TEST_CASE("break frees exactly the hold that it showed", "[cli][break][R3]") {
   Operator someone;
-  someone.desk.store->before("release", [&] {
+  someone.observer.store->before("release", [&] {
     someone.lock->unlock();
     REQUIRE(someone.lock->lock_try("testing again"));
   });
@@ -106,7 +106,7 @@ TEST_CASE("break frees exactly the hold that it showed", "[cli][break][R3]") {
 
 TEST_CASE("a hold that was released while break asked is free already", "[cli][break][R3]") {
   Operator someone;
-  someone.desk.store->before("release", [&] { someone.lock->unlock(); });
+  someone.observer.store->before("release", [&] { someone.lock->unlock(); });
   CHECK(someone.breaks("jobs", "y\n") == kSuccess);
   CHECK_FALSE(someone.taken());
   CHECK_THAT(someone.err.str(), Catch::Contains("free already"));
@@ -122,14 +122,14 @@ TEST_CASE("a lock that is free needs no breaking, and one unknown is a mistake",
 
 TEST_CASE("a hold that cannot be looked at is not broken", "[cli][break]") {
   Operator someone;
-  someone.desk.store->fail("inspect", distlock::testing::Fault::rejected);
+  someone.observer.store->fail("inspect", distlock::testing::Fault::rejected);
   CHECK_THROWS_AS(someone.breaks("jobs", "y\n"), Error);
   CHECK(someone.taken());
 }
 
 TEST_CASE("a release whose outcome is unknown is not called done", "[cli][break][R8]") {
   Operator someone;
-  someone.desk.store->fail("release", distlock::testing::Fault::lost_reply);
+  someone.observer.store->fail("release", distlock::testing::Fault::lost_reply);
   CHECK_THROWS_AS(someone.breaks("jobs", "y\n"), Error);
 }
 
@@ -194,7 +194,7 @@ TEST_CASE("break --wait watches for a whole window a holder whose ping says noth
 TEST_CASE("break --wait goes on when the store does not answer", "[cli][break]") {
   Operator someone;
   CHECK(someone.breaks_and_waits([&](int look) {
-    if (look <= 2) someone.desk.store->fail("list", distlock::testing::Fault::rejected);
+    if (look <= 2) someone.observer.store->fail("list", distlock::testing::Fault::rejected);
     if (look == 4) someone.lock->unlock();
     if (look == 4) someone.holder.pinger->stop();
   }) == kSuccess);

@@ -30,12 +30,12 @@ class Looker {
     CHECK(list(arguments, place(), streams()) == kSuccess);
     return std::exchange(out, std::ostringstream()).str();
   }
-  Place place() { return {*desk.store, *fleet.clock, connection}; }
+  Place place() { return {*observer.store, *fleet.clock, connection}; }
   Streams streams() { return {in, out, err}; }
 
   distlock::testing::Fleet fleet;
   distlock::testing::Process holder = fleet.process("holder");
-  distlock::testing::Process desk = fleet.process("desk");
+  distlock::testing::Process observer = fleet.process("observer");
   std::unique_ptr<DistributedLock> jobs = holder.lock("jobs");
   std::unique_ptr<DistributedLock> old = holder.lock("jobs.old");
   std::unique_ptr<DistributedLock> rotate = holder.lock("rotate");
@@ -71,11 +71,11 @@ TEST_CASE("a watch shows the list every second, also after a failure", "[cli][vi
   Looker looker;
   std::stop_source stop;
   const auto start = looker.fleet.clock->steady_now();
-  looker.desk.store->before("list", [&] {
-    looker.desk.store->fail("list", distlock::testing::Fault::rejected);
+  looker.observer.store->before("list", [&] {
+    looker.observer.store->fail("list", distlock::testing::Fault::rejected);
     looker.jobs->unlock();
-    looker.desk.store->before(
-        "list", [&] { looker.desk.store->before("list", [&] { stop.request_stop(); }); });
+    looker.observer.store->before(
+        "list", [&] { looker.observer.store->before("list", [&] { stop.request_stop(); }); });
   });
   CHECK(watch_list({.held = true}, looker.place(), looker.streams(), stop.get_token()) == kSuccess);
   const std::string said = looker.out.str();
@@ -88,7 +88,7 @@ TEST_CASE("a watch shows the list every second, also after a failure", "[cli][vi
 TEST_CASE("on a terminal a watch draws over what it drew, within its height", "[cli][view]") {
   Looker looker;
   std::stop_source stop;
-  looker.desk.store->before("list", [&] { stop.request_stop(); });
+  looker.observer.store->before("list", [&] { stop.request_stop(); });
   Streams streams = looker.streams();
   streams.out_width = 80;
   streams.out_height = 3;

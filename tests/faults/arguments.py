@@ -66,7 +66,7 @@ def make_parser(usage):
     parser.add_argument("--measure", action="store_true")
     parser.add_argument("--require-all", action="store_true", default=bool(os.environ.get("CI")))
     parser.add_argument("--client", type=program, default=BUILT / "faults_client")
-    parser.add_argument("--hand", type=program, default=BUILT / "faults_hand")
+    parser.add_argument("--remote", type=program, default=BUILT / "faults_remote")
     return parser
 
 
@@ -126,7 +126,7 @@ def of_run(asked, known, name, store):
 
 
 def must_be_built(asked):
-    for file in (asked.client, asked.hand):
+    for file in (asked.client, asked.remote):
         if not file.exists():
             print(f"tools/faults: no {file.name}; run tools/build first", file=sys.stderr)
             sys.exit(UNAVAILABLE)
@@ -137,7 +137,7 @@ def again(name, asked):
     words = ["tools/faults", name]
     plain = make_parser("").parse_args(["--network", "auto"])
     for option in ("store", "seed", "count", "seconds", "rounds", "only", "without", "network",
-                   "client", "hand"):
+                   "client", "remote"):
         value = getattr(asked, option)
         if value != getattr(plain, option) or option == "seed":
             words += [f"--{option}", ",".join(value) if isinstance(value, list) else str(value)]

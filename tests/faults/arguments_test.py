@@ -50,7 +50,7 @@ class Refused(unittest.TestCase):
         self.refused("no workload; known: .*intervals", "--seed", "7")
 
     def test_a_program_that_is_not_built_is_named(self):
-        for option in ("--client", "--hand"):
+        for option in ("--client", "--remote"):
             self.refused("no program; run tools/build first", "kills", option, "/nowhere/program",
                          status=arguments.UNAVAILABLE)
 

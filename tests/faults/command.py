@@ -14,7 +14,7 @@
       --network loopback           as where there are no network namespaces; so does
                                    DISTLOCK_FAULTS_NETWORK in the environment
       --without WHAT[,WHAT...]     as if it lacked namespaces, partitions, clocks, small disks
-      --client FILE, --hand FILE   other builds of tests/faults/client.cpp and hand.cpp
+      --client FILE, --remote FILE   other builds of tests/faults/client.cpp and remote.cpp
       --bare                       the counter's writes without their guard: must fail
     tools/faults --list            the workloads
     tools/faults --planted [NAME]  plants bugs in the library, or those with NAME in theirs; each

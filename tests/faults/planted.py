@@ -90,7 +90,7 @@ def find(command, library, wanted):
 
 
 def main(names):
-    build = mutant_build.Build(("faults_client", "faults_hand"))
+    build = mutant_build.Build(("faults_client", "faults_remote"))
     lane = Library("faults", build)
     missed = 0
     print("| planted bug | workload | what it found |\n| --- | --- | --- |")

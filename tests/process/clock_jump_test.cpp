@@ -1,14 +1,14 @@
 #include <catch2/catch.hpp>
 #include <ctime>
 
-#include "process/desk.h"
 #include "process/jumping_clock.h"
 #include "process/stamps.h"
+#include "process/tool_fixture.h"
 
 using namespace std::chrono_literals;
 using namespace distlock;
 using namespace distlock::testing;
-using Words = Desk::Words;
+using Words = ToolFixture::Words;
 
 namespace {
 
@@ -21,9 +21,9 @@ Words lease(Words options) {
 }
 
 /// One SQLite file, and tools whose clock jumps while they run.
-class JumpyDesk : public Desk {
+class JumpyFixture : public ToolFixture {
  public:
-  explicit JumpyDesk(Jumping jumping) : clock(jumping) {}
+  explicit JumpyFixture(Jumping jumping) : clock(jumping) {}
 
   std::unique_ptr<ToolProcess> start_jumpy(const Words& words) const {
     return std::make_unique<ToolProcess>(words, clock.added_to(environment()));
@@ -44,15 +44,15 @@ class JumpyDesk : public Desk {
 
 TEST_CASE("a wall clock that jumps by hours neither ends a hold nor gives it away",
           "[process][run][unsanitized][R4][R9]") {
-  JumpyDesk desk(Jumping::wall_clock);
+  JumpyFixture fixture(Jumping::wall_clock);
   const auto holder =
-      desk.start_jumpy(run(lease({}), "echo ready; read line; date +%s; echo done"));
+      fixture.start_jumpy(run(lease({}), "echo ready; read line; date +%s; echo done"));
   REQUIRE(holder->next_output() == "ready");
-  const auto waiting = desk.start_jumpy(run(lease({"-w", "20h"}), "echo mine"));
-  desk.clock.jump("+5h");
-  CHECK(desk.busy_for_another());
-  desk.clock.jump("-5h");
-  CHECK(desk.busy_for_another());
+  const auto waiting = fixture.start_jumpy(run(lease({"-w", "20h"}), "echo mine"));
+  fixture.clock.jump("+5h");
+  CHECK(fixture.busy_for_another());
+  fixture.clock.jump("-5h");
+  CHECK(fixture.busy_for_another());
   holder->close_input();
   // That it did jump.
   CHECK(std::stol(holder->next_output()) < time(nullptr) - 4 * 3600);
@@ -64,12 +64,12 @@ TEST_CASE("a wall clock that jumps by hours neither ends a hold nor gives it awa
 
 TEST_CASE("a command whose machine was suspended for hours is ended when it wakes",
           "[process][run][unsanitized][R9]") {
-  JumpyDesk desk(Jumping::every_clock);
+  JumpyFixture fixture(Jumping::every_clock);
   // What is in /proc is not faked: both commands write the same clock's time.
-  const auto holder = desk.start_jumpy(run(lease({}), stamping("''")));
+  const auto holder = fixture.start_jumpy(run(lease({}), stamping("''")));
   REQUIRE_FALSE(holder->next_output().empty());
-  desk.clock.jump("+10h");
-  const auto rival = desk.start_jumpy(run(lease({"-w", "20h"}), kStamp));
+  fixture.clock.jump("+10h");
+  const auto rival = fixture.start_jumpy(run(lease({"-w", "20h"}), kStamp));
   CHECK(holder->wait() == 75);
   CHECK_THAT(holder->rest_of_messages(), Catch::Contains("lost jobs while the command ran"));
   const double last = last_stamp(holder->rest_of_output());

@@ -29,8 +29,8 @@ struct MongoDesk {
 
 TEST_CASE("while mongod does not answer the command ends before the deadline, and a rival follows",
           "[mongo][run][R9]") {
-  const MongoDesk desk(standalone_uri());
-  const auto holder = desk.start(run({"--takeover-after", "2s"}, stamping("''")));
+  const MongoDesk fixture(standalone_uri());
+  const auto holder = fixture.start(run({"--takeover-after", "2s"}, stamping("''")));
   REQUIRE_FALSE(holder->next_output().empty());
   Stopped server(ports_of(standalone_uri()).at(0));
   const double last_ping_at_most = now();
@@ -38,16 +38,16 @@ TEST_CASE("while mongod does not answer the command ends before the deadline, an
   const double last = last_stamp(holder->rest_of_output());
   CHECK(last + kTick < last_ping_at_most + kValidFor);
   server.go_on();
-  const auto rival = desk.start(run({"-w", "100s", "--takeover-after", "2s"}, kStamp));
+  const auto rival = fixture.start(run({"-w", "100s", "--takeover-after", "2s"}, kStamp));
   CHECK(rival->wait() == 0);
   CHECK(last_stamp(rival->rest_of_output()) > last);
 }
 
 TEST_CASE("a command outlives a fail-over that is shorter than its lease", "[mongo][run][R9]") {
   wait_until_whole(replica_set_uri());
-  const MongoDesk desk(replica_set_uri());
-  const auto holder = desk.start(run({"--takeover-after", "120s", "--ping-every", "200ms"},
-                                     "echo ready; read line; echo done"));
+  const MongoDesk fixture(replica_set_uri());
+  const auto holder = fixture.start(run({"--takeover-after", "120s", "--ping-every", "200ms"},
+                                        "echo ready; read line; echo done"));
   REQUIRE(holder->next_output() == "ready");
   const auto ports = ports_of(replica_set_uri());
   const int before = primary_among(ports);
@@ -58,7 +58,7 @@ TEST_CASE("a command outlives a fail-over that is shorter than its lease", "[mon
       std::erase(others, before);
       return primary_among(others) != 0;
     });
-    const auto rival = desk.start(run({"-n", "--takeover-after", "120s"}, "true"));
+    const auto rival = fixture.start(run({"-n", "--takeover-after", "120s"}, "true"));
     CHECK(rival->wait() == 1);
   }
   holder->close_input();
@@ -69,12 +69,12 @@ TEST_CASE("a command outlives a fail-over that is shorter than its lease", "[mon
 
 TEST_CASE("on MongoDB, too, a wall clock that jumps by hours gives no hold away",
           "[mongo][run][R5][R9]") {
-  const MongoDesk desk(standalone_uri());
+  const MongoDesk fixture(standalone_uri());
   JumpingClock clock(Jumping::wall_clock);
   const auto start = [&](const Words& options, const std::string& script) {
     Words lease{"--takeover-after", "60s", "--ping-every", "200ms"};
     lease.insert(lease.end(), options.begin(), options.end());
-    return std::make_unique<ToolProcess>(run(lease, script), clock.added_to(desk.environment()));
+    return std::make_unique<ToolProcess>(run(lease, script), clock.added_to(fixture.environment()));
   };
   const auto holder = start({}, "echo ready; read line; echo done");
   REQUIRE(holder->next_output() == "ready");

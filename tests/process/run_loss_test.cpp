@@ -2,11 +2,11 @@
 
 #include <catch2/catch.hpp>
 
-#include "process/desk.h"
 #include "process/stamps.h"
+#include "process/tool_fixture.h"
 
 using namespace distlock::testing;
-using Words = Desk::Words;
+using Words = ToolFixture::Words;
 
 namespace {
 
@@ -19,28 +19,28 @@ std::string message_with(ToolProcess& tool, const std::string& text) {
 const Words kShort{"--takeover-after", "2s"};
 
 /// Gets the lock as soon as it can, and says when its command ran.
-std::unique_ptr<ToolProcess> rival_of(const Desk& desk) {
-  return desk.start(run({"-w", "100s", "--takeover-after", "2s"}, kStamp));
+std::unique_ptr<ToolProcess> rival_of(const ToolFixture& fixture) {
+  return fixture.start(run({"-w", "100s", "--takeover-after", "2s"}, kStamp));
 }
 
 }  // namespace
 
 TEST_CASE("a command is told until when its hold is valid", "[process][run][unsanitized][R9]") {
-  Desk desk;
+  ToolFixture fixture;
   const double before = now();
-  REQUIRE(desk.status(run(kShort, "echo $DISTLOCK_VALID_UNTIL")) == 0);
-  const double valid_until = std::stod(desk.output);
+  REQUIRE(fixture.status(run(kShort, "echo $DISTLOCK_VALID_UNTIL")) == 0);
+  const double valid_until = std::stod(fixture.output);
   CHECK(valid_until > before);
   CHECK(valid_until < now() + kValidFor);
 }
 
 TEST_CASE("break ends the command within a ping's interval, with 75", "[process][run][break][R9]") {
-  Desk desk;
+  ToolFixture fixture;
   const auto holder =
-      desk.start(run({"--takeover-after", "60s", "--ping-every", "2s"},
-                     "trap 'echo told; exit 0' TERM; echo ready; while :; do sleep 0.01; done"));
+      fixture.start(run({"--takeover-after", "60s", "--ping-every", "2s"},
+                        "trap 'echo told; exit 0' TERM; echo ready; while :; do sleep 0.01; done"));
   REQUIRE(holder->next_output() == "ready");
-  REQUIRE(desk.status({"break", "--yes", "jobs"}) == 0);
+  REQUIRE(fixture.status({"break", "--yes", "jobs"}) == 0);
   const double broken = now();
   CHECK(holder->next_output() == "told");
   CHECK(now() - broken < 3);
@@ -50,35 +50,35 @@ TEST_CASE("break ends the command within a ping's interval, with 75", "[process]
 
 TEST_CASE("a lock freed by hand in a malformed document ends its command with 75",
           "[process][run][break][R9][R14]") {
-  Desk desk;
-  const auto holder = desk.start(
+  ToolFixture fixture;
+  const auto holder = fixture.start(
       run({"--takeover-after", "60s", "--ping-every", "1s"}, "echo ready; exec sleep 1000"));
   REQUIRE(holder->next_output() == "ready");
-  desk.change("UPDATE locks SET state = 0, fence = 'spoilt' WHERE _id = 'jobs'");
+  fixture.change("UPDATE locks SET state = 0, fence = 'spoilt' WHERE _id = 'jobs'");
   CHECK(holder->wait() == 75);
   CHECK_THAT(holder->rest_of_messages(), Catch::Contains("lost jobs while the command ran: freed"));
 }
 
 TEST_CASE("a command that ignores SIGTERM is killed after the grace",
           "[process][run][break][unsanitized][R9]") {
-  Desk desk;
-  const auto holder = desk.start(run(
+  ToolFixture fixture;
+  const auto holder = fixture.start(run(
       {"--takeover-after", "60s", "--ping-every", "200ms", "--grace", "300ms"}, stamping("''")));
   REQUIRE_FALSE(holder->next_output().empty());
-  REQUIRE(desk.status({"break", "--yes", "jobs"}) == 0);
+  REQUIRE(fixture.status({"break", "--yes", "jobs"}) == 0);
   CHECK(holder->wait() == 75);
   CHECK_THAT(holder->rest_of_messages(), Catch::Contains("Killed"));
 }
 
 TEST_CASE("a loss ends also those that have left the command's group",
           "[process][run][unsanitized][R9]") {
-  Desk desk;
+  ToolFixture fixture;
   const std::string stubborn = stamping("''");
-  const auto holder =
-      desk.start(run({"--takeover-after", "2s", "--grace", "100ms"},
-                     "(setsid sh -c '" + stamping("") + "' &); (" + stubborn + ") & " + stubborn));
+  const auto holder = fixture.start(
+      run({"--takeover-after", "2s", "--grace", "100ms"},
+          "(setsid sh -c '" + stamping("") + "' &); (" + stubborn + ") & " + stubborn));
   REQUIRE_FALSE(holder->next_output().empty());
-  REQUIRE(desk.status({"break", "--yes", "jobs"}) == 0);
+  REQUIRE(fixture.status({"break", "--yes", "jobs"}) == 0);
   CHECK(holder->wait() == 75);
   // Ends when the last of them has.
   CHECK_FALSE(holder->rest_of_output().empty());
@@ -86,14 +86,14 @@ TEST_CASE("a loss ends also those that have left the command's group",
 
 TEST_CASE("while the store is away the command ends before the deadline, and a rival follows",
           "[process][run][unsanitized][R9]") {
-  Desk desk;
+  ToolFixture fixture;
   const std::string trap = GENERATE("''", "'exit 0'");
-  const auto holder = desk.start(run(kShort, stamping(trap)));
+  const auto holder = fixture.start(run(kShort, stamping(trap)));
   REQUIRE_FALSE(holder->next_output().empty());
-  SqliteFile elsewhere(desk.file().string());
+  SqliteFile elsewhere(fixture.file().string());
   elsewhere.execute("BEGIN IMMEDIATE");
   const double last_ping_at_most = now();
-  const auto rival = rival_of(desk);
+  const auto rival = rival_of(fixture);
 
   message_with(*holder, "drew near");
   elsewhere.execute("ROLLBACK");
@@ -106,12 +106,12 @@ TEST_CASE("while the store is away the command ends before the deadline, and a r
 
 TEST_CASE("a command ends before a rival's begins although its parent is stopped",
           "[process][run][unsanitized][R9]") {
-  Desk desk;
-  const auto holder = desk.start(run(kShort, stamping("''")));
+  ToolFixture fixture;
+  const auto holder = fixture.start(run(kShort, stamping("''")));
   REQUIRE_FALSE(holder->next_output().empty());
   holder->send(SIGSTOP);
   const double stopped = now();
-  const auto rival = rival_of(desk);
+  const auto rival = rival_of(fixture);
   CHECK(rival->wait() == 0);
   const double begun = last_stamp(rival->rest_of_output());
 
@@ -124,10 +124,10 @@ TEST_CASE("a command ends before a rival's begins although its parent is stopped
 }
 
 TEST_CASE("a stop that is shorter than the lease costs nothing", "[process][run][R9]") {
-  Desk desk;
-  const auto holder = desk.hold({"--takeover-after", "60s"});
+  ToolFixture fixture;
+  const auto holder = fixture.hold({"--takeover-after", "60s"});
   holder->send(SIGSTOP);
-  CHECK(desk.status({"run", "-n", "jobs", "--", "true"}) == 1);
+  CHECK(fixture.status({"run", "-n", "jobs", "--", "true"}) == 1);
   holder->send(SIGCONT);
   holder->close_input();
   CHECK(holder->wait() == 0);
@@ -135,12 +135,12 @@ TEST_CASE("a stop that is shorter than the lease costs nothing", "[process][run]
 
 TEST_CASE("with --on-loss ignore the command goes on, and 75 tells",
           "[process][run][unsanitized][R9]") {
-  Desk desk;
+  ToolFixture fixture;
   const auto holder =
-      desk.start(run({"--takeover-after", "2s", "--on-loss", "ignore"},
-                     "trap 'echo told' TERM; echo ready; read line; echo done; exit 0"));
+      fixture.start(run({"--takeover-after", "2s", "--on-loss", "ignore"},
+                        "trap 'echo told' TERM; echo ready; read line; echo done; exit 0"));
   REQUIRE(holder->next_output() == "ready");
-  REQUIRE(desk.status({"break", "--yes", "jobs"}) == 0);
+  REQUIRE(fixture.status({"break", "--yes", "jobs"}) == 0);
   message_with(*holder, "lost");
   holder->close_input();
   CHECK(holder->wait() == 75);
@@ -148,19 +148,19 @@ TEST_CASE("with --on-loss ignore the command goes on, and 75 tells",
 }
 
 TEST_CASE("with --on-loss kill there is no grace", "[process][run][unsanitized][R9]") {
-  Desk desk;
+  ToolFixture fixture;
   const auto holder =
-      desk.start(run({"--takeover-after", "2s", "--on-loss", "kill"},
-                     "trap 'echo told' TERM; echo ready; while :; do sleep 0.01; done"));
+      fixture.start(run({"--takeover-after", "2s", "--on-loss", "kill"},
+                        "trap 'echo told' TERM; echo ready; while :; do sleep 0.01; done"));
   REQUIRE(holder->next_output() == "ready");
-  REQUIRE(desk.status({"break", "--yes", "jobs"}) == 0);
+  REQUIRE(fixture.status({"break", "--yes", "jobs"}) == 0);
   CHECK(holder->wait() == 75);
   CHECK(holder->rest_of_output().empty());
 }
 
 TEST_CASE("the command's whole group dies with the tool", "[process][run]") {
-  Desk desk;
-  const auto holder = desk.start(run({}, stamping("''") + " & " + stamping("''")));
+  ToolFixture fixture;
+  const auto holder = fixture.start(run({}, stamping("''") + " & " + stamping("''")));
   REQUIRE_FALSE(holder->next_output().empty());
   holder->send(SIGKILL);
   CHECK(holder->wait() == 128 + SIGKILL);
@@ -169,8 +169,8 @@ TEST_CASE("the command's whole group dies with the tool", "[process][run]") {
 }
 
 TEST_CASE("a grace that leaves no room, or an unknown loss policy, is 64", "[process][run]") {
-  Desk desk;
-  CHECK(desk.status(run({"--takeover-after", "2s", "--grace", "1s"}, "true")) == 64);
-  CHECK_THAT(desk.messages, Catch::Contains("--grace 1s + margin 125ms"));
-  CHECK(desk.status(run({"--on-loss", "cry"}, "true")) == 64);
+  ToolFixture fixture;
+  CHECK(fixture.status(run({"--takeover-after", "2s", "--grace", "1s"}, "true")) == 64);
+  CHECK_THAT(fixture.messages, Catch::Contains("--grace 1s + margin 125ms"));
+  CHECK(fixture.status(run({"--on-loss", "cry"}, "true")) == 64);
 }

@@ -14,10 +14,10 @@
 #include <stdexcept>
 #include <utility>
 
-#include "process/desk.h"
+#include "process/tool_fixture.h"
 
 using namespace distlock::testing;
-using Words = Desk::Words;
+using Words = ToolFixture::Words;
 
 namespace {
 
@@ -30,9 +30,10 @@ constexpr char kEnded = 'e';
 /// All that exec wants for the tool, made before the fork.
 class Image {
  public:
-  Image(Words words, const Desk& desk) : words_(std::move(words)) {
+  Image(Words words, const ToolFixture& fixture) : words_(std::move(words)) {
     words_.insert(words_.begin(), DISTLOCK_TOOL);
-    for (const auto& [name, value] : desk.environment()) variables_.push_back(name + '=' + value);
+    for (const auto& [name, value] : fixture.environment())
+      variables_.push_back(name + '=' + value);
     argv_ = pointers(words_);
     envp_ = pointers(variables_);
   }
@@ -61,8 +62,8 @@ class Image {
 /// The tool as the first process of a terminal, and thus the leader of its session.
 class TerminalLeader {
  public:
-  TerminalLeader(Words words, const Desk& desk) {
-    const Image image(std::move(words), desk);
+  TerminalLeader(Words words, const ToolFixture& fixture) {
+    const Image image(std::move(words), fixture);
     tool_ = forkpty(&terminal_, nullptr, nullptr, nullptr);
     if (tool_ == 0) image.become();
     if (tool_ < 0) throw std::runtime_error("forkpty");
@@ -100,8 +101,8 @@ class TerminalLeader {
 /// The tool as the one job of a job-control shell, on a terminal of its own.
 class TerminalJob {
  public:
-  TerminalJob(Words words, const Desk& desk) {
-    const Image image(std::move(words), desk);
+  TerminalJob(Words words, const ToolFixture& fixture) {
+    const Image image(std::move(words), fixture);
     if (pipe2(events_.data(), O_CLOEXEC) != 0) throw std::runtime_error("pipe2");
     if (pipe2(orders_.data(), O_CLOEXEC) != 0) throw std::runtime_error("pipe2");
     shell_ = forkpty(&terminal_, nullptr, nullptr, nullptr);
@@ -190,8 +191,8 @@ double last_number_in(const std::filesystem::path& path) {
 }
 
 /// Where the job says that it is there.
-std::filesystem::path fifo_of(const Desk& desk) {
-  const auto path = desk.folder.path() / "ready";
+std::filesystem::path fifo_of(const ToolFixture& fixture) {
+  const auto path = fixture.folder.path() / "ready";
   REQUIRE(mkfifo(path.c_str(), 0600) == 0);
   return path;
 }
@@ -199,28 +200,28 @@ std::filesystem::path fifo_of(const Desk& desk) {
 }  // namespace
 
 TEST_CASE("^Z and fg work as if the tool were not there", "[process][run]") {
-  Desk desk;
-  const auto ready = fifo_of(desk);
+  ToolFixture fixture;
+  const auto ready = fifo_of(fixture);
   const TerminalJob job(
       {"run", "jobs", "--", "sh", "-c", "echo yes >" + ready.string() + "; read line; exit 4"},
-      desk);
+      fixture);
   REQUIRE(line_from(ready) == "yes");
   for (int round = 0; round < 3; ++round) {
     job.type('\x1a');
     job.wait_until_stopped();
     job.go_on();
   }
-  CHECK(desk.status({"run", "-n", "jobs", "--", "true"}) == 1);
+  CHECK(fixture.status({"run", "-n", "jobs", "--", "true"}) == 1);
   job.type('\n');
   CHECK(job.wait_for_status() == 4);
 }
 
 TEST_CASE("^C ends the command once, and its status comes back", "[process][run]") {
-  Desk desk;
-  const auto ready = fifo_of(desk);
+  ToolFixture fixture;
+  const auto ready = fifo_of(fixture);
   const TerminalJob job({"run", "jobs", "--", "sh", "-c",
                          "trap 'exit 5' INT; echo yes >" + ready.string() + "; read line"},
-                        desk);
+                        fixture);
   REQUIRE(line_from(ready) == "yes");
   job.type('\x03');
   CHECK(job.wait_for_status() == 5);
@@ -228,34 +229,35 @@ TEST_CASE("^C ends the command once, and its status comes back", "[process][run]
 
 TEST_CASE("a terminal that goes away ends the command, also where the tool leads the session",
           "[process][run]") {
-  Desk desk;
-  const auto ready = fifo_of(desk);
+  ToolFixture fixture;
+  const auto ready = fifo_of(fixture);
   TerminalLeader leader(
-      {"run", "jobs", "--", "sh", "-c", "echo yes >" + ready.string() + "; exec sleep 1000"}, desk);
+      {"run", "jobs", "--", "sh", "-c", "echo yes >" + ready.string() + "; exec sleep 1000"},
+      fixture);
   REQUIRE(line_from(ready) == "yes");
   leader.hang_up();
   CHECK(leader.wait_for_status() == 128 + SIGHUP);
-  CHECK(desk.status({"run", "-n", "jobs", "--", "true"}) == 0);
+  CHECK(fixture.status({"run", "-n", "jobs", "--", "true"}) == 0);
 }
 
 TEST_CASE("a job that ^Z stops for longer than its lease ends before a rival's begins",
           "[process][run][R9]") {
-  Desk desk;
-  const auto ready = fifo_of(desk);
-  const auto stamps = desk.folder.path() / "stamps";
+  ToolFixture fixture;
+  const auto ready = fifo_of(fixture);
+  const auto stamps = fixture.folder.path() / "stamps";
   // Part of it ignores ^Z, as a daemon would.
   const std::string stamp = "read up rest </proc/uptime; echo $up >>" + stamps.string() + "; ";
   const std::string daemon = "trap '' TSTP TERM; " + stamp + "echo yes >" + ready.string() +
                              "; while :; do " + stamp + "sleep 0.01; done";
   const TerminalJob job(
       {"run", "--takeover-after", "2s", "jobs", "--", "sh", "-c", "(" + daemon + ") & read line"},
-      desk);
+      fixture);
   REQUIRE(line_from(ready) == "yes");
   job.type('\x1a');
   job.wait_until_stopped();
-  REQUIRE(desk.status({"run", "-w", "100s", "--takeover-after", "2s", "jobs", "--", "sh", "-c",
-                       "read up rest </proc/uptime; echo $up"}) == 0);
-  const double begun = std::stod(desk.output);
+  REQUIRE(fixture.status({"run", "-w", "100s", "--takeover-after", "2s", "jobs", "--", "sh", "-c",
+                          "read up rest </proc/uptime; echo $up"}) == 0);
+  const double begun = std::stod(fixture.output);
   const double last = last_number_in(stamps);
   CHECK(last > 0);
   CHECK(last < begun);

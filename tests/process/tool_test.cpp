@@ -6,57 +6,58 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "process/desk.h"
+#include "process/tool_fixture.h"
 
 namespace fs = std::filesystem;
 using namespace distlock::testing;
-using Words = Desk::Words;
+using Words = ToolFixture::Words;
 
 TEST_CASE("run gives the command's status, output and input", "[process][run]") {
-  Desk desk;
-  CHECK(desk.status(
+  ToolFixture fixture;
+  CHECK(fixture.status(
             {"run", "jobs", "--", "sh", "-c", "echo $DISTLOCK_NAME $DISTLOCK_FENCE; exit 3"}) == 3);
-  CHECK(desk.output == "jobs 1\n");
-  CHECK(desk.messages.empty());
-  CHECK(desk.status({"run", "jobs", "sh", "-c", "echo $DISTLOCK_FENCE"}) == 0);
-  CHECK(desk.output == "2\n");
+  CHECK(fixture.output == "jobs 1\n");
+  CHECK(fixture.messages.empty());
+  CHECK(fixture.status({"run", "jobs", "sh", "-c", "echo $DISTLOCK_FENCE"}) == 0);
+  CHECK(fixture.output == "2\n");
 }
 
 TEST_CASE("a command that a signal ends is 128 and its number", "[process][run]") {
-  Desk desk;
-  CHECK(desk.status({"run", "jobs", "--", "sh", "-c", "kill -9 $$"}) == 128 + SIGKILL);
-  CHECK_THAT(desk.messages, Catch::Contains("was ended by"));
+  ToolFixture fixture;
+  CHECK(fixture.status({"run", "jobs", "--", "sh", "-c", "kill -9 $$"}) == 128 + SIGKILL);
+  CHECK_THAT(fixture.messages, Catch::Contains("was ended by"));
 }
 
 TEST_CASE("a command that is not there is 127, one not executable 126", "[process][run]") {
-  Desk desk;
-  CHECK(desk.status({"run", "jobs", "--", "no-such-command"}) == 127);
-  CHECK_THAT(desk.messages, Catch::Contains("cannot run no-such-command"));
-  const fs::path plain = desk.folder.path() / "plain";
+  ToolFixture fixture;
+  CHECK(fixture.status({"run", "jobs", "--", "no-such-command"}) == 127);
+  CHECK_THAT(fixture.messages, Catch::Contains("cannot run no-such-command"));
+  const fs::path plain = fixture.folder.path() / "plain";
   std::ofstream(plain) << "echo\n";
-  CHECK(desk.status({"run", "jobs", "--", plain.string()}) == 126);
-  CHECK(desk.status({"run", "-n", "jobs", "--", "true"}) == 0);
+  CHECK(fixture.status({"run", "jobs", "--", plain.string()}) == 126);
+  CHECK(fixture.status({"run", "-n", "jobs", "--", "true"}) == 0);
 }
 
 TEST_CASE("a lock that stays busy is 1, or what -E says", "[process][run]") {
-  Desk desk;
-  const auto holder = desk.hold({"--why", "the long job"});
-  CHECK(desk.status({"run", "-n", "jobs", "--", "echo", "ran"}) == 1);
-  CHECK_THAT(desk.messages, Catch::Contains("jobs is held by") && Catch::Contains("the long job"));
-  CHECK(desk.output.empty());
-  CHECK(desk.status({"run", "-n", "-E", "9", "jobs", "--", "true"}) == 9);
-  CHECK(desk.status({"run", "-w", "50ms", "jobs", "--", "true"}) == 1);
-  CHECK(desk.status({"run", "-n", "other", "--", "true"}) == 0);
+  ToolFixture fixture;
+  const auto holder = fixture.hold({"--why", "the long job"});
+  CHECK(fixture.status({"run", "-n", "jobs", "--", "echo", "ran"}) == 1);
+  CHECK_THAT(fixture.messages,
+             Catch::Contains("jobs is held by") && Catch::Contains("the long job"));
+  CHECK(fixture.output.empty());
+  CHECK(fixture.status({"run", "-n", "-E", "9", "jobs", "--", "true"}) == 9);
+  CHECK(fixture.status({"run", "-w", "50ms", "jobs", "--", "true"}) == 1);
+  CHECK(fixture.status({"run", "-n", "other", "--", "true"}) == 0);
 
   holder->close_input();
   CHECK(holder->wait() == 0);
-  CHECK(desk.status({"run", "-n", "jobs", "--", "true"}) == 0);
+  CHECK(fixture.status({"run", "-n", "jobs", "--", "true"}) == 0);
 }
 
 TEST_CASE("who waits gets the lock when it is released", "[process][run][R15]") {
-  Desk desk;
-  const auto holder = desk.hold();
-  const auto waiter = desk.start({"run", "-v", "jobs", "--", "echo", "mine"});
+  ToolFixture fixture;
+  const auto holder = fixture.hold();
+  const auto waiter = fixture.start({"run", "-v", "jobs", "--", "echo", "mine"});
   CHECK_FALSE(waiter->next_message().empty());
   holder->close_input();
   CHECK(waiter->next_output() == "mine");
@@ -64,10 +65,10 @@ TEST_CASE("who waits gets the lock when it is released", "[process][run][R15]") 
 }
 
 TEST_CASE("a signal ends the wait with 128 and its number", "[process][run][R15]") {
-  Desk desk;
-  const auto holder = desk.hold();
+  ToolFixture fixture;
+  const auto holder = fixture.hold();
   for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGQUIT}) {
-    const auto waiter = desk.start({"run", "-v", "jobs", "--", "echo", "ran"});
+    const auto waiter = fixture.start({"run", "-v", "jobs", "--", "echo", "ran"});
     // It says at every look that the lock is taken.
     while (waiter->next_message().find("taken") == std::string::npos) {
     }
@@ -78,10 +79,10 @@ TEST_CASE("a signal ends the wait with 128 and its number", "[process][run][R15]
 }
 
 TEST_CASE("signals go on to the command, and its answer comes back", "[process][run]") {
-  Desk desk;
+  ToolFixture fixture;
   for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGQUIT}) {
-    const auto tool = desk.start({"run", "jobs", "--", "sh", "-c",
-                                  "trap 'exit 7' TERM INT HUP QUIT; echo ready; read line"});
+    const auto tool = fixture.start({"run", "jobs", "--", "sh", "-c",
+                                     "trap 'exit 7' TERM INT HUP QUIT; echo ready; read line"});
     REQUIRE(tool->next_output() == "ready");
     tool->send(signal);
     CHECK(tool->wait() == 7);
@@ -89,29 +90,29 @@ TEST_CASE("signals go on to the command, and its answer comes back", "[process][
 }
 
 TEST_CASE("a command finds those signals ignored that the tool found ignored", "[process][run]") {
-  Desk desk;
+  ToolFixture fixture;
   const auto* trap = GENERATE("", "trap '' PIPE XFSZ CHLD; ");
   const std::string shell =
       "grep SigIgn /proc/self/status; exec '" DISTLOCK_TOOL "' run x grep SigIgn /proc/self/status";
-  REQUIRE(desk.status({"run", "jobs", "--", "sh", "-c", trap + shell}) == 0);
-  const auto half = desk.output.size() / 2;
-  CHECK(desk.output.substr(0, half) == desk.output.substr(half));
+  REQUIRE(fixture.status({"run", "jobs", "--", "sh", "-c", trap + shell}) == 0);
+  const auto half = fixture.output.size() / 2;
+  CHECK(fixture.output.substr(0, half) == fixture.output.substr(half));
 }
 
 TEST_CASE("a lock whose holder was killed is taken over in time", "[process][run][R6]") {
-  Desk desk;
-  const auto holder = desk.hold({"--takeover-after", "2s"});
+  ToolFixture fixture;
+  const auto holder = fixture.hold({"--takeover-after", "2s"});
   holder->send(SIGKILL);
   CHECK(holder->wait() == 128 + SIGKILL);
-  CHECK(desk.status({"run", "-n", "--takeover-after", "2s", "jobs", "--", "true"}) == 1);
-  CHECK(desk.status({"run", "-w", "60s", "--takeover-after", "2s", "jobs", "--", "sh", "-c",
-                     "echo $DISTLOCK_FENCE"}) == 0);
-  CHECK(desk.output == "2\n");
+  CHECK(fixture.status({"run", "-n", "--takeover-after", "2s", "jobs", "--", "true"}) == 1);
+  CHECK(fixture.status({"run", "-w", "60s", "--takeover-after", "2s", "jobs", "--", "sh", "-c",
+                        "echo $DISTLOCK_FENCE"}) == 0);
+  CHECK(fixture.output == "2\n");
 }
 
 TEST_CASE("the command dies with the tool", "[process][run]") {
-  Desk desk;
-  const auto holder = desk.hold();
+  ToolFixture fixture;
+  const auto holder = fixture.hold();
   holder->send(SIGKILL);
   holder->wait();
   // Its end of the pipe closes although its input stays open.
@@ -119,122 +120,122 @@ TEST_CASE("the command dies with the tool", "[process][run]") {
 }
 
 TEST_CASE("several runs never overlap", "[process][run][R1]") {
-  Desk desk;
-  const std::string critical = "set -C; : >" + (desk.folder.path() / "inside").string() +
-                               " || exit 99; rm " + (desk.folder.path() / "inside").string();
+  ToolFixture fixture;
+  const std::string critical = "set -C; : >" + (fixture.folder.path() / "inside").string() +
+                               " || exit 99; rm " + (fixture.folder.path() / "inside").string();
   for (int round = 0; round < 5; ++round) {
     std::vector<std::unique_ptr<ToolProcess>> tools;
     for (int i = 0; i < 4; ++i) {
-      tools.push_back(desk.start({"run", "jobs", "--", "sh", "-c", critical}));
+      tools.push_back(fixture.start({"run", "jobs", "--", "sh", "-c", critical}));
     }
     for (const auto& tool : tools) CHECK(tool->wait() == 0);
   }
-  CHECK(desk.status({"run", "jobs", "sh", "-c", "echo $DISTLOCK_FENCE"}) == 0);
-  CHECK(desk.output == "21\n");
+  CHECK(fixture.status({"run", "jobs", "sh", "-c", "echo $DISTLOCK_FENCE"}) == 0);
+  CHECK(fixture.output == "21\n");
 }
 
 TEST_CASE("break frees the hold, and a run that lost its lock says 75", "[process][break]") {
-  Desk desk;
-  const auto holder = desk.hold();
-  CHECK(desk.status({"break", "jobs"}) == 64);
-  CHECK(desk.status({"break", "--yes", "jobs"}) == 0);
-  CHECK(desk.status({"break", "--yes", "jobs"}) == 0);
-  CHECK_THAT(desk.messages, Catch::Contains("free already"));
-  const auto next = desk.hold();
+  ToolFixture fixture;
+  const auto holder = fixture.hold();
+  CHECK(fixture.status({"break", "jobs"}) == 64);
+  CHECK(fixture.status({"break", "--yes", "jobs"}) == 0);
+  CHECK(fixture.status({"break", "--yes", "jobs"}) == 0);
+  CHECK_THAT(fixture.messages, Catch::Contains("free already"));
+  const auto next = fixture.hold();
 
   holder->close_input();
   CHECK(holder->wait() == 75);
   CHECK_THAT(holder->rest_of_messages(), Catch::Contains("lost jobs"));
-  CHECK(desk.status({"run", "-n", "jobs", "--", "true"}) == 1);
+  CHECK(fixture.status({"run", "-n", "jobs", "--", "true"}) == 1);
 }
 
 TEST_CASE("status and list tell who holds what", "[process][status]") {
-  Desk desk;
-  const auto holder = desk.hold({"--why", "tests"});
-  CHECK(desk.status({"status", "jobs"}) == 0);
-  CHECK_THAT(desk.output, Catch::Contains("jobs: taken") && Catch::Contains("tests"));
-  CHECK(desk.status({"status"}) == 0);
-  CHECK_THAT(desk.output, Catch::Contains("LOCK") && !Catch::Contains("PROCESS"));
-  CHECK(desk.status({"list"}) == 0);
-  CHECK_THAT(desk.output, Catch::Contains("LOCK") && Catch::Contains("PROCESS"));
-  CHECK(desk.status({"list", "--names"}) == 0);
-  CHECK(desk.output == "jobs\n");
-  CHECK(desk.status({"list", "--json"}) == 0);
-  const auto json = nlohmann::json::parse(desk.output);
+  ToolFixture fixture;
+  const auto holder = fixture.hold({"--why", "tests"});
+  CHECK(fixture.status({"status", "jobs"}) == 0);
+  CHECK_THAT(fixture.output, Catch::Contains("jobs: taken") && Catch::Contains("tests"));
+  CHECK(fixture.status({"status"}) == 0);
+  CHECK_THAT(fixture.output, Catch::Contains("LOCK") && !Catch::Contains("PROCESS"));
+  CHECK(fixture.status({"list"}) == 0);
+  CHECK_THAT(fixture.output, Catch::Contains("LOCK") && Catch::Contains("PROCESS"));
+  CHECK(fixture.status({"list", "--names"}) == 0);
+  CHECK(fixture.output == "jobs\n");
+  CHECK(fixture.status({"list", "--json"}) == 0);
+  const auto json = nlohmann::json::parse(fixture.output);
   CHECK(json["locks"][0]["takeover"]["how"] == "later");
   CHECK(json["pings"][0]["holds"] == 1);
 
   holder->close_input();
   CHECK(holder->wait() == 0);
-  CHECK(desk.status({"status"}) == 0);
-  CHECK(desk.output == "no lock is held\n");
-  CHECK(desk.status({"status", "--json"}) == 0);
-  CHECK(nlohmann::json::parse(desk.output)["locks"].empty());
+  CHECK(fixture.status({"status"}) == 0);
+  CHECK(fixture.output == "no lock is held\n");
+  CHECK(fixture.status({"status", "--json"}) == 0);
+  CHECK(nlohmann::json::parse(fixture.output)["locks"].empty());
 }
 
 TEST_CASE("a malformed document is 65 for everybody and stays as it is", "[process][R14]") {
-  Desk desk;
-  REQUIRE(desk.status({"run", "jobs", "--", "true"}) == 0);
-  desk.change("UPDATE locks SET state = 9");
+  ToolFixture fixture;
+  REQUIRE(fixture.status({"run", "jobs", "--", "true"}) == 0);
+  fixture.change("UPDATE locks SET state = 9");
   for (const Words& words :
        {Words{"run", "jobs", "--", "true"}, Words{"status", "jobs"}, Words{"status"}, Words{"list"},
         Words{"list", "--json"}, Words{"break", "--yes", "jobs"}}) {
     CAPTURE(words);
-    CHECK(desk.status(words) == 65);
-    CHECK_THAT(desk.messages, Catch::Contains("state"));
+    CHECK(fixture.status(words) == 65);
+    CHECK_THAT(fixture.messages, Catch::Contains("state"));
   }
 }
 
 TEST_CASE("a file that is no database of ours is 65", "[process]") {
-  Desk desk;
-  std::ofstream(desk.file()) << std::string(4096, 'x');
-  CHECK(desk.status({"run", "jobs", "--", "true"}) == 65);
-  CHECK(desk.status({"list"}) == 65);
+  ToolFixture fixture;
+  std::ofstream(fixture.file()) << std::string(4096, 'x');
+  CHECK(fixture.status({"run", "jobs", "--", "true"}) == 65);
+  CHECK(fixture.status({"list"}) == 65);
 }
 
 TEST_CASE("a file that may not be read is 77", "[process]") {
-  Desk desk;
-  REQUIRE(desk.status({"run", "jobs", "--", "true"}) == 0);
-  fs::permissions(desk.file(), fs::perms::none);
-  CHECK(desk.status({"run", "jobs", "--", "true"}) == 77);
-  CHECK(desk.status({"list"}) == 77);
+  ToolFixture fixture;
+  REQUIRE(fixture.status({"run", "jobs", "--", "true"}) == 0);
+  fs::permissions(fixture.file(), fs::perms::none);
+  CHECK(fixture.status({"run", "jobs", "--", "true"}) == 77);
+  CHECK(fixture.status({"list"}) == 77);
 }
 
 TEST_CASE("a store that is away is 69, and its password stays unsaid", "[process]") {
-  Desk desk;
+  ToolFixture fixture;
   // Port 1 of the loopback: nobody listens.
   const std::string uri = "mongodb://ann:secret@127.0.0.1:1/?serverSelectionTimeoutMS=100";
-  CHECK(desk.status({"list", "--uri", uri}) == 69);
-  CHECK_THAT(desk.messages, Catch::Contains("127.0.0.1:1") && !Catch::Contains("secret"));
-  CHECK(desk.status({"run", "-n", "--takeover-after", "2s", "--uri", uri, "jobs", "--", "true"}) ==
-        69);
-  CHECK_THAT(desk.messages, !Catch::Contains("secret"));
+  CHECK(fixture.status({"list", "--uri", uri}) == 69);
+  CHECK_THAT(fixture.messages, Catch::Contains("127.0.0.1:1") && !Catch::Contains("secret"));
+  CHECK(fixture.status(
+            {"run", "-n", "--takeover-after", "2s", "--uri", uri, "jobs", "--", "true"}) == 69);
+  CHECK_THAT(fixture.messages, !Catch::Contains("secret"));
 }
 
 TEST_CASE("what cannot be used is 64", "[process]") {
-  Desk desk;
-  const std::string absent = desk.folder.path() / "absent";
+  ToolFixture fixture;
+  const std::string absent = fixture.folder.path() / "absent";
   for (const Words& words :
        {Words{}, Words{"walk"}, Words{"run", "jobs"}, Words{"run", "", "--", "true"},
         Words{"list", "--uri", "nfs:x"}, Words{"list", "--uri-file", absent},
         Words{"run", "--takeover-after", "1000000000m", "jobs", "--", "true"},
         Words{"run", "--takeover-after", "1s", "--ping-every", "1m", "jobs", "--", "true"}}) {
     CAPTURE(words);
-    CHECK(desk.status(words) == 64);
-    CHECK_THAT(desk.messages, Catch::StartsWith("distlock: "));
+    CHECK(fixture.status(words) == 64);
+    CHECK_THAT(fixture.messages, Catch::StartsWith("distlock: "));
   }
 }
 
 TEST_CASE("what cannot be written to standard output is 74", "[process]") {
-  Desk desk;
-  CHECK(desk.status({"--version"}) == 0);
-  CHECK_THAT(desk.output, Catch::StartsWith("distlock "));
-  CHECK(desk.status({"--help"}) == 0);
-  CHECK_THAT(desk.output, Catch::Contains("run"));
-  CHECK(desk.messages.empty());
+  ToolFixture fixture;
+  CHECK(fixture.status({"--version"}) == 0);
+  CHECK_THAT(fixture.output, Catch::StartsWith("distlock "));
+  CHECK(fixture.status({"--help"}) == 0);
+  CHECK_THAT(fixture.output, Catch::Contains("run"));
+  CHECK(fixture.messages.empty());
   for (const char* words : {" --version", " list"}) {
     const std::string command = std::string(DISTLOCK_TOOL) + words + " >/dev/full";
-    CHECK(desk.status({"run", "jobs", "--", "sh", "-c", command}) == 74);
+    CHECK(fixture.status({"run", "jobs", "--", "sh", "-c", command}) == 74);
   }
 }
 
@@ -256,30 +257,30 @@ TEST_CASE("without a store named, the user's state directory has it", "[process]
 }
 
 TEST_CASE("the connection string can come from a file", "[process]") {
-  Desk desk;
-  const fs::path file = desk.folder.path() / "uri";
-  std::ofstream(file) << "sqlite:" << (desk.folder.path() / "other.db").string() << "\r\n";
-  CHECK(desk.status({"run", "--uri-file", file.string(), "jobs", "--", "true"}) == 0);
-  CHECK(fs::exists(desk.folder.path() / "other.db"));
-  CHECK_FALSE(fs::exists(desk.file()));
+  ToolFixture fixture;
+  const fs::path file = fixture.folder.path() / "uri";
+  std::ofstream(file) << "sqlite:" << (fixture.folder.path() / "other.db").string() << "\r\n";
+  CHECK(fixture.status({"run", "--uri-file", file.string(), "jobs", "--", "true"}) == 0);
+  CHECK(fs::exists(fixture.folder.path() / "other.db"));
+  CHECK_FALSE(fs::exists(fixture.file()));
 
   std::ofstream(file, std::ios::trunc).close();
-  CHECK(desk.status({"run", "--uri-file", file.string(), "jobs", "--", "true"}) == 64);
-  CHECK_THAT(desk.messages, Catch::Contains("it is empty"));
+  CHECK(fixture.status({"run", "--uri-file", file.string(), "jobs", "--", "true"}) == 64);
+  CHECK_THAT(fixture.messages, Catch::Contains("it is empty"));
 }
 
 TEST_CASE("a connection string that is malformed is refused without its password", "[process]") {
-  Desk desk;
-  CHECK(desk.status({"list", "--uri", "mongodb://ann:s3cr3t@h:0/"}) == 64);
-  CHECK_THAT(desk.messages, Catch::Contains("the port") && !Catch::Contains("s3cr3t"));
-  CHECK(desk.status({"list", "--uri", "mongodb://127.0.0.1:1/"}) == 69);
+  ToolFixture fixture;
+  CHECK(fixture.status({"list", "--uri", "mongodb://ann:s3cr3t@h:0/"}) == 64);
+  CHECK_THAT(fixture.messages, Catch::Contains("the port") && !Catch::Contains("s3cr3t"));
+  CHECK(fixture.status({"list", "--uri", "mongodb://127.0.0.1:1/"}) == 69);
 }
 
 TEST_CASE("a tool that can open nothing says so and is 70", "[process][unsanitized]") {
-  Desk desk;
+  ToolFixture fixture;
   // One is left for the loader.
   const std::string command =
       "exec 3>&-; ulimit -n 4; exec " + std::string(DISTLOCK_TOOL) + " run x true";
-  CHECK(desk.status({"run", "jobs", "--", "sh", "-c", command}) == 70);
-  CHECK_THAT(desk.messages, Catch::Contains("Too many open files"));
+  CHECK(fixture.status({"run", "jobs", "--", "sh", "-c", command}) == 70);
+  CHECK_THAT(fixture.messages, Catch::Contains("Too many open files"));
 }

@@ -115,9 +115,9 @@ TEST_CASE("a living holder of another time namespace is watched, never believed 
   if (!held_there) return;
   REQUIRE(*held_there == 0);
   CHECK_FALSE(takes_over(file));
-  Desk desk;
-  CHECK(desk.status({"list", "--uri", "sqlite:" + file.string()}) == 0);
-  CHECK_THAT(desk.output, Catch::Contains("watch 16m"));
+  ToolFixture fixture;
+  CHECK(fixture.status({"list", "--uri", "sqlite:" + file.string()}) == 0);
+  CHECK_THAT(fixture.output, Catch::Contains("watch 16m"));
 }
 
 TEST_CASE("a ping of another time namespace is not forgotten, however old it seems",

@@ -51,40 +51,40 @@ void try_everything(const fs::path& file, const std::vector<Token>& tokens) {
 
 TEST_CASE("a damaged page is 65, nothing is changed, and mended the file has every hold",
           "[sqlite][R14]") {
-  Desk desk;
-  const auto tokens = make_file(desk.file(), 100);
-  const std::string sound = bytes_of(desk.file());
+  ToolFixture fixture;
+  const auto tokens = make_file(fixture.file(), 100);
+  const std::string sound = bytes_of(fixture.file());
   REQUIRE(sound.size() >= 6 * kPage);
   std::string damaged = sound;
   // Its first page says what the file is; all others are torn.
   std::fill(damaged.begin() + kPage, damaged.end(), '\xA5');
-  write_bytes(desk.file(), damaged);
+  write_bytes(fixture.file(), damaged);
 
-  CHECK(desk.status({"run", "-n", "jobs0", "--", "echo", "ran"}) == 65);
-  CHECK(desk.output.empty());
-  CHECK_THAT(desk.messages, Catch::Contains("locks.db") && Catch::Contains("damaged"));
-  CHECK(desk.status({"list"}) == 65);
-  CHECK(desk.status({"break", "--yes", "jobs0"}) == 65);
-  CHECK(bytes_of(desk.file()) == damaged);
+  CHECK(fixture.status({"run", "-n", "jobs0", "--", "echo", "ran"}) == 65);
+  CHECK(fixture.output.empty());
+  CHECK_THAT(fixture.messages, Catch::Contains("locks.db") && Catch::Contains("damaged"));
+  CHECK(fixture.status({"list"}) == 65);
+  CHECK(fixture.status({"break", "--yes", "jobs0"}) == 65);
+  CHECK(bytes_of(fixture.file()) == damaged);
 
-  write_bytes(desk.file(), sound);
-  const auto store = open_at(desk.file());
+  write_bytes(fixture.file(), sound);
+  const auto store = open_at(fixture.file());
   for (std::size_t i = 0; i < tokens.size(); ++i) {
     CHECK(store->inspect(lock_name(static_cast<int>(i)), Freshness::fresh).lock->ts == tokens[i]);
   }
 }
 
 TEST_CASE("a file that ends early is an error and no free lock", "[sqlite][R14]") {
-  Desk desk;
-  const auto tokens = make_file(desk.file(), 100);
-  const std::string sound = bytes_of(desk.file());
+  ToolFixture fixture;
+  const auto tokens = make_file(fixture.file(), 100);
+  const std::string sound = bytes_of(fixture.file());
   // A file of no bytes is a new one.
   const auto size = GENERATE(as<std::size_t>{}, 100, 4096, 8192, 12388);
-  write_bytes(desk.file(), sound.substr(0, size));
-  CHECK(desk.status({"run", "-n", "jobs50", "--", "echo", "ran"}) == 65);
-  CHECK(desk.output.empty());
-  write_bytes(desk.file(), sound);
-  CHECK(desk.status({"run", "-n", "jobs50", "--", "true"}) == 1);
+  write_bytes(fixture.file(), sound.substr(0, size));
+  CHECK(fixture.status({"run", "-n", "jobs50", "--", "echo", "ran"}) == 65);
+  CHECK(fixture.output.empty());
+  write_bytes(fixture.file(), sound);
+  CHECK(fixture.status({"run", "-n", "jobs50", "--", "true"}) == 1);
 }
 
 TEST_CASE("bytes that change anywhere give answers or errors, and no crash", "[sqlite][R14]") {

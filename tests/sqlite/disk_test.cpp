@@ -107,46 +107,46 @@ TEST_CASE("a file that may not grow further loses nothing that was confirmed", "
 }
 
 TEST_CASE("a file that may not grow is 69 for the tool, and no signal", "[sqlite][process]") {
-  Desk desk;
+  ToolFixture fixture;
   // By way of a command, so that a shell can set the limit.
   const std::string limited = "ulimit -f 48; exec '" DISTLOCK_TOOL "' run -n --uri 'sqlite:" +
-                              (desk.folder.path() / "small.db").string() + "' x echo ran";
-  CHECK(desk.status({"run", "jobs", "--", "sh", "-c", limited}) == 69);
-  CHECK_THAT(desk.messages, Catch::Contains("small.db"));
-  CHECK(desk.output.empty());
+                              (fixture.folder.path() / "small.db").string() + "' x echo ran";
+  CHECK(fixture.status({"run", "jobs", "--", "sh", "-c", limited}) == 69);
+  CHECK_THAT(fixture.messages, Catch::Contains("small.db"));
+  CHECK(fixture.output.empty());
 }
 
 TEST_CASE("a file or folder that may not be written is 77, and works again when it may",
           "[sqlite][process]") {
-  Desk desk;
-  REQUIRE(desk.status({"run", "jobs", "--", "true"}) == 0);
+  ToolFixture fixture;
+  REQUIRE(fixture.status({"run", "jobs", "--", "true"}) == 0);
   const fs::path fault = GENERATE(as<fs::path>{}, "locks.db", ".");
-  const auto place = desk.folder.path() / fault;
+  const auto place = fixture.folder.path() / fault;
   const auto before = fs::status(place).permissions();
   fs::permissions(place, fs::perms::owner_write, fs::perm_options::remove);
   CAPTURE(place);
-  CHECK(desk.status({"run", "jobs", "--", "echo", "ran"}) == 77);
-  CHECK_THAT(desk.messages, Catch::Contains("locks.db"));
-  CHECK(desk.output.empty());
+  CHECK(fixture.status({"run", "jobs", "--", "echo", "ran"}) == 77);
+  CHECK_THAT(fixture.messages, Catch::Contains("locks.db"));
+  CHECK(fixture.output.empty());
   fs::permissions(place, before);
-  CHECK(desk.status({"run", "jobs", "--", "sh", "-c", "echo $DISTLOCK_FENCE"}) == 0);
-  CHECK(desk.output == "2\n");
+  CHECK(fixture.status({"run", "jobs", "--", "sh", "-c", "echo $DISTLOCK_FENCE"}) == 0);
+  CHECK(fixture.output == "2\n");
 }
 
 TEST_CASE("a command whose folder is removed or whose file is replaced is ended with 75",
           "[sqlite][process][unsanitized][R9]") {
-  Desk desk;
+  ToolFixture fixture;
   const bool removed = GENERATE(true, false);
-  const fs::path folder = desk.folder.path() / "store";
+  const fs::path folder = fixture.folder.path() / "store";
   const std::string uri = "sqlite:" + (folder / "locks.db").string();
-  const auto holder = desk.start({"run", "--uri", uri, "--takeover-after", "8s", "jobs", "--", "sh",
+  const auto holder = fixture.start({"run", "--uri", uri, "--takeover-after", "8s", "jobs", "--", "sh",
                                   "-c", "echo ready; exec cat"});
   REQUIRE(holder->next_output() == "ready");
-  fs::rename(folder, desk.folder.path() / "away");
-  if (removed) fs::remove_all(desk.folder.path() / "away");
+  fs::rename(folder, fixture.folder.path() / "away");
+  if (removed) fs::remove_all(fixture.folder.path() / "away");
   if (!removed) open_at(folder / "locks.db");
   CHECK(holder->wait() == 75);
   CHECK(holder->rest_of_output().empty());
   CHECK_THAT(holder->rest_of_messages(), Catch::Contains("replaced or removed"));
-  CHECK(desk.status({"run", "-n", "--uri", uri, "jobs", "--", "true"}) == 0);
+  CHECK(fixture.status({"run", "-n", "--uri", uri, "jobs", "--", "true"}) == 0);
 }

@@ -13,7 +13,7 @@
 #include "contract/contract.h"
 #include "distlock/error.h"
 #include "distlock/stores.h"
-#include "process/desk.h"
+#include "process/tool_fixture.h"
 #include "support/temporary_folder.h"
 
 // What the tests of a SQLite file in trouble share. Each looks at it twice: through the library, in
@@ -68,11 +68,11 @@ struct Opened {
 
 inline Opened opened(const std::filesystem::path& path, const std::string& lock = "jobs") {
   const auto error = error_of([&] { open_at(path); });
-  Desk desk;
+  ToolFixture fixture;
   const int status =
-      desk.status({"run", "-n", "--uri", "sqlite:" + path.string(), lock, "--", "true"});
+      fixture.status({"run", "-n", "--uri", "sqlite:" + path.string(), lock, "--", "true"});
   return {error ? std::optional(error->errc()) : std::nullopt, error ? error->what() : "", status,
-          desk.messages};
+          fixture.messages};
 }
 
 /// Refused, by name, as something that cannot be used.

@@ -5,7 +5,7 @@ import collections
 import itertools
 
 from tests.faults import checks, processes, proxy, stores
-from tests.faults.hands import Hands
+from tests.faults.remotes import Remotes
 from tests.faults.proxy import Fault
 
 ABOUT = "whatever command of a claim or release is lost, its outcome is told truly"
@@ -50,9 +50,9 @@ def plans_of(commands, start):
 class Attempts:
     """Threads: each attempt is one thread's."""
 
-    def __init__(self, hands, store, host):
-        self.hands, self.store, self.host = hands, store, host
-        self.heir = hands.start("heir").wait_started()
+    def __init__(self, remotes, store, host):
+        self.remotes, self.store, self.host = remotes, store, host
+        self.heir = remotes.start("heir").wait_started()
         self.numbers = itertools.count()
         self.dead = self.leave_locks_of_the_dead()
         self.died = processes.now()
@@ -62,7 +62,7 @@ class Attempts:
 
     def leave_locks_of_the_dead(self):
         """The names of locks whose holder was killed."""
-        dead = self.hands.start("dead").wait_started()
+        dead = self.remotes.start("dead").wait_started()
         names = [f"takeover-{number}" for number in range(DEAD)]
         for name in names:
             processes.wait_for(name, lambda: dead.wait(name)["event"] == "grant")
@@ -73,18 +73,18 @@ class Attempts:
     def lock_for(self, scenario):
         return next(self.dead) if scenario == "takeover" else f"{scenario}-{next(self.numbers)}"
 
-    def prepare(self, scenario, hand, lock):
+    def prepare(self, scenario, remote, lock):
         if scenario != "first":
-            processes.wait_for("a first ping", lambda: hand.ask("stats")["pings"] > 0)
+            processes.wait_for("a first ping", lambda: remote.ask("stats")["pings"] > 0)
         if scenario == "takeover":
             processes.pause(LEASE + 1 - (processes.now() - self.died) / 1e9)
         if scenario == "free":
             self.heir.ask("try", lock)
             self.heir.ask("unlock", lock)
         if scenario in ("again", "release"):
-            processes.wait_for(lock, lambda: hand.wait(lock)["event"] == "grant")
+            processes.wait_for(lock, lambda: remote.wait(lock)["event"] == "grant")
         if scenario == "again":
-            hand.ask("unlock", lock)
+            remote.ask("unlock", lock)
 
     def attempt(self, scenario, plan=()):
         """Gives what was said, the kinds of commands that it took until then, and whether all
@@ -95,35 +95,35 @@ class Attempts:
         try:
             if scenario == "first":
                 between.arm(*plan)  # Nor has its process done anything yet.
-            hand = self.hands.start(f"hand-{next(self.numbers)}", uri).wait_started()
-            self.prepare(scenario, hand, lock)
+            remote = self.remotes.start(f"remote-{next(self.numbers)}", uri).wait_started()
+            self.prepare(scenario, remote, lock)
             before = self.store.lock(lock)
             if scenario != "first":
                 between.arm(*plan)
-            answer = hand.ask(SCENARIOS[scenario], lock)
+            answer = remote.ask(SCENARIOS[scenario], lock)
             commands = between.seen(answer["at"])  # The pinger goes on with what is pending.
             between.arm()
-            self.judge(f"{scenario} of {lock}, {plan}", (answer, before, hand, lock, commands))
-            hand.finish()
+            self.judge(f"{scenario} of {lock}, {plan}", (answer, before, remote, lock, commands))
+            remote.finish()
         finally:
             between.close()
         struck = sum(deed is not None for _, deed in commands)
         return checks.ambiguity.said(answer), [kind for kind, _ in commands], struck == len(plan)
 
     def judge(self, label, attempt):
-        answer, before, hand, lock, commands = attempt
+        answer, before, remote, lock, commands = attempt
         wrong = checks.ambiguity.violations(
-            answer, before, self.store.lock(lock), hand.id, commands)
+            answer, before, self.store.lock(lock), remote.id, commands)
         if lock.startswith("takeover") and not checks.ambiguity.ours(before, self.dead_id):
             wrong.append(f"the dead did not hold it: {before}")
         self.wrong += [f"{label}: {line}" for line in wrong]
         self.answers[checks.ambiguity.said(answer)] += 1
-        self.inherit(hand, lock, answer, label)
+        self.inherit(remote, lock, answer, label)
 
-    def inherit(self, hand, lock, answer, label):
+    def inherit(self, remote, lock, answer, label):
         """Nobody keeps the lock from others, whatever came of the attempt."""
         if answer["event"] == "grant":
-            hand.ask("unlock", lock)
+            remote.ask("unlock", lock)
         begun = processes.now()
         got = self.heir.wait(lock)
         if got["event"] != "grant":
@@ -176,10 +176,10 @@ class Attempts:
 
 def run(rig, size=3):
     store, host = stores.start(rig, size)
-    hands = Hands(rig, store, host, lease=LEASE, ping=PING, call=CALL)
+    remotes = Remotes(rig, store, host, lease=LEASE, ping=PING, call=CALL)
     try:
-        attempts = Attempts(hands, store, host)
-        with hands.pool(AT_ONCE) as begin:
+        attempts = Attempts(remotes, store, host)
+        with remotes.pool(AT_ONCE) as begin:
             todo = []
             plain = {scenario: begin(attempts.plain, scenario) for scenario in SCENARIOS}
             for scenario, kinds in plain.items():
@@ -190,7 +190,7 @@ def run(rig, size=3):
                 done.result()
         attempts.end()
     finally:
-        hands.close()
+        remotes.close()
     figures = {"attempts": sum(attempts.answers.values()), **attempts.answers,
                **dict(sorted(attempts.of_fault.items())),
                "faults that never struck": attempts.missed,

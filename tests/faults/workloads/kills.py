@@ -6,7 +6,7 @@ import collections
 import random
 
 from tests.faults import checks, processes, stores
-from tests.faults.hands import Hands
+from tests.faults.remotes import Remotes
 
 ABOUT = "killed at random moments, clients leave sound documents and locks that can be had"
 STORES = ("mongod", "sqlite")
@@ -21,9 +21,9 @@ SHARED = [f"shared-{n}" for n in range(3)]
 class Kills:
     """What a run saw. Threads: each kill is one thread's."""
 
-    def __init__(self, hands, store, seed):
-        self.hands, self.store, self.seed = hands, store, seed
-        self.heir = hands.start("heir", store.uri_of("heir")).wait_started()
+    def __init__(self, remotes, store, seed):
+        self.remotes, self.store, self.seed = remotes, store, seed
+        self.heir = remotes.start("heir", store.uri_of("heir")).wait_started()
         if not store.sees("heir"):
             raise processes.Broken("the server does not name its clients")
         self.wrong = []
@@ -38,7 +38,7 @@ class Kills:
     def kill_at_work(self, chance, number):
         lock = f"own-{number}"
         name = f"victim-{number}"
-        victim = self.hands.start(name, self.store.uri_of(name)).wait_started()
+        victim = self.remotes.start(name, self.store.uri_of(name)).wait_started()
         victim.ask("try", lock)
         victim.ask("unlock", lock)
         victim.tell("spin", chance.randrange(3000), lock, *chance.sample(SHARED, 2))
@@ -52,13 +52,13 @@ class Kills:
         """While it makes the store's file and tables, pings and claims for the first time."""
         lock, store = f"first-{number}", self.store.fresh(number)
         name = f"victim-{number}"
-        victim = self.hands.start(name, store.uri_of(name))
+        victim = self.remotes.start(name, store.uri_of(name))
         victim.tell("spin", chance.randrange(3000), lock)
         processes.pause(chance.uniform(0, 0.15))
         victim.kill()
         store.settle(name)
         faults = store.faults()
-        heir = self.hands.start(f"heir-{number}", store.uri).wait_started()
+        heir = self.remotes.start(f"heir-{number}", store.uri).wait_started()
         self.inherit(heir, store, lock)
         heir.finish()
         faults += store.faults()
@@ -102,17 +102,17 @@ class Kills:
 
 def run(rig):
     store, host = stores.start(rig)
-    hands = Hands(rig, store, host, lease=WINDOW / 1000, call=CALL)
+    remotes = Remotes(rig, store, host, lease=WINDOW / 1000, call=CALL)
     count = rig.options.count or KILLS
     try:
-        kills = Kills(hands, store, rig.seed)
-        with hands.pool(AT_ONCE) as begin:
+        kills = Kills(remotes, store, rig.seed)
+        with remotes.pool(AT_ONCE) as begin:
             for done in [begin(kills.one, number) for number in range(count)]:
                 done.result()
         count = kills.until_a_hold_is_left(count)
         kills.end()
     finally:
-        hands.close()
+        remotes.close()
     events = rig.history.all()
     grants = sum(event["event"] == "grant" for event in events)
     figures = {"kills": count, "grants": grants,

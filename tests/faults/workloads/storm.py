@@ -3,7 +3,7 @@ locks are held at once. All others get their turn or their time-out, and the ser
 connections that it had."""
 
 from tests.faults import checks, stores
-from tests.faults.hands import Hands, finish_all
+from tests.faults.remotes import Remotes, finish_all
 from tests.faults.processes import wait_for
 
 ABOUT = "many come at once, all get their turn or time-out, and nothing is left behind"
@@ -19,27 +19,27 @@ def grants(rig):
     return {event["process"] for event in rig.history.all() if event["event"] == "grant"}
 
 
-def start(hands, names):
+def start(remotes, names):
     """Gives them by name, once they are there. Some at a time: hundreds of programs that start at
     once leave none of them the time to greet the server."""
     started = {}
     for first in range(0, len(names), STARTED_AT_ONCE):
-        wave = {name: hands.start(name) for name in names[first:first + STARTED_AT_ONCE]}
-        for hand in wave.values():
-            hand.wait_started(PATIENCE / 1000)
+        wave = {name: remotes.start(name) for name in names[first:first + STARTED_AT_ONCE]}
+        for remote in wave.values():
+            remote.wait_started(PATIENCE / 1000)
         started |= wave
     return started
 
 
-def come_at_once(rig, hands, count):
+def come_at_once(rig, remotes, count):
     """What is wrong."""
-    keeper = hands.start("keeper").wait_started()
+    keeper = remotes.start("keeper").wait_started()
     keeper.ask("wait", "storm", PATIENCE)
-    crowd = start(hands, [f"p{number}" for number in range(count)])
+    crowd = start(remotes, [f"p{number}" for number in range(count)])
     rig.say(f"{count} processes are there")
     victims, impatient = list(crowd)[1::10], list(crowd)[2::10]
-    turns = {name: hand.tell("turn", "storm", IMPATIENT if name in impatient else PATIENCE, HOLD)
-             for name, hand in crowd.items()}
+    turns = {name: remote.tell("turn", "storm", IMPATIENT if name in impatient else PATIENCE, HOLD)
+             for name, remote in crowd.items()}
     for name in impatient:
         crowd[name].answer(turns[name])  # The keeper still holds it.
     for name in victims[::2]:
@@ -57,9 +57,9 @@ def come_at_once(rig, hands, count):
     return checks.turns.violations(events, patient, impatient, victims)
 
 
-def hold_many(hands, store, locks):
+def hold_many(remotes, store, locks):
     """What is wrong."""
-    holders = start(hands, [f"holder{number}" for number in range(HOLDERS)])
+    holders = start(remotes, [f"holder{number}" for number in range(HOLDERS)])
 
     def each(verb, *words):
         """Of each process for its locks, one after the other; gives how many were granted."""
@@ -67,7 +67,7 @@ def hold_many(hands, store, locks):
             answers = [holders[name].ask(verb, f"{name}-{number}", *words)
                        for number in range(locks // HOLDERS)]
             return sum(answer["event"] in ("grant", "unlocked") for answer in answers)
-        with hands.pool(HOLDERS) as begin:
+        with remotes.pool(HOLDERS) as begin:
             return sum(one.result() for one in [begin(do, name) for name in holders])
 
     def taken():
@@ -89,13 +89,13 @@ def run(rig):
     store, host = stores.start(rig)
     count = rig.options.count or COUNT
     before = min(store.connections() for _ in range(10))
-    hands = Hands(rig, store, host, lease=LEASE, ping=PING, call=CALL)
+    remotes = Remotes(rig, store, host, lease=LEASE, ping=PING, call=CALL)
     try:
-        wrong = come_at_once(rig, hands, count)
+        wrong = come_at_once(rig, remotes, count)
         rig.say("all have had their turn")
-        wrong += hold_many(hands, store, 4 * count)
+        wrong += hold_many(remotes, store, 4 * count)
     finally:
-        hands.close()
+        remotes.close()
     wait_for(f"the server's {before} connections of the start", lambda: store.connections() <= before)
     wrong += store.faults() + checks.intervals.violations_by_lock(rig.history.all())
     return wrong, {"processes": count, "locks at once": 4 * count,

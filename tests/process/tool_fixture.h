@@ -12,7 +12,7 @@
 namespace distlock::testing {
 
 /// One SQLite file, and tools that use it.
-class Desk {
+class ToolFixture {
  public:
   using Words = std::vector<std::string>;
 

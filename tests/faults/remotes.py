@@ -1,4 +1,4 @@
-"""Hands: processes of hand.cpp, which do with locks what they are told, and all that they said."""
+"""Remotes: processes of remote.cpp, which do with locks what they are told, and all that they said."""
 
 import concurrent.futures
 import contextlib
@@ -13,15 +13,15 @@ from tests.faults.processes import Broken
 
 # What ends the answer to a command.
 LAST = ("grant", "busy", "error", "unlocked", "stats")
-WAIT = 400_000  # Milliseconds: as long as a hand is patient with its store.
+WAIT = 400_000  # Milliseconds: as long as a remote is patient with its store.
 LAST_OF = {"turn": ("busy", "error", "unlocked"), "unlock": ("unlocked", "error"), "spin": ()}
 
 
-class Hand:
+class Remote:
     """One process. It ends when its standard input does, so none survives whoever started it."""
 
-    def __init__(self, hands, name, process):
-        self.hands, self.name, self.process = hands, name, process
+    def __init__(self, remotes, name, process):
+        self.remotes, self.name, self.process = remotes, name, process
         self.id = None  # Its process id in the store, once it has started.
         self.failed = None
         self.asked = {}  # By number: the verb.
@@ -30,7 +30,7 @@ class Hand:
 
     def tell(self, verb, *words):
         """Lets it begin; gives the number for answer()."""
-        with self.hands.changed:
+        with self.remotes.changed:
             number = str(len(self.asked))
             self.asked[number] = verb
         line = " ".join([number, verb, *map(str, words)])
@@ -64,8 +64,8 @@ class Hand:
         return self
 
     def _wait(self, what, condition, limit=processes.PATIENCE):
-        with self.hands.changed:
-            self.hands.changed.wait_for(lambda: condition() or self.closed, limit)
+        with self.remotes.changed:
+            self.remotes.changed.wait_for(lambda: condition() or self.closed, limit)
             found = condition()
         if not found:
             why = "it has ended" if self.closed else f"not in {limit} s"
@@ -86,7 +86,7 @@ class Hand:
         self.process.kill()
         self._wait("its death", lambda: self.closed)
         self.process.wait()
-        self.hands.history.add({"at": processes.now(), "process": self.name, "event": "killed"})
+        self.remotes.history.add({"at": processes.now(), "process": self.name, "event": "killed"})
 
     def finish(self):
         """Lets it end, and waits for that."""
@@ -96,19 +96,19 @@ class Hand:
             raise Broken(f"{self.name} ended with {self.process.returncode}")
 
 
-def finish_all(hands):
+def finish_all(remotes):
     """At once."""
-    for hand in hands:
-        hand.process.stdin.close()
-    for hand in hands:
-        hand.finish()
+    for remote in remotes:
+        remote.process.stdin.close()
+    for remote in remotes:
+        remote.finish()
 
 
-class Hands:
-    """All hands of a run. Threads: any, also to start hands."""
+class Remotes:
+    """All remotes of a run. Threads: any, also to start remotes."""
 
     def __init__(self, rig, store, host, lease=2.0, ping=0.2, call=0.25):
-        self.program, self.uri, self.host = rig.options.hand, store.uri, host
+        self.program, self.uri, self.host = rig.options.remote, store.uri, host
         self.times = [str(round(1000 * seconds)) for seconds in (lease, ping, call)]
         self.changed = threading.Condition()
         self.history = rig.history
@@ -127,18 +127,18 @@ class Hands:
         with namespaces.entered(self.host and self.host.network):
             process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                        start_new_session=True, env=environment)
-        hand = Hand(self, name, process)
+        remote = Remote(self, name, process)
         with self.changed:
-            self.all.append(hand)
+            self.all.append(remote)
             if self.dying:
                 process.kill()
-        self.selector.register(process.stdout, selectors.EVENT_READ, [hand, b""])
-        return hand
+        self.selector.register(process.stdout, selectors.EVENT_READ, [remote, b""])
+        return remote
 
     @contextlib.contextmanager
     def pool(self, size):
-        """Threads for what hands do at once; gives what begins it. If this is left by an exception,
-        that of a signal too, nothing more is begun, and who waits for a hand hears that it has
+        """Threads for what remotes do at once; gives what begins it. If this is left by an exception,
+        that of a signal too, nothing more is begun, and who waits for a remote hears that it has
         ended."""
         def begin(work, *arguments):
             with signals.held():  # In there one would leave a mutex locked.
@@ -156,8 +156,8 @@ class Hands:
         """Also those that are about to be started."""
         with self.changed:
             self.dying = True
-            for hand in self.all:
-                hand.process.kill()
+            for remote in self.all:
+                remote.process.kill()
 
     def _listen(self):
         while not self.ended:
@@ -165,24 +165,24 @@ class Hands:
                 self._read(key.fileobj, key.data)
 
     def _read(self, output, state):
-        hand, rest = state
+        remote, rest = state
         data = os.read(output.fileno(), 1 << 16)
         *lines, state[1] = (rest + data).split(b"\n")
         events = [json.loads(line) for line in lines]
         with self.changed:
             for event in events:
                 self.history.add(event)
-                hand.hear(event)
-            hand.closed = not data
+                remote.hear(event)
+            remote.closed = not data
             self.changed.notify_all()
         if not data:
             self.selector.unregister(output)
             output.close()
 
     def close(self):
-        for hand in self.all:
-            processes.kill(hand.process)
+        for remote in self.all:
+            processes.kill(remote.process)
             with contextlib.suppress(BrokenPipeError):  # What it was told when it was dead.
-                hand.process.stdin.close()
+                remote.process.stdin.close()
         self.ended = True
         self.ears.join()

@@ -1,4 +1,4 @@
-// hand NAME STORE LEASE-MS PING-MS CALL-MS
+// remote NAME STORE LEASE-MS PING-MS CALL-MS
 //
 // One process that does with locks what its standard input says, a command a line:
 //
@@ -21,7 +21,7 @@
 #include "distlock/log.h"
 #include "distlock/stores.h"
 #include "events.h"
-#include "finger.h"
+#include "lock_thread.h"
 
 namespace {
 
@@ -64,7 +64,7 @@ void tell_stats(const std::string& id, const DistributedLockPinger& pinger) {
 
 void obey(const std::shared_ptr<DistributedLockPinger>& pinger,
           const distlock::LockOptions& options) {
-  std::map<std::string, Finger> fingers;
+  std::map<std::string, LockThread> lock_threads;
   for (std::string line; std::getline(std::cin, line);) {
     std::istringstream words(line);
     Command command;
@@ -75,7 +75,7 @@ void obey(const std::shared_ptr<DistributedLockPinger>& pinger,
     }
     for (std::string word; words >> word;) command.words.push_back(word);
     const std::string name = command.words.at(command.verb == "spin" ? 1 : 0);
-    fingers.try_emplace(name, pinger, name, options).first->second.take(std::move(command));
+    lock_threads.try_emplace(name, pinger, name, options).first->second.take(std::move(command));
   }
 }
 
@@ -83,7 +83,7 @@ void obey(const std::shared_ptr<DistributedLockPinger>& pinger,
 
 int main(int count, char** words) {
   if (count != 6) {
-    std::cerr << "usage: hand NAME STORE LEASE-MS PING-MS CALL-MS\n";
+    std::cerr << "usage: remote NAME STORE LEASE-MS PING-MS CALL-MS\n";
     return 64;
   }
   distlock::set_log_level(distlock::LogLevel::off);

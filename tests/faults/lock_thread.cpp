@@ -1,4 +1,4 @@
-#include "finger.h"
+#include "lock_thread.h"
 
 #include "events.h"
 #include "program.h"
@@ -44,20 +44,20 @@ void tell_error(const Command& command, const std::string& lock, const Error& er
 
 }  // namespace
 
-Finger::Finger(const std::shared_ptr<distlock::DistributedLockPinger>& pinger,
-               const std::string& name, const distlock::LockOptions& options)
+LockThread::LockThread(const std::shared_ptr<distlock::DistributedLockPinger>& pinger,
+                       const std::string& name, const distlock::LockOptions& options)
     : pinger_(pinger),
       options_(options),
       lock_(pinger, name, options),
       thread_([this](const std::stop_token& stop) { work(stop); }) {}
 
-void Finger::take(Command command) {
+void LockThread::take(Command command) {
   const std::lock_guard lock(mutex_);
   commands_.push_back(std::move(command));
   come_.notify_one();
 }
 
-void Finger::work(const std::stop_token& stop) {
+void LockThread::work(const std::stop_token& stop) {
   for (;;) {
     std::unique_lock lock(mutex_);
     if (!come_.wait(lock, stop, [this] { return !commands_.empty(); })) return;
@@ -68,7 +68,7 @@ void Finger::work(const std::stop_token& stop) {
   }
 }
 
-void Finger::obey(const Command& command, const std::stop_token& stop) {
+void LockThread::obey(const Command& command, const std::stop_token& stop) {
   try {
     if (command.verb == "unlock") return give_up(command, lock_);
     if (command.verb == "spin") return spin(command, stop);
@@ -78,7 +78,7 @@ void Finger::obey(const Command& command, const std::stop_token& stop) {
   }
 }
 
-void Finger::attempt(const Command& command, const std::stop_token& stop) {
+void LockThread::attempt(const Command& command, const std::stop_token& stop) {
   LockRecord other{.name = lock_.name()};
   const bool got =
       command.verb == "try"
@@ -91,7 +91,7 @@ void Finger::attempt(const Command& command, const std::stop_token& stop) {
   give_up(command, lock_);
 }
 
-void Finger::spin(const Command& command, const std::stop_token& stop) {
+void LockThread::spin(const Command& command, const std::stop_token& stop) {
   const microseconds hold{std::stoi(command.words.at(0))};
   std::deque<DistributedLock> locks;
   for (std::size_t i = 1; i < command.words.size(); ++i)

@@ -18,10 +18,10 @@ struct Command {
 };
 
 /// One lock and the thread that does what is commanded about it.
-class Finger {
+class LockThread {
  public:
-  Finger(const std::shared_ptr<distlock::DistributedLockPinger>& pinger, const std::string& name,
-         const distlock::LockOptions& options);
+  LockThread(const std::shared_ptr<distlock::DistributedLockPinger>& pinger,
+             const std::string& name, const distlock::LockOptions& options);
   void take(Command command);
 
  private:
