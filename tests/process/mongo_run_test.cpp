@@ -11,8 +11,8 @@ using Words = std::vector<std::string>;
 namespace {
 
 /// A database of its own, and tools that use it.
-struct MongoDesk {
-  explicit MongoDesk(const std::string& uri) : server(uri) {}
+struct MongoFixture {
+  explicit MongoFixture(const std::string& uri) : server(uri) {}
 
   ToolProcess::Environment environment() const {
     return {{"HOME", folder.path().string()}, {"DISTLOCK_URI", server.connection().text()}};
@@ -29,7 +29,7 @@ struct MongoDesk {
 
 TEST_CASE("while mongod does not answer the command ends before the deadline, and a rival follows",
           "[mongo][run][R9]") {
-  const MongoDesk fixture(standalone_uri());
+  const MongoFixture fixture(standalone_uri());
   const auto holder = fixture.start(run({"--takeover-after", "2s"}, stamping("''")));
   REQUIRE_FALSE(holder->next_output().empty());
   Stopped server(ports_of(standalone_uri()).at(0));
@@ -45,7 +45,7 @@ TEST_CASE("while mongod does not answer the command ends before the deadline, an
 
 TEST_CASE("a command outlives a fail-over that is shorter than its lease", "[mongo][run][R9]") {
   wait_until_whole(replica_set_uri());
-  const MongoDesk fixture(replica_set_uri());
+  const MongoFixture fixture(replica_set_uri());
   const auto holder = fixture.start(run({"--takeover-after", "120s", "--ping-every", "200ms"},
                                         "echo ready; read line; echo done"));
   REQUIRE(holder->next_output() == "ready");
@@ -69,7 +69,7 @@ TEST_CASE("a command outlives a fail-over that is shorter than its lease", "[mon
 
 TEST_CASE("on MongoDB, too, a wall clock that jumps by hours gives no hold away",
           "[mongo][run][R5][R9]") {
-  const MongoDesk fixture(standalone_uri());
+  const MongoFixture fixture(standalone_uri());
   JumpingClock clock(Jumping::wall_clock);
   const auto start = [&](const Words& options, const std::string& script) {
     Words lease{"--takeover-after", "60s", "--ping-every", "200ms"};

@@ -139,8 +139,8 @@ TEST_CASE("a command whose folder is removed or whose file is replaced is ended 
   const bool removed = GENERATE(true, false);
   const fs::path folder = fixture.folder.path() / "store";
   const std::string uri = "sqlite:" + (folder / "locks.db").string();
-  const auto holder = fixture.start({"run", "--uri", uri, "--takeover-after", "8s", "jobs", "--", "sh",
-                                  "-c", "echo ready; exec cat"});
+  const auto holder = fixture.start({"run", "--uri", uri, "--takeover-after", "8s", "jobs", "--",
+                                     "sh", "-c", "echo ready; exec cat"});
   REQUIRE(holder->next_output() == "ready");
   fs::rename(folder, fixture.folder.path() / "away");
   if (removed) fs::remove_all(fixture.folder.path() / "away");

@@ -80,7 +80,8 @@ TEST_CASE("a writer that goes on for longer than a call may take is 69, and noth
   // A call may take an eighth of this.
   CHECK(fixture.status({"run", "-n", "--takeover-after", "4s", "jobs", "--", "echo", "ran"}) == 69);
   CHECK(fixture.output.empty());
-  CHECK_THAT(fixture.messages, Catch::Contains("locks.db") && Catch::Contains("writing all the time"));
+  CHECK_THAT(fixture.messages,
+             Catch::Contains("locks.db") && Catch::Contains("writing all the time"));
   CHECK(fixture.status({"list", "--names"}) == 0);
   CHECK(fixture.output == "jobs\n");
   writer.end();
@@ -113,7 +114,7 @@ TEST_CASE("a writer that does not end costs a holder its command, and then a riv
   CHECK(holder->rest_of_output().empty());
   writer.end();
   CHECK(fixture.status({"run", "-w", "100s", "--takeover-after", "8s", "jobs", "--", "sh", "-c",
-                     "echo $DISTLOCK_FENCE"}) == 0);
+                        "echo $DISTLOCK_FENCE"}) == 0);
   CHECK(fixture.output == "2\n");
 }
 
