@@ -4,8 +4,8 @@
 #include <distlock/distributed_lock.h>
 #include <distlock/stores.h>
 
-#include <atomic>
 #include <chrono>
+#include <future>
 #include <iostream>
 #include <map>
 #include <memory>
@@ -13,7 +13,6 @@
 #include <optional>
 #include <stop_token>
 #include <string>
-#include <thread>
 
 using namespace std::chrono_literals;
 using distlock::DistributedLock;
@@ -51,9 +50,9 @@ bool guards(DistributedLock& lock, DistributedLock& late) {
 
 // Works until its lock is lost; every write carries the fence.
 bool coordinator(const std::shared_ptr<distlock::DistributedLockPinger>& pinger) {
+  std::promise<void> told;
   DistributedLock lock(pinger, "coordinator", {.why = "the options' own"});
-  std::atomic<int> told = 0;
-  lock.on_lost([&](distlock::LossReason) { ++told; });
+  lock.on_lost([&](distlock::LossReason) { told.set_value(); });
   lock.on_at_risk([](distlock::SteadyTime) {});
   lock.lock();
   if (lock.record().why != "the options' own" || lock.remaining() <= 0s) return false;
@@ -61,9 +60,10 @@ bool coordinator(const std::shared_ptr<distlock::DistributedLockPinger>& pinger)
   const distlock::Fence fence = lock.fence();
   distlock::Store& store = pinger->store();
   store.release("coordinator", *lock.record().ts);  // As `distlock break` does.
-  const bool noticed = !lock.still_held() && lost.stop_requested();
+  const bool noticed = !lock.still_held();
+  told.get_future().wait();
   lock.unlock();
-  return noticed && fence > 0 && lock.lost();
+  return noticed && lost.stop_requested() && lock.lost() && fence > 0;
 }
 
 }  // namespace
