@@ -16,6 +16,7 @@
 #include "cli/break.h"
 #include "cli/connection.h"
 #include "cli/exit_status.h"
+#include "cli/leaving.h"
 #include "cli/log_sink.h"
 #include "cli/opening.h"
 #include "cli/role.h"
@@ -50,6 +51,12 @@ LockOptions lock_options(const RunArguments& arguments) {
           .unstated_window = arguments.unstated_window};
 }
 
+std::shared_ptr<Store> opened(const ConnectionString& connection, const StoreOptions& calls = {}) {
+  auto store = open_store(connection, calls);
+  if (connection.kind() == StoreKind::mongodb) keep_until_left(store);
+  return store;
+}
+
 // No store: a signal ended the wait.
 std::shared_ptr<Store> open_for(const RunArguments& arguments, const StoreOptions& calls,
                                 const std::stop_token& stop) {
@@ -59,8 +66,7 @@ std::shared_ptr<Store> open_for(const RunArguments& arguments, const StoreOption
                         ? std::min(arguments.store_patience, arguments.wait)
                         : (arguments.wait ? arguments.wait : arguments.store_patience);
   const auto clock = host_clock();
-  return open_patiently([&] { return open_store(connection, calls); }, {*clock, stop, most},
-                        std::cerr);
+  return open_patiently([&] { return opened(connection, calls); }, {*clock, stop, most}, std::cerr);
 }
 
 int carry_out(const RunArguments& arguments) {
@@ -112,7 +118,7 @@ int look(const CommandArguments& arguments,
   add_log_sink(arguments.common.verbosity);
   const ConnectionString connection = connection_of(arguments.common);
   check_is_there(connection);
-  const auto store = open_store(connection);
+  const auto store = opened(connection);
   const auto clock = host_clock();
   const winsize terminal = terminal_of(STDOUT_FILENO);
   const int status =
@@ -170,11 +176,11 @@ int main(int count, char** words) try {
       parse_arguments(arguments, [](const char* name) { return std::getenv(name); });
   hide_secrets(count, words);
   hide_secret_in_environment();
-  return std::visit([](const auto& command) { return carry_out(command); }, parsed);
+  return leave(std::visit([](const auto& command) { return carry_out(command); }, parsed));
 } catch (const distlock::Error& error) {
   std::cerr << "distlock: " << error.what() << '\n';
-  return distlock::cli::exit_status_of(error.errc());
+  return distlock::cli::leave(distlock::cli::exit_status_of(error.errc()));
 } catch (const std::exception& error) {
   std::cerr << "distlock: internal error: " << error.what() << '\n';
-  return distlock::cli::kInternal;
+  return distlock::cli::leave(distlock::cli::kInternal);
 }

@@ -1,4 +1,7 @@
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <chrono>
+#include <cstdint>
 
 #include "mongo/faults.h"
 #include "process/jumping_clock.h"
@@ -25,7 +28,34 @@ struct MongoFixture {
   Server server;
 };
 
+/// How many clients have ended their sessions on this server.
+std::int64_t partings(const Server& server) {
+  const distlock::Bson status = server.admin(json(R"({"serverStatus": 1})"));
+  bson_iter_t all;
+  bson_iter_t found;
+  REQUIRE(bson_iter_init(&all, status.get()));
+  REQUIRE(bson_iter_find_descendant(&all, "metrics.commands.endSessions.total", &found));
+  return bson_iter_as_int64(&found);
+}
+
 }  // namespace
+
+TEST_CASE("a call of the tool ends its sessions, and waits for none of the driver's threads",
+          "[mongo][run]") {
+  const MongoFixture fixture(standalone_uri());
+  for (const Words& words : {Words{"list"}, run({"-n"}, "true")}) {
+    const std::int64_t before = partings(fixture.server);
+    auto shortest = std::chrono::steady_clock::duration::max();
+    // The driver's threads take at least half a second; a busy machine may take it now and then.
+    for (int i = 0; i < 5; ++i) {
+      const auto begin = std::chrono::steady_clock::now();
+      CHECK(fixture.start(words)->wait() == 0);
+      shortest = std::min(shortest, std::chrono::steady_clock::now() - begin);
+    }
+    CHECK(shortest < std::chrono::milliseconds{400});
+    CHECK(partings(fixture.server) >= before + 5);
+  }
+}
 
 TEST_CASE("while mongod does not answer the command ends before the deadline, and a rival follows",
           "[mongo][run][R9]") {

@@ -1,0 +1,48 @@
+#include "cli/leaving.h"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <future>
+#include <iostream>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+namespace distlock::cli {
+namespace {
+
+// So long the request that ends the sessions may take to be on its way; nobody needs the answer.
+constexpr std::chrono::milliseconds kGoodbye{20};
+
+std::shared_ptr<Store>& kept() {
+  static std::shared_ptr<Store> store;
+  return store;
+}
+
+// On a thread that may outlast the wait: the process ends with it.
+void part_with(std::shared_ptr<Store> store) try {
+  std::promise<void> gone;
+  const auto ended = gone.get_future();
+  std::thread([store = std::move(store), gone = std::move(gone)]() mutable {
+    store.reset();
+    gone.set_value();
+  }).detach();
+  ended.wait_for(kGoodbye);
+} catch (const std::system_error&) {
+  // No thread is left: the server ends the sessions after half an hour.
+}
+
+}  // namespace
+
+void keep_until_left(std::shared_ptr<Store> store) { kept() = std::move(store); }
+
+int leave(int status) {
+  if (!kept()) return status;
+  part_with(std::move(kept()));
+  std::cout.flush();
+  std::cerr.flush();
+  _exit(status);
+}
+
+}  // namespace distlock::cli
