@@ -7,8 +7,10 @@
 #include <string>
 
 #include "cli/arguments.h"
+#include "cli/scene.h"
 
 using namespace distlock::cli;
+using distlock::cli::testing::Scene;
 
 namespace {
 
@@ -66,4 +68,18 @@ TEST_CASE("the completions have every option", "[cli][arguments]") {
   Names long_names;
   for (const std::string& name : all_options()) long_names.insert("-l " + name.substr(2));
   CHECK(missing(long_names, read("src/cli/completion.fish")) == Names{});
+}
+
+TEST_CASE("the README and the guide show the columns that a list has", "[cli][view]") {
+  Scene scene;
+  scene.hold("jobs", "p");
+  scene.ping("p", std::chrono::seconds{4});
+  std::ostringstream out;
+  print_list(out, scene.all(), {.width = 80});
+  const std::string list = out.str();
+  const std::string columns = list.substr(0, list.find('\n'));
+  const std::string of_locks = std::regex_replace(columns, std::regex(" +"), " +");
+  CAPTURE(columns);
+  CHECK(std::regex_search(read("README.md"), std::regex("\n    " + of_locks + "\n")));
+  CHECK(std::regex_search(read("docs/cli.md"), std::regex("\n    " + of_locks + "\n")));
 }
