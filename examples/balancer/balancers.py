@@ -1,12 +1,15 @@
 """The balancers of one run: starts them, takes in what they note, stops them."""
 
+import argparse
 import ctypes
 import json
 import os
+import pathlib
 import selectors
 import signal
 import subprocess
 import time
+from typing import Any
 
 PATIENCE = 25  # seconds for one thing to happen that should
 
@@ -15,16 +18,16 @@ class Surprise(Exception):
     """Something that should have happened did not."""
 
 
-def boot_time():
+def boot_time() -> Any:
     return time.clock_gettime_ns(time.CLOCK_BOOTTIME)
 
 
-def die_with_parent():
+def die_with_parent() -> None:
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
     signal.pthread_sigmask(signal.SIG_SETMASK, [])
 
 
-def holds_write_lock(pid):
+def holds_write_lock(pid: Any) -> bool:
     """Whether the process has locked a file, or a part of one, for writing."""
     with open("/proc/locks") as locks:
         return any(line.split()[3:5] == ["WRITE", str(pid)] for line in locks)
@@ -33,7 +36,7 @@ def holds_write_lock(pid):
 class Balancers:
     """The processes of one run, and everything they have noted so far."""
 
-    def __init__(self, options, folder, trouble):
+    def __init__(self, options: argparse.Namespace, folder: pathlib.Path, trouble: Any) -> None:
         self.events = []
         self.processes = {}
         self.folder = folder
@@ -43,7 +46,7 @@ class Balancers:
         for number in range(1, options.processes + 1):
             self._start(f"p{number}", options, folder, trouble)
 
-    def _start(self, name, options, folder, trouble):
+    def _start(self, name: str, options: argparse.Namespace, folder: pathlib.Path, trouble: Any) -> None:
         # A pipe, not a file: what a process noted stays noted, also if it cannot write files.
         pipe = folder / f"{name}.ledger"
         os.mkfifo(pipe)
@@ -58,21 +61,21 @@ class Balancers:
                  str(options.takeover_ms), str(options.ping_ms)],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log, preexec_fn=die_with_parent)
 
-    def pid(self, name):
+    def pid(self, name: str) -> Any:
         return self.processes[name].pid
 
-    def note(self, event, name, fence=0, detail=""):
+    def note(self, event: dict[str, Any], name: str, fence: int = 0, detail: str = "") -> None:
         """An entry of the director's own."""
         self._add({"at": boot_time(), "process": name, "pid": self.pid(name), "event": event,
                    "fence": fence, "detail": detail})
 
-    def _add(self, event):
+    def _add(self, event: dict[str, Any]) -> None:
         self.events.append(event)
         self.ledger.write(json.dumps(event) + "\n")
         self.ledger.flush()
         self.on_event(event)
 
-    def listen(self, seconds):
+    def listen(self, seconds: float) -> Any:
         """Takes in what the processes note within that time, at most one batch; gives it."""
         before = len(self.events)
         for key, _ in self.pipes.select(max(seconds, 0)):
@@ -83,7 +86,7 @@ class Balancers:
                 self._add(json.loads(line))
         return self.events[before:]
 
-    def wait_for(self, what, condition, patience=PATIENCE):
+    def wait_for(self, what: str, condition: Any, patience: Any = PATIENCE) -> Any:
         """Gives the first event, from now on, for which the condition holds."""
         limit = time.monotonic() + patience
         while time.monotonic() < limit:
@@ -96,7 +99,7 @@ class Balancers:
                                    + self._last_words(name))
         raise Surprise(f"waited {patience} s in vain for {what}")
 
-    def stop_in_mid_round(self, name):
+    def stop_in_mid_round(self, name: str) -> bool:
         """Stops the process. If that caught it at a bad moment, lets it go on and gives False."""
         os.kill(self.pid(name), signal.SIGSTOP)
         os.waitpid(self.pid(name), os.WUNTRACED)
@@ -110,16 +113,16 @@ class Balancers:
         os.kill(self.pid(name), signal.SIGCONT)
         return False
 
-    def _last_words(self, name):
+    def _last_words(self, name: str) -> Any:
         lines = (self.folder / f"{name}.log").read_text().splitlines()
         return lines[-1] if lines else "(it said nothing)"
 
-    def listen_for(self, seconds):
+    def listen_for(self, seconds: float) -> None:
         limit = time.monotonic() + seconds
         while time.monotonic() < limit:
             self.listen(limit - time.monotonic())
 
-    def stop(self):
+    def stop(self) -> None:
         """Lets all finish their round and unlock."""
         for process in self.processes.values():
             if process.poll() is None:
@@ -133,7 +136,7 @@ class Balancers:
         while self.listen(0):
             pass
 
-    def kill(self):
+    def kill(self) -> None:
         for process in self.processes.values():
             process.kill()
             process.wait()

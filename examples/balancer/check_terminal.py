@@ -11,13 +11,15 @@ import struct
 import sys
 import tempfile
 import termios
+from collections.abc import Iterator
+from typing import Any
 
 from examples.balancer import judge, timeline
 
 SEQUENCE = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 
 
-def run_on_terminal(columns, command, folder):
+def run_on_terminal(columns: Any, command: Any, folder: str) -> Any:
     """Gives the status and everything that was written."""
     child, terminal = pty.fork()
     if child == 0:
@@ -37,7 +39,7 @@ def run_on_terminal(columns, command, folder):
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), written.decode()
 
 
-def faults_of(columns, text, folder):
+def faults_of(columns: Any, text: str, folder: str) -> Iterator[Any]:
     if "\x1b[4F" not in text:
         yield "it never went back to draw in place"
     for line in SEQUENCE.sub("", text).splitlines():
@@ -55,7 +57,7 @@ def faults_of(columns, text, folder):
                 yield f"{len(line)} columns of {width}: {line}"
 
 
-def main():
+def main() -> Any:
     columns = int(sys.argv[1])
     with tempfile.TemporaryDirectory() as folder:
         status, text = run_on_terminal(columns, sys.argv[2:], folder)

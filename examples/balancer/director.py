@@ -12,6 +12,7 @@ import signal
 import sys
 import tempfile
 import time
+from typing import Any
 
 from examples.balancer import drawing, judge, outage, timeline
 from examples.balancer.balancers import Balancers, Surprise
@@ -22,34 +23,34 @@ class Story:
     """What goes wrong, one thing after the other. Each waits for what it takes to begin with and
     for what must come of it, never for a time."""
 
-    def __init__(self, balancers, trouble):
+    def __init__(self, balancers: Any, trouble: Any) -> None:
         self.balancers = balancers
         self.trouble = trouble
 
-    def tell(self):
+    def tell(self) -> None:
         self.everybody_starts()
         self.holder_is_killed()
         self.holder_is_paused()
         self.holder_loses_its_store()
 
-    def everybody_starts(self):
+    def everybody_starts(self) -> None:
         waiting = set(self.balancers.processes)
 
-        def last_one(event):
+        def last_one(event: dict[str, Any]) -> bool:
             waiting.discard(event["process"])
             return not waiting
 
         self.balancers.wait_for("all balancers to start", last_one)
         self.a_clean_unlock()
 
-    def a_clean_unlock(self):
+    def a_clean_unlock(self) -> None:
         self.balancers.wait_for("a clean unlock", lambda e: e["event"] == "done")
 
-    def _stop_holder_in_mid_round(self, chunks_least=0):
+    def _stop_holder_in_mid_round(self, chunks_least: int = 0) -> Any:
         """Stops somebody who holds the lock and has work left; gives its name and fence."""
         steps, to_do = collections.Counter(), {}
 
-        def third_step(event):
+        def third_step(event: dict[str, Any]) -> Any:
             hold = event["process"], event["fence"]
             if event["event"] == "grant":
                 to_do[hold] = int(event["detail"].split()[0])
@@ -62,12 +63,12 @@ class Story:
             if self.balancers.stop_in_mid_round(step["process"]):
                 return step["process"], step["fence"]
 
-    def _another_works(self, than):
+    def _another_works(self, than: Any) -> Any:
         return self.balancers.wait_for(
             f"another than {than} to take over",
             lambda e: e["event"] == "step" and e["process"] != than)
 
-    def holder_is_killed(self):
+    def holder_is_killed(self) -> None:
         name, fence = self._stop_holder_in_mid_round()
         self.balancers.processes[name].kill()
         self.balancers.processes[name].wait()
@@ -75,7 +76,7 @@ class Story:
         self._another_works(name)
         self.a_clean_unlock()
 
-    def holder_is_paused(self):
+    def holder_is_paused(self) -> None:
         name, fence = self._stop_holder_in_mid_round()
         self.balancers.note("paused", name, fence)
         self._another_works(name)
@@ -85,7 +86,7 @@ class Story:
                                 lambda e: e["event"] == "lost" and e["process"] == name)
         self.a_clean_unlock()
 
-    def holder_loses_its_store(self):
+    def holder_loses_its_store(self) -> None:
         # With so much to do that it cannot finish before its hold runs out.
         name, fence = self._stop_holder_in_mid_round(chunks_least=50)
         self.trouble.begin(name, self.balancers.pid(name))
@@ -103,7 +104,7 @@ class Story:
                                 e["event"] in ("busy", "grant"))
 
 
-def arguments():
+def arguments() -> Any:
     parser = argparse.ArgumentParser(prog="tools/demo", description=__doc__.splitlines()[0],
                                      allow_abbrev=False)
     parser.add_argument("--store", choices=sorted(outage.OF_STORE), default="sqlite")
@@ -124,7 +125,7 @@ def arguments():
     return options
 
 
-def uri_of(options, folder):
+def uri_of(options: argparse.Namespace, folder: pathlib.Path) -> Any:
     if options.store == "sqlite":
         return f"sqlite:{folder}/locks.db"
     variable = {"mongodb": "DISTLOCK_MONGODB_STANDALONE_URI",
@@ -134,7 +135,7 @@ def uri_of(options, folder):
     return os.environ[variable]
 
 
-def run(options, folder):
+def run(options: argparse.Namespace, folder: pathlib.Path) -> Any:
     """Runs the story and gives the events, and what did not go as it should."""
     trouble = outage.OF_STORE[options.store]()
     balancers = Balancers(options, folder, trouble)
@@ -154,7 +155,7 @@ def run(options, folder):
     return balancers.events, surprise
 
 
-def report(options, folder, events, surprise):
+def report(options: argparse.Namespace, folder: pathlib.Path, events: list[dict[str, Any]], surprise: Any) -> Any:
     events = sorted(events, key=lambda event: event["at"])
     holds = judge.holds_of(events)
     title = f"The balancer's lock on {options.store}: {options.processes} processes compete"
@@ -173,7 +174,7 @@ def report(options, folder, events, surprise):
     return 0 if sound else 1
 
 
-def clean(folder, keep=()):
+def clean(folder: pathlib.Path, keep: Any = ()) -> None:
     """Removes what the run has left in the folder, and the folder if nothing is kept."""
     for path in folder.iterdir():
         if path.name not in keep:
@@ -182,7 +183,7 @@ def clean(folder, keep=()):
         folder.rmdir()
 
 
-def main():
+def main() -> Any:
     options = arguments()
     if options.say_store:
         print(options.store)

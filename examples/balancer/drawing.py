@@ -1,6 +1,9 @@
 """Shows a judged ledger as an SVG file that needs nothing beside it."""
 
 import html
+import subprocess
+from collections.abc import Iterator
+from typing import Any
 
 from examples.balancer import judge
 from examples.balancer.timeline import MARKS, Timeline, longest_gap, tick_step
@@ -21,7 +24,7 @@ COLOURS = {  # name: (what it colours, on light paper, on dark paper)
 }
 
 
-def _rules(column):
+def _rules(column: Any) -> str:
     return "\n".join(colour[0].format(colour[column]) for colour in COLOURS.values())
 
 
@@ -41,7 +44,7 @@ text {{ font: 13px system-ui, "DejaVu Sans", sans-serif }}
 LEFT, TOP, ROW, BAR, PLOT, LEGEND = 64, 92, 52, 24, 1000, 92
 
 
-def as_svg(events, title):
+def as_svg(events: list[dict[str, Any]], title: str) -> Any:
     timeline = Timeline(events)
     height = TOP + ROW * len(timeline.processes) + 40 + LEGEND
     width = LEFT + PLOT + 36
@@ -58,15 +61,15 @@ def as_svg(events, title):
     return "\n".join(parts) + "\n"
 
 
-def _x(timeline, seconds):
+def _x(timeline: Any, seconds: float) -> int:
     return round(LEFT + PLOT * seconds / timeline.length, 1)
 
 
-def _y(timeline, process):
+def _y(timeline: Any, process: subprocess.Popen) -> Any:
     return TOP + ROW * timeline.processes.index(process) + ROW // 2
 
 
-def _grid(timeline):
+def _grid(timeline: Any) -> Iterator[Any]:
     bottom = TOP + ROW * len(timeline.processes)
     for i, process in enumerate(timeline.processes):
         if i % 2 == 0:
@@ -80,7 +83,7 @@ def _grid(timeline):
         yield f'<text class="axis" x="{x}" y="{bottom + 20}">{i * step:g} s</text>'
 
 
-def _spans(timeline):
+def _spans(timeline: Any) -> Iterator[Any]:
     for begin, end, style in (("paused", "continued", "pause span"), ("cut", "mended", "cut span")):
         for process, since, until in timeline.spans(begin, end):
             x = _x(timeline, since)
@@ -88,7 +91,7 @@ def _spans(timeline):
                    f'width="{max(_x(timeline, until) - x, 1):.1f}" height="{ROW - 6}"/>')
 
 
-def _bars(timeline):
+def _bars(timeline: Any) -> Iterator[Any]:
     taken = {id(hold) for hold in judge.takeovers_of(timeline.holds)}
     for hold in timeline.holds:
         since, until = timeline.seconds(hold.since), timeline.seconds(hold.until)
@@ -102,7 +105,7 @@ def _bars(timeline):
             yield (f'<text class="fence" x="{x + width / 2:.1f}" y="{y + 4}">{hold.fence}</text>')
 
 
-def _marks(timeline):
+def _marks(timeline: Any) -> Iterator[Any]:
     for mark in timeline.marks:
         x, y = _x(timeline, timeline.seconds(mark["at"])), _y(timeline, mark["process"])
         # What the process notices stands below its bar, what happens to it above.
@@ -111,7 +114,7 @@ def _marks(timeline):
                f"{_symbol(mark['event'], x, y)}</g>")
 
 
-def _symbol(event, x, y):
+def _symbol(event: str, x: Any, y: Any) -> str:
     style = MARKS[event][2]
     shape = {
         "killed": f"M{x - 5},{y - 5}l10,10m0,-10l-10,10",
@@ -124,7 +127,7 @@ def _symbol(event, x, y):
     return f'<path class="{style}" d="{shape}"/>'
 
 
-def _legend(y):
+def _legend(y: Any) -> Iterator[Any]:
     x = LEFT
     for style, text in (("hold", "holds the lock, after an unlock; the number is the fence"),
                         ("taken", "holds the lock, taken over"),

@@ -9,6 +9,7 @@ A ledger has one JSON object a line: at (CLOCK_BOOTTIME, nanoseconds), process, 
 import dataclasses
 import json
 import sys
+from typing import Any
 
 # A hold lasts from its grant to the last instant at which its process acted, or meant to act, on
 # it. What a process notes as lost is not an act: it was right to hold back.
@@ -27,17 +28,17 @@ class Hold:
     seen: str = ""  # the mark of another process that was in the room, if any
 
     @property
-    def who(self):
+    def who(self) -> str:
         return f"{self.process} with fence {self.fence}"
 
 
-def parse(lines):
+def parse(lines: Any) -> Any:
     """The events of all processes, in the order of their times."""
     events = [json.loads(line) for line in lines if line.strip()]
     return sorted(events, key=lambda event: event["at"])
 
 
-def holds_of(events):
+def holds_of(events: list[dict[str, Any]]) -> Any:
     """All holds, in the order of their grants."""
     holds, current = [], {}
     for event in events:
@@ -63,7 +64,7 @@ def holds_of(events):
     return holds
 
 
-def overlaps_of(holds):
+def overlaps_of(holds: Any) -> Any:
     """What speaks against the lock, a line each, by two independent means: two holds whose spans
     have an instant in common, and a hold that met somebody in the room."""
     found = []
@@ -79,12 +80,12 @@ def overlaps_of(holds):
     return found
 
 
-def takeovers_of(holds):
+def takeovers_of(holds: Any) -> Any:
     """The holds that were taken from a process which had not given the lock up."""
     return [later for earlier, later in zip(holds, holds[1:]) if earlier.end != "done"]
 
 
-def longest_gap_of(holds):
+def longest_gap_of(holds: Any) -> Any:
     """(nanoseconds, when it began) of the longest time in which nobody held."""
     best, busy_until = (0, 0), None
     for hold in holds:
@@ -94,24 +95,24 @@ def longest_gap_of(holds):
     return best
 
 
-def stale_fences_of(holds):
+def stale_fences_of(holds: Any) -> Any:
     """Grants whose fence is not greater than that of the one before."""
     return [later for earlier, later in zip(holds, holds[1:]) if later.fence <= earlier.fence]
 
 
-def verdict(holds):
+def verdict(holds: Any) -> str:
     return (f"verdict: {len(holds)} grants, {len(takeovers_of(holds))} takeovers, "
             f"{len(overlaps_of(holds))} overlaps")
 
 
-def _ledger(*rows):
+def _ledger(*rows: Any) -> Any:
     return holds_of(parse(
         json.dumps({"at": at * 10**6, "process": process, "event": event, "fence": fence,
                     "detail": detail[0] if detail else ""})
         for at, process, event, fence, *detail in rows))
 
 
-def self_test():
+def self_test() -> None:
     clean = _ledger((0, "p1", "grant", 1), (5, "p1", "step", 1), (9, "p1", "done", 1),
                     (10, "p2", "grant", 2), (12, "p2", "done", 2))
     assert verdict(clean) == "verdict: 2 grants, 0 takeovers, 0 overlaps", verdict(clean)
@@ -145,7 +146,7 @@ def self_test():
                                        (2, "p2", "grant", 1)))) == 1
 
 
-def main(arguments):
+def main(arguments: list[str]) -> Any:
     if arguments == ["--self-test"]:
         self_test()
         print("the judge finds what was planted, and nothing else")

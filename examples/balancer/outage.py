@@ -7,6 +7,9 @@ import select
 import signal
 import socket
 import threading
+from typing import Any
+
+from tools.servers import mongo_wire
 
 
 
@@ -21,24 +24,24 @@ class FullDisk:
     only_the_holder = True
     what = "its disk is full"
 
-    def uri(self, _name, uri):
+    def uri(self, _name: Any, uri: str) -> Any:
         return uri
 
-    def begin(self, _name, pid):
+    def begin(self, _name: Any, pid: Any) -> None:
         resource.prlimit(pid, resource.RLIMIT_FSIZE, (1024, resource.RLIM_INFINITY))
 
-    def end(self, _name, pid):
+    def end(self, _name: Any, pid: Any) -> None:
         resource.prlimit(pid, resource.RLIMIT_FSIZE,
                          (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
 
-    def close(self):
+    def close(self) -> None:
         pass
 
 
 class Wire:
     """A TCP relay on the loopback that can be cut."""
 
-    def __init__(self, port):
+    def __init__(self, port: int) -> None:
         self.target = ("127.0.0.1", port)
         self.cut = False
         self.pairs = set()
@@ -46,7 +49,7 @@ class Wire:
         self.port = self.listener.getsockname()[1]
         threading.Thread(target=self._accept, daemon=True).start()
 
-    def _accept(self):
+    def _accept(self) -> None:
         while True:
             try:
                 near, _ = self.listener.accept()
@@ -61,7 +64,7 @@ class Wire:
             self.pairs.add(pair)
             threading.Thread(target=self._relay, args=(pair,), daemon=True).start()
 
-    def _relay(self, pair):
+    def _relay(self, pair: Any) -> None:
         other = {pair[0]: pair[1], pair[1]: pair[0]}
         try:
             while not self.cut:
@@ -84,22 +87,22 @@ class CutWire:
     only_the_holder = True
     what = "its connection is cut"
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.wires = {}
 
-    def uri(self, name, uri):
+    def uri(self, name: str, uri: str) -> str:
         host = uri.removeprefix("mongodb://").split("/")[0]
         port = host.rsplit(":", 1)[-1] if ":" in host else "27017"
         wire = self.wires[name] = Wire(int(port))
         return uri.replace(host, f"127.0.0.1:{wire.port}", 1)
 
-    def begin(self, name, _pid):
+    def begin(self, name: str, _pid: Any) -> None:
         self.wires[name].cut = True
 
-    def end(self, name, _pid):
+    def end(self, name: str, _pid: Any) -> None:
         self.wires[name].cut = False
 
-    def close(self):
+    def close(self) -> None:
         for wire in self.wires.values():
             wire.listener.close()
 
@@ -113,14 +116,13 @@ class StoppedPrimary:
     only_the_holder = False
     what = "the primary is stopped"
 
-    def __init__(self):
-        self.stopped = None
+    def __init__(self) -> None:
+        self.stopped: int = None
 
-    def uri(self, _name, uri):
+    def uri(self, _name: Any, uri: str) -> Any:
         return uri
 
-    def begin(self, _name, _pid):
-        from tools.servers import mongo_wire
+    def begin(self, _name: Any, _pid: Any) -> None:
         for server in os.environ.get("DISTLOCK_MONGODB_PIDS", "").split():
             port, pid = map(int, server.split("="))
             if mongo_wire.ask(port, {"hello": 1}).get("isWritablePrimary"):
@@ -129,13 +131,13 @@ class StoppedPrimary:
                 return
         raise CannotBegin("no primary of ours to stop: run under tools/with-mongod")
 
-    def end(self, _name, _pid):
+    def end(self, _name: Any, _pid: Any) -> None:
         if self.stopped:
             os.kill(self.stopped, signal.SIGCONT)
             self.stopped = None
 
-    def close(self):
+    def close(self) -> None:
         self.end("", 0)
 
 
-OF_STORE = {"sqlite": FullDisk, "mongodb": CutWire, "replica-set": StoppedPrimary}
+OF_STORE: dict[str, Any] = {"sqlite": FullDisk, "mongodb": CutWire, "replica-set": StoppedPrimary}

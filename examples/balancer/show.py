@@ -2,6 +2,7 @@
 
 import os
 import sys
+from typing import Any
 
 from examples.balancer import timeline
 from examples.balancer.balancers import boot_time
@@ -14,7 +15,7 @@ class Show:
     SHOWN = {"grant": "holds", "step": "holds", "busy": "waits", "done": "unlocked",
              "error": "store away", "start": "started", "stop": "stopped", "leftover": "holds"}
 
-    def __init__(self, balancers):
+    def __init__(self, balancers: Any) -> None:
         self.live = sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
         self.colour = self.live and not os.environ.get("NO_COLOR")
         self.began = boot_time()
@@ -23,7 +24,7 @@ class Show:
         if self.live:
             print("\n" * len(self.state), end="")
 
-    def event(self, event):
+    def event(self, event: dict[str, Any]) -> None:
         kind, name = event["event"], event["process"]
         fence = event["fence"] if kind != "busy" else 0
         self.state[name] = (self.SHOWN.get(kind, kind), fence)
@@ -34,7 +35,7 @@ class Show:
             print(f"{seconds:6.2f} s  {name}  {timeline.MARKS.get(kind, ('', kind))[1]}"
                   f" (fence {event['fence']})", flush=True)
 
-    def draw(self):
+    def draw(self) -> None:
         seconds = (boot_time() - self.began) / 1e9
         width = timeline.columns() - 1  # A line that fills the terminal may go on in the next.
         lines = [f"\x1b[{len(self.state)}F"]

@@ -2,6 +2,8 @@
 
 import shutil
 import textwrap
+from collections.abc import Iterator
+from typing import Any
 
 from examples.balancer import judge
 
@@ -20,17 +22,17 @@ MARKS = {  # event: (letter of the text, word, CSS class)
 class Timeline:
     """What both pictures need: rows, holds, marks, and times in seconds since the first event."""
 
-    def __init__(self, events):
+    def __init__(self, events: list[dict[str, Any]]) -> None:
         self.start = events[0]["at"]
         self.length = max((events[-1]["at"] - self.start) / 1e9, 0.001)
         self.holds = judge.holds_of(events)
         self.processes = sorted({event["process"] for event in events})
         self.marks = [event for event in events if event["event"] in MARKS]
 
-    def seconds(self, at):
+    def seconds(self, at: int) -> Any:
         return (at - self.start) / 1e9
 
-    def spans(self, begin, end):
+    def spans(self, begin: Any, end: int) -> Iterator[Any]:
         """(process, from, to) of what lies between two kinds of marks, such as pauses."""
         since = {}
         for mark in self.marks:
@@ -42,18 +44,18 @@ class Timeline:
             yield process, began, self.length
 
 
-def columns():
+def columns() -> Any:
     """Of the terminal; 80 where there is none."""
     return shutil.get_terminal_size((80, 24)).columns
 
 
-def as_text(events, width):
+def as_text(events: list[dict[str, Any]], width: Any) -> str:
     timeline = Timeline(events)
     chart = _chart(timeline, min(WIDTH_MOST, width - LEFT - 1))
     return "\n".join([*_holds(timeline), "", *chart, *_legend(width), "", longest_gap(timeline)])
 
 
-def _holds(timeline):
+def _holds(timeline: Any) -> Iterator[Any]:
     yield "    from       to   who  fence  chunks  ended by"
     ends = {"done": "unlocking", "lost": "running out", "killed": "SIGKILL", "open": "the end"}
     taken = [id(hold) for hold in judge.takeovers_of(timeline.holds)]
@@ -66,7 +68,7 @@ def _holds(timeline):
         yield "* had taken the lock over"
 
 
-def _chart(timeline, width):
+def _chart(timeline: Any, width: Any) -> Iterator[Any]:
     per_cell = timeline.length / width
     step = tick_step(timeline.length, width // 12)
     scale = [" "] * width
@@ -90,7 +92,7 @@ def _chart(timeline, width):
         yield f"{process:>4}  " + "".join(row)
 
 
-def _legend(width):
+def _legend(width: Any) -> Iterator[Any]:
     # Its spaces do not break within an entry.
     entries = [("█", "holds"), *((letter, word) for letter, word, _ in MARKS.values())]
     text = "  ".join(f"{letter} {word}".replace(" ", "\u00a0") for letter, word in entries)
@@ -99,13 +101,13 @@ def _legend(width):
         yield line.replace("\u00a0", " ")
 
 
-def longest_gap(timeline):
+def longest_gap(timeline: Any) -> str:
     gap, began = judge.longest_gap_of(timeline.holds)
     return (f"longest gap: {gap / 1e9:.2f} s without a holder, "
             f"from {timeline.seconds(began):.2f} s on")
 
 
-def tick_step(length, most):
+def tick_step(length: Any, most: Any) -> Any:
     """A round number of seconds that fits `length` at most `most` times."""
     for step in (0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 20, 30, 60):
         if length / step <= most:

@@ -7,6 +7,7 @@ import os
 import pathlib
 import shlex
 import sys
+from typing import Any
 
 from tests.faults import planted, rig
 from tests.faults.nemesis import plan
@@ -17,18 +18,18 @@ YEAR = 60 * 60 * 24 * 365
 
 
 class Parser(argparse.ArgumentParser):
-    def error(self, message):
+    def error(self, message: Any) -> None:
         print(f"{self.prog}: {message}; see --help", file=sys.stderr)
         sys.exit(USAGE)
 
-    def must_know(self, what, asked, known):
+    def must_know(self, what: str, asked: Any, known: Any) -> None:
         unknown = [one for one in asked if one not in known]
         if unknown:
             self.error(f"no such {what}: '{unknown[0]}'; known: {', '.join(known) or 'none'}")
 
 
-def positive(kind):
-    def read(text):
+def positive(kind: Any) -> Any:
+    def read(text: str) -> Any:
         try:
             value = kind(text)
         except ValueError:
@@ -40,15 +41,15 @@ def positive(kind):
     return read
 
 
-def listed(text):
+def listed(text: str) -> Any:
     return text.split(",")
 
 
-def program(text):
+def program(text: str) -> Any:
     return pathlib.Path(text).absolute()
 
 
-def make_parser(usage):
+def make_parser(usage: Any) -> Any:
     parser = Parser(prog="tools/faults", usage=usage)
     parser.add_argument("workloads", nargs="*")
     parser.add_argument("--list", action="store_true")
@@ -70,7 +71,7 @@ def make_parser(usage):
     return parser
 
 
-def read(usage, known):
+def read(usage: Any, known: Any) -> Any:
     """What was asked, with `runs`: workloads and stores, none if it was for the list. `known` are
     the workloads. Ends the program if it cannot be used."""
     parser = make_parser(usage)
@@ -88,7 +89,7 @@ def read(usage, known):
     return asked
 
 
-def runs_of(parser, asked, known):
+def runs_of(parser: Any, asked: Any, known: Any) -> Any:
     if not asked.workloads:
         parser.error(f"no workload; known: {', '.join(sorted(known))}")
     parser.must_know("workload", asked.workloads, sorted(known))
@@ -105,12 +106,12 @@ def runs_of(parser, asked, known):
     return runs
 
 
-def faults_of(known, name, store):
+def faults_of(known: Any, name: str, store: Any) -> Any:
     """Of the nemesis, in a workload that has one."""
     return [plan.name_of(kind) for kind in getattr(known[name], "KINDS", {}).get(store, ())]
 
 
-def must_have_faults(parser, only, of_runs):
+def must_have_faults(parser: Any, only: Any, of_runs: Any) -> None:
     """Each fault is of some run, and each run has one of them."""
     parser.must_know("fault", only, sorted(set().union(*of_runs.values())))
     for (name, store), faults in of_runs.items():
@@ -119,20 +120,20 @@ def must_have_faults(parser, only, of_runs):
                          f"{', '.join(sorted(faults)) or 'none'}")
 
 
-def of_run(asked, known, name, store):
+def of_run(asked: Any, known: Any, name: str, store: Any) -> Any:
     """Of what was asked, that for one run."""
     only = [fault for fault in asked.only if fault in faults_of(known, name, store)]
     return argparse.Namespace(**{**vars(asked), "store": store, "only": only})
 
 
-def must_be_built(asked):
+def must_be_built(asked: Any) -> None:
     for file in (asked.client, asked.remote):
         if not file.exists():
             print(f"tools/faults: no {file.name}; run tools/build first", file=sys.stderr)
             sys.exit(UNAVAILABLE)
 
 
-def again(name, asked):
+def again(name: str, asked: Any) -> str:
     """The command that repeats one run."""
     words = ["tools/faults", name]
     plain = make_parser("").parse_args(["--network", "auto"])

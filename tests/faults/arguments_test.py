@@ -7,20 +7,21 @@ import os
 import shlex
 import unittest
 import unittest.mock
+from typing import Any
 
 from tests.faults import arguments, rig_test
 from tests.faults.workloads import intervals
 
 
 class Refused(unittest.TestCase):
-    def refused(self, said, *words, status=arguments.USAGE, **more):
+    def refused(self, said: Any, *words: Any, status: Any = arguments.USAGE, **more: Any) -> None:
         """Before it begins, and with one line."""
         with self.subTest(words=words, **more):
             done = rig_test.run(*words, **more)
             self.assertEqual((status, ""), (done.returncode, done.stdout), done.stderr)
             self.assertRegex(done.stderr, f"^tools/faults: [^\n]*{said}[^\n]*\n$")
 
-    def test_a_name_that_nobody_knows_is_refused_with_those_that_are_known(self):
+    def test_a_name_that_nobody_knows_is_refused_with_those_that_are_known(self) -> None:
         self.refused("no such workload: 'interval'; known: .*intervals", "interval")
         self.refused("no such fault: 'nofault'; known: .*step_down", "intervals", "--only",
                      "step_down,nofault")
@@ -33,7 +34,7 @@ class Refused(unittest.TestCase):
         self.refused("no such network: 'bogus'; known: .*loopback", "skew",
                      DISTLOCK_FAULTS_NETWORK="bogus")
 
-    def test_a_number_that_is_not_positive_is_refused(self):
+    def test_a_number_that_is_not_positive_is_refused(self) -> None:
         for text in ("0", "-5", "many", ""):
             self.refused(f"--count: '{text}' is no whole number", "kills", f"--count={text}")
             self.refused(f"--rounds: '{text}' is no whole number", "skew", f"--rounds={text}")
@@ -41,7 +42,7 @@ class Refused(unittest.TestCase):
             self.refused(f"--seconds: '{text}' is no number", "takeover", f"--seconds={text}")
         self.refused("--seed: invalid int value: 'x'", "kills", "--seed", "x")
 
-    def test_what_would_run_nothing_is_refused(self):
+    def test_what_would_run_nothing_is_refused(self) -> None:
         self.refused("skew does not run on sqlite; known: mongod", "skew", "--store", "sqlite")
         self.refused("skew does not run on sqlite", "kills", "skew", "--store", "sqlite")
         self.refused("intervals on sqlite has no fault of --only; known: .*checkpoint", "intervals",
@@ -49,12 +50,12 @@ class Refused(unittest.TestCase):
         self.refused("no such fault: 'step_down'; known: none", "kills", "--only", "step_down")
         self.refused("no workload; known: .*intervals", "--seed", "7")
 
-    def test_a_program_that_is_not_built_is_named(self):
+    def test_a_program_that_is_not_built_is_named(self) -> None:
         for option in ("--client", "--remote"):
             self.refused("no program; run tools/build first", "kills", option, "/nowhere/program",
                          status=arguments.UNAVAILABLE)
 
-    def test_without_a_workload_there_is_the_list(self):
+    def test_without_a_workload_there_is_the_list(self) -> None:
         for words in ((), ("--list",)):
             done = rig_test.run(*words)
             self.assertEqual((0, ""), (done.returncode, done.stderr))
@@ -62,24 +63,24 @@ class Refused(unittest.TestCase):
 
 
 class Again(unittest.TestCase):
-    def again(self, *words):
+    def again(self, *words: Any) -> Any:
         with unittest.mock.patch.dict(os.environ, {"DISTLOCK_FAULTS_NETWORK": "loopback"}):
             os.environ.pop("CI", None)
             asked = arguments.make_parser("").parse_args(["intervals", *words])
             return arguments.again("intervals", asked)
 
-    def test_the_command_to_repeat_a_run_has_all_that_it_depends_on(self):
+    def test_the_command_to_repeat_a_run_has_all_that_it_depends_on(self) -> None:
         words = ("--store mongod --seed 7 --count 3 --seconds 5.5 --rounds 2 --only step_down,delay "
                  "--without 'clocks,small disks' --network loopback --bare --measure --require-all")
         self.assertEqual(f"tools/faults intervals {words}", self.again(*shlex.split(words)))
 
-    def test_the_command_to_repeat_a_run_has_nothing_that_goes_without_saying(self):
+    def test_the_command_to_repeat_a_run_has_nothing_that_goes_without_saying(self) -> None:
         self.assertEqual("tools/faults intervals --seed 7",
                          self.again("--seed", "7", "--network", "auto"))
         self.assertEqual("tools/faults intervals --seed 7 --network loopback",
                          self.again("--seed", "7"))
 
-    def test_the_command_to_repeat_a_run_asks_for_faults_of_its_own_store_only(self):
+    def test_the_command_to_repeat_a_run_asks_for_faults_of_its_own_store_only(self) -> None:
         asked = arguments.make_parser("").parse_args(["--only", "step_down,kill_client"])
         known = {"intervals": intervals}
         for store, faults in (("mongod", "step_down,kill_client"), ("sqlite", "kill_client")):

@@ -8,19 +8,20 @@ import signal
 import subprocess
 import tempfile
 import unittest
+from typing import Any
 
 from tests.faults import arguments, processes
 
 CLIENT = arguments.BUILT / "faults_client"
 
 
-def start(*words):
+def start(*words: Any) -> Any:
     return subprocess.Popen([CLIENT, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                             text=True, preexec_fn=processes.die_with_parent())
 
 
 class Client(unittest.TestCase):
-    def refused(self, said, *words, needed=("name=c", "store=memory:")):
+    def refused(self, said: Any, *words: Any, needed: Any = ("name=c", "store=memory:")) -> None:
         with self.subTest(words=words):
             done = start(*needed, *words)
             self.addCleanup(processes.kill, done)
@@ -28,11 +29,11 @@ class Client(unittest.TestCase):
             self.assertEqual((64, ""), (done.returncode, output), errors)
             self.assertRegex(errors, f"^faults_client: [^\n]*{said}[^\n]*\n$")
 
-    def test_a_key_that_nobody_knows_is_refused(self):
+    def test_a_key_that_nobody_knows_is_refused(self) -> None:
         for word in ("lese=2000", "lease", "=2000", ""):
             self.refused(f"{word.split('=')[0]}: not KEY=VALUE with a known key: .*lease", word)
 
-    def test_a_value_that_nobody_knows_is_refused(self):
+    def test_a_value_that_nobody_knows_is_refused(self) -> None:
         self.refused("work=dance: known: intervals, hold, counter", "work=dance")
         for value in ("yes", "True", ""):
             self.refused(f"guarded={value}: known: true, false", f"guarded={value}")
@@ -41,14 +42,14 @@ class Client(unittest.TestCase):
             self.refused(f"seed={value}: a whole number", f"seed={value}")
         self.refused("unknown scheme", needed=("name=c", "store=floppy:x"))
 
-    def test_what_is_needed_and_missing_is_said(self):
+    def test_what_is_needed_and_missing_is_said(self) -> None:
         for needed in ((), ("name=c",), ("store=memory:",), ("name=", "store=memory:")):
             self.refused("name= and store= are needed", needed=needed)
         for store in ("memory:", "mongodb://127.0.0.1:9/"):
             self.refused("work=counter needs resource=", "work=counter",
                          needed=("name=c", f"store={store}"))
 
-    def test_what_is_known_works_until_sigterm(self):
+    def test_what_is_known_works_until_sigterm(self) -> None:
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         one = start('name=a "b"', f"store=sqlite:{folder.name}/l.db", "work=counter", "guarded=false",

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import threading
+from typing import Any
 
 from tests.faults import processes
 
@@ -12,58 +13,60 @@ from tests.faults import processes
 class Client:
     """One process. Its `name` is its own: a client that is started again gets a new one."""
 
-    def __init__(self, name, program, history, spawn, **settings):
+    def __init__(self, name: str, program: Any, history: Any, spawn: Any, **settings: Any) -> None:
         self.name, self.history = name, history
         words = [f"{key}={value}" for key, value in settings.items()]
         # Without, the driver leaves a file in /dev/shm behind each program that is killed.
         environment = os.environ | {"MONGOC_DISABLE_SHM": "1"}
         self.process = spawn([program, f"name={name}", *words], env=environment, text=True,
                              stdout=subprocess.PIPE)
-        self.unreadable = []
+        self.unreadable: list[str] = []
+        self.settings: dict[str, Any] = {}  # As asked for, and where it runs, for one like it.
+        self.host: Any = None
         self.reader = threading.Thread(target=self._read, daemon=True)
         self.reader.start()
 
-    def _read(self):
+    def _read(self) -> None:
         for line in self.process.stdout:
             try:
                 self.history.add(json.loads(line))
             except json.JSONDecodeError:
                 self.unreadable.append(line)
 
-    def say(self, event, **more):
+    def say(self, event: str, **more: Any) -> None:
         """Notes what the rig does to it."""
         self.history.add({"at": processes.now(), "process": self.name, "event": event, **more})
 
-    def ended(self):
+    def ended(self) -> bool:
         return self.process.poll() is not None
 
-    def must_be_readable(self, killed):
+    def must_be_readable(self, killed: Any) -> None:
         """A SIGKILL may have cut off its last line."""
         cut_off = [line for line in self.unreadable[-1:] if killed and not line.endswith("\n")]
         if self.unreadable != cut_off:
             raise processes.Broken(f"{self.name} said what is no event: {self.unreadable[0]!r}")
 
-    def stop(self):
+    def stop(self) -> Any:
         self.say("stopping")
         return processes.stop(self.process)
 
-    def resume(self):
+    def resume(self) -> None:
         self.say("resuming")
         processes.resume(self.process)
 
-    def kill(self):
+    def kill(self) -> None:
         """SIGKILL. The event is of the moment before, at which it may have acted still."""
         processes.kill(self.process)
         self.reader.join()
         self.say("killed")
         self.must_be_readable(killed=True)
 
-    def ask_to_end(self):
+    def ask_to_end(self) -> None:
         processes.resume(self.process)
         if not self.ended():
             self.process.send_signal(signal.SIGTERM)
 
-    def wait_ended(self, seconds=processes.PATIENCE):
+    def wait_ended(self, seconds: float = processes.PATIENCE) -> Any:
         """Its exit status, after SIGTERM."""
         try:
             status = self.process.wait(seconds)

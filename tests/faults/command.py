@@ -32,6 +32,7 @@ import signal
 import subprocess
 import sys
 import time
+from typing import Any
 
 from tests.faults import arguments, planted, processes, rig, signals
 from tests.faults.nemesis.fault import NothingShown
@@ -42,12 +43,12 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 STATUS = {"good": 0, "WRONG": 1, "nothing shown": arguments.UNAVAILABLE}
 
 
-def workloads():
+def workloads() -> Any:
     names = sorted(path.stem for path in (ROOT / "tests/faults/workloads").glob("[a-z]*.py"))
     return {name: importlib.import_module(f"tests.faults.workloads.{name}") for name in names}
 
 
-def judged(workload, one):
+def judged(workload: Any, one: Any) -> Any:
     """The verdict, what is wrong, and figures."""
     try:
         wrong, figures = workload.run(one)
@@ -59,12 +60,12 @@ def judged(workload, one):
     return "WRONG" if wrong else "good", wrong, figures
 
 
-def run_one(name, workload, asked):
+def run_one(name: str, workload: Any, asked: Any) -> Any:
     """The exit status."""
     begun = time.monotonic()
     print(f"\n== {name} on {asked.store}, seed {asked.seed}", flush=True)
 
-    def say(text):
+    def say(text: str) -> None:
         print(f"{time.monotonic() - begun:7.1f} s  {text}", flush=True)
 
     try:
@@ -84,7 +85,7 @@ def run_one(name, workload, asked):
     return STATUS[verdict]
 
 
-def become_root_inside(network):
+def become_root_inside(network: Any) -> None:
     """Where a user may have namespaces of its own, those are enough."""
     os.environ["PATH"] += os.pathsep + "/usr/sbin"  # Debian's users have no iptables in theirs.
     mine = ["unshare", "--user", "--map-root-user", "--mount"]
@@ -99,7 +100,7 @@ def become_root_inside(network):
             os.execvp(mine[0], [*mine, str(ROOT / "tools/faults"), *sys.argv[1:]])
 
 
-def go_first():
+def go_first() -> None:
     """What is measured is distlock, and not what else the machine has to do."""
     try:
         os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
@@ -107,7 +108,7 @@ def go_first():
         print("measuring WITHOUT precedence over other programs, which takes root", flush=True)
 
 
-def main():
+def main() -> Any:
     known = workloads()
     asked = arguments.read(__doc__, known)
     signals.lead_to(lambda number: sys.exit(128 + number))

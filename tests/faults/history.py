@@ -7,16 +7,17 @@ at it, hence the lock.
 
 import json
 import threading
+from typing import Any
 
 
 class History:
-    def __init__(self, path):
+    def __init__(self, path: Any) -> None:
         self._changed = threading.Condition()
         self._events = []
         self._file = open(path, "w")
         self.path = path
 
-    def add(self, event):
+    def add(self, event: dict[str, Any]) -> None:
         with self._changed:
             if self._file.closed:
                 return
@@ -24,31 +25,31 @@ class History:
             self._file.write(json.dumps(event) + "\n")
             self._changed.notify_all()
 
-    def all(self):
+    def all(self) -> Any:
         """So far, in the order of their times."""
         with self._changed:
             return sorted(self._events, key=lambda event: event["at"])
 
-    def size(self):
+    def size(self) -> int:
         with self._changed:
             return len(self._events)
 
-    def first(self, number):
+    def first(self, number: int) -> Any:
         """So many, in the order of their arrival."""
         with self._changed:
             return self._events[:number]
 
-    def since(self, number):
+    def since(self, number: int) -> Any:
         """The events from that number on, in the order of their arrival, and the next number."""
         with self._changed:
             return self._events[number:], len(self._events)
 
-    def wait(self, condition, seconds, since=0):
+    def wait(self, condition: Any, seconds: float, since: int = 0) -> Any:
         """The first event from number `since` on that meets the condition, or nothing in time."""
         seen = since
         found = None
 
-        def look():
+        def look() -> bool:
             nonlocal seen, found
             while found is None and seen < len(self._events):
                 found = self._events[seen] if condition(self._events[seen]) else None
@@ -59,6 +60,6 @@ class History:
             self._changed.wait_for(look, seconds)
         return found
 
-    def close(self):
+    def close(self) -> None:
         with self._changed:
             self._file.close()

@@ -8,6 +8,7 @@ import os
 import pathlib
 import random
 import socket
+from typing import Any
 
 from tests.faults import processes
 from tests.faults.hosts import Host
@@ -16,7 +17,7 @@ from tools.servers import mongo_wire
 from tools.servers.children import Missing
 
 
-def names_library():
+def names_library() -> Any:
     found = glob.glob("/usr/lib/*/libnss_wrapper.so")
     if not found:
         raise Missing("no libnss_wrapper (package libnss-wrapper)")
@@ -30,7 +31,7 @@ class RelayedHosts:
     what = "LOOPBACK, and a relay between all: every partition can be had, one-way ones too"
     relayed = True
 
-    def __init__(self, folder):
+    def __init__(self, folder: str | pathlib.Path) -> None:
         self.library = names_library()
         self.folder = pathlib.Path(folder)
         self.prefix = f"127.{random.SystemRandom().randrange(1, 255)}"
@@ -41,7 +42,7 @@ class RelayedHosts:
         self.ways = collections.defaultdict(Way)
         self.relay = Relay()
 
-    def add(self, name):
+    def add(self, name: str) -> Any:
         number = str(len(self.hosts) + 1)
         file = self.folder / f"{name}.hosts"
         host = Host(name, f"{self.prefix}.{number}.{number}", known_as=name,
@@ -54,48 +55,48 @@ class RelayedHosts:
             self._tell_names(one)
         return host
 
-    def _seen_by(self, source, target):
+    def _seen_by(self, source: Any, target: Any) -> str:
         """The address at which one asks the other."""
         return ".".join([*source.address.split(".")[:3], target.address.split(".")[3]])
 
-    def _link(self, source, target):
+    def _link(self, source: Any, target: Any) -> None:
         port = self.only_port
         self.relay.listen(Link(
             (self._seen_by(source, target), port), source.address, (target.address, port),
             self.ways[source.name, target.name], self.ways[target.name, source.name]))
 
-    def _tell_names(self, host):
+    def _tell_names(self, host: Any) -> None:
         lines = [f"{self._seen_by(host, other)} {other.name}\n" for other in self.hosts.values()]
         (self.folder / f"{host.name}.hosts").write_text("".join(lines))
 
-    def port(self, _host):
+    def port(self, _host: Any) -> Any:
         return self.only_port
 
     @staticmethod
-    def spawn(host, command, enter=None, env=None, **options):
+    def spawn(host: Any, command: Any, enter: Any = None, env: Any = None, **options: Any) -> Any:
         return processes.spawn(command, enter, env=host.environment(env or os.environ), **options)
 
     @staticmethod
-    def connect(host, port, timeout=5.0):
+    def connect(host: Any, port: int, timeout: float = 5.0) -> Any:
         """Past the relay: no cut is in the way."""
         return socket.create_connection((host.address, port), timeout)
 
-    def cut(self, source, target):
+    def cut(self, source: Any, target: Any) -> None:
         """From now on nothing that `source` sends reaches `target`, before this is healed."""
         self.relay.do(self.ways[source.name, target.name].block)
 
-    def harm(self, source, target, **how):
+    def harm(self, source: Any, target: Any, **how: Any) -> None:
         """As the attributes of a Way say."""
         self.relay.do(vars(self.ways[source.name, target.name]).update, how)
 
-    def struck(self, source, target):
+    def struck(self, source: Any, target: Any) -> Any:
         return self.ways[source.name, target.name].struck
 
-    def heal_all(self):
+    def heal_all(self) -> None:
         for way in list(self.ways.values()):
             self.relay.do(way.heal)
 
-    def reaches(self, source, target, port, timeout=1.0):
+    def reaches(self, source: Any, target: Any, port: int, timeout: float = 1.0) -> bool:
         """Whether a server of the other host answers this one. The relay takes any connection."""
         try:
             address = self._seen_by(source, target), port
@@ -105,11 +106,11 @@ class RelayedHosts:
             return False
 
     @staticmethod
-    def connections(_host):
+    def connections(_host: Any) -> Any:
         """Of this machine, as /proc/net/tcp shows them."""
         with open("/proc/self/net/tcp") as file:
             return file.read().splitlines()[1:]
 
-    def close(self):
+    def close(self) -> None:
         self.relay.close()
         self.claim.close()

@@ -3,6 +3,8 @@
 import os
 import pathlib
 import subprocess
+from collections.abc import Sequence
+from typing import Any
 
 from tests.faults import processes
 from tests.faults.processes import Broken, wait_for
@@ -10,22 +12,22 @@ from tools.servers import mongo_wire, mongod_program
 
 
 class Member:
-    def __init__(self, hosts, mongod, folder, name, arguments=(), disk=None):
+    def __init__(self, hosts: Any, mongod: Any, folder: pathlib.Path, name: str, arguments: Sequence[str] = (), disk: Any = None) -> None:
         self.name, self.hosts, self.mongod = name, hosts, mongod
         self.host = hosts.add(name)
         self.port = hosts.port(self.host)
         self.folder = pathlib.Path(folder) / name
         self.folder.mkdir(exist_ok=True)
         self.arguments = arguments
-        self.process = None
+        self.process: subprocess.Popen = None
         self.clock = ""  # As libfaketime writes it: "+10m"; empty for the right time.
         self.disk = disk
 
     @property
-    def address(self):
+    def address(self) -> str:
         return f"{self.host.known_as or self.host.address}:{self.port}"
 
-    def start(self):
+    def start(self) -> None:
         environment = dict(os.environ)
         if self.clock:
             clock = pathlib.Path(self.folder.parent) / f"{self.name}.clock"
@@ -43,7 +45,7 @@ class Member:
         if self.clock:
             mongod_program.sweep_clock(self.folder.parent, self.process)
 
-    def set_clock(self, offset):
+    def set_clock(self, offset: Any) -> None:
         """Of a member that was started with a clock of its own: within about a second."""
         file = self.folder.parent / f"{self.name}.clock"
         fresh = file.with_suffix(".new")
@@ -51,51 +53,51 @@ class Member:
         fresh.rename(file)
         self.clock = offset
 
-    def ask(self, command, db="admin", timeout=5.0):
+    def ask(self, command: Any, db: str = "admin", timeout: float = 5.0) -> Any:
         """The reply, whether ok or not. OSError if there is none."""
         with self.hosts.connect(self.host, self.port, timeout) as connection:
             return mongo_wire.ask_on(connection, command, db)
 
-    def tell(self, command, db="admin", timeout=5.0):
+    def tell(self, command: Any, db: str = "admin", timeout: float = 5.0) -> Any:
         reply = self.ask(command, db, timeout)
         if reply.get("ok") != 1.0:
             raise Broken(f"{self.name}: {next(iter(command))}: {reply.get('errmsg')}")
         return reply
 
-    def hello(self):
+    def hello(self) -> Any:
         """Its state, nothing if it does not say."""
         try:
             return self.ask({"isMaster": 1}, timeout=2.0)
         except OSError:
             return {}
 
-    def wait_up(self):
-        def up():
+    def wait_up(self) -> None:
+        def up() -> bool:
             if self.process.poll() is not None:
                 raise Broken(f"{self.name} ended; its last words:\n{self.last_words()}")
             return self.ask({"isMaster": 1}).get("ok") == 1.0
         wait_for(f"{self.name}", up)
 
-    def last_words(self):
+    def last_words(self) -> Any:
         log = self.folder.parent / f"{self.name}.log"
         return log.read_text(errors="replace")[-2000:] if log.exists() else "(none)"
 
-    def kill(self):
+    def kill(self) -> None:
         processes.kill(self.process)
 
-    def restart(self):
+    def restart(self) -> None:
         """From its data."""
         self.kill()
         self.start()
         self.wait_up()
 
-    def stop(self):
+    def stop(self) -> Any:
         return processes.stop(self.process)
 
-    def resume(self):
+    def resume(self) -> None:
         processes.resume(self.process)
 
-    def close(self):
+    def close(self) -> None:
         if self.process:
             self.kill()
         if self.disk:

@@ -7,6 +7,8 @@ import os
 import pathlib
 import socket
 import subprocess
+from collections.abc import Iterator
+from typing import Any
 
 from tests.faults import processes
 from tests.faults.processes import LIBC, checked
@@ -18,7 +20,7 @@ _PRIVATE_RECURSIVE = (1 << 18) | (1 << 14)
 _HOME = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
 
 
-def new_network():
+def new_network() -> Any:
     """An open file that is a network namespace with its loopback up. Needs root."""
     checked(LIBC.unshare(NET))
     try:
@@ -29,12 +31,12 @@ def new_network():
     return made
 
 
-def enter(network):
+def enter(network: Any) -> None:
     checked(LIBC.setns(network, NET))
 
 
 @contextlib.contextmanager
-def entered(network):
+def entered(network: Any) -> Iterator[Any]:
     """This thread is inside for a while, if there is a network; what it starts stays there."""
     if network is not None:
         enter(network)
@@ -45,7 +47,7 @@ def entered(network):
             enter(_HOME)
 
 
-def run_in(network, *command, files=()):
+def run_in(network: Any, *command: str, files: Any = ()) -> Any:
     with entered(network):
         done = subprocess.run([str(word) for word in command], capture_output=True, text=True,
                               pass_fds=files)
@@ -54,7 +56,7 @@ def run_in(network, *command, files=()):
     return done.stdout
 
 
-def connect_in(network, address, timeout):
+def connect_in(network: Any, address: Any, timeout: Any) -> Any:
     """A TCP connection from inside; a socket stays in the namespace that it was made in."""
     with entered(network):
         inside = socket.socket()
@@ -71,7 +73,7 @@ class SmallDisk:
     """A file system of its own at a folder, for those processes that enter it. A process of its
     own keeps it, and the way to it from outside."""
 
-    def __init__(self, folder, megabytes):
+    def __init__(self, folder: pathlib.Path, megabytes: Any) -> None:
         self.folder = str(folder)
         self.options = f"size={megabytes}m".encode()
         try:
@@ -80,17 +82,17 @@ class SmallDisk:
             raise Missing("no mounts of one's own, which take root") from None
         self.outside = pathlib.Path(f"/proc/{self.keeper.pid}/root{folder}")
 
-    def _make(self):
+    def _make(self) -> None:
         checked(LIBC.unshare(MOUNT))
         checked(LIBC.mount(b"none", b"/", None, _PRIVATE_RECURSIVE, None))
         checked(LIBC.mount(b"tmpfs", self.folder.encode(), b"tmpfs", 0, self.options))
 
-    def enter(self):
+    def enter(self) -> None:
         """For a child, before exec."""
         with open(f"/proc/{self.keeper.pid}/ns/mnt") as mount:
             checked(LIBC.setns(mount.fileno(), MOUNT))
 
-    def fill(self):
+    def fill(self) -> None:
         """Until nothing more fits."""
         with open(self.outside / "filler", "ab", buffering=0) as file:
             for size in (2**20, 2**12):
@@ -101,8 +103,8 @@ class SmallDisk:
                     if error.errno != errno.ENOSPC:
                         raise
 
-    def empty(self):
+    def empty(self) -> None:
         (self.outside / "filler").unlink(missing_ok=True)
 
-    def close(self):
+    def close(self) -> None:
         processes.kill(self.keeper)

@@ -6,6 +6,7 @@
 import os
 import types
 import unittest
+from typing import Any
 
 
 from tests.faults import history, processes
@@ -14,25 +15,25 @@ from tests.faults.workloads import intervals
 
 
 class Plans(unittest.TestCase):
-    def plan(self, seed, store, only=(), rounds=3, **more):
+    def plan(self, seed: int, store: Any, only: Any = (), rounds: int = 3, **more: Any) -> Any:
         stage = types.SimpleNamespace(**{
             "seed": seed, "lacking": set(), "relayed": False, "say": self.fail,
             "options": types.SimpleNamespace(only=only), **more})
         return plan.make(catalogue.of(store, relayed=True), stage, rounds)
 
-    def test_a_plan_repeats_by_its_seed(self):
+    def test_a_plan_repeats_by_its_seed(self) -> None:
         for store in ("mongod", "sqlite"):
             self.assertEqual(self.plan(7, store), self.plan(7, store))
             self.assertNotEqual(self.plan(7, store), self.plan(8, store))
 
-    def test_a_plan_has_each_kind_once_a_round(self):
+    def test_a_plan_has_each_kind_once_a_round(self) -> None:
         names = [step.name for step in self.plan(7, "mongod")]
         kinds = {plan.name_of(kind) for kind in catalogue.OF_REPLICA_SET}
         for first in range(0, len(names), len(kinds)):
             self.assertEqual(kinds, set(names[first:first + len(kinds)]))
         self.assertEqual(3 * len(kinds), len(names))
 
-    def test_what_is_not_asked_for_or_falls_away_leaves_the_rest_as_it_is(self):
+    def test_what_is_not_asked_for_or_falls_away_leaves_the_rest_as_it_is(self) -> None:
         whole = self.plan(7, "mongod", relayed=True)
         only = ("step_down", "delay")
         self.assertEqual([step for step in whole if step.name in only],
@@ -42,14 +43,14 @@ class Plans(unittest.TestCase):
                          self.plan(7, "mongod", lacking={"clocks"}, say=said.append))
         self.assertEqual(["FALLS AWAY: other_clock, which needs clocks"], said)
 
-    def test_where_all_that_was_asked_for_falls_away_nothing_is_shown(self):
+    def test_where_all_that_was_asked_for_falls_away_nothing_is_shown(self) -> None:
         lacking = {"clocks"}
         for only in (["other_clock"], ["delay", "half_close"]):
             with self.assertRaises(fault.NothingShown):
                 self.plan(7, "mongod", only, lacking=lacking, say=lambda text: None,
                           lacks=lambda what, why: lacking.add(what))
 
-    def test_four_rounds_have_each_of_four_clocks_once_and_say_which(self):
+    def test_four_rounds_have_each_of_four_clocks_once_and_say_which(self) -> None:
         steps = self.plan(7, "mongod", rounds=4)
         self.assertEqual([f"other_clock {offset}" for offset in ("+10m", "+20s", "-10m", "-20s")],
                          sorted(one.exact_name for one in steps if one.name == "other_clock"))
@@ -57,7 +58,7 @@ class Plans(unittest.TestCase):
                  for seed in range(50)}
         self.assertEqual(4, len(first))
 
-    def test_a_relay_can_do_more_than_dropped_packets_can(self):
+    def test_a_relay_can_do_more_than_dropped_packets_can(self) -> None:
         more = set(catalogue.of("mongod", relayed=True)) - set(catalogue.of("mongod"))
         self.assertEqual({"delay", "cut_after", "half_close"}, {plan.name_of(kind) for kind in more})
 
@@ -67,12 +68,12 @@ class Idle(fault.Fault):
 
     lasts = (0, 0)
 
-    def begin(self):
+    def begin(self) -> None:
         self.must(False, "nothing was to be seen")
 
 
 class Nemesis(unittest.TestCase):
-    def test_a_planned_fault_that_did_not_happen_is_told(self):
+    def test_a_planned_fault_that_did_not_happen_is_told(self) -> None:
         stage = types.SimpleNamespace(
             seed=1, lacking=set(), relayed=False, cluster=None, hosts=None, say=lambda text: None,
             options=types.SimpleNamespace(only=[]), wait_grant=lambda: None,
@@ -86,17 +87,17 @@ class Nemesis(unittest.TestCase):
 class AfterTheLastFault(unittest.TestCase):
     """With c2 as the last that was granted the long lock; `then` happens once it is asked to end."""
 
-    def setUp(self):
+    def setUp(self) -> None:
         self.history, self.asked = history.History(os.devnull), []
         self.addCleanup(self.history.close)
         for told in (("c1", "long"), ("c2", "long"), ("c3", "short")):
             self.grant(*told)
 
-    def grant(self, process, lock):
+    def grant(self, process: str, lock: str) -> None:
         self.history.add({"at": 1, "process": process, "event": "grant", "lock": lock})
 
-    def look(self, *then):
-        def ask(name):
+    def look(self, *then: Any) -> None:
+        def ask(name: str) -> None:
             self.asked.append(name)
             for told in then:
                 self.grant(*told)
@@ -105,11 +106,11 @@ class AfterTheLastFault(unittest.TestCase):
         intervals.see_each_granted_anew(
             types.SimpleNamespace(history=self.history, clients=living), patience=0)
 
-    def test_who_keeps_a_lock_is_asked_to_end_and_both_are_granted_anew(self):
+    def test_who_keeps_a_lock_is_asked_to_end_and_both_are_granted_anew(self) -> None:
         self.look(("c3", "short"), ("c1", "long"))
         self.assertEqual(["c2"], self.asked)
 
-    def test_a_lock_that_nobody_gets_any_more_is_found(self):
+    def test_a_lock_that_nobody_gets_any_more_is_found(self) -> None:
         for wedged, then in (("long", ("c3", "short")), ("short", ("c1", "long"))):
             with self.subTest(wedged=wedged), self.assertRaisesRegex(
                     processes.Broken, f"a grant of {wedged} after the last fault"):

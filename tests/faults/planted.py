@@ -7,6 +7,7 @@ import pathlib
 import re
 import shlex
 import time
+from typing import Any
 
 from tests.faults import processes
 from tools.planting import mutant_build
@@ -41,7 +42,7 @@ TABLE = (
 class Library(mutant_build.Lane):
     """The shared library with a bug."""
 
-    def link(self, patch):
+    def link(self, patch: Any) -> Any:
         self.plant(patch, re.findall(r"^diff --git a/(\S+)", patch.read_text(), re.M))
         words = mutant_build.must(["ninja", "-t", "commands", "distlock"], mutant_build.DEV)
         line = next(one for one in words.splitlines() if " -shared " in one)
@@ -53,7 +54,7 @@ class Library(mutant_build.Lane):
         mutant_build.must(link, mutant_build.DEV)
         return folder
 
-    def _compile(self, made):
+    def _compile(self, made: Any) -> str:
         """As the library's own object, which other programs may compile in other ways."""
         _, target = self.made[made]
         commands = json.loads((mutant_build.DEV / "compile_commands.json").read_text())
@@ -67,7 +68,7 @@ class Library(mutant_build.Lane):
         return str(target)
 
 
-def attempt(command, library):
+def attempt(command: Any, library: Any) -> Any:
     """What it says is wrong, and its exit status."""
     environment = dict(os.environ)
     if library:
@@ -77,7 +78,7 @@ def attempt(command, library):
     return re.findall(r"^WRONG: (.*)", done.stdout, re.M), done
 
 
-def find(command, library, wanted):
+def find(command: Any, library: Any, wanted: Any) -> Any:
     """Violations of that kind; and after how many attempts."""
     for number in range(1, ATTEMPTS + 1):
         wrong, done = attempt(command, library)
@@ -89,7 +90,7 @@ def find(command, library, wanted):
     return [], ATTEMPTS
 
 
-def main(names):
+def main(names: list[str]) -> Any:
     build = mutant_build.Build(("faults_client", "faults_remote"))
     lane = Library("faults", build)
     missed = 0

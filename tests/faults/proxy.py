@@ -7,6 +7,7 @@ import math
 import socket
 import struct
 import threading
+from typing import Any
 
 from tests.faults import namespaces, processes
 from tools.servers import mongo_wire
@@ -15,7 +16,7 @@ OP_MSG = 2013
 BODY = 16 + 4 + 1  # Of an OP_MSG: after the header, the flags, and the first section's kind.
 
 
-def kind_of(command):
+def kind_of(command: Any) -> Any:
     """What distlock does with a command; "hello" for the driver's own."""
     verb, collection = next(iter(command.items()))
     if verb == "findAndModify" and collection == "locks":
@@ -51,7 +52,7 @@ DEEDS = {
 class Proxy:
     """Listens on 127.0.0.1 of a network; `late` is for late requests, in seconds."""
 
-    def __init__(self, network, address, late):
+    def __init__(self, network: Any, address: Any, late: Any) -> None:
         self.network, self.address, self.late = network, address, late
         self.mutex = threading.Lock()
         self.lines, self.closed = [], False
@@ -61,12 +62,12 @@ class Proxy:
         self.port = self.listener.getsockname()[1]
         threading.Thread(target=self._accept, daemon=True).start()
 
-    def arm(self, *faults):
+    def arm(self, *faults: Any) -> None:
         """Counts anew, and what was to happen no longer will."""
         with self.mutex:
             self.faults, self.counts, self.log = faults, collections.Counter(), []
 
-    def judge(self, command):
+    def judge(self, command: Any) -> Any:
         """Notes it, and gives the deed to be done to it, if any."""
         kind = kind_of(command)
         if kind == "hello":
@@ -78,12 +79,12 @@ class Proxy:
             self.log.append((processes.now(), kind, deed))
             return deed
 
-    def seen(self, until=math.inf):
+    def seen(self, until: Any = math.inf) -> Any:
         """The commands since arm() and up to that time: kind, and what was done to it."""
         with self.mutex:
             return [(kind, deed) for at, kind, deed in self.log if at <= until]
 
-    def _accept(self):
+    def _accept(self) -> None:
         while not self.closed:
             try:
                 client = self.listener.accept()[0]
@@ -98,7 +99,7 @@ class Proxy:
             server.settimeout(None)
             self.lines.append(Line(self, client, server))
 
-    def close(self):
+    def close(self) -> None:
         self.closed = True
         # Without, accept() would go on and keep the port.
         self.listener.shutdown(socket.SHUT_RDWR)
@@ -107,7 +108,7 @@ class Proxy:
             line.end()
 
 
-def read_message(connection):
+def read_message(connection: Any) -> Any:
     """The next one; nothing at the end."""
     data = b""
     while len(data) < 4 or len(data) < struct.unpack_from("<i", data)[0]:
@@ -122,27 +123,27 @@ def read_message(connection):
 class Line:
     """One connection through the proxy, and its two threads."""
 
-    def __init__(self, proxy, client, server):
+    def __init__(self, proxy: Any, client: Any, server: Any) -> None:
         self.proxy, self.client, self.server = proxy, client, server
         self.doomed = {}  # By the number of a request: what becomes of its answer.
         self.silent = False
         for work in (self._up, self._down):
             threading.Thread(target=self._guarded, args=(work,), daemon=True).start()
 
-    def _guarded(self, work):
+    def _guarded(self, work: Any) -> None:
         try:
             work()
         except OSError:
             self.end()
 
-    def end(self):
+    def end(self) -> None:
         for connection in (self.client, self.server):
             try:
                 connection.shutdown(socket.SHUT_RDWR)
             except OSError:
                 pass
 
-    def _up(self):
+    def _up(self) -> Any:
         while message := read_message(self.client):
             number, _, code = struct.unpack_from("<iii", message, 4)
             command = mongo_wire.decode(message[BODY:]) if code == OP_MSG else {"hello": 1}
@@ -160,7 +161,7 @@ class Line:
         # What is on its way may still be done.
         self.server.shutdown(socket.SHUT_WR)
 
-    def _down(self):
+    def _down(self) -> Any:
         while message := read_message(self.server):
             deed = self.doomed.pop(struct.unpack_from("<i", message, 8)[0], None)
             if deed == "black hole":

@@ -5,6 +5,7 @@ import asyncio
 import dataclasses
 import math
 import threading
+from typing import Any
 
 from tests.faults.processes import PATIENCE
 
@@ -15,21 +16,22 @@ class Way:
     """What one end sends to the other, on any connection between the two. Only the relay's thread
     touches it."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.open = asyncio.Event()
         self.struck = 0  # So many connections were cut off or half-closed.
         self.heal()
 
-    def heal(self):
+    def heal(self) -> None:
         self.open.set()
         self.delay = 0.0  # Seconds, for whatever is sent; what comes meanwhile waits up to twice.
-        self.cut_after = self.left = math.inf  # Bytes, at which the connection ends.
+        self.cut_after: Any = math.inf  # Bytes, at which the connection ends.
+        self.left: Any = math.inf
         self.half_closed = False  # Instead of anything more the receiver gets the end.
 
-    def block(self):
+    def block(self) -> None:
         self.open.clear()
 
-    async def wait_open(self):
+    async def wait_open(self) -> None:
         while not self.open.is_set():
             await self.open.wait()
 
@@ -48,7 +50,7 @@ class CutOff(OSError):
     """This connection has had all the bytes that it was to have."""
 
 
-async def pass_on(reader, writer, way):
+async def pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, way: Way) -> None:
     """Until the end, which is passed on as well."""
     while data := await reader.read(CHUNK):
         await asyncio.sleep(way.delay)
@@ -66,7 +68,7 @@ async def pass_on(reader, writer, way):
     writer.write_eof()
 
 
-async def half_close(reader, writer, way):
+async def half_close(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, way: Way) -> None:
     """The other direction goes on, until its sender has heard the end of this one."""
     way.struck += 1
     writer.write_eof()
@@ -75,30 +77,31 @@ async def half_close(reader, writer, way):
 
 
 class Relay:
-    def __init__(self):
+    def __init__(self) -> None:
         self.loop = asyncio.new_event_loop()
         self.listeners = []
         self.connections = set()  # Without, what only waits would be nobody's, and collected.
         self.thread = threading.Thread(target=self.loop.run_forever, daemon=True)
         self.thread.start()
 
-    def do(self, work, *arguments):
+    def do(self, work: Any, *arguments: Any) -> Any:
         """In the relay's thread; has happened when this returns."""
-        async def done():
+        async def done() -> None:
             return work(*arguments)
         return self._run(done())
 
-    def _run(self, coroutine):
+    def _run(self, coroutine: Any) -> Any:
         return asyncio.run_coroutine_threadsafe(coroutine, self.loop).result(PATIENCE)
 
-    def listen(self, link):
-        def serve(reader, writer):
+    def listen(self, link: Any) -> None:
+        def serve(reader: Any, writer: Any) -> None:
             task = self.loop.create_task(self._carry(link, reader, writer))
             self.connections.add(task)
             task.add_done_callback(self.connections.discard)
         self.listeners.append(self._run(asyncio.start_server(serve, *link.near)))
 
-    async def _carry(self, link, reader, writer):
+    async def _carry(self, link: Link, reader: asyncio.StreamReader,
+                     writer: asyncio.StreamWriter) -> None:
         """One connection. As with dropped packets none begins unless both ways are open; and what
         was sent before one of them closed arrives when it opens."""
         ends = [writer]
@@ -116,7 +119,7 @@ class Relay:
             for end in ends:
                 end.close()
 
-    async def _end(self):
+    async def _end(self) -> None:
         for listener in self.listeners:
             listener.close()
         left = list(self.connections)
@@ -124,7 +127,7 @@ class Relay:
             task.cancel()
         await asyncio.gather(*left, return_exceptions=True)
 
-    def close(self):
+    def close(self) -> None:
         self._run(self._end())
         self.loop.call_soon_threadsafe(self.loop.stop)
         self.thread.join()

@@ -7,6 +7,8 @@ import os
 import selectors
 import subprocess
 import threading
+from collections.abc import Iterator
+from typing import Any
 
 from tests.faults import namespaces, processes, signals
 from tests.faults.processes import Broken
@@ -20,7 +22,7 @@ LAST_OF = {"turn": ("busy", "error", "unlocked"), "unlock": ("unlocked", "error"
 class Remote:
     """One process. It ends when its standard input does, so none survives whoever started it."""
 
-    def __init__(self, remotes, name, process):
+    def __init__(self, remotes: Any, name: str, process: subprocess.Popen) -> None:
         self.remotes, self.name, self.process = remotes, name, process
         self.id = None  # Its process id in the store, once it has started.
         self.failed = None
@@ -28,7 +30,7 @@ class Remote:
         self.answers = {}  # By number: the last event of the answer.
         self.closed = False  # Its output: nothing comes any more.
 
-    def tell(self, verb, *words):
+    def tell(self, verb: Any, *words: Any) -> Any:
         """Lets it begin; gives the number for answer()."""
         with self.remotes.changed:
             number = str(len(self.asked))
@@ -41,29 +43,29 @@ class Remote:
             pass  # It was killed; whoever waits for the answer is told.
         return number
 
-    def answer(self, number, limit=processes.PATIENCE):
+    def answer(self, number: int, limit: Any = processes.PATIENCE) -> Any:
         """The last event of the answer."""
         return self._wait(f"an answer to {self.asked[number]}", lambda: self.answers.get(number),
                           limit)
 
-    def ask(self, verb, *words, limit=processes.PATIENCE):
+    def ask(self, verb: Any, *words: Any, limit: Any = processes.PATIENCE) -> Any:
         return self.answer(self.tell(verb, *words), limit)
 
-    def wait(self, lock):
+    def wait(self, lock: str) -> Any:
         """Gets it, also where the machine is very slow for a long time."""
         return self.ask("wait", lock, WAIT, limit=WAIT / 1000 + processes.PATIENCE)
 
-    def settle(self):
+    def settle(self) -> None:
         """Until no release of its is pending any more: each comes with a ping to come."""
         processes.wait_for(f"all releases of {self.name}", lambda: not self.ask("stats")["pending"])
 
-    def wait_started(self, limit=processes.PATIENCE):
+    def wait_started(self, limit: Any = processes.PATIENCE) -> Any:
         self._wait("its start", lambda: self.id or self.failed, limit)
         if self.failed:
             raise Broken(f"{self.name}: {self.failed}")
         return self
 
-    def _wait(self, what, condition, limit=processes.PATIENCE):
+    def _wait(self, what: str, condition: Any, limit: Any = processes.PATIENCE) -> Any:
         with self.remotes.changed:
             self.remotes.changed.wait_for(lambda: condition() or self.closed, limit)
             found = condition()
@@ -72,7 +74,7 @@ class Remote:
             raise Broken(f"{self.name}: {what} did not come: {why}")
         return found
 
-    def hear(self, event):
+    def hear(self, event: dict[str, Any]) -> None:
         kind, number = event["event"], event.get("id")
         if kind == "start":
             self.id = event["id"]
@@ -81,14 +83,14 @@ class Remote:
         elif kind in LAST_OF.get(self.asked[number], LAST):
             self.answers[number] = event
 
-    def kill(self):
+    def kill(self) -> None:
         """SIGKILL; all that it said is in the history afterwards."""
         self.process.kill()
         self._wait("its death", lambda: self.closed)
         self.process.wait()
         self.remotes.history.add({"at": processes.now(), "process": self.name, "event": "killed"})
 
-    def finish(self):
+    def finish(self) -> None:
         """Lets it end, and waits for that."""
         self.process.stdin.close()
         self._wait("its end", lambda: self.closed)
@@ -96,7 +98,7 @@ class Remote:
             raise Broken(f"{self.name} ended with {self.process.returncode}")
 
 
-def finish_all(remotes):
+def finish_all(remotes: Any) -> None:
     """At once."""
     for remote in remotes:
         remote.process.stdin.close()
@@ -107,7 +109,7 @@ def finish_all(remotes):
 class Remotes:
     """All remotes of a run. Threads: any, also to start remotes."""
 
-    def __init__(self, rig, store, host, lease=2.0, ping=0.2, call=0.25):
+    def __init__(self, rig: Any, store: Any, host: Any, lease: float = 2.0, ping: float = 0.2, call: float = 0.25) -> None:
         self.program, self.uri, self.host = rig.options.remote, store.uri, host
         self.times = [str(round(1000 * seconds)) for seconds in (lease, ping, call)]
         self.changed = threading.Condition()
@@ -118,7 +120,7 @@ class Remotes:
         self.ears = threading.Thread(target=self._listen, daemon=True)
         self.ears.start()
 
-    def start(self, name, uri=None, environment=()):
+    def start(self, name: str, uri: str = None, environment: Any = ()) -> Any:
         # Without, the driver leaves a file in /dev/shm behind each program that is killed.
         environment = os.environ | {"MONGOC_DISABLE_SHM": "1"} | dict(environment)
         command = [str(self.program), name, uri or self.uri, *self.times]
@@ -136,11 +138,11 @@ class Remotes:
         return remote
 
     @contextlib.contextmanager
-    def pool(self, size):
+    def pool(self, size: Any) -> Iterator[Any]:
         """Threads for what remotes do at once; gives what begins it. If this is left by an exception,
         that of a signal too, nothing more is begun, and who waits for a remote hears that it has
         ended."""
-        def begin(work, *arguments):
+        def begin(work: Any, *arguments: Any) -> Any:
             with signals.held():  # In there one would leave a mutex locked.
                 return pool.submit(work, *arguments)
 
@@ -152,19 +154,19 @@ class Remotes:
                 self._kill_all()
                 raise
 
-    def _kill_all(self):
+    def _kill_all(self) -> None:
         """Also those that are about to be started."""
         with self.changed:
             self.dying = True
             for remote in self.all:
                 remote.process.kill()
 
-    def _listen(self):
+    def _listen(self) -> None:
         while not self.ended:
             for key, _ in self.selector.select(0.1):
                 self._read(key.fileobj, key.data)
 
-    def _read(self, output, state):
+    def _read(self, output: Any, state: Any) -> None:
         remote, rest = state
         data = os.read(output.fileno(), 1 << 16)
         *lines, state[1] = (rest + data).split(b"\n")
@@ -179,7 +181,7 @@ class Remotes:
             self.selector.unregister(output)
             output.close()
 
-    def close(self):
+    def close(self) -> None:
         for remote in self.all:
             processes.kill(remote.process)
             with contextlib.suppress(BrokenPipeError):  # What it was told when it was dead.

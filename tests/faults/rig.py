@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from typing import Any
 
 from tests.faults import clients, hosts, loopback, namespaces, processes
 from tests.faults.cluster import Cluster
@@ -24,7 +25,7 @@ NETWORKS = ("auto", "loopback")
 GROUPS = ("g1", "g2")  # Of clients, each on a host of its own.
 
 
-def sweep():
+def sweep() -> None:
     """Removes what runs left behind that could not even end: their folders name them."""
     for folder in pathlib.Path(tempfile.gettempdir()).glob(PREFIX + "*"):
         owner = re.fullmatch(PREFIX + r"(\d+)-.*", folder.name)
@@ -33,7 +34,7 @@ def sweep():
 
 
 class Rig:
-    def __init__(self, options, say):
+    def __init__(self, options: Any, say: Any) -> None:
         self.options, self.say = options, say
         self.seed, self.store = options.seed, options.store
         self.seconds, self.rounds = options.seconds, options.rounds
@@ -42,20 +43,22 @@ class Rig:
         self.swept = SweptFolder(f"{PREFIX}{os.getpid()}-")
         self.folder = self.swept.path
         self.history = History(options.history or self.folder / "history.jsonl")
-        self.hosts = self.cluster = self.disk = None
+        self.hosts: Any = None  # Of hosts.py or loopback.py.
+        self.cluster: Cluster = None
+        self.disk: namespaces.SmallDisk = None
         self.sqlite_path = self.folder / "locks.db"
         self.lacking = set()
         self.clients = []
         self.made = 0
 
-    def lacks(self, what, why):
+    def lacks(self, what: str, why: Any) -> None:
         """The machine has no such thing. Where everything is demanded, that is the end."""
         if self.options.require_all:
             raise Missing(f"no {what}: {why}")
         self.say(f"NO {what.upper()}: {why}")
         self.lacking.add(what)
 
-    def _make(self, what, maker):
+    def _make(self, what: str, maker: Any) -> Any:
         """What the maker gives, or nothing where the machine has no such thing."""
         try:
             if what in self.options.without:
@@ -65,12 +68,12 @@ class Rig:
             self.lacks(what, why)
             return None
 
-    def _small_disk(self, folder):
+    def _small_disk(self, folder: pathlib.Path) -> Any:
         folder.mkdir()
         size = 16 if self.store == "sqlite" else 400
         return self._make("small disks", lambda: namespaces.SmallDisk(folder, size))
 
-    def find_hosts(self):
+    def find_hosts(self) -> Any:
         """The best that there are, or those that were asked for."""
         found, without = None, self.options.without
         if self.options.network != "loopback" and "partitions" not in without:
@@ -78,7 +81,7 @@ class Rig:
         return (found or self._make("partitions", lambda: loopback.RelayedHosts(self.folder))
                 or hosts.BareHosts())
 
-    def start_mongod(self, size=3, small_disk=False, clock=""):
+    def start_mongod(self, size: int = 3, small_disk: bool = False, clock: str = "") -> None:
         """A replica set, or a standalone if the size is 1, and hosts for clients."""
         self.hosts = self.find_hosts()
         self.say(f"hosts: {self.hosts.what}")
@@ -96,7 +99,7 @@ class Rig:
             self.lacks(f"mongod {VERSION}", f"faults of {self.cluster.version} may be others")
         self.cluster.start()
 
-    def start_store(self, size=3, small_disk=False):
+    def start_store(self, size: int = 3, small_disk: bool = False) -> Any:
         """The asked one; with a disk that can be filled, of one member or of the file, or not."""
         if self.store == "mongod":
             return self.start_mongod(size, small_disk)
@@ -106,38 +109,38 @@ class Rig:
         self.say(f"store: SQLite, in one file, on {'a small disk' if self.disk else 'the disk'}")
 
     @property
-    def groups(self):
+    def groups(self) -> Any:
         return GROUPS
 
     @property
-    def relayed(self):
+    def relayed(self) -> Any:
         """Whether something is between the hosts that can do more than drop what they send."""
         return self.hosts is not None and self.hosts.relayed
 
-    def outside(self, path):
+    def outside(self, path: Any) -> Any:
         """How the rig itself gets to a file of the clients."""
         if self.disk is None:
             return pathlib.Path(path)
         return self.disk.outside / pathlib.Path(path).name
 
-    def sqlite_program(self, *words):
+    def sqlite_program(self, *words: Any) -> Any:
         """Another program on that file."""
         program = pathlib.Path(__file__).with_name("sqlite_program.py")
         return processes.spawn([sys.executable, "-I", program, self.sqlite_path, *words],
                                self.disk and self.disk.enter, stdout=subprocess.PIPE, text=True)
 
-    def uri(self):
+    def uri(self) -> Any:
         if self.cluster is None:
             return f"sqlite:{self.sqlite_path}"
         return self.cluster.uri()
 
-    def client(self, **settings):
+    def client(self, **settings: Any) -> Any:
         """A new client process. Those on mongod are on the hosts of the groups, by turns."""
         self.made += 1
         name = settings.pop("name", f"c{self.made}")
         group = GROUPS[self.made % len(GROUPS)]
 
-        def spawn(command, **options):
+        def spawn(command: Any, **options: Any) -> Any:
             if self.hosts is None:
                 return processes.spawn(command, self.disk and self.disk.enter, **options)
             return self.hosts.spawn(self.hosts.hosts[group], command, **options)
@@ -149,18 +152,18 @@ class Rig:
         self.clients.append(made)
         return made
 
-    def wait_grant(self, lock=None):
+    def wait_grant(self, lock: str = None) -> None:
         """Until somebody has got a lock since now."""
         wait_for("a grant", lambda: self.history.wait(
             lambda e: e["event"] == "grant" and lock in (None, e["lock"]), 10,
             self.history.size()))
 
-    def wait_event(self, client, kind):
+    def wait_event(self, client: Any, kind: Any) -> None:
         """Until that client has told of such a thing since it began."""
         wait_for(f"{kind} of {client.name}", lambda: self.history.wait(
             lambda e: e["process"] == client.name and e["event"] == kind, 1))
 
-    def end_clients(self):
+    def end_clients(self) -> Any:
         """In good order; their last words are in the history then. Gives those that failed."""
         for client in self.clients:
             client.ask_to_end()
@@ -168,7 +171,7 @@ class Rig:
         self.clients = []
         return [name for name, status in statuses.items() if status != 0]
 
-    def close(self):
+    def close(self) -> None:
         for client in self.clients:
             processes.kill(client.process)
         if self.cluster:

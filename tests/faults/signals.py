@@ -3,12 +3,14 @@ do nothing: an exception in the middle of ending would leave things behind."""
 
 import contextlib
 import signal
+from collections.abc import Callable, Iterator
+from typing import Any
 
 _end = _came = None
 _held = _ending = False
 
 
-def lead_to(end):
+def lead_to(end: Callable[[int], Any]) -> None:
     """Has it called with the signal's number; it raises."""
     global _end
     _end = end
@@ -16,14 +18,14 @@ def lead_to(end):
         signal.signal(number, _arrived)
 
 
-def _arrived(number, _):
+def _arrived(number: int, _: Any) -> None:
     global _came
     _came = _came or number
     if not _held:
         _begin_to_end()
 
 
-def _begin_to_end():
+def _begin_to_end() -> None:
     global _ending
     if _came and not _ending:
         _ending = True
@@ -31,7 +33,7 @@ def _begin_to_end():
 
 
 @contextlib.contextmanager
-def held():
+def held() -> Iterator[Any]:
     """For the main thread while it forks: exceptions in what Python itself does then are ignored,
     and with them the signal. It takes effect afterwards."""
     global _held

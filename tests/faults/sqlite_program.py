@@ -13,9 +13,10 @@ import json
 import signal
 import sqlite3
 import sys
+from typing import Any
 
 
-def main(file, what, *more):
+def main(file: Any, what: str, *more: Any) -> None:
     db = sqlite3.connect(file, timeout=60, isolation_level=None)
     if what == "hold":
         db.execute("BEGIN IMMEDIATE")

@@ -9,12 +9,13 @@ import os
 import sys
 import threading
 import time
+from typing import Any
 
 EVERY = 2 * 10**6
 LONG = 10 * 10**6
 
 
-def main(processor):
+def main(processor: Any) -> None:
     os.sched_setaffinity(0, {processor})
     never = threading.Event()
     last = time.clock_gettime_ns(time.CLOCK_BOOTTIME)

@@ -3,37 +3,40 @@
 import contextlib
 import pathlib
 import sqlite3
+import subprocess
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from tests.faults import checks
 from tests.faults.processes import wait_for
 
 
 class Sqlite:
-    def __init__(self, path):
+    def __init__(self, path: Any) -> None:
         self.path = pathlib.Path(path)
         self.uri = f"sqlite:{self.path}"
 
-    def uri_of(self, name):
+    def uri_of(self, name: str) -> Any:
         """For a process of that name."""
         return self.uri
 
-    def settle(self, name):
+    def settle(self, name: str) -> None:
         """Waits until nothing of a dead process can take effect any more."""
 
-    def sees(self, name):
+    def sees(self, name: str) -> bool:
         """Whether that process is at work here, as far as one can see."""
         return True
 
-    def fresh(self, number):
+    def fresh(self, number: int | str) -> Any:
         """Another that is not there yet."""
         return Sqlite(self.path.with_name(f"fresh-{number}.db"))
 
-    def remove(self):
+    def remove(self) -> None:
         for ending in ("", "-wal", "-shm"):
             self.path.with_name(self.path.name + ending).unlink(missing_ok=True)
 
     @contextlib.contextmanager
-    def _opened(self):
+    def _opened(self) -> Iterator[Any]:
         """A connection; nothing where whoever was to make the file was killed before."""
         if not self.path.exists():
             yield None
@@ -47,88 +50,88 @@ class Sqlite:
         finally:
             database.close()
 
-    def _rows(self, query, *values):
+    def _rows(self, query: Any, *values: Any) -> Any:
         with self._opened() as database:
             return [dict(row) for row in database.execute(query, values)] if database else []
 
-    def locks(self):
+    def locks(self) -> Any:
         return self._rows("SELECT * FROM locks")
 
-    def lock(self, name):
+    def lock(self, name: str) -> Any:
         """The document, or nothing."""
         return next(iter(self._rows("SELECT * FROM locks WHERE _id = ?", name)), None)
 
-    def ping(self, process):
+    def ping(self, process: subprocess.Popen) -> Any:
         """When it last pinged, in the store's milliseconds."""
         rows = self._rows("SELECT ping FROM lockpings WHERE _id = ?", process)
         return rows[0]["ping"] if rows else None
 
-    def pings(self):
+    def pings(self) -> int:
         return len(self._rows("SELECT 1 FROM lockpings"))
 
-    def faults(self):
+    def faults(self) -> Any:
         """A line for each document that is not as documented, and what integrity_check says."""
         with self._opened() as database:
             return checks.documents.sqlite_faults(database) if database else []
 
-    def blind_spots(self):
+    def blind_spots(self) -> Any:
         return []  # checks/documents_test.py plants them.
 
-    def connections(self):
+    def connections(self) -> int:
         return 0
 
 
 class Mongo:
     """A database on a server; `member` is asked from its own host, past all that is in the way."""
 
-    def __init__(self, member, uri, database):
+    def __init__(self, member: Any, uri: Callable[[Any], str], database: Any) -> None:
         self.member, self.database = member, database
         self.address = member.host.address, member.port
         self.uri = uri(database)
         self._uri = uri
 
-    def fresh(self, number):
+    def fresh(self, number: int | str) -> Any:
         return Mongo(self.member, self._uri, f"{self.database}-fresh-{number}")
 
-    def remove(self):
+    def remove(self) -> None:
         self.member.tell({"dropDatabase": 1}, self.database, timeout=100.0)
 
-    def uri_of(self, name):
+    def uri_of(self, name: str) -> str:
         return f"{self.uri}{'&' if '?' in self.uri else '?'}appName={name}"
 
-    def settle(self, name):
+    def settle(self, name: str) -> None:
         wait_for(f"the end of {name}'s connections", lambda: not self.sees(name))
 
-    def sees(self, name):
+    def sees(self, name: str) -> bool:
         reply = self.member.tell(
             {"aggregate": 1, "cursor": {}, "pipeline": [
                 {"$currentOp": {"allUsers": True, "idleConnections": True}},
                 {"$match": {"appName": name}}]}, timeout=100.0)
         return bool(reply["cursor"]["firstBatch"])
 
-    def find(self, collection, wanted):
+    def find(self, collection: Any, wanted: Any) -> Any:
         reply = self.member.tell({"find": collection, "filter": wanted, "batchSize": 100000,
                                   "singleBatch": True}, self.database, timeout=100.0)
         return [{key: value.hex() if isinstance(value, bytes) else value
                  for key, value in one.items()} for one in reply["cursor"]["firstBatch"]]
 
-    def locks(self):
+    def locks(self) -> Any:
         return self.find("locks", {})
 
-    def lock(self, name):
+    def lock(self, name: str) -> Any:
         return next(iter(self.find("locks", {"_id": name})), None)
 
-    def ping(self, process):
+    def ping(self, process: subprocess.Popen) -> Any:
         found = self.find("lockpings", {"_id": process})
         return found[0]["ping"] if found else None
 
-    def pings(self):
+    def pings(self) -> int:
         return len(self.find("lockpings", {}))
 
-    def faults(self):
+    def faults(self) -> Any:
         return checks.documents.mongo_faults(self.find)
 
-    def blind_spots(self):
+    def blind_spots(self) -> Any:
         """What is wrong with a document and not found, tried in a database of its own."""
         sound = {"state": 1, "process": "host:1:2", "who": "host:1:2:3:4", "when": "$$NOW",
                  "why": "", "ts": {"$toObjectId": "0123456789abcdef01234567"},
@@ -145,17 +148,17 @@ class Mongo:
         return [f"the checker of documents errs about {planted[int(number) - 1]} (0 is what is sound)"
                 for number in sorted(missed)]
 
-    def _put(self, number, fields):
+    def _put(self, number: int, fields: Any) -> None:
         self.member.tell({"update": "locks", "updates": [
             {"q": {"_id": str(number)}, "u": [{"$set": fields}], "upsert": True}]}, self.database)
 
-    def connections(self):
+    def connections(self) -> Any:
         """How many the server has, this one not counted."""
         reply = self.member.tell({"serverStatus": 1}, timeout=100.0)
         return reply["connections"]["current"] - 1
 
 
-def start(rig, size=1):
+def start(rig: Any, size: int = 1) -> Any:
     """The rig's store, and the host that programs on it belong on, if it matters."""
     rig.start_store(size)
     if rig.cluster is None:

@@ -9,13 +9,14 @@ That the tests which it quotes exist is checked by tools/tidy, as in every docum
 import pathlib
 import re
 import sys
+from collections.abc import Iterator
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 OURS = ROOT / "docs/developer/conformance.md"
 LIST = ROOT / "tests/conformance/cases.txt"
 
 
-def listed(text):
+def listed(text: str) -> Iterator[tuple[int, list[str], str]]:
     """Our lines: (line number, cases, what the line says)."""
     for number, line in enumerate(text.splitlines(), 1):
         found = re.match(r"\| ((?:S?\d+)(?:, S?\d+)*) \|(.*)\|$", line)
@@ -23,12 +24,12 @@ def listed(text):
             yield number, found.group(1).split(", "), found.group(2)
 
 
-def asked(text):
+def asked(text: str) -> list[str]:
     """The cases of the list: S1 for a schedule, 1 for a case."""
     return text.split("\n\n", 1)[1].split()
 
 
-def problems(ours, wanted):
+def problems(ours: str, wanted: list[str]) -> Iterator[str]:
     lines = list(listed(ours))
     cases = [case for _, some, _ in lines for case in some]
     if not cases:
@@ -46,7 +47,7 @@ def problems(ours, wanted):
             yield f"docs/developer/conformance.md:1: {case} is in no list"
 
 
-def self_test():
+def self_test() -> list[str]:
     wanted = asked("The cases.\n\nS1 7\n8\n")
     sound = "| S1 | x | “a” | — |\n| 7, 8 | x | *Not here*: why |\n"
     faults = {
@@ -62,7 +63,7 @@ def self_test():
     return missed + [f"the sound list: {problem}" for problem in problems(sound, wanted)]
 
 
-def main(arguments):
+def main(arguments: list[str]) -> int:
     if arguments == ["--self-test"]:
         found = self_test()
     else:

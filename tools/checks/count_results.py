@@ -4,9 +4,10 @@ layer that left none. Says what failed and what was skipped, and why; the last l
 import pathlib
 import sys
 import xml.etree.ElementTree as ElementTree
+from typing import Any
 
 
-def judge(case):
+def judge(case: Any) -> tuple[str, str]:
     """('passed' | 'failed' | 'skipped', why) of one testcase."""
     status = case.get("status")
     if status == "run":
@@ -19,7 +20,7 @@ def judge(case):
     return "failed", why
 
 
-def count(report):
+def count(report: Any) -> Any:
     """The outcomes of one report: a list of (verdict, test, why)."""
     cases = ElementTree.parse(report).getroot().findall("testcase")
     if not cases:
@@ -27,7 +28,7 @@ def count(report):
     return [(*judge(case)[:1], case.get("name"), judge(case)[1]) for case in cases]
 
 
-def main(folder):
+def main(folder: pathlib.Path) -> int:
     outcomes = []
     for report in sorted(folder.glob("*.xml")):
         outcomes += count(report)

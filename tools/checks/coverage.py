@@ -19,6 +19,8 @@ import pathlib
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
+from typing import Any
 
 from tools.checks import coverage_report
 
@@ -26,7 +28,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build/coverage"
 ARGUMENTS = "tests/coverage/unreached.txt"
 # Layer: its targets, and the program that has servers ready.
-LAYERS = {
+LAYERS: dict[str, tuple[list[str], list[str]]] = {
     "unit": (["tests/unit/all"], []),
     "contract": (["tests/contract/all", "differential_sqlite"], []),
     "cli": (["tests/cli/all"], []),
@@ -39,12 +41,12 @@ LAYERS = {
 OPERATOR = re.compile(r"&&|\|\|")
 
 
-def run(*command, check=True):
+def run(*command: Any, check: bool = True) -> subprocess.CompletedProcess:
     print("$", " ".join(map(str, command)), file=sys.stderr, flush=True)
     return subprocess.run(command, cwd=ROOT, check=check, stdout=sys.stderr)
 
 
-def measure(layers):
+def measure(layers: list[str]) -> None:
     run("tools/build", "coverage", *(target for layer in layers for target in LAYERS[layer][0]))
     for counts in BUILD.rglob("*.gcda"):
         counts.unlink()
@@ -54,7 +56,7 @@ def measure(layers):
             "-j", str(os.cpu_count()), "--output-on-failure", check=False)
 
 
-def counted():
+def counted() -> dict[str, Any]:
     """What gcovr says of each file of src/: {file: {line: (count, counts of its branches)}}"""
     out = BUILD / "coverage.json"
     run("gcovr", "--root", ".", "--filter", "src/", "--exclude-throw-branches",
@@ -62,7 +64,7 @@ def counted():
     return {one["file"]: lines_of(one["lines"]) for one in json.loads(out.read_text())["files"]}
 
 
-def lines_of(entries):
+def lines_of(entries: Any) -> Any:
     lines = {}
     for entry in entries:
         if not entry.get("gcovr/noncode"):
@@ -72,7 +74,7 @@ def lines_of(entries):
     return dict(sorted(lines.items()))
 
 
-def arguments(text):
+def arguments(text: str) -> dict[tuple[str, str], str]:
     """{(file, line of it): why}"""
     found, place = {}, None
     for line in text.splitlines():
@@ -84,7 +86,7 @@ def arguments(text):
     return found
 
 
-def conditions(number, source):
+def conditions(number: int, source: Any) -> Any:
     """How many conditions of an `if` or a `while` stand on the line."""
     first = number
     while first > 1 and source[first - 2].rstrip().endswith(("&&", "||")):
@@ -95,7 +97,7 @@ def conditions(number, source):
     return len(OPERATOR.findall(line)) + (not line.endswith(("&&", "||")))
 
 
-def one_way(branches, count):
+def one_way(branches: Any, count: Any) -> bool:
     """Whether one of so many conditions never came out both ways. Those of the compiler's own making,
     for temporary objects, come after them; a call has but one branch, beside that of exceptions."""
     at = 0
@@ -110,7 +112,7 @@ def one_way(branches, count):
     return False
 
 
-def places(lines, source):
+def places(lines: Any, source: Any) -> Iterator[Any]:
     """The number of the first line of each place. No place goes beyond an empty line."""
     before = 0  # The line before, if it belongs to a place.
     for number, (count, branches) in lines.items():
@@ -121,7 +123,7 @@ def places(lines, source):
         before = number if half or count == 0 else 0
 
 
-def judged(files, sources, why):
+def judged(files: Any, sources: Any, why: Any) -> Any:
     """The places as (file, number, line, why), and what is wrong with them."""
     found = [(name, number, sources[name][number - 1].strip())
              for name, lines in sorted(files.items()) for number in places(lines, sources[name])]
@@ -134,7 +136,7 @@ def judged(files, sources, why):
     return unreached, wrong
 
 
-def stale(why, sources):
+def stale(why: Any, sources: Any) -> Iterator[str]:
     """Arguments for lines that are no more, or without a reason."""
     for (name, line), reason in why.items():
         if line not in map(str.strip, sources.get(name, [])):
@@ -143,19 +145,19 @@ def stale(why, sources):
             yield f"{ARGUMENTS}:1: no reason is given for {name}: {line}"
 
 
-def sources_of(root):
+def sources_of(root: pathlib.Path) -> dict[str, list[str]]:
     return {str(path.relative_to(root)): path.read_text().splitlines()
             for path in sorted(root.glob("src/**/*")) if path.suffix in (".h", ".cpp")}
 
 
-def self_test():
+def self_test() -> list[str]:
     source = {"src/a.cpp": ["if (a)", "  b();", "c();", "if (d &&", "    e) f();"]}
     why = arguments("src/a.cpp: if (a)\n  Never.\nsrc/a.cpp: e) f();\n  Rare,\n  indeed.\n")
     never, always, both = [(True, 0), (False, 3)], [(True, 3), (False, 0)], [(True, 1), (False, 2)]
     sound = {"src/a.cpp": {1: (3, never), 2: (0, []), 3: (3, never), 4: (3, [(True, 3), *both, *never]),
                            5: (1, [*always, *both])}}
 
-    def changed(**lines):
+    def changed(**lines: Any) -> Any:
         return {"src/a.cpp": sound["src/a.cpp"] | {int(n[1:]): line for n, line in lines.items()}}
 
     spaced = {"src/a.cpp": ["if (a)", "  b();", "", *source["src/a.cpp"][3:]]}
@@ -178,7 +180,7 @@ def self_test():
             for name, wrong, count in expected if len(wrong) != count]
 
 
-def main():
+def main() -> int:
     parser = argparse.ArgumentParser(prog="tools/coverage", usage=__doc__)
     for flag in ("--again", "--check", "--self-test"):
         parser.add_argument(flag, action="store_true")

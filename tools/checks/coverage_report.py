@@ -1,6 +1,7 @@
 """docs/generated/coverage.md, from what tools/coverage found."""
 
 import datetime
+from typing import Any
 
 from tools.release.provenance import machine, table, versions
 
@@ -19,23 +20,23 @@ Lines that no test reaches, and conditions that never came out both ways, each w
 """
 
 
-def figures(lines):
+def figures(lines: Any) -> Any:
     """Lines reached, lines, branches taken, branches."""
     branches = [count for _, some in lines.values() for _, count in some]
     return (sum(count > 0 for count, _ in lines.values()), len(lines),
             sum(count > 0 for count in branches), len(branches))
 
 
-def share(part, whole):
+def share(part: int, whole: int) -> str:
     return f"{100 * part / whole:.1f} % ({part} of {whole})" if whole else "–"
 
 
-def total(files):
+def total(files: Any) -> str:
     reached, lines, taken, branches = map(sum, zip(*map(figures, files.values())))
     return f"Lines: {share(reached, lines)}. Branches: {share(taken, branches)}."
 
 
-def document(layers, files, unreached):
+def document(layers: list[str], files: Any, unreached: Any) -> Any:
     day = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d")
     by_file = []
     for name, lines in sorted(files.items()):
@@ -50,7 +51,7 @@ def document(layers, files, unreached):
             PLACES, *table(("file", "line", "why"), argued)]
 
 
-def write(root, layers, files, unreached, whole):
+def write(root: Any, layers: list[str], files: Any, unreached: Any, whole: Any) -> None:
     print(total(files))
     if whole:
         lines = document(layers, files, unreached)

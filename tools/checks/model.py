@@ -13,6 +13,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from typing import Any
 
 MODEL = pathlib.Path(__file__).resolve().parents[2] / "tests/model/lock.pml"
 SOUND = "SOUND"
@@ -60,16 +61,16 @@ class Failed(Exception):
     """The search did not come to its end, so that it says nothing."""
 
 
-def run(arguments, folder):
+def run(arguments: list[str], folder: str | pathlib.Path) -> str:
     done = subprocess.run(arguments, cwd=folder, capture_output=True, text=True, timeout=500)
     return done.stdout + done.stderr
 
 
-def defines(variant, claims):
+def defines(variant: str, claims: int) -> list[str]:
     return [f"-DCLAIMS={claims}"] + ([] if variant == SOUND else [f"-D{variant}"])
 
 
-def build(variant, claims, folder):
+def build(variant: str, claims: int, folder: pathlib.Path) -> None:
     """Of the few states of the others, compiling would take the longer part."""
     optimise = "-O2" if variant == SOUND else "-O0"
     said = run(["spin", "-a", *defines(variant, claims), str(MODEL)], folder)
@@ -79,7 +80,7 @@ def build(variant, claims, folder):
         raise Failed(said)
 
 
-def visit(variant, claims):
+def visit(variant: str, claims: int) -> Any:
     """The number of states, and what was violated or ""."""
     with tempfile.TemporaryDirectory() as name:
         build(variant, claims, pathlib.Path(name))
@@ -96,7 +97,7 @@ def visit(variant, claims):
     return int(states.group(1)), next((n for p, n in VIOLATIONS if re.search(p, what)), what)
 
 
-def judge(variant, claims):
+def judge(variant: str, claims: int) -> Any:
     """A line of the table, and whether it is as it should be."""
     try:
         states, violated = visit(variant, claims)
@@ -111,14 +112,14 @@ def judge(variant, claims):
     return f"{variant:22} {what:52} {states:>9} {said}", right
 
 
-def trail(variant):
+def trail(variant: str) -> Any:
     with tempfile.TemporaryDirectory() as name:
         build(variant, CLAIMS_OF_OTHERS, pathlib.Path(name))
         run(["./pan", "-m100000", "-i"], name)
         return run(["spin", "-t", "-p", "-g", *defines(variant, CLAIMS_OF_OTHERS), str(MODEL)], name)
 
 
-def main():
+def main() -> int:
     parser = argparse.ArgumentParser(prog="tools/model", usage=__doc__)
     parser.add_argument("--claims", type=int, choices=(3, 4, 5), default=4)
     parser.add_argument("--trail", choices=(*GOALS, *BUGS))

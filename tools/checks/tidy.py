@@ -45,18 +45,18 @@ FAULTS = [
 ]
 
 
-def objections(root):
+def objections(root: str|pathlib.Path) -> list[str]:
     tree = Tree(root)
     return [problem for check in CHECKS for problem in check(tree)]
 
 
-def plant(root, name, text):
+def plant(root: str, name: str, text: str) -> None:
     path = pathlib.Path(root, name)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)
 
 
-def sound_tree(root):
+def sound_tree(root: str) -> None:
     """A tree to which there is no objection."""
     tags = "".join(f"[{rule}]" for rule in RULES)
     plant(root, "src/CMakeLists.txt",
@@ -75,7 +75,7 @@ def sound_tree(root):
     plant(root, "tests/unit/b_test.cpp", f'// "{tags}"\n')
 
 
-def self_test():
+def self_test() -> list[str]:
     missed = []
     with tempfile.TemporaryDirectory() as root:
         sound_tree(root)
@@ -93,7 +93,7 @@ def self_test():
     return missed
 
 
-def main(arguments):
+def main(arguments: list[str]) -> int:
     root = pathlib.Path(__file__).resolve().parents[2]
     problems = self_test() if arguments == ["--self-test"] else objections(root)
     print(*problems, sep="\n", end="\n" if problems else "")

@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 
 FOLDERS = ("include", "src", "tests", "bench", "examples", "tools", "cmake", ".ci")
 RULES = [f"R{n}" for n in range(1, 17)]
@@ -54,7 +55,7 @@ UNFINISHED = re.compile(r"\b(?:TODO|FIXME|XXX)\b")  # tidy: names them
 class Tree:
     """The files below a root, by their names from there."""
 
-    def __init__(self, root):
+    def __init__(self, root: str|pathlib.Path) -> None:
         self.root = pathlib.Path(root)
         self.files = {}
         for folder in FOLDERS:
@@ -63,32 +64,32 @@ class Tree:
                     self.files[path.relative_to(self.root).as_posix()] = self._text(path)
 
     @staticmethod
-    def _text(path):
+    def _text(path: pathlib.Path) -> str:
         try:
             return path.read_text()
         except UnicodeDecodeError:
             return ""
 
-    def lines(self, *suffixes, under=""):
+    def lines(self, *suffixes: str, under: str = "") -> Iterator[tuple[str, int, str]]:
         for name, text in self.files.items():
             if name.startswith(under) and name.endswith(suffixes or ("",)):
                 for number, line in enumerate(text.splitlines(), 1):
                     yield name, number, line
 
 
-def code_of(line):
+def code_of(line: str) -> str:
     """The line without strings and without a comment at its end."""
     return re.sub(r"//.*", "", re.sub(r'"(?:[^"\\]|\\.)*"', '""', line))
 
 
-def includes(tree, under=""):
+def includes(tree: Tree, under: str = "") -> Iterator[tuple[str, int, str]]:
     for name, number, line in tree.lines(*CXX, under=under):
         found = re.match(r'\s*#\s*include\s*[<"]([^>"]+)[>"]', line)
         if found:
             yield name, number, found.group(1)
 
 
-def check_include_homes(tree):
+def check_include_homes(tree: Tree) -> Iterator[str]:
     for name, number, header in includes(tree):
         for start, home, where in INCLUDE_HOMES:
             if re.match(start, header):
@@ -97,13 +98,13 @@ def check_include_homes(tree):
                 break
 
 
-def check_public_headers(tree):
+def check_public_headers(tree: Tree) -> Iterator[str]:
     for name, number, header in includes(tree, under="include/"):
         if not header.startswith("distlock/") and not re.fullmatch(r"[a-z_]+", header):
             yield f"{name}:{number}: a public header includes {header}: std and distlock only"
 
 
-def check_arrows(tree):
+def check_arrows(tree: Tree) -> Iterator[str]:
     """Wings of src/ reach only the wings below them; the root is what all use."""
     for name, number, header in includes(tree, under="src/"):
         path = f"src/{header}"
@@ -114,20 +115,20 @@ def check_arrows(tree):
             yield f"{name}:{number}: an arrow upwards: {here} must not reach {there}"
 
 
-def wing_of(name):
+def wing_of(name: str) -> str:
     """lock, pinger, …, stores/mongodb; "the root" for src/log.h; the stores' common files are "stores"."""
     folders = name.split("/")[1:-1]
     return "/".join(folders) or "the root"
 
 
-def check_examples(tree):
+def check_examples(tree: Tree) -> Iterator[str]:
     ours = {name.removeprefix("src/") for name in tree.files if name.startswith("src/")}
     for name, number, header in includes(tree, under="examples/"):
         if header in ours:
             yield f"{name}:{number}: an example includes {header}: the public headers only"
 
 
-def check_protocol(tree):
+def check_protocol(tree: Tree) -> Iterator[str]:
     for name, number, header in includes(tree, under="src/protocol/"):
         ours = header.startswith("distlock/") or f"src/{header}" in tree.files
         if ours and header not in OUR_HEADERS_IN_PROTOCOL:
@@ -137,7 +138,7 @@ def check_protocol(tree):
             yield f"{name}:{number}: the protocol is pure, and reaches for a clock or a store"
 
 
-def check_clocks(tree):
+def check_clocks(tree: Tree) -> Iterator[str]:
     for name, number, line in tree.lines(*CXX, under="src/"):
         if CLOCK_HOMES.fullmatch(name):
             continue
@@ -146,13 +147,13 @@ def check_clocks(tree):
                 yield f"{name}:{number}: {what}; only Clock may (src/clock.cpp)"
 
 
-def check_sleepless_tests(tree):
+def check_sleepless_tests(tree: Tree) -> Iterator[str]:
     for name, number, line in tree.lines(*CXX, under="tests/"):
         if SLEEPS.search(code_of(line)):
             yield f"{name}:{number}: a test waits for time to pass, not for something to happen"
 
 
-def sources_built(tree):
+def sources_built(tree: Tree) -> Iterator[str]:
     """A pattern for each source that some CMakeLists.txt names, as a path from the root."""
     for name, text in tree.files.items():
         if not name.endswith("CMakeLists.txt"):
@@ -166,14 +167,14 @@ def sources_built(tree):
             yield re.sub(r"\\\$\\{\w+\\}", r"\\w+", re.escape(path))
 
 
-def check_built(tree):
+def check_built(tree: Tree) -> Iterator[str]:
     built = re.compile("|".join(sources_built(tree)))
     for name in tree.files:
         if name.endswith(".cpp") and not built.fullmatch(name):
             yield f"{name}:1: in no CMakeLists.txt: nobody builds it"
 
 
-def check_rules(tree):
+def check_rules(tree: Tree) -> Iterator[str]:
     tags = set()
     for name, text in tree.files.items():
         if name.startswith("tests/") and name.endswith(".cpp"):
@@ -185,7 +186,7 @@ def check_rules(tree):
         yield f"tests:1: a test has the tag [{tag}], but there is no such rule"
 
 
-def check_quoted_tests(tree):
+def check_quoted_tests(tree: Tree) -> Iterator[str]:
     legend = "“Curly quotes” name a test"  # Documents that say so keep to it.
     tests = "".join(text for name, text in tree.files.items() if name.startswith("tests/"))
     joined = re.sub(r'"\s+"', "", tests)  # A long name is written as two literals.
@@ -199,7 +200,7 @@ def check_quoted_tests(tree):
                 yield f"{path}:{line}: no test is called “{test}”"
 
 
-def check_promises(tree):
+def check_promises(tree: Tree) -> Iterator[str]:
     """docs/guarantees.md names tests for each promise, and in its last table only."""
     name = "docs/guarantees.md"
     text = dict(documents(tree)).get(name, "")
@@ -212,13 +213,13 @@ def check_promises(tree):
             yield f"{name}:1: promise {number} has no test in the last table"
 
 
-def documents(tree):
+def documents(tree: Tree) -> Iterator[tuple[str, str]]:
     """The Markdown files below the root and docs/: their names from the root, and their texts."""
     for path in sorted([*tree.root.glob("*.md"), *(tree.root / "docs").rglob("*.md")]):
         yield path.relative_to(tree.root).as_posix(), path.read_text()
 
 
-def check_links(tree):
+def check_links(tree: Tree) -> Iterator[str]:
     for name, text in documents(tree):
         for link in re.finditer(r"\]\(([^)\s#]+)[^)\s]*\)", text):
             target = posixpath.join(posixpath.dirname(name), link.group(1))
@@ -227,25 +228,25 @@ def check_links(tree):
                 yield f"{name}:{line}: a link to {link.group(1)}, which is not there"
 
 
-def check_finished(tree):
+def check_finished(tree: Tree) -> Iterator[str]:
     for name, number, line in tree.lines():
         if UNFINISHED.search(line) and "tidy: names them" not in line:
             yield f"{name}:{number}: unfinished; open an issue instead"
 
 
-def check_sizes(tree):
+def check_sizes(tree: Tree) -> Iterator[str]:
     for name, text in tree.files.items():
         if text.count("\n") > LINES_MOST:
             yield f"{name}:{LINES_MOST + 1}: longer than {LINES_MOST} lines"
 
 
-def check_headers_once(tree):
+def check_headers_once(tree: Tree) -> Iterator[str]:
     for name, text in tree.files.items():
         if name.endswith(".h") and not text.startswith("#pragma once\n"):
             yield f"{name}:1: does not start with #pragma once"
 
 
-def check_format(tree):
+def check_format(tree: Tree) -> Iterator[str]:
     program = shutil.which("clang-format")
     names = [tree.root / name for name in tree.files if name.endswith(CXX)]
     if not program:

@@ -7,6 +7,8 @@ import re
 import shlex
 import shutil
 import subprocess
+from collections.abc import Iterable
+from typing import Any
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DEV = ROOT / "build/dev"
@@ -24,7 +26,7 @@ class Spoiled(Exception):
     """The bug cannot be planted, so that nothing is known about it."""
 
 
-def must(command, folder):
+def must(command: list[str], folder: pathlib.Path) -> str:
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, errors="replace",
                           env=dict(os.environ, GIT_CEILING_DIRECTORIES=str(LANES)))
     if done.returncode != 0:
@@ -37,7 +39,7 @@ def must(command, folder):
 class Build:
     """Of the tree as it is, without a bug."""
 
-    def __init__(self, programs):
+    def __init__(self, programs: Iterable[str]) -> None:
         must(["tools/build", "dev", *programs], ROOT)
         commands = json.loads((DEV / "compile_commands.json").read_text())
         self.compilers = {one["file"]: shlex.split(one["command"]) for one in commands}
@@ -50,18 +52,18 @@ class Build:
             self.includes[made.split(":")[0]] = {os.path.normpath(DEV / one.strip()) for one in of}
 
     @staticmethod
-    def _link(name):
+    def _link(name: str) -> Any:
         line = must(["ninja", "-t", "commands", name], DEV).strip().splitlines()[-1]
         words = shlex.split(line.removeprefix(": && ").split(" && ")[0])
         # Without what is for debuggers, linking takes a fifth of the time.
         return [words[0], "-fuse-ld=gold", "-Wl,-S", *words[1:]]
 
-    def compiler(self, source):
+    def compiler(self, source: str) -> list[str]:
         words = self.compilers[str(source)]
         words = words[next(i for i, word in enumerate(words) if word.endswith("c++")):]
         return words[:words.index("-o")]
 
-    def objects_of(self, changed):
+    def objects_of(self, changed: Any) -> Any:
         """The objects that a bug in these files changes, each with its source."""
         return {made: self.sources[made] for made, of in self.includes.items()
                 if made in self.sources and of & changed}
@@ -70,12 +72,12 @@ class Build:
 class Lane:
     """A copy of the sources, in which one bug at a time is planted, and the programs with it."""
 
-    def __init__(self, number, build):
-        self.tree = LANES / str(number)
+    def __init__(self, name: int | str, build: Any) -> None:
+        self.tree = LANES / str(name)
         self.build = build
         self.made = {}
 
-    def plant(self, patch, files):
+    def plant(self, patch: Any, files: Any) -> None:
         for folder in ("src", "include"):
             shutil.rmtree(self.tree / folder, ignore_errors=True)
             shutil.copytree(ROOT / folder, self.tree / folder)
@@ -86,7 +88,7 @@ class Lane:
             self.made[made] = (source, self.tree / f"{number}.o")
             self.made[made][1].unlink(missing_ok=True)
 
-    def _compile(self, made):
+    def _compile(self, made: Any) -> str:
         source, target = self.made[made]
         if not target.exists():
             name = source.relative_to(ROOT)
@@ -97,7 +99,7 @@ class Lane:
             must([first, *own, *words, "-c", str(source), "-o", str(target)], DEV)
         return str(target)
 
-    def program(self, name):
+    def program(self, name: str) -> str:
         """Linked with the bug: changed objects stand before the libraries, which then have no use
         for their own."""
         words = self.build.links[name]

@@ -24,6 +24,8 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterable
+from typing import Any
 
 from tools.planting.mutant_build import ROOT, Build, Lane, Spoiled
 
@@ -42,7 +44,7 @@ HANGS = (None, -signal.SIGXCPU, -signal.SIGKILL)
 
 
 class Bug:
-    def __init__(self, path):
+    def __init__(self, path: Any) -> None:
         self.path = path
         self.name = path.stem
         self.text = path.read_text()
@@ -56,14 +58,14 @@ class Bug:
                               for name in self.files)
         self.simulated = not all(NOT_SIMULATED.match(name) for name in self.files)
 
-    def _head(self, key):
+    def _head(self, key: str) -> str:
         found = re.search(rf"^{key}: (.+)$", self.text.split("diff --git")[0], re.M)
         if not found:
             sys.exit(f'tools/mutants: {self.path.name} does not say "{key}: ..."')
         return found.group(1)
 
 
-def run(arguments, cpu_most=CPU_MOST):
+def run(arguments: list[str], cpu_most: Any = CPU_MOST) -> tuple[str, int]:
     """Its output and exit status; None instead of a status if it did not end in time."""
     memory = "/dev/shm"  # Where SQLite need not wait for a disk.
     environment = dict(os.environ, **({"TMPDIR": memory} if os.path.isdir(memory) else {}))
@@ -77,7 +79,7 @@ def run(arguments, cpu_most=CPU_MOST):
         return (late.stdout or b"").decode(errors="replace"), None
 
 
-def failed_tests(report):
+def failed_tests(report: str) -> list[str]:
     """Of Catch's XML, also of one that a crash has cut off."""
     failed = []
     for case in report.split("<TestCase ")[1:]:
@@ -87,7 +89,7 @@ def failed_tests(report):
     return failed
 
 
-def found_by_tests(lane, programs, choice, *wrapper):
+def found_by_tests(lane: Lane, programs: Iterable[str], choice: Any, *wrapper: str) -> Any:
     """`choice`: what else to tell the programs; with --abort, after one finding no more are run."""
     found = []
     for name in programs:
@@ -102,7 +104,7 @@ def found_by_tests(lane, programs, choice, *wrapper):
     return found
 
 
-def found_by_sim(lane, schedules):
+def found_by_sim(lane: Lane, schedules: int) -> Any:
     said, status = run([lane.program("sim"), "--until-violation", "--quiet", "--schedules",
                         str(schedules)], 20 + schedules // 50)
     if status in HANGS:
@@ -114,10 +116,11 @@ def found_by_sim(lane, schedules):
     return "" if status == 0 else f"ends with {status}"
 
 
-def judge(lane, bug, asked):
+def judge(lane: Lane, bug: Bug, asked: argparse.Namespace) -> Any:
     """What the tests found, and what the simulation found."""
     lane.plant(bug.path, bug.files)
-    choice, tests = ("~[as_root]",), []
+    choice: tuple[str, ...] = ("~[as_root]",)
+    tests: list[str] = []
     if asked.quick:
         choice = (*choice, "--abort")
         tests = found_by_tests(lane, UNIT[:1], (f"[{bug.rule}]~[as_root]", "--abort"))
@@ -135,30 +138,30 @@ def judge(lane, bug, asked):
     return tests, found_by_sim(lane, asked.schedules)
 
 
-def named(tests):
+def named(tests: list[str]) -> str:
     more = f" and {len(tests) - NAMED_MOST} more" if len(tests) > NAMED_MOST else ""
     return ", ".join(tests[:NAMED_MOST]) + more
 
 
 class Judged:
-    def __init__(self, bug, tests=(), simulation="", spoiled=""):
+    def __init__(self, bug: Bug, tests: Any = (), simulation: str = "", spoiled: str = "") -> None:
         self.bug, self.tests, self.simulation, self.spoiled = bug, tests, simulation, spoiled
         self.by_simulation = simulation not in ("", NOT_TRIED)
         self.found = not spoiled and (bool(tests) or self.by_simulation)
 
-    def line(self):
+    def line(self) -> str:
         if self.spoiled:
             return f"SPOILED {self.bug.name}: {self.spoiled}"
         what = f"{self.bug.name}: {named(self.tests) or 'no test'} | {self.simulation or '-'}"
         return what if self.found else f"SURVIVED {what}"
 
-    def row(self):
+    def row(self) -> str:
         cells = (self.bug.name, self.bug.rule, self.bug.idea, named(self.tests) or "–",
                  self.simulation or "–")
         return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
-def in_a_free_lane(lanes, bug, asked):
+def in_a_free_lane(lanes: Any, bug: Bug, asked: argparse.Namespace) -> Any:
     lane = lanes.get()
     try:
         return Judged(bug, *judge(lane, bug, asked))
@@ -168,7 +171,7 @@ def in_a_free_lane(lanes, bug, asked):
         lanes.put(lane)
 
 
-def judge_all(bugs, asked):
+def judge_all(bugs: Any, asked: argparse.Namespace) -> Any:
     build = Build((*UNIT, *SCARCE, *SQLITE, *MONGO_WIRE, *MONGO, "sim"))
     lanes = queue.Queue()
     for number in range(asked.lanes):
@@ -180,7 +183,7 @@ def judge_all(bugs, asked):
         return [one.result() for one in waiting]
 
 
-def write_table(file, judged, schedules):
+def write_table(file: Any, judged: Any, schedules: int) -> None:
     head = f"""# Planted bugs
 
 Written by `tools/mutants --table docs/generated/mutants.md`, and not by hand. Each line is a patch of
@@ -199,14 +202,14 @@ by tests, {sum(one.by_simulation for one in judged)} by the simulation.
     pathlib.Path(file).write_text(head + "".join(one.row() + "\n" for one in judged))
 
 
-def bugs_asked_for(asked):
+def bugs_asked_for(asked: argparse.Namespace) -> Any:
     bugs = [Bug(path) for path in sorted(PATCHES.glob("*.patch"))]
     if asked.names:
         bugs = [bug for bug in bugs if any(name in bug.name for name in asked.names)]
     return bugs
 
 
-def main():
+def main() -> int:
     parser = argparse.ArgumentParser(prog="tools/mutants", usage=__doc__)
     parser.add_argument("names", nargs="*")
     parser.add_argument("--schedules", type=int, default=20000)

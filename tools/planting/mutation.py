@@ -24,6 +24,8 @@ import concurrent.futures
 import os
 import sys
 import time
+from collections.abc import Iterable
+from typing import Any
 
 from tools.planting import (
     mutation_asking, mutation_build, mutation_forms, mutation_report, mutation_selftest)
@@ -37,7 +39,7 @@ SINGLE_MOST_QUICK = 0.3  # Seconds a test may take to be asked about a mistake t
 class Asked:
     """What is to be tried: mistakes with the number that selects them, in layers of sources."""
 
-    def __init__(self, sources, names, options):
+    def __init__(self, sources: Any, names: list[str], options: argparse.Namespace) -> None:
         self.wanted = []
         for name in names:
             text = (ROOT / name).read_text(encoding="latin-1")
@@ -50,7 +52,7 @@ class Asked:
         for number, point in enumerate(self.wanted, 1):
             point.number = number
 
-    def layers(self):
+    def layers(self) -> Any:
         """Points that can stand in one build, file by file."""
         made = []
         for name in dict.fromkeys(point.file for point in self.wanted):
@@ -63,7 +65,7 @@ class Asked:
         return made
 
 
-def written(points):
+def written(points: Any) -> Any:
     """The text of each file with these mistakes in it."""
     texts = {}
     for name in dict.fromkeys(point.file for point in points):
@@ -74,11 +76,11 @@ def written(points):
 
 
 class Asking:
-    def __init__(self, build, programs, state, lanes):
+    def __init__(self, build: Any, programs: Iterable[str], state: Any, lanes: Any) -> None:
         self.build, self.programs, self.state, self.lanes = build, programs, state, lanes
         self.reaching = {}  # The tests that reach a file.
 
-    def layer(self, depth, points):
+    def layer(self, depth: Any, points: Any) -> None:
         if not any(self.state.unknown(point) for point in points):
             return
         lane = mutation_build.Planted(f"layer{depth}", self.build)
@@ -96,7 +98,7 @@ class Asking:
         self._ask(points, lambda point: mutation_asking.found_by(
             paths, [test for test in tests if point.number in test.reached], point.number))
 
-    def _ask(self, points, found_by):
+    def _ask(self, points: Any, found_by: Any) -> None:
         points = [point for point in points if self.state.unknown(point)]
         with concurrent.futures.ThreadPoolExecutor(self.lanes) as pool:
             for point, found in zip(points, pool.map(found_by, points)):
@@ -104,12 +106,12 @@ class Asking:
                 if not found:
                     print(point.line(), flush=True)
 
-    def singles(self, points):
+    def singles(self, points: Any) -> None:
         for point in points:
             if self.state.unknown(point):
                 self._ask([point], self._alone)
 
-    def _alone(self, point):
+    def _alone(self, point: Any) -> Any:
         text = (ROOT / point.file).read_text(encoding="latin-1")
         lane = mutation_build.Planted("single", self.build)
         lane.write({point.file: mutation_forms.plain(text, point.mutant)})
@@ -125,7 +127,7 @@ class Asking:
         return ""
 
 
-def files_asked_for(options):
+def files_asked_for(options: argparse.Namespace) -> Any:
     names = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "src").rglob("*")
                    if path.suffix in (".cpp", ".h"))
     if options.files:
@@ -138,7 +140,7 @@ def files_asked_for(options):
     return names
 
 
-def try_all(options):
+def try_all(options: argparse.Namespace) -> Any:
     names = files_asked_for(options)
     command = any(name.startswith("src/cli/") for name in names)
     programs = TESTS if options.sample and not command else (*TESTS, *COMMAND_TESTS)
@@ -158,7 +160,7 @@ def try_all(options):
     return mutation_report.conclude(asked.wanted, state, options)
 
 
-def main():
+def main() -> int:
     parser = argparse.ArgumentParser(prog="tools/mutation", usage=__doc__)
     parser.add_argument("files", nargs="*")
     parser.add_argument("--sample", type=int)

@@ -9,6 +9,8 @@ import resource
 import signal
 import subprocess
 import tempfile
+from collections.abc import Iterator
+from typing import Any
 
 FIRST = 20  # Tests that are asked before all others.
 SLOW = 0.05  # Seconds; tests that take longer come last.
@@ -20,13 +22,13 @@ class Test(collections.namedtuple("Test", "program name seconds failed reached")
     pass
 
 
-def apart():
+def apart() -> Any:
     """What to begin a command with, so that its mistakes signal no process but its own."""
     rootless = [] if os.geteuid() == 0 else ["--user", "--map-root-user"]
     return [SEPARATE[0], *rootless, *SEPARATE[1:], *KEPT_ALIVE]
 
 
-def run(command, environment, seconds):
+def run(command: Any, environment: dict[str, str], seconds: float) -> Any:
     """Its output and exit status, None if it did not end in time."""
     memory = "/dev/shm"  # Where SQLite need not wait for a disk.
     given = dict(os.environ, **environment)
@@ -43,7 +45,7 @@ def run(command, environment, seconds):
         return process.communicate()[0], None
 
 
-def listened(programs):
+def listened(programs: dict[str, str]) -> Any:
     """All tests of these programs, with what each of them reaches; `programs`: name and path."""
     tests = []
     with tempfile.TemporaryDirectory(prefix="distlock-mutation-") as folder:
@@ -58,7 +60,7 @@ def listened(programs):
     return tests
 
 
-def noted(program, notes):
+def noted(program: Any, notes: Any) -> Any:
     tests, outside = [], set()
     for line in notes.splitlines():
         name, seconds, failed, numbers = line.split("\t")
@@ -71,11 +73,11 @@ def noted(program, notes):
     return [test._replace(reached=test.reached | outside) for test in tests]
 
 
-def quoted(name):
+def quoted(name: str) -> str:
     return re.sub(r'([\\",])', r"\\\1", name)
 
 
-def batches(tests):
+def batches(tests: Any) -> Iterator[Any]:
     """Tests by program: those that reach little, which know most of it, and the slow ones last."""
     quick = sorted((test for test in tests if test.seconds <= SLOW), key=lambda test: len(test.reached))
     slow = [test for test in tests if test.seconds > SLOW]
@@ -84,7 +86,7 @@ def batches(tests):
             yield program, [test for test in chosen if test.program == program]
 
 
-def failed_test(report):
+def failed_test(report: Any) -> Any:
     """The first of Catch's XML, also of one that a crash has cut off."""
     for case in report.split("<TestCase ")[1:]:
         ended = re.search(r'<OverallResult success="(\w+)"', case)
@@ -93,7 +95,7 @@ def failed_test(report):
     return ""
 
 
-def found_by(paths, tests, number):
+def found_by(paths: dict[str, str], tests: Any, number: int) -> Any:
     """The first of these tests that fails with this mistake, or ""."""
     for program, batch in batches([test for test in tests if not test.failed]):
         with tempfile.NamedTemporaryFile("w", prefix="distlock-mutation-") as names:

@@ -5,6 +5,8 @@ import hashlib
 import json
 import re
 import shutil
+from collections.abc import Iterable
+from typing import Any
 
 from tools.planting import mutation_forms, mutation_points
 from tools.planting.mutant_build import DEV, IN_LIBRARIES, ROOT, Build, Lane, Spoiled, must
@@ -22,12 +24,12 @@ EXTRA = ("mutation_planted", "mutation_listener")
 class Sources:
     """What can be planted where, remembered by the text of each source and of the tools."""
 
-    def __init__(self, build):
+    def __init__(self, build: Any) -> None:
         self.build = build
         tools = [mutation_points.__file__, mutation_forms.__file__]
         self.tools = "".join(open(name).read() for name in tools)
 
-    def mutants(self, name):
+    def mutants(self, name: str) -> Any:
         """Of a file: those to select at a start, and those to compile one by one."""
         text = (ROOT / name).read_bytes()
         kept = WORK / "points" / hashlib.sha1(self.tools.encode() + text + name.encode()).hexdigest()
@@ -38,7 +40,7 @@ class Sources:
         return [[mutation_points.Mutant(**one) for one in part]
                 for part in json.loads(kept.read_text())]
 
-    def _look(self, name, text):
+    def _look(self, name: str, text: str) -> Any:
         path = str(ROOT / name)
         unit = mutation_points.parse(path, text, self._arguments(name))
         wrong = [str(one) for one in unit.diagnostics if one.severity >= 3]
@@ -47,7 +49,7 @@ class Sources:
         return mutation_forms.sorted_out(unit, path, text,
                                          mutation_points.mutants_of(unit, path, text))
 
-    def _arguments(self, name):
+    def _arguments(self, name: str) -> Any:
         own = str(ROOT / name)
         like = own if own in self.build.compilers else next(
             path for path in self.build.compilers if path.startswith(own.rpartition("/")[0]))
@@ -55,7 +57,7 @@ class Sources:
         return [*words, "-w", "-ferror-limit=0", "-include", str(HEAD), "-x", "c++"]
 
 
-def without_precompiled(words):
+def without_precompiled(words: Any) -> Any:
     """Headers made beforehand are for the flags of the build, and nothing that clang can read."""
     if "-include" in words:
         at = words.index("-include")
@@ -66,11 +68,11 @@ def without_precompiled(words):
 class Planted(Lane):
     """A lane whose sources hold mistakes that are given as text."""
 
-    def __init__(self, number, build):
-        super().__init__(number, build)
-        self.tree = WORK / str(number)
+    def __init__(self, name: str, build: Any) -> None:
+        super().__init__(name, build)
+        self.tree = WORK / name
 
-    def write(self, texts):
+    def write(self, texts: Any) -> None:
         """Each file's text in the place of that of the tree."""
         for folder in ("src", "include"):
             shutil.rmtree(self.tree / folder, ignore_errors=True)
@@ -84,17 +86,17 @@ class Planted(Lane):
             target.unlink(missing_ok=True)
 
     @staticmethod
-    def _compiled_twice(made):
+    def _compiled_twice(made: Any) -> Any:
         return made.startswith("src/cli/") and not COMMAND.match(made)
 
-    def compile(self, lanes, programs):
+    def compile(self, lanes: Any, programs: Iterable[str]) -> None:
         """All that these programs need, at so many at once."""
         wanted = [made for made in self.made if COMMAND.match(made) or IN_LIBRARIES[False].match(made)
                   or any(made in self.build.links[name] for name in programs)]
         with concurrent.futures.ThreadPoolExecutor(lanes) as pool:
             list(pool.map(self._compile, wanted))
 
-    def _compile(self, made):
+    def _compile(self, made: Any) -> str:
         source, target = self.made[made]
         if not target.exists():
             name = source.relative_to(ROOT)
@@ -107,7 +109,7 @@ class Planted(Lane):
                   str(HEAD), "-c", str(source), "-o", str(target)], DEV)
         return str(target)
 
-    def program(self, name):
+    def program(self, name: str) -> str:
         words = list(self.build.links[name])
         command = any("libdistlock_cli" in word for word in words)
         mine = [self._compile(made) for made in self.made
@@ -121,6 +123,6 @@ class Planted(Lane):
         return str(target)
 
 
-def build_of(programs):
+def build_of(programs: Iterable[str]) -> Any:
     must(["tools/build", "dev", *programs, *EXTRA], ROOT)
     return Build(programs)

@@ -1,17 +1,18 @@
 """A source with many mistakes in it, of which the environment selects one when a program starts."""
 
 import re
+from typing import Any
 
 from tools.planting.mutation_points import OPTIONS
 
 POINT = "::distlock_mutation::planted"
 
 
-def crossing(one, other):
+def crossing(one: Any, other: Any) -> Any:
     return one.start < other.start < one.end < other.end or other.start < one.start < other.end < one.end
 
 
-def in_layers(mutants):
+def in_layers(mutants: Any) -> Any:
     """Mistakes whose places cross cannot stand in one source. A guard has no place for others."""
     layers = []
     for mutant in mutants:
@@ -24,12 +25,12 @@ def in_layers(mutants):
     return layers
 
 
-def hides(one, other):
+def hides(one: Any, other: Any) -> Any:
     guard, inner = (one, other) if one.form == "guard" else (other, one)
     return guard.form == "guard" and guard.start <= inner.start and inner.end <= guard.end
 
 
-def plain(text, mutant):
+def plain(text: str, mutant: Any) -> Any:
     """The source with this mistake only, always made."""
     planted = mutant.planted or ";"
     if mutant.form == "guard":
@@ -45,7 +46,7 @@ class Written:
     """The source with these mistakes, each under its number. `places` has the range in `text` of
     each group of mistakes that share a place."""
 
-    def __init__(self, text, numbered):
+    def __init__(self, text: str, numbered: Any) -> None:
         self.source = text
         self.text = ""
         self.places = []
@@ -56,7 +57,7 @@ class Written:
         self.constants = constants_with(text, [place for place, _ in self.groups])
         self._write(0, len(text), 0)
 
-    def _write(self, start, end, first):
+    def _write(self, start: int, end: int, first: int) -> int:
         """What is between, with the groups from `first` on that are inside; the next group."""
         at = start
         while first < len(self.groups) and self.groups[first][0][1] <= end:
@@ -69,13 +70,13 @@ class Written:
         self._copy(at, end)
         return first
 
-    def _copy(self, start, end):
+    def _copy(self, start: int, end: int) -> None:
         for at in (one for one in self.constants if start <= one < end):
             self.text += self.source[start:at] + self.constants[at]
             start = at + len("constexpr")
         self.text += self.source[start:end]
 
-    def _group(self, place, group, first):
+    def _group(self, place: tuple[int, int], group: Any, first: int) -> int:
         statements = [pair for pair in group if pair[1].form == "statement"]
         if statements:
             return self._statement(place, statements, first)
@@ -88,7 +89,7 @@ class Written:
                           f" : new auto({made}));")
             return first
         if form.startswith("declared"):
-            first = self._write(*place, first)
+            first = self._write(place[0], place[1], first)
             self.text += "; "
             for number, mutant in group:
                 self.text += f"{POINT}({number}) ? {mutant.planted} : "
@@ -100,21 +101,21 @@ class Written:
         for number, mutant in group:
             self.text += f"{POINT}({number}) ? {cast}({mutant.planted}) : "
         self.text += f"{cast}("
-        first = self._write(*place, first)
+        first = self._write(place[0], place[1], first)
         self.text += "))"
         return first
 
-    def _statement(self, place, group, first):
+    def _statement(self, place: tuple[int, int], group: Any, first: int) -> int:
         self.text += "{ "
         for number, mutant in group:
             self.text += f"if ({POINT}({number})) {{ {mutant.planted} }} else "
         self.text += "{ "
-        first = self._write(*place, first)
+        first = self._write(place[0], place[1], first)
         self.text += " } }"
         return first
 
 
-def constants_with(text, places):
+def constants_with(text: str, places: Any) -> Any:
     """Constants with a mistake in them become variables: where "constexpr" stands, and what instead."""
     instead = {}
     for found in re.finditer(r"\bconstexpr\b(?! *\()(?=[^;{}()]*[\s\w][={])[^;]*;", text):
@@ -126,14 +127,14 @@ def constants_with(text, places):
     return instead
 
 
-def errors_of(unit, path, text):
+def errors_of(unit: Any, path: Any, text: str) -> Any:
     """Where in the text the compiler finds errors."""
     unit.reparse([(path, text)], options=OPTIONS)
     return [one.location.offset if one.location.file and one.location.file.name == path else None
             for one in unit.diagnostics if one.severity >= 3]
 
 
-def sorted_out(unit, path, text, mutants):
+def sorted_out(unit: Any, path: Any, text: str, mutants: Any) -> Any:
     """Those that can be selected at a start, and those that can only be compiled one by one. Of the
     rest the compiler wants nothing to know."""
     left, selected, single = list(mutants), [], []
@@ -157,7 +158,7 @@ def sorted_out(unit, path, text, mutants):
     return selected, single
 
 
-def blame(errors, places):
+def blame(errors: Any, places: Any) -> Any:
     blamed = set()
     for error in errors:
         around = [place for place in places if error is not None and place[0] <= error <= place[1]]

@@ -2,6 +2,7 @@
 
 import dataclasses
 import re
+from typing import Any
 
 from clang.cindex import Config, CursorKind, Index, TokenKind, TranslationUnit  # noqa: E402
 
@@ -37,7 +38,7 @@ class Mutant:
     what: str
 
 
-def shown(text):
+def shown(text: str) -> str:
     text = " ".join(text.split())
     return text if len(text) <= SHOWN_MOST else text[:SHOWN_MOST - 1].rstrip() + "…"
 
@@ -45,7 +46,7 @@ def shown(text):
 class Points:
     """Of one file, whose text is latin-1 so that places count bytes as the compiler does."""
 
-    def __init__(self, unit, path, text):
+    def __init__(self, unit: Any, path: Any, text: str) -> None:
         self.text = text
         self.found = {}
         self.tokens = [token for token in unit.get_tokens(extent=unit.get_extent(
@@ -58,20 +59,20 @@ class Points:
                 self._look(cursor, None, None)
         self._operators()
 
-    def _add(self, start, end, form, planted, what):
+    def _add(self, start: int, end: int, form: str, planted: str, what: str) -> None:
         self.found.setdefault((start, end, form, planted), Mutant(start, end, form, planted, what))
 
-    def _of(self, cursor):
+    def _of(self, cursor: Any) -> tuple[int, int, str]:
         start, end = cursor.extent.start.offset, cursor.extent.end.offset
         return start, end, self.text[start:end]
 
-    def _ended(self, cursor):
+    def _ended(self, cursor: Any) -> tuple[int, int]:
         """The statement with its semicolon, or None if there is none."""
         start, end, _ = self._of(cursor)
         semicolon = re.compile(r"\s*;").match(self.text, end)
         return (start, semicolon.end()) if semicolon else None
 
-    def _look(self, cursor, parent, function):
+    def _look(self, cursor: Any, parent: Any, function: Any) -> None:
         kind = cursor.kind
         if kind in self.passed_over:
             return
@@ -96,7 +97,7 @@ class Points:
         for child in children:
             self._look(child, cursor, function)
 
-    def _expression(self, cursor, children):
+    def _expression(self, cursor: Any, children: list[Any]) -> None:
         start, end, text = self._of(cursor)
         kind = cursor.kind
         if re.fullmatch(r"[0-9][0-9']*[a-zA-Z]*", text):
@@ -116,9 +117,9 @@ class Points:
         elif kind == CursorKind.CONDITIONAL_OPERATOR:
             inside = self._of(children[0])
             for planted in ("true", "false"):
-                self._add(*inside[:2], "condition", planted, f"{shown(inside[2])} taken for {planted}")
+                self._add(inside[0], inside[1], "condition", planted, f"{shown(inside[2])} taken for {planted}")
 
-    def _named(self, cursor, start, end, text):
+    def _named(self, cursor: Any, start: int, end: int, text: str) -> None:
         named = cursor.referenced
         if named.kind == CursorKind.ENUM_CONSTANT_DECL:
             values = [one.spelling for one in named.semantic_parent.get_children()
@@ -137,7 +138,7 @@ class Points:
                 self._add(start, until, "expression", other + whole[len(text):],
                           f"{text} to {other}")
 
-    def _unary(self, start, end, text):
+    def _unary(self, start: int, end: int, text: str) -> None:
         for sign, planted in (("!", text[1:]), ("-", text[1:]), ("~", text[1:]),
                               ("++", "--" + text[2:]), ("--", "++" + text[2:])):
             if text.startswith(sign) and not text.startswith("!="):
@@ -148,7 +149,7 @@ class Points:
             planted = text[:-2] + ("--" if text.endswith("++") else "++")
             self._add(start, end, "expression", planted, f"{shown(text)} to {shown(planted)}")
 
-    def _condition(self, cursor, children):
+    def _condition(self, cursor: Any, children: list[Any]) -> None:
         """Its values; and its bodies, where they are no blocks."""
         at = next((i for i, child in enumerate(children) if child.kind == CursorKind.VAR_DECL
                    or child.kind.is_expression()), None)
@@ -159,7 +160,8 @@ class Points:
         if at is None:
             return
         start, end, text = self._of(children[at])
-        form, values = "condition", ("true", "false")
+        form = "condition"
+        values: tuple[str, ...] = ("true", "false")
         if children[at].kind == CursorKind.VAR_DECL:
             form, values = f"declared {children[at].spelling}", ("false",)
         elif cursor.kind == CursorKind.WHILE_STMT:
@@ -172,7 +174,7 @@ class Points:
             for planted in values:
                 self._add(start, end, form, planted, f"{shown(text)} taken for {planted}")
 
-    def _return(self, cursor, children, function):
+    def _return(self, cursor: Any, children: list[Any], function: Any) -> None:
         ended = self._ended(cursor)
         if not children or not ended:
             return
@@ -184,8 +186,8 @@ class Points:
         elif function is None or function.kind != CursorKind.CONSTRUCTOR:
             self._add(*ended, "statement", "return {};", f"return {shown(text)} to return {{}}")
 
-    def _statements(self, children, within, parent, function):
-        last = None  # Of the statements before, with its place.
+    def _statements(self, children: list[Any], within: Any, parent: Any, function: Any) -> None:
+        last: tuple[int, int] = None  # The place of the statement before.
         for child in children:
             ended = self._ended(child)
             if child.kind == CursorKind.DECL_STMT:
@@ -208,23 +210,23 @@ class Points:
                           f"{shown(one)} exchanged with the next")
             last = ended
 
-    def _left_out(self, start, end, planted, function):
+    def _left_out(self, start: int, end: int, planted: Any, function: Any) -> None:
         text = self.text[start:end]
         if not never_returns(function):
             self._add(start, end, "statement", planted, f"{shown(text)} left out")
 
-    def _guard(self, cursor):
+    def _guard(self, cursor: Any) -> None:
         start, end, text = self._of(cursor)
         parts = re.fullmatch(r"(?:const )?([\w:<>]*(?:[Gg]uard|_lock)\b[\w:<>]*) (\w+)\((.*)\);", text)
         if parts:
             self._add(start, end, "guard", " ".join(parts.groups()), f"{shown(text)} left out")
 
-    def _operators(self):
+    def _operators(self) -> None:
         for token in self.tokens:
             if token.kind == TokenKind.PUNCTUATION and token.spelling in OTHER:
                 self._operator(token.spelling, token.extent.start.offset)
 
-    def _operator(self, sign, at):
+    def _operator(self, sign: Any, at: Any) -> None:
         around = [one for one in self.expressions if one.extent.start.offset < at
                   and at + len(sign) < one.extent.end.offset]
         least = min((one.extent.end.offset - one.extent.start.offset for one in around), default=0)
@@ -246,32 +248,32 @@ class Points:
                 self._add(start, end, "condition", part, f"{shown(text)} without {shown(other)}")
 
 
-def apart(one, other):
+def apart(one: str, other: str) -> bool:
     """Two assignments of which neither reads what the other writes."""
     both = [ASSIGNMENT.match(statement) for statement in (one, other)]
     return all(both) and not any(re.search(rf"\b{re.escape(first.group(1))}\b", second.string)
                                  for first, second in (both, both[::-1]))
 
 
-def never_returns(function):
+def never_returns(function: Any) -> Any:
     """Then the compiler leaves out what would follow, and the way there."""
     return function is not None and any(
         child.kind == CursorKind.UNEXPOSED_ATTR and "noreturn" in "".join(
             token.spelling for token in child.get_tokens()) for child in function.get_children())
 
 
-def negates(text, mutant):
+def negates(text: str, mutant: Mutant) -> Any:
     """Then it is less than taking the condition for true and for false."""
     return text[mutant.start] == "!" and mutant.planted == text[mutant.start + 1:mutant.end] or \
         re.search(r"[=!]= \(", mutant.planted) and "&&" not in mutant.what and "||" not in mutant.what
 
 
-def parse(path, text, arguments):
+def parse(path: Any, text: str, arguments: list[str]) -> Any:
     return Index.create().parse(path, args=arguments, unsaved_files=[(path, text)], options=OPTIONS)
 
 
-def mutants_of(unit, path, text):
-    found = Points(unit, path, text).found.values()
+def mutants_of(unit: Any, path: Any, text: str) -> Any:
+    found = list(Points(unit, path, text).found.values())
     rooms = [place.span() for place in ROOM.finditer(text)]
     found = [one for one in found
              if not any(start <= one.start and one.end <= end for start, end in rooms)]

@@ -1,5 +1,6 @@
 """What tools/mutation knows: the mistakes, what came of each, and which survivors are argued for."""
 
+import argparse
 import dataclasses
 import datetime
 import hashlib
@@ -9,6 +10,8 @@ import platform
 import re
 import subprocess
 import time
+from collections.abc import Iterator
+from typing import Any
 
 from tools.planting import mutation_points
 from tools.planting.mutant_build import ROOT
@@ -30,14 +33,14 @@ class Point:
     single: bool
     number: int = 0
 
-    def key(self):
+    def key(self) -> Any:
         return (self.file, self.text, self.mutant.what, self.nth)
 
-    def line(self):
+    def line(self) -> str:
         return f"{self.file}:{self.at}: {self.mutant.what}"
 
 
-def points(name, text, mutants, single):
+def points(name: str, text: str, mutants: Any, single: Any) -> Any:
     made, seen = [], {}
     digest = hashlib.sha1(text.encode("latin-1")).hexdigest()
     lines = text.split("\n")
@@ -49,11 +52,11 @@ def points(name, text, mutants, single):
     return made
 
 
-def drawn(seed, *what):
+def drawn(seed: int, *what: Any) -> Any:
     return hashlib.sha1("|".join(str(one) for one in (seed, *what)).encode()).digest()
 
 
-def sampled_files(names, seed):
+def sampled_files(names: list[str], seed: int) -> Any:
     chosen, lines = [], 0
     for name in sorted(filter(PURE.fullmatch, names), key=lambda name: drawn(seed, name)):
         if lines < SAMPLED_LINES:
@@ -62,13 +65,13 @@ def sampled_files(names, seed):
     return chosen
 
 
-def sampled(wanted, seed, most):
+def sampled(wanted: Any, seed: int, most: Any) -> Any:
     """By lot for each of them, so that a line that is added changes nothing for the others."""
     return sorted(wanted, key=lambda point: drawn(seed, *point.key()))[:most]
 
 
 class State:
-    def __init__(self, file, again):
+    def __init__(self, file: Any, again: Any) -> None:
         self.file = pathlib.Path(file)
         self.known = {}
         if self.file.exists():
@@ -78,20 +81,20 @@ class State:
         if again:
             self.known = {key: found for key, found in self.known.items() if found}
 
-    def unknown(self, point):
+    def unknown(self, point: Point) -> bool:
         return (*point.key(), point.digest) not in self.known
 
-    def found(self, point):
+    def found(self, point: Point) -> Any:
         return self.known.get((*point.key(), point.digest), "")
 
-    def note(self, point, found):
+    def note(self, point: Point, found: Any) -> None:
         self.known[(*point.key(), point.digest)] = found
         self.file.parent.mkdir(parents=True, exist_ok=True)
         with self.file.open("a") as file:
             file.write(json.dumps(dict(key=point.key(), digest=point.digest, found=found)) + "\n")
 
 
-def argued(text):
+def argued(text: str) -> Any:
     """(file, line, what): reason, of tests/mutation/survivors.txt."""
     reasons, place, what = {}, None, None
     for line in text.split("\n\n", 1)[-1].splitlines():
@@ -106,7 +109,7 @@ def argued(text):
     return reasons
 
 
-def wrong_in(reasons, text_of):
+def wrong_in(reasons: Any, text_of: Any) -> Iterator[Any]:
     """What is wrong with this list; `text_of` a file's name gives its text, or None."""
     for (name, code, what), reason in reasons.items():
         text = text_of(name)
@@ -118,14 +121,14 @@ def wrong_in(reasons, text_of):
             yield f"{name}: no reason is given for: {what}"
 
 
-def stale():
-    def text_of(name):
+def stale() -> Any:
+    def text_of(name: str) -> Any:
         path = ROOT / name
         return path.read_text() if path.is_file() else None
     return list(wrong_in(argued(ARGUED.read_text()), text_of))
 
 
-def conclude(wanted, state, options):
+def conclude(wanted: Any, state: Any, options: argparse.Namespace) -> Any:
     reasons = argued(ARGUED.read_text())
     survived = [point for point in wanted if not state.found(point)]
     silent = [point for point in survived if point.key()[:3] not in reasons]
@@ -147,25 +150,25 @@ def conclude(wanted, state, options):
     return 1 if silent or needless or not wanted else 0
 
 
-def version(command):
+def version(command: list[str]) -> str:
     return subprocess.run(command, capture_output=True, text=True).stdout.splitlines()[0]
 
 
-def machine():
+def machine() -> str:
     text = pathlib.Path("/proc/cpuinfo").read_text()
     model = re.search(r"model name\s*: (.*)", text)
     return f"{text.count('processor')} × {model.group(1) if model else platform.machine()}"
 
 
-def row(name, wanted, survived, silent):
+def row(name: str, wanted: Any, survived: Any, silent: Any) -> str:
     count, lost, bad = len(wanted), len(survived), len(silent)
     return f"| {name} | {count} | {count - lost} | {lost - bad} | {bad} | {100 * (count - lost) / count:.0f} % |"
 
 
-def table(wanted, survived, silent, options):
+def table(wanted: Any, survived: Any, silent: Any, options: argparse.Namespace) -> str:
     names = sorted({point.file for point in wanted})
 
-    def of(name, some):
+    def of(name: str, some: Any) -> Any:
         return [point for point in some if point.file == name]
     rows = [row(name, of(name, wanted), of(name, survived), of(name, silent)) for name in names]
     extent = (f"A sample of {len(wanted)}, seed {options.seed}." if options.sample

@@ -5,6 +5,8 @@ import os
 import pathlib
 import subprocess
 import tempfile
+from collections.abc import Iterator
+from typing import Any
 
 from tools.planting import mutation_asking, mutation_forms, mutation_points, mutation_report
 from tools.planting.mutant_build import ROOT
@@ -102,7 +104,7 @@ a.cpp: int b = 2;
 """
 
 
-def compiled(folder, text):
+def compiled(folder: str, text: str) -> Any:
     source = pathlib.Path(folder, "source.cpp")
     source.write_text(text)
     program = pathlib.Path(folder, "program")
@@ -111,11 +113,11 @@ def compiled(folder, text):
     return program, done.stderr
 
 
-def output(program, number):
+def output(program: str, number: int) -> tuple[str, int]:
     return mutation_asking.run([str(program)], {"DISTLOCK_PLANTED": str(number)}, 1)
 
 
-def mistakes(folder):
+def mistakes(folder: str) -> Any:
     path = str(pathlib.Path(folder, "looked_at.cpp"))
     unit = mutation_points.parse(path, SOURCE, ["-std=c++20", "-w", "-ferror-limit=0", "-include",
                                                 str(PLANTED / "planted.h")])
@@ -123,14 +125,14 @@ def mistakes(folder):
     return found, *mutation_forms.sorted_out(unit, path, SOURCE, found)
 
 
-def check_points(found, selected, single):
+def check_points(found: Any, selected: Any, single: Any) -> Iterator[Any]:
     whats = [one.what for one in found]
     yield from (f"does not make: {what}" for what in EXPECTED if what not in whats)
     yield from (f"cannot be selected: {one.what}" for one in found
                 if one.what in EXPECTED and one not in selected)
 
 
-def check_shown(folder, selected):
+def check_shown(folder: str, selected: Any) -> Iterator[Any]:
     """Each mistake, made, changes what the program says; none, and it says what it should."""
     right, _ = output(compiled(folder, SOURCE)[0], 0)
     for layer in mutation_forms.in_layers(selected):
@@ -149,7 +151,7 @@ def check_shown(folder, selected):
                 yield f"ends: {mutant.what}"
 
 
-def check_alone(folder, found):
+def check_alone(folder: str, found: Any) -> Iterator[Any]:
     guard = next((one for one in found if one.form == "guard"), None)
     if guard:
         program, errors = compiled(folder, mutation_forms.plain(SOURCE, guard))
@@ -157,7 +159,7 @@ def check_alone(folder, found):
             yield f"is not made alone: {guard.what}"
 
 
-def check_list():
+def check_list() -> Iterator[Any]:
     text_of = {"a.cpp": "int a = 1;\nint b = 2;\n"}.get
     wrong = list(mutation_report.wrong_in(mutation_report.argued(LIST), text_of))
     if len(wrong) != 2 or "no such file" not in wrong[0] or "no reason" not in wrong[1]:
@@ -167,7 +169,7 @@ def check_list():
         yield f"a line that is gone: {wrong}"
 
 
-def check_tests():
+def check_tests() -> Iterator[Any]:
     tests = mutation_asking.noted("unit", "\t0\t0\t7 \na test\t0.01\t0\t1 2 \nanother\t1\t1\t2 \n")
     if [(test.name, test.failed, test.reached) for test in tests] != [
             ("a test", False, {1, 2, 7}), ("another", True, {2, 7})]:
@@ -179,7 +181,7 @@ def check_tests():
         yield "a test that a crash has cut off"
 
 
-def check_sample():
+def check_sample() -> Iterator[Any]:
     mutants = [mutation_points.Mutant(0, 1, "expression", "b", f"a to b{i}") for i in range(99)]
     points = mutation_report.points("a.cpp", "a\n", mutants, False)
     drawn = mutation_report.sampled(points, 1, 20)
@@ -188,7 +190,7 @@ def check_sample():
         yield "a sample is not drawn for each mistake by itself"
 
 
-def problems():
+def problems() -> list[str]:
     with tempfile.TemporaryDirectory(prefix="distlock-mutation-") as folder:
         found, selected, single = mistakes(folder)
         return [*check_points(found, selected, single), *check_shown(folder, selected),

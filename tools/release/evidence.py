@@ -22,6 +22,8 @@ import shlex
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from typing import Any
 
 from tests.faults import processes, signals
 from tools.release.provenance import machine, said_by, table, versions
@@ -62,12 +64,12 @@ SOURCES = ("CMakeLists.txt", "CMakePresets.json", "include", "src", "tests", "to
 PACKAGES = ("libmongoc-1.0-0", "libsqlite3-0", "g++")
 
 
-def scaled(command, share):
+def scaled(command: str, share: float) -> str:
     return re.sub(r"\{(\d+)\}", lambda found: str(max(1, round(int(found.group(1)) * share))),
                   command)
 
 
-def figures(output):
+def figures(output: str) -> Iterator[str]:
     """Of the line "NAME on STORE: good; KEY VALUE, ...; N s; again: --seed S"."""
     for line in re.findall(r"^\w+ on \w+: (?:good|WRONG|nothing shown);.*", output, re.M):
         head, values, took, again = line.split("; ", 3)
@@ -78,7 +80,7 @@ def figures(output):
         yield ""
 
 
-def body(output):
+def body(output: str) -> Iterator[str]:
     """What of its output belongs into the document."""
     for version in re.findall(r"store: (.*)", output):
         yield f"Store: {version}."
@@ -96,7 +98,7 @@ def body(output):
     yield from (f"- **WRONG**: {line}" for line in re.findall(r"^WRONG: (.*)", output, re.M))
 
 
-def run(name, title, command):
+def run(name: str, title: str, command: Any) -> Any:
     """The section as lines, and whether all was good."""
     where, begun = machine("at the start"), time.monotonic()
     print(f"== {name}: {command}", flush=True)
@@ -112,7 +114,7 @@ def run(name, title, command):
             *body(done.stdout)], done.returncode == 0
 
 
-def build_commit():
+def build_commit() -> None:
     """So that the commit that a section names is the one that ran."""
     changed = said_by("git", "status", "--porcelain", "--", *SOURCES)
     if changed:
@@ -122,7 +124,7 @@ def build_commit():
         sys.exit(1)
 
 
-def put(file, name, lines):
+def put(file: Any, name: str, lines: Any) -> None:
     """Into the document, instead of what this section said before. The order is that of SECTIONS.
     Several of these programs may be at work on one document."""
     with open(file, "a+") as document:
@@ -138,7 +140,7 @@ def put(file, name, lines):
                                       for one in order))
 
 
-def main():
+def main() -> int:
     parser = argparse.ArgumentParser(prog="tools/release/evidence", usage=__doc__)
     parser.add_argument("sections", nargs="*")
     parser.add_argument("--list", action="store_true")

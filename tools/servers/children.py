@@ -7,6 +7,8 @@ import signal
 import subprocess
 import tempfile
 import time
+from collections.abc import Callable
+from typing import Any
 
 PATIENCE = 240  # Seconds for what has to come; a machine under load takes its time.
 
@@ -19,7 +21,7 @@ class Broken(Exception):
     """What was to be there for a test failed itself, so that nothing was shown."""
 
 
-def wait_for(what, condition, limit=PATIENCE):
+def wait_for(what: str, condition: Callable[[], Any], limit: float = PATIENCE) -> Any:
     """What the condition gives, once that is true. One that throws OSError is asked again."""
     end = time.monotonic() + limit
     while True:
@@ -34,12 +36,12 @@ def wait_for(what, condition, limit=PATIENCE):
         time.sleep(0.02)
 
 
-def die_with_parent(number=signal.SIGKILL):
+def die_with_parent(number: int = signal.SIGKILL) -> Callable[[], None]:
     """What a child does before exec, and after it has become another user, which would undo it. It
     follows the thread that forked."""
     parent = os.getpid()  # Which may be 1, as in a container.
 
-    def follow():
+    def follow() -> None:
         ctypes.CDLL(None).prctl(1, number)  # PR_SET_PDEATHSIG
         if os.getppid() != parent:
             os.kill(os.getpid(), number)
@@ -49,7 +51,7 @@ def die_with_parent(number=signal.SIGKILL):
 SWEPT_TOO = "swept-too"  # The file in a swept folder that names others.
 
 
-def sweep_too(folder, *files):
+def sweep_too(folder: pathlib.Path, *files: Any) -> None:
     """Has files elsewhere removed with a swept folder."""
     with open(pathlib.Path(folder) / SWEPT_TOO, "a") as list_of_them:
         list_of_them.writelines(f"{file}\n" for file in files)
@@ -59,19 +61,19 @@ class SweptFolder:
     """A temporary folder. What sweeps it up ends when its standard input does, which no kind of
     death of this process can prevent; who writes there may take a moment longer."""
 
-    def __init__(self, prefix, directory=None):
+    def __init__(self, prefix: Any, directory: Any = None) -> None:
         self.path = pathlib.Path(tempfile.mkdtemp(prefix=prefix, dir=directory))
         self.sweeper = subprocess.Popen(
             ["sh", "-c", 'cat >/dev/null; for n in 1 2 3 4 5; do sleep 0.2; xargs -r rm -f <"$0/$1"; '
              'rm -rf "$0" && exit; sleep 1; done', self.path, SWEPT_TOO],
             stdin=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True)
 
-    def close(self):
+    def close(self) -> None:
         self.sweeper.stdin.close()
         self.sweeper.wait()
 
 
-def run(command, environment):
+def run(command: list[Any], environment: dict[str, str]) -> int:
     """In the foreground; gives the exit status, 128 + n after signal n."""
     child = subprocess.Popen(command, env=environment,
                              preexec_fn=die_with_parent(signal.SIGTERM))

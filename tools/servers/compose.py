@@ -4,6 +4,7 @@ import pathlib
 import shutil
 import subprocess
 import sys
+from typing import Any
 
 FILE = pathlib.Path(__file__).resolve().parents[2] / "docker-compose.yml"
 SERVICES = {"STANDALONE": ["standalone"], "REPLICA_SET": ["member1", "member2", "member3"]}
@@ -14,16 +15,16 @@ URIS = {
 }
 
 
-def _compose(*arguments, **options):
+def _compose(*arguments: Any, **options: Any) -> subprocess.CompletedProcess:
     return subprocess.run(["docker", "compose", "--file", FILE, *arguments],
                           stdin=subprocess.DEVNULL, stdout=sys.stderr, **options)
 
 
-def engine_answers():
+def engine_answers() -> bool:
     """Whether there are an engine and the compose plugin."""
     if not shutil.which("docker"):
         return False
-    quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL,
+    quiet: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL,
              "stderr": subprocess.DEVNULL, "timeout": 10}
     try:
         return all(subprocess.run(["docker", *words], **quiet).returncode == 0
@@ -32,7 +33,7 @@ def engine_answers():
         return False
 
 
-def start(kinds):
+def start(kinds: list[str]) -> dict[str, str]:
     """Starts the servers of these kinds and gives the URI of each; nothing if they do not come up."""
     services = [service for kind in kinds for service in SERVICES.get(kind, [])]
     if not services:
@@ -44,5 +45,5 @@ def start(kinds):
     return {kind: URIS[kind] for kind in kinds if kind in URIS}
 
 
-def stop():
+def stop() -> None:
     _compose("down", "--volumes", "--timeout", "1", stderr=subprocess.DEVNULL)

@@ -2,13 +2,14 @@
 
 import socket
 import struct
+from typing import Any
 
 
-def _element(kind, name, payload):
+def _element(kind: int, name: str, payload: bytes) -> bytes:
     return bytes([kind]) + name.encode() + b"\0" + payload
 
 
-def _field(name, value):
+def _field(name: str, value: Any) -> bytes:
     if isinstance(value, bool):
         return _element(8, name, bytes([value]))
     if isinstance(value, int):
@@ -26,7 +27,7 @@ def _field(name, value):
     raise TypeError(f"{name}: {type(value)}")
 
 
-def encode(document):
+def encode(document: dict[str, Any]) -> bytes:
     body = b"".join(_field(name, value) for name, value in document.items())
     return struct.pack("<i", len(body) + 5) + body + b"\0"
 
@@ -35,7 +36,7 @@ def encode(document):
 _FIXED = {1: "<d", 7: "12s", 8: "<?", 9: "<q", 10: "", 16: "<i", 17: "<Q", 18: "<q", 19: "16s"}
 
 
-def _value(kind, data, at):
+def _value(kind: int, data: bytes, at: int) -> tuple[Any, int]:
     if kind in _FIXED:
         form = _FIXED[kind]
         return (struct.unpack_from(form, data, at) or (None,))[0], at + struct.calcsize(form)
@@ -50,7 +51,7 @@ def _value(kind, data, at):
     raise ValueError(f"BSON type {kind}")
 
 
-def decode(data):
+def decode(data: bytes) -> dict[str, Any]:
     document, at = {}, 4
     while data[at]:
         end = data.index(0, at + 1)
@@ -58,7 +59,7 @@ def decode(data):
     return document
 
 
-def _read(connection, size):
+def _read(connection: socket.socket, size: int) -> bytes:
     data = b""
     while len(data) < size:
         part = connection.recv(size - len(data))
@@ -68,13 +69,13 @@ def _read(connection, size):
     return data
 
 
-def ask(port, command, db="admin", timeout=5.0):
+def ask(port: int, command: dict[str, Any], db: str = "admin", timeout: float = 5.0) -> dict[str, Any]:
     """Sends one command to 127.0.0.1:port and gives the reply, whether ok or not."""
     with socket.create_connection(("127.0.0.1", port), timeout) as connection:
         return ask_on(connection, command, db)
 
 
-def ask_on(connection, command, db="admin"):
+def ask_on(connection: socket.socket, command: dict[str, Any], db: str = "admin") -> dict[str, Any]:
     """As ask(), on a connection that is there already."""
     body = struct.pack("<i", 0) + b"\0" + encode({**command, "$db": db})
     connection.sendall(struct.pack("<iiii", len(body) + 16, 1, 0, 2013) + body)

@@ -1,11 +1,13 @@
 """A config server and a shard server, for tests beside MongoDB's own lock manager."""
 
+from typing import Any
+
 from tools.servers.mongod_servers import command, replica_set
 
 DATABASE = "beside"
 
 
-def cluster(servers):
+def cluster(servers: Any) -> dict[str, str]:
     """Starts both, and gives their URIs."""
     config = replica_set(servers, "distlock-config", [{"arguments": ("--configsvr",)}])
     shard = replica_set(servers, "distlock-shard", [{"arguments": ("--shardsvr",)}])

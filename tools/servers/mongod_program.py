@@ -5,6 +5,7 @@ import os
 import pathlib
 import re
 import subprocess
+from typing import Any
 
 from tools.servers.children import Broken, Missing, sweep_too
 
@@ -15,12 +16,12 @@ VERSION = "DISTLOCK_MONGOD_VERSION"
 FAST_ELECTIONS = {"electionTimeoutMillis": 2000, "heartbeatIntervalMillis": 500}
 
 
-def wanted_version():
+def wanted_version() -> str:
     """Of the mongod, or nothing if any will do. mongod-fetch heeds it too."""
     return os.environ.get(VERSION)
 
 
-def program():
+def program() -> str:
     fetch = pathlib.Path(__file__).with_name("mongod-fetch")
     done = subprocess.run([fetch], stdout=subprocess.PIPE, text=True)
     if done.returncode != 0:
@@ -28,7 +29,7 @@ def program():
     return done.stdout.strip()
 
 
-def version_of(mongod):
+def version_of(mongod: str) -> str:
     done = subprocess.run([mongod, "--version"], capture_output=True, text=True)
     found = re.match(r"db version v(\d+\.\d+\.\d+)", done.stdout)
     if not found:
@@ -36,14 +37,14 @@ def version_of(mongod):
     return found.group(1)
 
 
-def clock_library():
+def clock_library() -> str:
     found = glob.glob("/usr/lib/*/faketime/libfaketimeMT.so.1")
     if not found:
         raise Missing("no libfaketime (package libfaketime)")
     return found[0]
 
 
-def clock_variables():
+def clock_variables() -> dict[str, str]:
     """The environment of a program whose wall clock is another; what it is, FAKETIME says or
     FAKETIME_TIMESTAMP_FILE. Its steady clocks stay right. Without the last, waits with a limit end at
     once: such a mongod keeps two processors busy."""
@@ -51,11 +52,11 @@ def clock_variables():
             "FAKETIME_FORCE_MONOTONIC_FIX": "0"}
 
 
-def shared_by_clock(process):
+def shared_by_clock(process: subprocess.Popen) -> Any:
     """What libfaketime leaves behind of a process that is killed, as of a mongod that ends itself."""
     return [f"/dev/shm/{kind}_{process.pid}" for kind in ("faketime_shm", "sem.faketime_sem")]
 
 
-def sweep_clock(folder, process):
+def sweep_clock(folder: pathlib.Path, process: subprocess.Popen) -> None:
     """Has that removed with a swept folder."""
     sweep_too(folder, *shared_by_clock(process))

@@ -1,10 +1,12 @@
 """A server with users and TLS, with certificates made on the spot, for tests of security."""
 
+import pathlib
 import secrets
 import socket
 import ssl
 import subprocess
 import urllib.parse
+from typing import Any
 
 from tools.servers.mongod_servers import at_another_time, command, replica_set, wait_for
 
@@ -19,7 +21,7 @@ LONG_AGO = "-100d"  # So that what is made for 30 days has run out by now.
 class Authority:
     """Makes certificates, each in one file with its key."""
 
-    def __init__(self, folder, name, clock=None):
+    def __init__(self, folder: pathlib.Path, name: str, clock: Any = None) -> None:
         self.folder = folder
         self.clock = clock
         self.file = folder / f"{name}.pem"
@@ -28,7 +30,7 @@ class Authority:
                       "-addext", "basicConstraints=critical,CA:TRUE")
         self._join(self.file, f"{self.file}.crt")
 
-    def sign(self, name, subject):
+    def sign(self, name: str, subject: str) -> pathlib.Path:
         """NAME.pem, for clients and for the server on 127.0.0.1 alone."""
         key, request, signed = (self.folder / f"{name}.{end}" for end in ("pem", "csr", "crt"))
         extensions = self.folder / "extensions"
@@ -40,35 +42,35 @@ class Authority:
         self._join(key, signed)
         return key
 
-    def _openssl(self, *words):
+    def _openssl(self, *words: Any) -> None:
         subprocess.run(["openssl", *words], check=True, capture_output=True,
                        env=at_another_time(self.clock) if self.clock else None)
 
     @staticmethod
-    def _join(key, certificate):
+    def _join(key: pathlib.Path, certificate: str | pathlib.Path) -> None:
         with open(key, "a") as joint, open(certificate) as added:
             joint.write(added.read())
 
 
-def tls_arguments(certificate, authority):
+def tls_arguments(certificate: Any, authority: Any) -> tuple:
     return ("--tlsMode", "requireTLS", "--tlsCertificateKeyFile", certificate, "--tlsCAFile",
             authority, "--tlsAllowConnectionsWithoutCertificates")
 
 
-def speaks_tls(port, context):
+def speaks_tls(port: int, context: Any) -> bool:
     with socket.create_connection(("127.0.0.1", port), 5) as plain:
         with context.wrap_socket(plain, server_hostname="127.0.0.1"):
             return True
 
 
-def add_users(port, password):
+def add_users(port: int, password: Any) -> None:
     command(port, {"createUser": ADMIN, "pwd": password, "mechanisms": ["SCRAM-SHA-256"],
                    "roles": ["root"]})
     command(port, {"createUser": "CN=ann,OU=clients,O=distlock", "roles": [
         {"role": "readWrite", "db": "x509"}]}, db="$external")
 
 
-def start_secured(servers, folder):
+def start_secured(servers: Any, folder: pathlib.Path) -> str:
     """One member with users and TLS. Of its users, a SCRAM one is root, and an X.509 one may write
     to the database `x509`."""
     ours = Authority(folder, "authority")
@@ -90,7 +92,7 @@ def start_secured(servers, folder):
             f"?authSource={ADMIN}&tls=true&tlsCAFile={ours.file}")
 
 
-def start_expired(servers, folder):
+def start_expired(servers: Any, folder: pathlib.Path) -> str:
     """One whose certificate has run out, to which only its own clock is blind."""
     old = Authority(folder, "old-authority", LONG_AGO)
     blind = ssl.create_default_context()
@@ -101,7 +103,7 @@ def start_expired(servers, folder):
     return f"mongodb://127.0.0.1:{port}/?tls=true&tlsCAFile={old.file}"
 
 
-def secured(servers):
+def secured(servers: Any) -> dict[str, str]:
     """Starts both, and gives their URIs."""
     folder = servers.data("tls")
     folder.mkdir()

@@ -3,6 +3,8 @@
 import os
 import socket
 import subprocess
+from collections.abc import Iterable
+from typing import Any
 
 from tools.servers import mongo_wire, mongod_program
 from tools.servers.children import PATIENCE, Broken, SweptFolder, die_with_parent, wait_for
@@ -10,7 +12,7 @@ from tools.servers.children import PATIENCE, Broken, SweptFolder, die_with_paren
 AHEAD = "+10m"
 
 
-def at_another_time(offset):
+def at_another_time(offset: str) -> dict[str, str]:
     """The environment for a program whose clock is off by so much, as +10m."""
     return os.environ | mongod_program.clock_variables() | {"FAKETIME": offset}
 
@@ -18,13 +20,13 @@ def at_another_time(offset):
 class Servers:
     """The mongods of one run, in one temporary folder."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.mongod = mongod_program.program()
         self.folder = SweptFolder("distlock-mongod-")
         self.running = {}
         self.started = {}
 
-    def start(self, *arguments, clock=None, answers=None):
+    def start(self, *arguments: Any, clock: Any = None, answers: Any = None) -> Any:
         """Starts one server, waits until `answers(port)`, and gives its port."""
         for _ in range(5):
             with socket.socket() as probe:
@@ -36,7 +38,7 @@ class Servers:
             del self.running[port]
         raise Broken(f"{self.mongod} does not start; its last words:\n" + self._last_words(port))
 
-    def spawn(self, port, arguments, clock=None):
+    def spawn(self, port: int, arguments: Any, clock: Any = None) -> None:
         """Starts one on that port and its data, and waits for nothing."""
         data = self.data(port)
         data.mkdir(exist_ok=True)
@@ -50,37 +52,37 @@ class Servers:
         if clock:
             mongod_program.sweep_clock(self.folder.path, self.running[port])
 
-    def start_again(self, port, *arguments, clock=None):
+    def start_again(self, port: int, *arguments: Any, clock: Any = None) -> None:
         """Ends a server cleanly and starts it with other arguments; waits for no answer."""
         self.running[port].terminate()
         self.running[port].wait()
         self.spawn(port, arguments, clock)
 
-    def bring_back(self):
+    def bring_back(self) -> None:
         """Starts what has been killed as it was started before."""
         for port, process in list(self.running.items()):
             if process.poll() is not None:
                 self.spawn(port, *self.started[port])
 
-    def _came_up(self, port, answers):
+    def _came_up(self, port: int, answers: Any) -> bool:
         """False if it ended, as when another program has taken the port in the meantime."""
         process = self.running[port]
         wait_for(f"mongod on port {port}", lambda: process.poll() is not None or answers(port))
         return process.poll() is None
 
-    def _is_ours(self, port):
+    def _is_ours(self, port: int) -> bool:
         reply = mongo_wire.ask(port, {"getCmdLineOpts": 1})
         path = reply.get("parsed", {}).get("storage", {}).get("dbPath")
         return path == str(self.data(port))
 
-    def data(self, port):
+    def data(self, port: int) -> Any:
         return self.folder.path / str(port)
 
-    def _last_words(self, port):
+    def _last_words(self, port: int) -> Any:
         log = self.data(port) / "log"
         return log.read_text()[-2000:] if log.exists() else "(none)"
 
-    def stop(self):
+    def stop(self) -> None:
         # Nothing here is to be kept, so nobody waits for a clean shutdown; and SIGKILL also
         # reaches a server that a test has stopped.
         for process in self.running.values():
@@ -90,7 +92,7 @@ class Servers:
         self.folder.close()
 
 
-def replica_set(servers, name, members):
+def replica_set(servers: Any, name: str, members: Any) -> Any:
     """Starts a set of the given members (`arguments` and `clock` for start(), `arbiter`)."""
     ports = [servers.start("--replSet", name, *m.get("arguments", ()), clock=m.get("clock"))
              for m in members]
@@ -106,7 +108,7 @@ def replica_set(servers, name, members):
     return "mongodb://" + ",".join(f"127.0.0.1:{p}" for p in data) + f"/?replicaSet={name}"
 
 
-def command(port, words, db="admin"):
+def command(port: int, words: dict[str, Any], db: str = "admin") -> dict[str, Any]:
     """The reply, which must be ok. Patient, for a machine may stand still."""
     reply = mongo_wire.ask(port, words, db, timeout=PATIENCE)
     if reply.get("ok") != 1.0:
@@ -114,7 +116,7 @@ def command(port, words, db="admin"):
     return reply
 
 
-def writable(ports):
+def writable(ports: Iterable[int]) -> Any:
     """Whether there is a primary and every other member is beside it and has caught up."""
     # Under its old name, the only one that every version knows.
     states = [mongo_wire.ask(port, {"isMaster": 1}) for port in ports]

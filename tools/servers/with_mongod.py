@@ -30,6 +30,7 @@ import os
 import shutil
 import signal
 import sys
+from typing import Any, NoReturn
 
 from tools.servers import children, compose, mongod_program
 from tools.servers.mongod_cluster import cluster
@@ -46,7 +47,7 @@ KINDS = {
 }
 
 
-def start(servers, kind):
+def start(servers: Any, kind: Any) -> Any:
     """Starts the servers of one kind and gives their URIs by name."""
     if kind == "STANDALONE":
         return {kind: f"mongodb://127.0.0.1:{servers.start()}/"}
@@ -58,7 +59,7 @@ def start(servers, kind):
     return cluster(servers) if kind == "CLUSTER" else secured(servers)
 
 
-def given_uris():
+def given_uris() -> dict[str, str]:
     """What the machine has already."""
     uri = os.environ.get("DISTLOCK_TEST_MONGODB_URI")
     if not uri or mongod_program.wanted_version():
@@ -66,16 +67,16 @@ def given_uris():
     return {"REPLICA_SET" if "replicaSet=" in uri else "STANDALONE": uri}
 
 
-def own_mongod():
+def own_mongod() -> Any:
     """Whether a mongod is to be started here, which comes before docker compose."""
     return mongod_program.wanted_version() or os.environ.get("MONGOD") or shutil.which("mongod")
 
 
-def fail(message):
+def fail(message: object) -> NoReturn:
     sys.exit(f"with-mongod: {message}")
 
 
-def main(arguments):
+def main(arguments: list[str]) -> int:
     if arguments[:1] == ["--version"] and len(arguments) > 1:
         os.environ[mongod_program.VERSION] = arguments[1]
         arguments = arguments[2:]

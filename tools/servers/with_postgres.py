@@ -19,15 +19,16 @@ import signal
 import subprocess
 import sys
 import time
+from typing import Any, NoReturn
 
 from tools.servers.children import PATIENCE, SweptFolder, die_with_parent, run
 
 
-def fail(message):
+def fail(message: str) -> NoReturn:
     sys.exit(f"with-postgres: {message}")
 
 
-def programs():
+def programs() -> pathlib.Path:
     """The folder of initdb and postgres: Debian keeps them off the PATH."""
     found = shutil.which("postgres")
     if found:
@@ -38,7 +39,7 @@ def programs():
     return pathlib.Path(max(folders, key=lambda name: int(re.search(r"/(\d+)/bin", name)[1])))
 
 
-def server_user():
+def server_user() -> Any:
     """Whom subprocess shall run the server as."""
     if os.getuid() != 0:
         return None
@@ -51,7 +52,7 @@ def server_user():
 
 
 class Server:
-    def __init__(self):
+    def __init__(self) -> None:
         self.bin = programs()
         user = server_user()
         self.as_user = {} if user is None else {
@@ -59,11 +60,11 @@ class Server:
         # The name of a socket may have 107 bytes only, which $TMPDIR could use up.
         self.swept = SweptFolder("distlock-postgres-", "/tmp")
         self.folder = str(self.swept.path)
-        self.process = None
+        self.process: subprocess.Popen = None
         if user is not None:
             os.chown(self.folder, user.pw_uid, user.pw_gid)
 
-    def start(self):
+    def start(self) -> str:
         data = f"{self.folder}/data"
         made = subprocess.run(
             [self.bin / "initdb", "-D", data, "-U", "distlock", "-A", "trust", "-E", "UTF8",
@@ -82,16 +83,16 @@ class Server:
         self.wait_ready()
         return f"host={self.folder} user=distlock dbname=postgres"
 
-    def wait_ready(self):
+    def wait_ready(self) -> None:
         limit = time.monotonic() + PATIENCE
-        ready = [self.bin / "pg_isready", "-q", "-h", self.folder]
+        ready: list[Any] = [self.bin / "pg_isready", "-q", "-h", self.folder]
         while subprocess.run(ready).returncode != 0:
             if self.process.poll() is not None or time.monotonic() > limit:
                 fail("the server does not start; its last words:\n" +
                      pathlib.Path(self.folder, "log").read_text()[-2000:])
             time.sleep(0.05)
 
-    def stop(self):
+    def stop(self) -> None:
         if self.process:
             self.process.send_signal(signal.SIGCONT)
             self.process.send_signal(signal.SIGQUIT)
@@ -99,7 +100,7 @@ class Server:
         self.swept.close()
 
 
-def main(arguments):
+def main(arguments: list[str]) -> int:
     if len(arguments) < 2 or arguments[0] != "--":
         sys.exit(__doc__.strip())
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))

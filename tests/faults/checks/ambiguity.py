@@ -1,17 +1,20 @@
 """Whether what lock_try() and unlock() said is what is stored, and how soon they knew."""
 
+from collections.abc import Iterator
+from typing import Any
+
 FURTHER = 2  # Commands that it may take to find out what became of one.
 UNKNOWN, NOT_APPLIED = "outcome unknown", "not applied"
 # After these another connection can be made at once, so that there is time to find out.
 WORKS_AGAIN = ("lost request", "cut request", "lost reply", "cut reply", "half-closed")
 
 
-def said(answer):
+def said(answer: Any) -> Any:
     """In a word or two."""
     return (answer.get("result") or answer.get("code") or answer["event"]).partition(",")[0]
 
 
-def fault_of(plan, scenario):
+def fault_of(plan: Any, scenario: Any) -> str:
     """What is counted as one in the figures."""
     if len(plan) > 1:
         number = "two" if len(plan) == 2 else "three"
@@ -22,7 +25,7 @@ def fault_of(plan, scenario):
     return f"{plan[0].deed} of a {plan[0].kind}{first}"
 
 
-def never_found_out(plan, told, *, absent):
+def never_found_out(plan: Any, told: Any, *, absent: Any) -> Any:
     """Whether nobody learned what became of the claim or release that the plan did something to,
     after which the network worked again: at once, or after one more command. `told`: what was said
     in all attempts. Of a request for a lock whose document is `absent` it cannot be known that it
@@ -33,11 +36,11 @@ def never_found_out(plan, told, *, absent):
     return plan[0].kind in ("claim", "release") and plan[0].deed in WORKS_AGAIN
 
 
-def ours(stored, process):
+def ours(stored: Any, process: str) -> Any:
     return stored is not None and stored["state"] != 0 and stored["process"] == process
 
 
-def violations(answer, before, stored, process, commands):
+def violations(answer: Any, before: Any, stored: Any, process: str, commands: Any) -> Any:
     """One line each. `before` and `stored`: the lock's document; `commands`: (kind, what was done to
     it) of the attempt."""
     kind = answer["event"]
@@ -56,7 +59,7 @@ def violations(answer, before, stored, process, commands):
     return wrong + list(_of_further(commands))
 
 
-def _of_error(answer, before, stored, process):
+def _of_error(answer: Any, before: Any, stored: Any, process: str) -> Any:
     if UNKNOWN in answer["code"].lower():
         return []  # Whether it is freed is seen by who gets it next.
     if ours(stored, process) and not ours(before, process):
@@ -66,7 +69,7 @@ def _of_error(answer, before, stored, process):
     return []
 
 
-def _of_further(commands):
+def _of_further(commands: Any) -> Iterator[Any]:
     kinds = [kind for kind, _ in commands]
     for number, (kind, deed) in enumerate(commands):
         if deed is None or kind not in ("claim", "release"):

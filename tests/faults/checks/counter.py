@@ -5,15 +5,16 @@ different, up to the last number; two of one value mean that one of them is lost
 """
 
 import collections
+from typing import Any
 
 ENOUGH = 12  # Stops in the middle of a thought.
 
 
-def writes_of(events, *outcomes):
+def writes_of(events: list[dict[str, Any]], *outcomes: Any) -> Any:
     return [event for event in events if event["event"] == "write" and event["outcome"] in outcomes]
 
 
-def lost_updates(events, final):
+def lost_updates(events: list[dict[str, Any]], final: Any) -> Any:
     """How many confirmed additions are not in the number at the end."""
     times = collections.Counter(event["value"] for event in writes_of(events, "ok"))
     twice = sum(count - 1 for count in times.values())
@@ -21,13 +22,13 @@ def lost_updates(events, final):
     return twice + beyond
 
 
-def out_of_nowhere(events, final):
+def out_of_nowhere(events: list[dict[str, Any]], final: Any) -> Any:
     """Values up to the last that no client is known to have written."""
     written = {event["value"] for event in writes_of(events, "ok", "unknown")}
     return sorted(set(range(1, final + 1)) - written)
 
 
-def stale_reads(events):
+def stale_reads(events: list[dict[str, Any]]) -> Any:
     """Reads that say less than what was confirmed before the read's own hold was granted."""
     confirmed, least, wrong = 0, {}, []
     for event in events:
@@ -43,7 +44,7 @@ def stale_reads(events):
     return wrong
 
 
-def violations(events, final):
+def violations(events: list[dict[str, Any]], final: Any) -> Any:
     """One line each; none if all is well. `events` in the order of their times."""
     wrong = list(stale_reads(events))
     lost = lost_updates(events, final)
@@ -55,7 +56,7 @@ def violations(events, final):
     return wrong
 
 
-def nothing_shown(lost, stops):
+def nothing_shown(lost: Any, stops: Any) -> Any:
     """A line if clients without a guard were stopped so often while thinking and lost nothing all
     the same: then the stops are not the right ones, and with the guard they show nothing either."""
     if lost or stops < ENOUGH:

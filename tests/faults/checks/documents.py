@@ -1,6 +1,8 @@
 """Whether stored documents have the shape that docs/protocol.md gives them, told by the engines
 themselves: MongoDB by a JSON schema, SQLite by types. None of it asks distlock."""
 
+from typing import Any
+
 _LOCK = {
     "_id": "string", "state": "int", "process": "string", "who": "string", "when": "date",
     "why": "string", "ts": "objectId", "fence": "long", "takeover_after": "long"}
@@ -8,14 +10,14 @@ _PING = {"_id": "string", "ping": "date", "clock": "string"}
 _REPORTED = ("ping_successes", "ping_failures", "ping_round_trip_ms", "ping_late_by_ms")
 
 
-def _schema(fields, more=()):
+def _schema(fields: Any, more: Any = ()) -> Any:
     properties = {name: {"bsonType": kind} for name, kind in fields.items()}
     properties |= {name: {"bsonType": "long", "minimum": 0} for name in more}
     return {"bsonType": "object", "required": list(fields), "properties": properties,
             "additionalProperties": False}
 
 
-def lock_schema():
+def lock_schema() -> Any:
     """Of a lock as its first claim and all after leave it. One that a claim past its cutoff left
     behind has been free from the beginning."""
     claimed = _schema(_LOCK)
@@ -29,7 +31,7 @@ def lock_schema():
     return {"anyOf": [claimed, never]}
 
 
-def ping_schema():
+def ping_schema() -> Any:
     return _schema(_PING, _REPORTED)
 
 
@@ -55,14 +57,14 @@ _SQLITE_PINGS = """
 """
 
 
-def sqlite_faults(database):
+def sqlite_faults(database: Any) -> Any:
     """What is wrong in an open SQLite file, a line each."""
     broken = [row[0] for row in database.execute("PRAGMA integrity_check") if row[0] != "ok"]
     return broken + [row[0] for query in (_SQLITE_LOCKS, _SQLITE_PINGS)
                      for row in database.execute(query)]
 
 
-def mongo_faults(find):
+def mongo_faults(find: Any) -> Any:
     """What is wrong in a database, a line each; `find(collection, filter)` gives documents."""
     return [f"{collection} {document}"
             for collection, schema in (("locks", lock_schema()), ("lockpings", ping_schema()))

@@ -7,6 +7,7 @@ import pathlib
 import sqlite3
 import tempfile
 import unittest
+from typing import Any
 
 from tests.faults.checks import documents
 
@@ -21,7 +22,7 @@ SOUND = {"_id": "a", "state": 1, "process": "host:1:2", "who": "host:1:2:1:3", "
 
 
 class SqliteDocuments(unittest.TestCase):
-    def faults(self, *changes):
+    def faults(self, *changes: Any) -> Any:
         with tempfile.TemporaryDirectory() as folder:
             database = sqlite3.connect(pathlib.Path(folder) / "a.db")
             database.executescript(SCHEMA)
@@ -33,11 +34,11 @@ class SqliteDocuments(unittest.TestCase):
             database.close()
             return found
 
-    def test_what_a_claim_and_a_release_leave_is_sound(self):
+    def test_what_a_claim_and_a_release_leave_is_sound(self) -> None:
         never = dict.fromkeys(SOUND) | {"_id": "c", "state": 0, "who": ""}
         self.assertEqual([], self.faults({}, {"_id": "b", "state": 0}, never))
 
-    def test_each_wrong_field_is_found(self):
+    def test_each_wrong_field_is_found(self) -> None:
         for change in ({"state": 3}, {"state": "1"}, {"state": None}, {"process": None},
                        {"process": "me"}, {"who": None}, {"when": None}, {"when": "now"},
                        {"why": None}, {"ts": None}, {"ts": "0123"}, {"ts": "0123456789ABCDEF01234567"},
@@ -45,7 +46,7 @@ class SqliteDocuments(unittest.TestCase):
             with self.subTest(change=change):
                 self.assertEqual(1, len(self.faults(change)))
 
-    def test_a_wrong_ping_is_found(self):
+    def test_a_wrong_ping_is_found(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
             database = sqlite3.connect(pathlib.Path(folder) / "a.db")
             database.executescript(SCHEMA)

@@ -8,6 +8,7 @@ after a loss that the hold is valid believes anew.
 
 import bisect
 import dataclasses
+from typing import Any
 
 LOSSES = ("lost", "noticed")
 BEFORE_AN_ATTEMPT = ("start", "busy", "unlocked")
@@ -23,16 +24,16 @@ class Belief:
     deadline: int
     lost: bool = False
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"{self.process} with fence {self.fence}"
 
-    def anew(self, at, until):
+    def anew(self, at: int, until: int) -> "Belief":
         """Once lost. Who is told "until now" believes in that moment."""
         until += until == at
         return dataclasses.replace(self, since=at, until=until, deadline=until, lost=False)
 
 
-def beliefs_of(events):
+def beliefs_of(events: list[dict[str, Any]]) -> Any:
     """All beliefs that lasted any time, in the order of their beginnings. `events` in that of
     theirs."""
     found, current = [], {}
@@ -59,19 +60,19 @@ def beliefs_of(events):
     return sorted((one for one in found if one.until > one.since), key=lambda one: one.since)
 
 
-def begins_belief(event, lock):
+def begins_belief(event: dict[str, Any], lock: str) -> Any:
     """Not if the client was so slow that its deadline had passed before it could tell of the grant."""
     return (event["event"] == "grant" and event["lock"] == lock
             and event["valid_until"] > event["at"])
 
 
-def last_granted(events, lock):
+def last_granted(events: list[dict[str, Any]], lock: str) -> Any:
     """The process that told last of a grant of this lock; nothing if none did."""
     return next((event["process"] for event in reversed(events)
                  if event["event"] == "grant" and event["lock"] == lock), None)
 
 
-def violations(events):
+def violations(events: list[dict[str, Any]]) -> Any:
     """One line each; none if all is well."""
     beliefs, grants = beliefs_of(events), _grants_of(events)
     return [line for lock in sorted(grants) for line in (
@@ -85,11 +86,11 @@ class Grant:
     begun: int  # The attempt cannot have begun before.
     at: int
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"{self.process} with fence {self.fence}"
 
 
-def _grants_of(events):
+def _grants_of(events: list[dict[str, Any]]) -> Any:
     """By lock, also those that came too late to be believed in, each in the order of its telling."""
     before, found = {}, {}
     for event in events:
@@ -102,7 +103,7 @@ def _grants_of(events):
     return found
 
 
-def _of_fences(grants):
+def _of_fences(grants: Any) -> Any:
     """Each is of one grant, and greater than those that were granted before its attempt began."""
     wrong, of_fence, times, greatest = [], {}, [], []
     for grant in grants:
@@ -117,11 +118,11 @@ def _of_fences(grants):
     return wrong
 
 
-def _same_hold(one, other):
+def _same_hold(one: Any, other: Any) -> bool:
     return (one.process, one.fence) == (other.process, other.fence)
 
 
-def _violations_of(beliefs):
+def _violations_of(beliefs: Any) -> Any:
     wrong, last = [], None
     for belief in beliefs:
         if last and belief.since < last.until:
@@ -134,7 +135,7 @@ def _violations_of(beliefs):
     return wrong
 
 
-def violations_by_lock(events):
+def violations_by_lock(events: list[dict[str, Any]]) -> Any:
     """The same where events name their lock, and many locks are in one history."""
     locks = sorted({event["lock"] for event in events if "lock" in event})
     of_all = [event for event in events if "lock" not in event]

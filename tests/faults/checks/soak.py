@@ -2,6 +2,8 @@
 
 import collections
 import statistics
+from collections.abc import Iterator
+from typing import Any
 
 from tests.faults.checks import counter, intervals
 
@@ -12,7 +14,7 @@ SHORT_ALLOWANCE = {"rss": (0.50, 16 << 20), "descriptors": (0, 40), "threads": (
 LONG = 600  # Seconds.
 
 
-def breaks(events):
+def breaks(events: list[dict[str, Any]]) -> Any:
     """{(lock, fence): when it was begun} of the breaks that may have freed the hold: what the same
     contender tells next says whether. Events in the order of their times."""
     begun, may_be = {}, []
@@ -29,7 +31,7 @@ def breaks(events):
     return {hold: at for at, hold in sorted(may_be, reverse=True)}
 
 
-def as_intervals(events):
+def as_intervals(events: list[dict[str, Any]]) -> Any:
     """The events in the words of checks/intervals: each contender is one who believes, and a
     break ends the belief in that hold: also when it came before its owner had heard of the grant."""
     events = sorted(events, key=lambda event: event["at"])
@@ -45,18 +47,18 @@ def as_intervals(events):
     return told
 
 
-def overlaps(events):
+def overlaps(events: list[dict[str, Any]]) -> Any:
     return intervals.violations_by_lock(as_intervals(events))
 
 
-def lost_numbers(events, lock, confirmed, final):
+def lost_numbers(events: list[dict[str, Any]], lock: str, confirmed: Any, final: Any) -> Any:
     """`confirmed`: how many additions were, in all; `events` may begin later than they."""
     lost = counter.lost_updates([one for one in events if one.get("lock") == lock], final)
     lost = max(lost, confirmed - final)
     return [f"{lock}: {lost} confirmed additions are lost: the number is {final}"] if lost else []
 
 
-def written_twice(events):
+def written_twice(events: list[dict[str, Any]]) -> Any:
     """A line for each number that was confirmed to two of those who counted."""
     times = collections.Counter(
         (one["lock"], one["value"]) for one in counter.writes_of(events, "ok"))
@@ -64,7 +66,7 @@ def written_twice(events):
             for (lock, value), count in sorted(times.items()) if count > 1]
 
 
-def takeovers(events):
+def takeovers(events: list[dict[str, Any]]) -> Any:
     """How many holds began after one that its owner had not given up and nobody had broken."""
     grants, ended = set(), set()
     for event in events:
@@ -77,7 +79,7 @@ def takeovers(events):
                for lock, fence in grants)
 
 
-def growth(samples):
+def growth(samples: Any) -> Any:
     """Of (seconds, {what: number}): {what: (at first, at last)} after a warm-up of a quarter, as
     medians of a third of the time each; nothing if there are too few."""
     later = [numbers for seconds, numbers in samples
@@ -90,11 +92,11 @@ def growth(samples):
             for what in ALLOWANCE}
 
 
-def lasted(samples):
+def lasted(samples: Any) -> Any:
     return samples[-1][0] - samples[0][0]
 
 
-def grown(name, samples):
+def grown(name: str, samples: Any) -> Iterator[Any]:
     """A line for each number that is not flat."""
     allowance = ALLOWANCE if samples and samples[-1][0] >= LONG else SHORT_ALLOWANCE
     for what, (first, last) in growth(samples).items():

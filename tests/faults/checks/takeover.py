@@ -5,6 +5,7 @@ process id: (by the store's clock in ms, on CLOCK_BOOTTIME in ns).
 """
 
 import dataclasses
+from typing import Any
 
 MS = 10**6
 BUCKETS = (10, 20, 50, 100, 150, 200, 250, 300, 400, 600, 1000, 2000, 5000)
@@ -18,14 +19,14 @@ class Takeover:
     due: int  # On CLOCK_BOOTTIME, the end of the window.
     granted: int
 
-    def late_ms(self, standstills=()):
+    def late_ms(self, standstills: Any = ()) -> Any:
         """Without the time in which the machine stood still."""
         still = sum(max(0, min(end, self.granted) - max(begin, self.due))
                     for begin, end in standstills)
         return (self.granted - self.due - still) / MS
 
 
-def takeovers_of(events, pings, lease_ms):
+def takeovers_of(events: list[dict[str, Any]], pings: Any, lease_ms: Any) -> Any:
     """From holders that were killed. `events` in the order of their times."""
     ids, killed, holder, found = {}, {}, {}, []
     for event in events:
@@ -46,18 +47,18 @@ def takeovers_of(events, pings, lease_ms):
     return found
 
 
-def violations(takeovers, lease_ms):
+def violations(takeovers: Any, lease_ms: Any) -> Any:
     """One line each; none if all is well."""
     return [f"{one.heir} took over from {one.victim} {one.window_ms} ms after its last ping, "
             f"not {lease_ms}" for one in takeovers if one.window_ms < lease_ms]
 
 
-def percentile(values, share):
+def percentile(values: Any, share: Any) -> Any:
     ordered = sorted(values)
     return ordered[min(len(ordered) - 1, int(len(ordered) * share))] if ordered else 0.0
 
 
-def histogram(values):
+def histogram(values: Any) -> Any:
     """Lines of a table: how many came within so many ms."""
     lines, below = [], float("-inf")
     for bound in (*BUCKETS, float("inf")):

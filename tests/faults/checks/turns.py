@@ -1,7 +1,9 @@
 """Whether all that came for a lock got their turn, once, or heard that their time was over."""
 
+from typing import Any
 
-def violations(events, patient, impatient, killed):
+
+def violations(events: list[dict[str, Any]], patient: Any, impatient: Any, killed: Any) -> Any:
     """One line each. The three are names of processes; a killed one may have got anything."""
     heard = {}
     for event in events:

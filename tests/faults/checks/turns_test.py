@@ -5,38 +5,39 @@ else.
 """
 
 import unittest
+from typing import Any
 
 from tests.faults.checks import turns
 
 
-def told(*words):
+def told(*words: Any) -> Any:
     return [dict(zip(("process", "event"), word.split())) for word in words]
 
 
 class Turns(unittest.TestCase):
-    def test_a_turn_or_a_time_out_for_everybody_is_good(self):
+    def test_a_turn_or_a_time_out_for_everybody_is_good(self) -> None:
         self.assertEqual([], turns.violations(
             told("a grant", "a unlocked", "b busy", "c grant", "d grant"), "ad", "bc", "e"))
 
-    def test_a_process_that_hears_nothing_is_found(self):
+    def test_a_process_that_hears_nothing_is_found(self) -> None:
         self.assertEqual(1, len(turns.violations(told("a grant"), "ab", "", "")))
         self.assertEqual(1, len(turns.violations(told("a grant"), "a", "b", "")))
 
-    def test_a_patient_one_that_is_sent_away_is_found(self):
+    def test_a_patient_one_that_is_sent_away_is_found(self) -> None:
         self.assertEqual(1, len(turns.violations(told("a busy"), "a", "", "")))
         self.assertEqual(1, len(turns.violations(told("a busy", "a grant"), "a", "", "")))
 
-    def test_an_impatient_one_may_hear_that_the_store_did_not_answer(self):
+    def test_an_impatient_one_may_hear_that_the_store_did_not_answer(self) -> None:
         error = [{"process": "a", "event": "error", "code": "not applied, the store is unchanged"}]
         self.assertEqual([], turns.violations(error, "", "a", ""))
         self.assertEqual(1, len(turns.violations(error, "a", "", "")))
         error[0]["code"] = "malformed document"
         self.assertEqual(1, len(turns.violations(error, "", "a", "")))
 
-    def test_a_second_turn_is_found(self):
+    def test_a_second_turn_is_found(self) -> None:
         self.assertEqual(1, len(turns.violations(told("a grant", "a grant"), "a", "", "")))
 
-    def test_a_killed_one_may_have_got_anything(self):
+    def test_a_killed_one_may_have_got_anything(self) -> None:
         self.assertEqual([], turns.violations(told("a grant"), "", "", "ab"))
 
 

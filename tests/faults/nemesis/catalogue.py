@@ -1,5 +1,7 @@
 """Every kind of fault, by the store that it is for."""
 
+from typing import Any
+
 from tests.faults.nemesis import clients, fail_points, links, members, network, sqlite
 
 OF_REPLICA_SET = members.KINDS + network.KINDS + fail_points.KINDS + clients.KINDS
@@ -8,7 +10,7 @@ MILD = {"mongod": (members.StepDown, fail_points.CloseConnection, fail_points.Er
         "sqlite": (sqlite.OtherWriter, sqlite.Checkpoint)}
 
 
-def of(store, relayed=False):
+def of(store: Any, relayed: bool = False) -> Any:
     """A relay between the hosts can do some of its own."""
     if store == "sqlite":
         return OF_SQLITE

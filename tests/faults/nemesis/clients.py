@@ -3,6 +3,7 @@ than their lease, again and again."""
 
 import threading
 import time
+from typing import Any
 
 from tests.faults.nemesis.fault import Fault
 
@@ -12,7 +13,7 @@ class KillClient(Fault):
 
     lasts = (0.1, 0.3)
 
-    def begin(self):
+    def begin(self) -> str:
         events = self.rig.history.all()
         living = {one.name: one for one in self.rig.clients if not one.ended()}
         last = next((e["process"] for e in reversed(events) if e["event"] == "grant"), None)
@@ -23,7 +24,7 @@ class KillClient(Fault):
         self.rig.clients.remove(self.victim)
         return f"killed {self.victim.name}"
 
-    def end(self):
+    def end(self) -> None:
         self.rig.client(**self.victim.settings)
 
 
@@ -33,17 +34,17 @@ KINDS = (KillClient,)
 class Pauser:
     """Stops each client every so often, for longer than its lease. A thread of its own."""
 
-    def __init__(self, rig, every, lease, at="grant"):
+    def __init__(self, rig: Any, every: Any, lease: Any, at: str = "grant") -> None:
         self.rig, self.every, self.lease, self.at = rig, every, lease, at
         self.times = 0
         self.held = 0  # So often the client had just said `at`.
-        self.problem = None
+        self.problem: Exception = None
         self._end = threading.Event()
         self._resuming = []
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
 
-    def _run(self):
+    def _run(self) -> None:
         try:
             while not self._end.is_set():
                 begun = time.monotonic()
@@ -52,7 +53,7 @@ class Pauser:
         except Exception as problem:
             self.problem = problem
 
-    def _stop_each(self):
+    def _stop_each(self) -> None:
         """Every other one where it hurts: in the middle of a hold, if there is one in time."""
         names = {client.name: client for client in self.rig.clients}
         slot = self.every / max(1, len(names))
@@ -64,7 +65,7 @@ class Pauser:
             if not client.ended():
                 self._stop(client, found is not None)
 
-    def _stop(self, client, in_its_hold):
+    def _stop(self, client: Any, in_its_hold: Any) -> None:
         since = self.rig.history.size()
         if client.stop():
             self.times += 1
@@ -73,13 +74,13 @@ class Pauser:
                                                    args=(client, since)))
             self._resuming[-1].start()
 
-    def _resume_later(self, client, since):
+    def _resume_later(self, client: Any, since: Any) -> None:
         self._end.wait(self.lease * 1.25)
         self.rig.history.wait(lambda e: e["event"] == "grant" and e["process"] != client.name,
                               self.lease, since)
         client.resume()
 
-    def end(self):
+    def end(self) -> None:
         self._end.set()
         for thread in [self._thread, *self._resuming]:
             thread.join()

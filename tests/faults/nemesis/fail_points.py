@@ -1,6 +1,7 @@
 """Fail points of the real server: commands of the clients that it fails in its own ways."""
 
 import time
+from typing import Any
 
 from tests.faults.nemesis.fault import Fault
 from tests.faults.processes import PATIENCE, pause, wait_for
@@ -11,18 +12,22 @@ COMMANDS = ["findAndModify", "aggregate", "find"]
 class FailPoint(Fault):
     lasts = (1.0, 1.5)
     what = ""
+    victim: Any = None  # A member.
 
-    def data(self):
+    def data(self) -> dict[str, Any]:
         """Of the fail point `failCommand`."""
         raise NotImplementedError
 
-    def begin(self):
+    def begin(self) -> str:
         """On the primary; if that is another before a command came, on that one."""
         self.victim = None
         wait_for("a command that fails", self._seen_at_the_primary)
-        return f"{self.victim.name}: {self.what}"
+        return f"{self._name_of_victim()}: {self.what}"
 
-    def _seen_at_the_primary(self):
+    def _name_of_victim(self) -> str:
+        return self.victim.name
+
+    def _seen_at_the_primary(self) -> bool:
         self.end()
         victim = self.cluster.wait_primary()
         data = {"failCommands": COMMANDS, "failInternalCommands": False, **self.data()}
@@ -34,11 +39,11 @@ class FailPoint(Fault):
             pause(0.05)
         return self._count() > before
 
-    def _count(self):
+    def _count(self) -> Any:
         reply = self.victim.ask({"getParameter": 1, "failpoint.failCommand": 1}, timeout=PATIENCE)
         return reply["failpoint.failCommand"]["timesEntered"]
 
-    def end(self):
+    def end(self) -> None:
         if self.victim:
             self.victim.tell({"configureFailPoint": "failCommand", "mode": "off"}, timeout=PATIENCE)
 
@@ -46,14 +51,14 @@ class FailPoint(Fault):
 class CloseConnection(FailPoint):
     what = "closes the connection instead of an answer"
 
-    def data(self):
+    def data(self) -> Any:
         return {"closeConnection": True}
 
 
 class ErrorBefore(FailPoint):
     what = "answers with an error and does nothing"
 
-    def data(self):
+    def data(self) -> Any:
         return {"errorCode": self.random.choice((91, 112, 189, 10107, 11600))}
 
 
@@ -62,7 +67,7 @@ class ErrorAfter(FailPoint):
 
     what = "writes and answers with an error of the write concern"
 
-    def data(self):
+    def data(self) -> Any:
         code = self.random.choice((64, 91, 11602))
         return {"failCommands": ["findAndModify"],
                 "writeConcernError": {"code": code, "errmsg": "planted"}}
@@ -73,7 +78,7 @@ class Block(FailPoint):
 
     what = "keeps each command for 700 ms"
 
-    def data(self):
+    def data(self) -> Any:
         return {"blockConnection": True, "blockTimeMS": 700}
 
 

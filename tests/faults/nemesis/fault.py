@@ -1,5 +1,7 @@
 """What a fault is. Each sees to it that it really happens, and says by what it knows."""
 
+from typing import Any
+
 
 RELAY = "relay"  # Between the hosts; not every machine needs one.
 
@@ -17,22 +19,22 @@ class Fault:
 
     lasts = (1.0, 2.0)  # Seconds, from and to.
     needs = ""  # What not every machine has.
-    variants = ("",)
+    variants: tuple[str, ...] = ("",)
 
-    def __init__(self, rig, random, variant=""):
+    def __init__(self, rig: Any, random: Any, variant: str = "") -> None:
         self.rig, self.random, self.variant = rig, random, variant
         self.cluster, self.hosts = rig.cluster, rig.hosts
 
-    def begin(self):
+    def begin(self) -> str:
         """Says what it did to whom, once that has taken effect. Errors: DidNotHappen."""
         raise NotImplementedError
 
-    def end(self):
+    def end(self) -> None:
         """Undoes it. Errors: DidNotHappen, if only now it shows that it did not."""
 
-    def client_hosts(self):
+    def client_hosts(self) -> Any:
         return [self.hosts.hosts[group] for group in self.rig.groups]
 
-    def must(self, condition, what):
+    def must(self, condition: Any, what: str) -> None:
         if not condition:
             raise DidNotHappen(what)

@@ -1,6 +1,7 @@
 """What a relay between hosts can do and dropped packets cannot."""
 
 import time
+from typing import Any
 
 from tests.faults.nemesis.fault import RELAY
 from tests.faults.nemesis.network import Partition
@@ -14,7 +15,7 @@ class Delay(Partition):
     needs = RELAY
     lasts = (2.0, 3.0)
 
-    def begin(self):
+    def begin(self) -> str:
         primary, group = self.cluster.wait_primary(), self.random.choice(self.client_hosts())
         seconds = self.random.uniform(0.15, 0.4)
         self.must_reach(group, primary.host)
@@ -34,7 +35,7 @@ class OneDirection(Partition):
     needs = RELAY
     lasts = (1.0, 2.0)
 
-    def strike(self, source, target, **how):
+    def strike(self, source: Any, target: Any, **how: Any) -> None:
         """Waits until a connection of the clients' has it."""
         before = self.hosts.struck(source, target)
         self.hosts.harm(source, target, **how)
@@ -45,7 +46,7 @@ class OneDirection(Partition):
 class CutAfter(OneDirection):
     """Each time that so many bytes were sent, their connection ends: in the middle of a message."""
 
-    def begin(self):
+    def begin(self) -> str:
         primary, group = self.cluster.wait_primary(), self.random.choice(self.client_hosts())
         ends = self.random.choice(((group, primary.host), (primary.host, group)))
         size = self.random.randrange(50, 3000)
@@ -56,7 +57,7 @@ class CutAfter(OneDirection):
 class HalfClose(OneDirection):
     """Instead of answers the clients get the end of that direction; their requests are done."""
 
-    def begin(self):
+    def begin(self) -> str:
         primary, group = self.cluster.wait_primary(), self.random.choice(self.client_hosts())
         self.strike(primary.host, group, half_closed=True)
         return f"{primary.name}, the primary, ends its direction of connections of {group.name}"

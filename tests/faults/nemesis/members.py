@@ -4,6 +4,7 @@ import math
 import socket
 import sys
 import time
+from typing import Any
 
 from tests.faults.nemesis.fault import Fault
 from tests.faults.processes import PATIENCE, wait_for
@@ -15,7 +16,7 @@ UNREAD_OF_NOTHING = {"01": 0, "08": 1}
 WTIMEOUT = 64  # The error code of a write that was not confirmed in time.
 
 
-def as_in_proc(address):
+def as_in_proc(address: Any) -> str:
     """Of /proc/net/tcp, which writes the four bytes as a number of this machine's."""
     return f"{int.from_bytes(socket.inet_aton(address), sys.byteorder):08X}"
 
@@ -25,18 +26,18 @@ class KillPrimary(Fault):
 
     lasts = (2.0, 3.0)
 
-    def begin(self):
+    def begin(self) -> str:
         self.victim = self.cluster.wait_primary()
         self.victim.kill()
         self.must(self.victim.process.returncode == -9, "it had ended before")
         return f"killed {self.victim.name}, the primary"
 
-    def end(self):
+    def end(self) -> None:
         self.victim.restart()
 
 
 class KillSecondary(KillPrimary):
-    def begin(self):
+    def begin(self) -> str:
         self.victim = self.random.choice(self.cluster.secondaries())
         self.victim.kill()
         self.must(self.victim.process.returncode == -9, "it had ended before")
@@ -48,12 +49,12 @@ class RestartAll(Fault):
 
     lasts = (0.2, 0.5)
 
-    def begin(self):
+    def begin(self) -> str:
         for one in self.cluster.members:
             one.kill()
         return "killed all members"
 
-    def end(self):
+    def end(self) -> None:
         for one in self.cluster.members:
             one.start()
         for one in self.cluster.members:
@@ -67,7 +68,7 @@ class StopPrimary(Fault):
 
     lasts = (LEASE + 0.5, LEASE + 1.5)
 
-    def begin(self):
+    def begin(self) -> str:
         self.victim = self.cluster.wait_primary()
         self.must(self.victim.stop(), "it could not be stopped")
         self.waiting = self._waiting_at_it()
@@ -75,19 +76,19 @@ class StopPrimary(Fault):
         return (f"stopped {self.victim.name}, the primary, with {self.waiting} connections whose "
                 f"requests it had not read; {heir.name} was elected")
 
-    def _waiting_at_it(self):
+    def _waiting_at_it(self) -> Any:
         """Connections on which a client sent it something that it has not read."""
         here = f"{as_in_proc(self.victim.host.address)}:{self.victim.port:04X}"
         clients = {as_in_proc(host.address) for host in self.client_hosts()}
 
-        def unread():
+        def unread() -> Any:
             rows = [line.split() for line in self.hosts.connections(self.victim.host)]
             return sum(row[1] == here and row[2].split(":")[0] in clients
                        and int(row[4].split(":")[1], 16) > UNREAD_OF_NOTHING.get(row[3], math.inf)
                        for row in rows)
         return wait_for("a client's request to it", unread)
 
-    def end(self):
+    def end(self) -> None:
         self.victim.resume()
 
 
@@ -96,12 +97,12 @@ class StopSecondaries(Fault):
 
     lasts = (1.0, 1.3)
 
-    def begin(self):
+    def begin(self) -> str:
         self.victims = []
         reply = wait_for("a write that ends in wtimeout", self._stopped_in_time)
         return f"stopped both secondaries: {reply['writeConcernError']['errmsg']}"
 
-    def _stopped_in_time(self):
+    def _stopped_in_time(self) -> Any:
         """On a slow machine the primary may step down first; then it is done anew."""
         self.end()
         primary = self.cluster.wait_primary()
@@ -113,7 +114,7 @@ class StopSecondaries(Fault):
             "writeConcern": {"w": "majority", "wtimeout": 300}}, db="faults_rig", timeout=PATIENCE)
         return reply if reply.get("writeConcernError", {}).get("code") == WTIMEOUT else None
 
-    def end(self):
+    def end(self) -> None:
         for one in self.victims:
             one.resume()
 
@@ -121,7 +122,7 @@ class StopSecondaries(Fault):
 class StepDown(Fault):
     lasts = (0.5, 1.0)
 
-    def begin(self):
+    def begin(self) -> str:
         old, new = self.cluster.step_down()
         return f"{old.name} stepped down, {new.name} is primary"
 
@@ -134,7 +135,7 @@ class OtherClock(Fault):
     offsets = {"+10m": 600, "-10m": -600, "+20s": 20, "-20s": -20}
     variants = tuple(offsets)
 
-    def begin(self):
+    def begin(self) -> str:
         self.victim = self.random.choice(self.cluster.secondaries())
         self.victim.clock = self.variant
         self.victim.restart()
@@ -146,7 +147,7 @@ class OtherClock(Fault):
         self.must(pinged, "no holder pinged")
         return f"{self.victim.name}, whose clock is off by {off:+.0f} s, became primary; holders ping there"
 
-    def end(self):
+    def end(self) -> None:
         self.victim.clock = ""
         self.victim.restart()
 
@@ -157,7 +158,7 @@ class DiskFull(Fault):
     needs = "small disks"
     lasts = (1.0, 2.0)
 
-    def begin(self):
+    def begin(self) -> str:
         self.victim = next(one for one in self.cluster.members if one.disk)
         self.cluster.make_primary(self.victim)
         self.victim.disk.fill()
@@ -165,13 +166,13 @@ class DiskFull(Fault):
         self.must(self.victim.process.returncode != 0, "it ended in good order")
         return f"the disk of {self.victim.name}, the primary, is full: it ended"
 
-    def _ended(self):
+    def _ended(self) -> bool:
         """It writes ahead into space that it has; a checkpoint, once a minute or now, needs more."""
         if self.victim.process.poll() is None:
             self.victim.ask({"fsync": 1})
         return self.victim.process.poll() is not None
 
-    def end(self):
+    def end(self) -> None:
         self.victim.disk.empty()
         self.victim.restart()
 

@@ -1,5 +1,7 @@
 """Links that are cut: between members, and between members and clients."""
 
+from typing import Any
+
 from tests.faults.nemesis.fault import Fault
 from tests.faults.nemesis.members import LEASE
 from tests.faults.processes import wait_for
@@ -11,29 +13,29 @@ class Partition(Fault):
     needs = "partitions"
     lasts = (LEASE + 0.5, LEASE + 1.5)
 
-    def cut(self, source, target, both=True):
+    def cut(self, source: Any, target: Any, both: bool = True) -> None:
         self.hosts.cut(source, target)
         if both:
             self.hosts.cut(target, source)
 
-    def must_reach(self, source, target):
+    def must_reach(self, source: Any, target: Any) -> None:
         """Before: else a way that never was would pass for one that is cut."""
         wait_for(f"{source.name} at {target.name}", lambda: self.hosts.reaches(
             source, target, self.hosts.port(target), 5))
 
-    def must_not_reach(self, source, target):
+    def must_not_reach(self, source: Any, target: Any) -> None:
         port = self.hosts.port(target)
         self.must(not self.hosts.reaches(source, target, port, 0.5),
                   f"{source.name} still reaches {target.name}")
 
-    def end(self):
+    def end(self) -> None:
         self.hosts.heal_all()
 
 
 class PrimaryAlone(Partition):
     """From the other members, not from the clients: they go on asking it."""
 
-    def begin(self):
+    def begin(self) -> str:
         primary = self.cluster.wait_primary()
         others = [one for one in self.cluster.members if one is not primary]
         self.must_reach(primary.host, others[0].host)
@@ -50,7 +52,7 @@ class PrimaryAlone(Partition):
 class ClientsFromPrimary(Partition):
     """One group of clients, or both, from the primary."""
 
-    def begin(self):
+    def begin(self) -> str:
         primary = self.cluster.wait_primary()
         hosts = self.random.choice((self.client_hosts(), self.client_hosts()[:1]))
         for host in hosts:
@@ -64,7 +66,7 @@ class OneWay(Partition):
     """What comes to the primary, or what it sends, gets lost, and only that. One group of clients
     is spared."""
 
-    def lose(self, *, deaf):
+    def lose(self, *, deaf: Any) -> str:
         primary = self.cluster.wait_primary()
         others = [one.host for one in self.cluster.members if one is not primary]
         ends = others + self.client_hosts()[:1]
@@ -78,21 +80,21 @@ class OneWay(Partition):
 class DeafPrimary(OneWay):
     """It goes on sending, and hears of nothing."""
 
-    def begin(self):
+    def begin(self) -> Any:
         return self.lose(deaf=True)
 
 
 class DumbPrimary(OneWay):
     """It does what it is asked, and nobody hears of it."""
 
-    def begin(self):
+    def begin(self) -> Any:
         return self.lose(deaf=False)
 
 
 class MajorityLost(Partition):
     """No member reaches another; then all do again."""
 
-    def begin(self):
+    def begin(self) -> str:
         hosts = [one.host for one in self.cluster.members]
         self.must_reach(hosts[0], hosts[1])
         for number, host in enumerate(hosts):

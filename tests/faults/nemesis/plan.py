@@ -6,6 +6,7 @@ import math
 import random
 import re
 import time
+from typing import Any
 
 from tests.faults import processes
 from tests.faults.nemesis.fault import RELAY, DidNotHappen, NothingShown
@@ -23,19 +24,19 @@ class Step:
     variant: str = ""
 
     @property
-    def name(self):
+    def name(self) -> Any:
         return name_of(self.kind)
 
     @property
-    def exact_name(self):
+    def exact_name(self) -> Any:
         return f"{self.name} {self.variant}".rstrip()
 
 
-def name_of(kind):
+def name_of(kind: Any) -> Any:
     return re.sub(r"(?<!^)(?=[A-Z])", "_", kind.__name__).lower()
 
 
-def make(kinds, rig, rounds=1):
+def make(kinds: Any, rig: Any, rounds: int = 1) -> Any:
     """Each kind once a round, in an order and for a time that the seed draws from all of them:
     what is not asked for, or falls away, leaves the rest as it is. Of a kind that has variants each
     round has the next one."""
@@ -49,7 +50,7 @@ def make(kinds, rig, rounds=1):
     return [step for step in steps if step.kind in done]
 
 
-def _to_be_done(kinds, rig):
+def _to_be_done(kinds: Any, rig: Any) -> Any:
     only = rig.options.only
     asked = [kind for kind in kinds if not only or name_of(kind) in only]
     if not rig.relayed:
@@ -67,7 +68,7 @@ def _to_be_done(kinds, rig):
 
 
 class Nemesis:
-    def __init__(self, rig, steps):
+    def __init__(self, rig: Any, steps: Any) -> None:
         self.rig, self.steps = rig, steps
         self.happened = collections.Counter()
         self.failed = []  # What was planned and did not happen, and why.
@@ -77,7 +78,7 @@ class Nemesis:
         if len(planned) > SHOWN:
             rig.say(f"      and so on, {len(planned)} in all, as long as there is time")
 
-    def run(self, seconds=math.inf):
+    def run(self, seconds: float = math.inf) -> None:
         """All steps, or those that can begin in that time; at least one, if there is any."""
         end = time.monotonic() + seconds
         for number, step in enumerate(self.steps):
@@ -87,7 +88,7 @@ class Nemesis:
         if math.isfinite(end):
             processes.pause(end - time.monotonic())
 
-    def _carry_out(self, step):
+    def _carry_out(self, step: Any) -> None:
         fault = step.kind(self.rig, random.Random(step.seed), step.variant)
         try:
             what = fault.begin()
@@ -102,15 +103,15 @@ class Nemesis:
             self.rig.say(self.failed[-1])
         self._note("end", step, "")
 
-    def _see_it_healed(self, step):
+    def _see_it_healed(self, step: Any) -> None:
         """Whatever it was, somebody gets the lock again."""
         if self.rig.cluster and len(self.rig.cluster.members) > 1:
             wait_for(f"a healthy set after {step.name}", self.rig.cluster.healthy)
         self.rig.wait_grant()
 
-    def _note(self, event, step, what):
+    def _note(self, event: str, step: Any, what: str) -> None:
         self.rig.history.add({"at": processes.now(), "process": "nemesis", "event": event,
                               "fault": step.exact_name, "what": what})
 
-    def account(self):
+    def account(self) -> str:
         return ", ".join(f"{name} {count}" for name, count in sorted(self.happened.items()))

@@ -9,7 +9,7 @@ class DiskFull(Fault):
     needs = "small disks"
     lasts = (1.0, 2.5)
 
-    def begin(self):
+    def begin(self) -> str:
         size = self.rig.history.size()
         self.rig.disk.fill()
         failed = self.rig.history.wait(
@@ -17,7 +17,7 @@ class DiskFull(Fault):
         self.must(failed, "nobody met an error")
         return f"the disk is full: {failed.get('what', 'a write failed')}"
 
-    def end(self):
+    def end(self) -> None:
         self.rig.disk.empty()
 
 
@@ -26,12 +26,12 @@ class OtherWriter(Fault):
 
     lasts = (1.0, 3.0)
 
-    def begin(self):
+    def begin(self) -> str:
         self.other = self.rig.sqlite_program("hold")
         self.must(self.other.stdout.readline() == "holding\n", "it could not begin")
         return "another program writes and does not come to an end"
 
-    def end(self):
+    def end(self) -> None:
         processes.kill(self.other)
 
 
@@ -40,7 +40,7 @@ class Checkpoint(Fault):
 
     lasts = (0.0, 0.1)
 
-    def begin(self):
+    def begin(self) -> str:
         done = processes.output_of(self.rig.sqlite_program("checkpoint"))
         return f"another program made a checkpoint of {done}"
 
@@ -50,7 +50,7 @@ class KillAll(Fault):
 
     lasts = (0.1, 0.3)
 
-    def begin(self):
+    def begin(self) -> str:
         self.victims = list(self.rig.clients)
         for one in self.victims:
             one.process.kill()
@@ -61,7 +61,7 @@ class KillAll(Fault):
         self.must(log.exists(), "there is no write-ahead log")
         return f"killed all {len(self.victims)} clients; they left a log of {log.stat().st_size} bytes"
 
-    def end(self):
+    def end(self) -> None:
         for one in self.victims:
             self.rig.client(**one.settings)
 

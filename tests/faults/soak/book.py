@@ -3,8 +3,10 @@
 import collections
 import json
 import os
+import pathlib
 import struct
 import threading
+from typing import Any
 
 from tests.faults import checks, processes
 
@@ -16,7 +18,7 @@ KEPT = 120 * 10**9  # Longer than any belief lasts.
 class Book:
     """Threads: add() by any. `file` keeps everything, if it has a name."""
 
-    def __init__(self, file=None):
+    def __init__(self, file: Any = None) -> None:
         self.file = open(file or os.devnull, "w")
         self.mutex = threading.Lock()
         self.events = []
@@ -26,7 +28,7 @@ class Book:
         self.troubles = collections.Counter()  # What the errors said, by code.
         self.takeovers = 0
 
-    def add(self, event):
+    def add(self, event: dict[str, Any]) -> None:
         kind = event["event"]
         with self.mutex:
             self.file.write(json.dumps(event) + "\n")
@@ -44,12 +46,12 @@ class Book:
                 self.counts[event["outcome"]] += 1
                 self.confirmed[event["lock"]] += event["outcome"] == "ok"
 
-    def _begin(self, event):
+    def _begin(self, event: dict[str, Any]) -> None:
         self.started.add(event["process"])
         if abs(event["at"] - processes.now()) > FAR_OFF:
             self.wrong.add(f"{event['process']} tells the time by another clock")
 
-    def judge(self, now, end=False):
+    def judge(self, now: Any, end: bool = False) -> Any:
         with self.mutex:
             told = sorted(self.events, key=lambda event: event["at"])
         self.wrong.update(checks.soak.overlaps(
@@ -61,14 +63,14 @@ class Book:
             self.events = [event for event in self.events if not end and event["at"] >= now - KEPT]
         return told
 
-    def judge_numbers(self, told, folder, locks):
+    def judge_numbers(self, told: Any, folder: pathlib.Path, locks: Any) -> None:
         for lock in locks:
             file = folder / lock
             content = file.read_bytes() if file.exists() else b""
             final = struct.unpack("<qq", content or bytes(16))[1]
             self.wrong.update(checks.soak.lost_numbers(told, lock, self.confirmed[lock], final))
 
-    def listen(self, client, output):
+    def listen(self, client: Any, output: Any) -> None:
         """Takes down what a client says, until it ends. The last line may be cut off if a SIGKILL
         did that."""
         unreadable = None
@@ -83,6 +85,6 @@ class Book:
         if unreadable is not None and not client.killed:
             self._reject(client, unreadable)
 
-    def _reject(self, client, line):
+    def _reject(self, client: Any, line: Any) -> None:
         with self.mutex:
             self.wrong.add(f"{client.name} said what cannot be read: {line!r}")

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import threading
+from typing import Any
 
 from tests.faults import processes
 from tools.servers import mongod_program
@@ -11,7 +12,7 @@ from tools.servers import mongod_program
 PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
-def off_clock():
+def off_clock() -> Any:
     """The environment of a process whose wall clock is ten minutes ahead (facts of libfaketime:
     the steady clocks stay right, and waits on them as long as they are)."""
     return mongod_program.clock_variables() | {
@@ -19,7 +20,7 @@ def off_clock():
 
 
 class Client:
-    def __init__(self, name, command, book, spawn, environment=()):
+    def __init__(self, name: str, command: Any, book: Any, spawn: Any, environment: Any = ()) -> None:
         self.name, self.book, self.killed = name, book, False
         # Without, the driver leaves a file in /dev/shm behind each program that is killed.
         environment = os.environ | {"MONGOC_DISABLE_SHM": "1"} | dict(environment)
@@ -28,7 +29,7 @@ class Client:
             target=book.listen, args=(self, self.process.stdout), daemon=True)
         self.reader.start()
 
-    def vitals(self):
+    def vitals(self) -> Any:
         """Nothing if it is no more."""
         proc = f"/proc/{self.process.pid}"
         try:
@@ -39,13 +40,13 @@ class Client:
         except (OSError, IndexError):
             return None
 
-    def kill(self):
+    def kill(self) -> None:
         self.killed = True
         processes.kill(self.process)
         self.reader.join()
         self.book.add({"at": processes.now(), "process": self.name, "event": "killed"})
 
-    def end(self):
+    def end(self) -> Any:
         """Its exit status, 0 as well if it had not begun or was being killed."""
         if self.killed:
             self.kill()

@@ -20,6 +20,7 @@ import subprocess
 import sys
 import threading
 import time
+from typing import Any
 
 from tests.faults import processes, rig, signals
 from tests.faults.soak import run as soak_run
@@ -32,19 +33,19 @@ USAGE, UNAVAILABLE = 64, 69
 
 
 class Parser(argparse.ArgumentParser):
-    def error(self, message):
+    def error(self, message: Any) -> None:
         print(f"tools/torture: {message}; see --help", file=sys.stderr)
         sys.exit(USAGE)
 
 
-def minutes(text):
+def minutes(text: str) -> Any:
     value = float(text)
     if not 0 < value <= 60 * 24 * 365:
         raise ValueError
     return value
 
 
-def arguments():
+def arguments() -> Any:
     parser = Parser(usage=__doc__, add_help=False)
     parser.add_argument("-h", "--help", action="store_true")
     parser.add_argument("--minutes", type=minutes)
@@ -72,18 +73,18 @@ def arguments():
 class Early(BaseException):
     """A signal has asked for the end."""
 
-    def __init__(self, number):
+    def __init__(self, number: int) -> None:
         super().__init__(number)
         self.status = 128 + number
 
 
-def again(options):
+def again(options: Any) -> str:
     words = ["tools/torture", "--minutes", f"{options.minutes:g}", "--store", options.store,
              "--seed", str(options.seed)]
     return shlex.join(words)
 
 
-def torture(options, say):
+def torture(options: Any, say: Any) -> Any:
     """On one store. The exit status."""
     asked = argparse.Namespace(seed=options.seed, store=options.store, seconds=None, rounds=None,
                                history=None, without=(), network="auto",
@@ -112,7 +113,7 @@ def torture(options, say):
         one.close()
 
 
-def torture_all(options):
+def torture_all(options: Any) -> Any:
     """Side by side. The first exit status that is not 0."""
     words = ["--minutes", str(options.minutes), "--seed", str(options.seed), "--torturer",
              str(options.torturer), "--tool", str(options.tool)]
@@ -136,10 +137,10 @@ def torture_all(options):
     return 1 if 1 in statuses else asked or next((status for status in statuses if status), 0)
 
 
-def main():
+def main() -> Any:
     options = arguments()
 
-    def early(number):
+    def early(number: int) -> None:
         raise Early(number)
 
     signals.lead_to(early)
@@ -147,7 +148,7 @@ def main():
         return torture_all(options)
     begun, mutex = time.monotonic(), threading.Lock()
 
-    def say(text):
+    def say(text: str) -> None:
         with mutex:
             print(f"{options.store:7}{time.monotonic() - begun:7.1f} s  {text}", flush=True)
 

@@ -3,6 +3,7 @@ really came."""
 
 import json
 import subprocess
+from typing import Any
 
 from tests.faults import processes
 from tests.faults.nemesis.fail_points import COMMANDS
@@ -14,13 +15,13 @@ FAILURES = ({"closeConnection": True}, {"errorCode": 91}, {"errorCode": 10107},
             {"blockConnection": True, "blockTimeMS": 400})
 
 
-def tell_server(soak, command):
+def tell_server(soak: Any, command: Any) -> Any:
     """However long it takes: a machine that stands still is no fault of the locks."""
     return processes.wait_for(
         "the server's answer", lambda: soak.member.tell(command, timeout=processes.PATIENCE))
 
 
-def kill(soak):
+def kill(soak: Any) -> bool:
     """One that works is killed, and another comes."""
     if kill in soak.to_come() and soak.mortal.name not in soak.book.granted:
         return False  # The first at least is to have had a lock.
@@ -29,7 +30,7 @@ def kill(soak):
     return True
 
 
-def stop(soak):
+def stop(soak: Any) -> Any:
     """One is stopped for longer than its lease."""
     victim = soak.chance.choice([*soak.steady, *([soak.mortal] if soak.mortal else [])])
     stopped = processes.stop(victim.process)
@@ -38,7 +39,7 @@ def stop(soak):
     return stopped
 
 
-def look(soak):
+def look(soak: Any) -> bool:
     """The command lists everything; while the server is away it says so."""
     done = soak.run_tool("list", "--json", "--uri", soak.uri)
     if done.returncode == 0:
@@ -48,7 +49,7 @@ def look(soak):
     return done.returncode == 0
 
 
-def fail(soak):
+def fail(soak: Any) -> bool:
     """The server fails some commands in its own ways."""
     before = tell_server(soak, {
         "configureFailPoint": "failCommand", "mode": {"times": soak.chance.randint(1, 20)},
@@ -58,13 +59,13 @@ def fail(soak):
     return now["failpoint.failCommand"]["timesEntered"] > before
 
 
-def restart(soak):
+def restart(soak: Any) -> bool:
     """The server is killed and restarted from its data; by Soak.end() if this is ended early."""
     soak.member.restart()
     return True
 
 
-def block(soak):
+def block(soak: Any) -> bool:
     """Another program has a write transaction for a while."""
     other = soak.rig.sqlite_program("hold")
     try:
@@ -83,7 +84,7 @@ OF_STORE = {
 }
 
 
-def run_tool(soak, *words):
+def run_tool(soak: Any, *words: Any) -> Any:
     command = [str(soak.options.tool), *words]
     done = soak.spawn(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     out, err = done.communicate(timeout=processes.PATIENCE)

@@ -3,6 +3,8 @@ replica set: what is said about it is true, and the lock can be had soon after."
 
 import collections
 import itertools
+from collections.abc import Iterator
+from typing import Any
 
 from tests.faults import checks, processes, proxy, stores
 from tests.faults.remotes import Remotes
@@ -27,7 +29,7 @@ OF_THE_ATTEMPT = ("claim", "look", "release")
 OF_THE_START = [("greeting", 1), ("createIndexes", 1), ("createIndexes", 2), ("ping", 1)]
 
 
-def plans_of(commands, start):
+def plans_of(commands: Any, start: int) -> Iterator[Any]:
     """All faults for one attempt that takes these commands: each deed at each of them, and what
     follows a lost claim or release lost as well."""
     counted = collections.Counter()
@@ -50,7 +52,7 @@ def plans_of(commands, start):
 class Attempts:
     """Threads: each attempt is one thread's."""
 
-    def __init__(self, remotes, store, host):
+    def __init__(self, remotes: Any, store: Any, host: Any) -> None:
         self.remotes, self.store, self.host = remotes, store, host
         self.heir = remotes.start("heir").wait_started()
         self.numbers = itertools.count()
@@ -60,7 +62,7 @@ class Attempts:
         self.heir_ts, self.missed = {}, 0
         self.of_fault = collections.Counter()
 
-    def leave_locks_of_the_dead(self):
+    def leave_locks_of_the_dead(self) -> Any:
         """The names of locks whose holder was killed."""
         dead = self.remotes.start("dead").wait_started()
         names = [f"takeover-{number}" for number in range(DEAD)]
@@ -70,10 +72,10 @@ class Attempts:
         self.dead_id = dead.id
         return iter(names)
 
-    def lock_for(self, scenario):
+    def lock_for(self, scenario: Any) -> Any:
         return next(self.dead) if scenario == "takeover" else f"{scenario}-{next(self.numbers)}"
 
-    def prepare(self, scenario, remote, lock):
+    def prepare(self, scenario: Any, remote: Any, lock: str) -> None:
         if scenario != "first":
             processes.wait_for("a first ping", lambda: remote.ask("stats")["pings"] > 0)
         if scenario == "takeover":
@@ -86,7 +88,7 @@ class Attempts:
         if scenario == "again":
             remote.ask("unlock", lock)
 
-    def attempt(self, scenario, plan=()):
+    def attempt(self, scenario: Any, plan: Any = ()) -> Any:
         """Gives what was said, the kinds of commands that it took until then, and whether all
         faults of the plan struck."""
         lock = self.lock_for(scenario)
@@ -110,7 +112,7 @@ class Attempts:
         struck = sum(deed is not None for _, deed in commands)
         return checks.ambiguity.said(answer), [kind for kind, _ in commands], struck == len(plan)
 
-    def judge(self, label, attempt):
+    def judge(self, label: Any, attempt: Any) -> None:
         answer, before, remote, lock, commands = attempt
         wrong = checks.ambiguity.violations(
             answer, before, self.store.lock(lock), remote.id, commands)
@@ -120,7 +122,7 @@ class Attempts:
         self.answers[checks.ambiguity.said(answer)] += 1
         self.inherit(remote, lock, answer, label)
 
-    def inherit(self, remote, lock, answer, label):
+    def inherit(self, remote: Any, lock: str, answer: Any, label: Any) -> None:
         """Nobody keeps the lock from others, whatever came of the attempt."""
         if answer["event"] == "grant":
             remote.ask("unlock", lock)
@@ -133,7 +135,7 @@ class Attempts:
         self.heir.ask("unlock", lock)
         self.heir_ts[lock] = got["ts"]
 
-    def one(self, scenario, plan):
+    def one(self, scenario: Any, plan: Any) -> None:
         """Until the faults have struck, and what can be found out was: where the machine itself is
         late, others come first."""
         told = set()
@@ -152,7 +154,7 @@ class Attempts:
         if len(plan) == 1:  # Of more, those that follow may be past their time.
             self.wrong.append(f"{scenario}: {plan} never struck")
 
-    def plain(self, scenario):
+    def plain(self, scenario: Any) -> Any:
         """The kinds of commands that an attempt without a fault takes. A slow machine makes some
         fail and others longer, so it is the shortest of those that came to what they should."""
         wanted, kind = PLAIN[SCENARIOS[scenario]]
@@ -165,7 +167,7 @@ class Attempts:
                 return min(found, key=len)
         raise processes.Broken(f"{scenario}: without a fault not {wanted} as often as asked")
 
-    def end(self):
+    def end(self) -> None:
         """Nothing that came late has changed a lock."""
         self.heir.settle()
         for lock, ts in self.heir_ts.items():
@@ -174,7 +176,7 @@ class Attempts:
                 self.wrong.append(f"{lock} was changed after its last hold: {stored}")
 
 
-def run(rig, size=3):
+def run(rig: Any, size: int = 3) -> Any:
     store, host = stores.start(rig, size)
     remotes = Remotes(rig, store, host, lease=LEASE, ping=PING, call=CALL)
     try:

@@ -2,6 +2,8 @@
 middle of it. With the guard of docs/protect-your-resource.md no confirmed addition is lost. Without
 it some are, which shows that the stops are the right ones; none in many stops is a failure."""
 
+from typing import Any
+
 from tests.faults import checks, processes
 from tests.faults.nemesis import catalogue, plan
 from tests.faults.nemesis.clients import Pauser
@@ -18,12 +20,12 @@ LEAST = 5  # Confirmed additions; fewer show nothing.
 HURRY = "&serverSelectionTimeoutMS=3000&socketTimeoutMS=2000&connectTimeoutMS=2000"
 
 
-def final_number(rig, name):
+def final_number(rig: Any, name: str) -> Any:
     """Once nobody writes any more."""
     if rig.cluster is None:
         return int(processes.output_of(rig.sqlite_program("number", name)))
 
-    def found():
+    def found() -> Any:
         reply = rig.cluster.wait_primary().ask({
             "find": "resources", "filter": {"_id": name}, "limit": 1,
             "readConcern": {"level": "linearizable"}, "maxTimeMS": 5000}, db="faults", timeout=9.0)
@@ -33,7 +35,7 @@ def final_number(rig, name):
     return documents[0].get("value", 0) if documents else 0
 
 
-def count(rig, name, seconds, guarded, kinds):
+def count(rig: Any, name: str, seconds: float, guarded: Any, kinds: Any) -> Any:
     """Lets clients count, and gives their events, the last number and the account of faults."""
     rig.say(f"{name}: {'guarded' if guarded else 'UNGUARDED'}")
     resource = {"resource": rig.uri() + HURRY} if rig.cluster else {}
@@ -54,7 +56,7 @@ def count(rig, name, seconds, guarded, kinds):
     return events, final_number(rig, name), pauser, nemesis, failed
 
 
-def run(rig):
+def run(rig: Any) -> Any:
     rig.start_store()
     seconds = SECONDS if rig.seconds == float("inf") else rig.seconds
     events, final, pauser, nemesis, wrong = count(

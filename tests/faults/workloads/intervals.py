@@ -2,6 +2,8 @@
 network and the clients. One lock changes hands all the time; the other has a holder that means to
 keep it, and a contender that waits for it to die."""
 
+from typing import Any
+
 from tests.faults import checks
 from tests.faults.nemesis import catalogue, plan
 from tests.faults.nemesis.clients import Pauser
@@ -14,7 +16,7 @@ SHORT = {"lock": "short", "lease": 2000, "ping": 250, "call": 400, "hold": 300}
 LONG = {"lock": "long", "lease": 12000, "ping": 500, "call": 1500, "work": "hold"}
 
 
-def see_each_granted_anew(rig, patience=PATIENCE):
+def see_each_granted_anew(rig: Any, patience: Any = PATIENCE) -> None:
     """Once all faults are over. Who means to keep the long one is asked to end."""
     since = rig.history.size()
     keeper = checks.intervals.last_granted(rig.history.first(since), "long")
@@ -26,7 +28,7 @@ def see_each_granted_anew(rig, patience=PATIENCE):
             rig.history.since(since)[0], lock), patience)
 
 
-def run(rig):
+def run(rig: Any) -> Any:
     """The violations, and figures for the report."""
     rig.start_store(small_disk=True)
     for _ in range(4):

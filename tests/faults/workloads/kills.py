@@ -4,6 +4,7 @@ the window if the dead one held it, not before."""
 
 import collections
 import random
+from typing import Any
 
 from tests.faults import checks, processes, stores
 from tests.faults.remotes import Remotes
@@ -21,7 +22,7 @@ SHARED = [f"shared-{n}" for n in range(3)]
 class Kills:
     """What a run saw. Threads: each kill is one thread's."""
 
-    def __init__(self, remotes, store, seed):
+    def __init__(self, remotes: Any, store: Any, seed: int) -> None:
         self.remotes, self.store, self.seed = remotes, store, seed
         self.heir = remotes.start("heir", store.uri_of("heir")).wait_started()
         if not store.sees("heir"):
@@ -30,12 +31,12 @@ class Kills:
         self.left = collections.Counter()
         self.late = []  # Milliseconds from the end of a window to the heir's hold.
 
-    def one(self, number):
+    def one(self, number: int) -> None:
         chance = random.Random(f"{self.seed}/{number}")
         kill = self.kill_early if chance.random() < 0.2 else self.kill_at_work
         self.wrong += [f"after kill {number}: {fault}" for fault in kill(chance, number)]
 
-    def kill_at_work(self, chance, number):
+    def kill_at_work(self, chance: Any, number: int) -> Any:
         lock = f"own-{number}"
         name = f"victim-{number}"
         victim = self.remotes.start(name, self.store.uri_of(name)).wait_started()
@@ -48,7 +49,7 @@ class Kills:
         self.inherit(self.heir, self.store, lock)
         return self.store.faults()
 
-    def kill_early(self, chance, number):
+    def kill_early(self, chance: Any, number: int) -> Any:
         """While it makes the store's file and tables, pings and claims for the first time."""
         lock, store = f"first-{number}", self.store.fresh(number)
         name = f"victim-{number}"
@@ -65,7 +66,7 @@ class Kills:
         store.remove()
         return faults
 
-    def inherit(self, heir, store, lock):
+    def inherit(self, heir: Any, store: Any, lock: str) -> None:
         before = store.lock(lock)
         held = before is not None and before["state"] != 0
         pinged = store.ping(before["process"]) if held else None
@@ -84,7 +85,7 @@ class Kills:
             self.late.append(min(late, (got["at"] - begun) // 10**6))
         self.left["a hold" if held else "nothing" if before is None else "a free lock"] += 1
 
-    def until_a_hold_is_left(self, number):
+    def until_a_hold_is_left(self, number: int) -> Any:
         """Gives the number of kills that it took in all."""
         most = number * MOST
         while not self.late and number < most:
@@ -92,7 +93,7 @@ class Kills:
             number += 1
         return number
 
-    def end(self):
+    def end(self) -> None:
         for lock in SHARED:
             self.inherit(self.heir, self.store, lock)
         self.wrong += self.store.faults() + self.store.blind_spots()
@@ -100,7 +101,7 @@ class Kills:
             self.wrong.append("no kill left a hold behind, so little was shown")
 
 
-def run(rig):
+def run(rig: Any) -> Any:
     store, host = stores.start(rig)
     remotes = Remotes(rig, store, host, lease=WINDOW / 1000, call=CALL)
     count = rig.options.count or KILLS

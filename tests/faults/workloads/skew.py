@@ -3,6 +3,7 @@ is cut off counts on its deadline: the contender takes over that much early, and
 stopped believing before."""
 
 import time
+from typing import Any
 
 from tests.faults import checks
 from tests.faults.nemesis.fault import NothingShown
@@ -16,18 +17,18 @@ SETTINGS = {"work": "hold", "lease": LEASE, "ping": 400, "call": 500, "poll_max"
             "wait": 3600000}
 
 
-def off(server):
+def off(server: Any) -> Any:
     """By how much its clock is ahead, in seconds."""
     told = server.ask({"isMaster": 1})["localTime"] / 1000
     return told - time.time()
 
 
-def step(server, seconds):
+def step(server: Any, seconds: float) -> None:
     server.set_clock(f"{seconds:+.3f}")
     wait_for("the step", lambda: abs(off(server) - seconds) < STEP / 2)
 
 
-def take_over(rig, server, lock):
+def take_over(rig: Any, server: Any, lock: str) -> None:
     """One holder cut off, one contender that takes over after the step."""
     holder = rig.client(lock=lock, **SETTINGS)
     rig.wait_event(holder, "grant")
@@ -46,7 +47,7 @@ def take_over(rig, server, lock):
     step(server, 0)
 
 
-def run(rig):
+def run(rig: Any) -> Any:
     rig.start_mongod(size=1, clock="+0")
     if rig.lacking & {"partitions", "clocks"}:
         raise NothingShown("all of it needs partitions and clocks")

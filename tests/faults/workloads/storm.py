@@ -2,6 +2,8 @@
 locks are held at once. All others get their turn or their time-out, and the server is left with the
 connections that it had."""
 
+from typing import Any
+
 from tests.faults import checks, stores
 from tests.faults.remotes import Remotes, finish_all
 from tests.faults.processes import wait_for
@@ -15,11 +17,11 @@ LEASE, PING, CALL = 32.0, 3.0, 6.0
 HOLD, IMPATIENT, PATIENCE = 5, 1, 500_000  # Milliseconds.
 
 
-def grants(rig):
+def grants(rig: Any) -> Any:
     return {event["process"] for event in rig.history.all() if event["event"] == "grant"}
 
 
-def start(remotes, names):
+def start(remotes: Any, names: list[str]) -> Any:
     """Gives them by name, once they are there. Some at a time: hundreds of programs that start at
     once leave none of them the time to greet the server."""
     started = {}
@@ -31,7 +33,7 @@ def start(remotes, names):
     return started
 
 
-def come_at_once(rig, remotes, count):
+def come_at_once(rig: Any, remotes: Any, count: Any) -> Any:
     """What is wrong."""
     keeper = remotes.start("keeper").wait_started()
     keeper.ask("wait", "storm", PATIENCE)
@@ -57,20 +59,20 @@ def come_at_once(rig, remotes, count):
     return checks.turns.violations(events, patient, impatient, victims)
 
 
-def hold_many(remotes, store, locks):
+def hold_many(remotes: Any, store: Any, locks: Any) -> Any:
     """What is wrong."""
     holders = start(remotes, [f"holder{number}" for number in range(HOLDERS)])
 
-    def each(verb, *words):
+    def each(verb: Any, *words: Any) -> Any:
         """Of each process for its locks, one after the other; gives how many were granted."""
-        def do(name):
+        def do(name: str) -> Any:
             answers = [holders[name].ask(verb, f"{name}-{number}", *words)
                        for number in range(locks // HOLDERS)]
             return sum(answer["event"] in ("grant", "unlocked") for answer in answers)
         with remotes.pool(HOLDERS) as begin:
             return sum(one.result() for one in [begin(do, name) for name in holders])
 
-    def taken():
+    def taken() -> Any:
         return [lock for lock in store.locks() if lock["state"] != 0]
 
     done, held = each("wait", PATIENCE), taken()
@@ -85,7 +87,7 @@ def hold_many(remotes, store, locks):
         f"granted, stored, by processes, unlocked, left: {seen} instead of {wanted}"]
 
 
-def run(rig):
+def run(rig: Any) -> Any:
     store, host = stores.start(rig)
     count = rig.options.count or COUNT
     before = min(store.connections() for _ in range(10))

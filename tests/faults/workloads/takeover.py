@@ -6,8 +6,10 @@ import os
 import pathlib
 import sys
 import time
+from typing import Any
 
 from tests.faults import checks, processes
+from tests.faults.clients import Client
 from tests.faults.processes import wait_for
 
 ABOUT = "a killed holder's lock goes to the next one after the window, not before, and soon"
@@ -23,13 +25,13 @@ SETTINGS = {"work": "hold", "lease": LEASE, "ping": 250, "call": 400, "poll_max"
 class Standstills:
     """What the machine itself takes from everybody, as seen on each processor."""
 
-    def __init__(self, folder):
+    def __init__(self, folder: pathlib.Path) -> None:
         program = pathlib.Path(__file__).parents[1] / "standstill.py"
         self.files = [open(folder / f"still{one}", "w+") for one in os.sched_getaffinity(0)]
         self.watching = [processes.spawn([sys.executable, "-I", program, one], stdout=file)
                          for one, file in zip(os.sched_getaffinity(0), self.files)]
 
-    def end(self):
+    def end(self) -> Any:
         """What was seen, as spans that do not overlap."""
         spans = []
         for process, file in zip(self.watching, self.files):
@@ -48,13 +50,13 @@ class Standstills:
 class Chain:
     """One lock, with a holder and one who waits for its death."""
 
-    def __init__(self, rig, number):
+    def __init__(self, rig: Any, number: int) -> None:
         self.rig, self.lock = rig, f"chain{number}"
         self.waiting = [rig.client(lock=self.lock, **SETTINGS) for _ in range(2)]
-        self.holder = None
+        self.holder: Client = None
         self.kill_at = float("inf")
 
-    def granted(self, name):
+    def granted(self, name: str) -> None:
         """The holder of before is killed, or was lost to a machine too slow for its lease."""
         heir = next((one for one in self.waiting if one.name == name), None)
         if heir is None:
@@ -67,13 +69,13 @@ class Chain:
             self.waiting.append(self.rig.client(lock=self.lock, **SETTINGS))
         self.kill_at = time.monotonic() + self.rig.random.uniform(0.5, 1.0)
 
-    def _kill(self):
+    def _kill(self) -> None:
         self.holder.kill()
         self.rig.clients.remove(self.holder)
         self.holder = None
         self.kill_at = float("inf")
 
-    def kill_if_due(self, started):
+    def kill_if_due(self, started: Any) -> Any:
         """Not before there is one who waits for it: how long that one takes to start is not told."""
         due = time.monotonic() > self.kill_at and self.waiting[0].name in started
         if due:
@@ -81,7 +83,7 @@ class Chain:
         return due
 
 
-def stored_pings(rig):
+def stored_pings(rig: Any) -> Any:
     """Of all processes: (by the store's clock in ms, on CLOCK_BOOTTIME in ns)."""
     if rig.cluster is None:
         return json.loads(processes.output_of(rig.sqlite_program("pings")))
@@ -95,11 +97,11 @@ def stored_pings(rig):
 class Chains:
     """All of them, and how far the history has been looked at."""
 
-    def __init__(self, rig):
+    def __init__(self, rig: Any) -> None:
         self.rig, self.seen, self.started = rig, 0, set()
         self.of_lock = {f"chain{n}": Chain(rig, n) for n in range(CHAINS)}
 
-    def go_on(self):
+    def go_on(self) -> None:
         """Kills whom it is time to kill, and sees who has got a lock since."""
         for chain in self.of_lock.values():
             chain.kill_if_due(self.started)
@@ -112,13 +114,13 @@ class Chains:
                 self.of_lock[event["lock"]].granted(event["process"])
 
 
-def takeovers(rig):
+def takeovers(rig: Any) -> Any:
     events = rig.history.all()
     killed = any(event["event"] == "killed" for event in events)
     return killed and checks.takeover.takeovers_of(events, stored_pings(rig), LEASE)
 
 
-def run(rig):
+def run(rig: Any) -> Any:
     rig.start_store(size=1)
     stills = Standstills(rig.folder)
     chains = Chains(rig)
@@ -126,11 +128,17 @@ def run(rig):
     while time.monotonic() < end:
         chains.go_on()
     # On a slow machine holders lose their locks before they are killed: then it takes longer.
-    found = wait_for("a takeover", lambda: takeovers(rig) or chains.go_on())
+    def found_after_all() -> Any:
+        found = takeovers(rig)
+        if not found:
+            chains.go_on()
+        return found
+
+    found = wait_for("a takeover", found_after_all)
     return judge(rig, found, stills.end())
 
 
-def judge(rig, found, standstills):
+def judge(rig: Any, found: Any, standstills: Any) -> Any:
     late = [one.late_ms(standstills) for one in found]
     p99 = checks.takeover.percentile(late, 0.99)
     wrong = [f"{one.name} ended by itself" for one in rig.clients if one.ended()]
