@@ -9,10 +9,15 @@ import shutil
 import sys
 import tempfile
 
+from tools.checks import tidy_checks, tidy_documents
 from tools.checks.tidy_checks import (
-    CHECKS, LINES_MOST, RULES, Tree, check_arrows, check_built, check_clocks, check_examples,
-    check_finished, check_format, check_headers_once, check_include_homes, check_links, check_promises,
-    check_protocol, check_public_headers, check_quoted_tests, check_rules, check_sizes, check_sleepless_tests)
+    LINES_MOST, RULES, Tree, check_arrows, check_built, check_clocks, check_examples, check_finished,
+    check_format, check_headers_once, check_include_homes, check_protocol, check_public_headers,
+    check_rules, check_sizes, check_sleepless_tests)
+from tools.checks.tidy_documents import (
+    check_links, check_map, check_port, check_promises, check_quoted_tests)
+
+CHECKS = [*tidy_checks.CHECKS, *tidy_documents.CHECKS]
 
 # For the self-test: which check must object to which file.
 FAULTS = [
@@ -38,11 +43,29 @@ FAULTS = [
     (check_links, "docs/a.md", "[a](gone.md)\n"),
     (check_promises, "docs/guarantees.md", "## 1. One holder\n\nHolds.\n"),
     (check_promises, "docs/guarantees.md", "## One holder\n\nHolds, by “a test”.\n"),
+    (check_map, "src/gone.h", "#pragma once\n"),
+    (check_map, "docs/developer/design.md", "```\nsrc/\n  pinger/\n  protocol/\n  stores/\n  log.h gone.h\n```\n"),
+    (check_port, "include/distlock/store.h", "class Store {\n  virtual Token claim(Token ts) = 0;\n"),
     (check_finished, "src/pinger/pinger.cpp", "// TODO later\n"),  # tidy: names them
     (check_sizes, "src/log.h", "\n" * (LINES_MOST + 1)),
+    (check_sizes, "include/distlock/a.h", "\n" * (LINES_MOST - 1)),
     (check_headers_once, "src/log.h", "int log;\n"),
     (check_format, "src/pinger/pinger.cpp", "int  a ;\n"),
 ]
+
+
+MAP = """```
+include/distlock/
+  *.h               all of them
+src/
+  pinger/           keeps
+    *.cpp           alive
+  protocol/
+  stores/           one word
+                    src/more words of it
+  log.h             logging
+```
+"""
 
 
 def objections(root: str|pathlib.Path) -> list[str]:
@@ -67,6 +90,7 @@ def sound_tree(root: str) -> None:
     plant(root, "src/log.h", "#pragma once\n")
     plant(root, "src/stores/mongodb/mongo_store.cpp", "#include <mongoc/mongoc.h>\n")
     plant(root, "include/distlock/a.h", "#pragma once\n\n#include <chrono>\n")
+    plant(root, "docs/developer/design.md", MAP)
     plant(root, "examples/a/CMakeLists.txt", "main.cpp\n")
     plant(root, "examples/a/main.cpp", '#include "distlock/a.h"\n')
     plant(root, "tests/unit/CMakeLists.txt", "a_test.cpp b_test.cpp\n")

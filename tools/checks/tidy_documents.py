@@ -1,0 +1,98 @@
+"""The checks of tools/tidy that are about documents."""
+
+import fnmatch
+import posixpath
+import re
+from collections.abc import Iterator
+
+from tools.checks.tidy_checks import Tree
+
+MAP, PORT = "docs/developer/design.md", "include/distlock/store.h"
+
+
+def check_quoted_tests(tree: Tree) -> Iterator[str]:
+    legend = "“Curly quotes” name a test"  # Documents that say so keep to it.
+    tests = "".join(text for name, text in tree.files.items() if name.startswith("tests/"))
+    joined = re.sub(r'"\s+"', "", tests)  # A long name is written as two literals.
+    listed = r'\badd_\w*test\((?:NAME )?"(?:\w+\.)?([^"]*)"'  # Of programs and scripts.
+    known = {"Curly quotes", *re.findall(r'\bTEST_CASE\("([^"]*)"', joined), *re.findall(listed, tests)}
+    for path, text in documents(tree):
+        for quote in re.finditer(r"“([^”]*)”", text) if legend in text else ():
+            test = " ".join(quote.group(1).split())
+            if test not in known:
+                line = text.count("\n", 0, quote.start()) + 1
+                yield f"{path}:{line}: no test is called “{test}”"
+
+
+def check_promises(tree: Tree) -> Iterator[str]:
+    """docs/guarantees.md names tests for each promise, and in its last table only."""
+    name = "docs/guarantees.md"
+    text = dict(documents(tree)).get(name, "")
+    promises, _, table = text.partition("\n## The tests of each promise\n")
+    for quote in re.finditer(r"“(?!Curly quotes)", promises):
+        line = text.count("\n", 0, quote.start()) + 1
+        yield f"{name}:{line}: a test is named outside of the last table"
+    for number in re.findall(r"^## (\d+)\. ", promises, re.M):
+        if not re.search(rf"^\| {number} .*“", table, re.M):
+            yield f"{name}:1: promise {number} has no test in the last table"
+
+
+def documents(tree: Tree) -> Iterator[tuple[str, str]]:
+    """The Markdown files below the root and docs/: their names from the root, and their texts."""
+    for path in sorted([*tree.root.glob("*.md"), *(tree.root / "docs").rglob("*.md")]):
+        yield path.relative_to(tree.root).as_posix(), path.read_text()
+
+
+def check_links(tree: Tree) -> Iterator[str]:
+    for name, text in documents(tree):
+        for link in re.finditer(r"\]\(([^)\s#]+)[^)\s]*\)", text):
+            target = posixpath.join(posixpath.dirname(name), link.group(1))
+            if "://" not in target and not (tree.root / target).exists():
+                line = text.count("\n", 0, link.start()) + 1
+                yield f"{name}:{line}: a link to {link.group(1)}, which is not there"
+
+
+def mapped(text: str) -> Iterator[tuple[str, int]]:
+    """The patterns of files in the map of design.md, with their lines. Two blanks end the names."""
+    folders: list[str] = []
+    before, _, rest = text.partition("```\n")
+    for number, line in enumerate(rest.partition("```")[0].splitlines(), before.count("\n") + 2):
+        names, depth = line.strip().split("  ")[0].split(), len(line) - len(line.lstrip())
+        if depth > 8 or not names:
+            continue  # More words on the line above.
+        for name in names:
+            if name.endswith("/"):
+                folders[depth // 2:] = [name]
+            if not name.endswith("/") or len(names) == 1:
+                yield "".join(folders) if name.endswith("/") else "".join(
+                    folders[:depth // 2]) + name, number
+
+
+def check_map(tree: Tree) -> Iterator[str]:
+    """The map of design.md has every source of the library, and nothing that is not there."""
+    text = dict(documents(tree)).get(MAP, "")
+    patterns = dict(mapped(text))
+    folders = [name for name in patterns if name.endswith("/")]
+    listed = {folder for folder in folders
+              if any(name != folder and name.startswith(folder) for name in patterns)}
+    for name in tree.files:
+        if not re.match(r"(?:include/distlock|src)/.*\.(?:h|cpp)$", name):
+            continue
+        if not any(fnmatch.fnmatch(name, pattern) if not pattern.endswith("/") else
+                   pattern not in listed and name.startswith(pattern) for pattern in patterns):
+            yield f"{MAP}:1: the map has no {name}"
+    for pattern, number in patterns.items():
+        whole = pattern + "*" if pattern.endswith("/") else pattern
+        if not any(fnmatch.fnmatch(name, whole) for name in tree.files) and "docs/" not in pattern:
+            yield f"{MAP}:{number}: the map has {pattern}, which is not there"
+
+
+def check_port(tree: Tree) -> Iterator[str]:
+    """The table of the port names every function of Store."""
+    document = dict(documents(tree)).get(MAP, "")
+    for function in re.findall(r"^  virtual .*?\b(\w+)\(", tree.files.get(PORT, ""), re.M):
+        if function != "Store" and not re.search(rf"^\|[^|]*`{function}\(", document, re.M):
+            yield f"{MAP}:1: the table of the port has no {function}()"
+
+
+CHECKS = [check for name, check in list(globals().items()) if name.startswith("check_")]
