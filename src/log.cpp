@@ -226,6 +226,11 @@ void chore_failed(std::string_view what, std::string_view error) {
   write(severity_level::warning, "dist_lock pinger: ", what, " failed: ", error);
 }
 
+void place_not_given_up(std::string_view name, std::string_view error) {
+  write(severity_level::debug, "dist_lock: the place in line for \"", escaped(name),
+        "\" is not given up: ", error);
+}
+
 void store_failed_while_waiting(std::string_view name, std::string_view error) {
   write(severity_level::debug, "dist_lock: waiting for \"", escaped(name),
         "\" goes on after: ", error);

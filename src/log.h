@@ -45,6 +45,7 @@ void stray_hold(std::string_view name);
 void forgot_pings(std::int64_t count);
 /// Of the pinger's rounds, other than the ping itself.
 void chore_failed(std::string_view what, std::string_view error);
+void place_not_given_up(std::string_view name, std::string_view error);
 void store_failed_while_waiting(std::string_view name, std::string_view error);
 
 void lost(std::string_view name, LossReason reason);

@@ -20,6 +20,12 @@ enum class MissingPing {
   expire_from_when,  ///< Count from the acquisition instead.
 };
 
+/// How lock() and its kin wait for a busy lock.
+enum class WaitRule {
+  in_line,  ///< In the order of arrival, woken by a bell (R17 to R20), where the store has lines.
+  polling,  ///< By looking again and again (R15), in no order.
+};
+
 /// Of one lock.
 struct DISTLOCK_EXPORT LockOptions {
   /// How long a holder must have been silent before it is taken over. More than 0, at most
@@ -38,6 +44,12 @@ struct DISTLOCK_EXPORT LockOptions {
   /// from `poll_min` to `poll_max` (R15).
   std::chrono::milliseconds poll_min{20};
   std::chrono::milliseconds poll_max{1000};
+
+  WaitRule wait_rule = WaitRule::in_line;
+
+  /// Who stands in line looks by itself after about so long without a bell (R19): at random between
+  /// half of it and one and a half times of it. More than 0, at most an hour.
+  std::chrono::milliseconds recheck = std::chrono::seconds{3};
 
   /// How long lock() goes on waiting while the store fails at every look.
   std::chrono::milliseconds store_patience = std::chrono::seconds{30};

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "distlock/export.h"
 
@@ -46,6 +47,18 @@ enum class LockState : std::int32_t {
   taken_by_mongodb = 2,  ///< As later generations of MongoDB's own lock manager write it.
 };
 
+/// One that stands in line for a lock (R17).
+struct Waiter {
+  Token ticket;  ///< Also the `ts` of the hold that it gets.
+  std::string process;
+  std::string who;  ///< `process:thread:random`
+  StoreTime since;
+  /// When a claim passed it over, because it was not there at its turn.
+  std::optional<StoreTime> passed_over;
+
+  friend auto operator<=>(const Waiter&, const Waiter&) = default;
+};
+
 /// One document of `locks`.
 struct LockRecord {
   std::string name;
@@ -58,6 +71,9 @@ struct LockRecord {
   Fence fence = 0;
   /// The holder's own word on how long its silence must last (R6). Absent in documents of others.
   std::optional<std::chrono::milliseconds> takeover_after;
+  /// The last release, by the store's clock. Absent before it, and after one by another program.
+  std::optional<StoreTime> freed_at;
+  std::vector<Waiter> line;  ///< In order. Empty in what a claim gives back.
 
   bool taken() const { return state != LockState::free; }
 };

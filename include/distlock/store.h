@@ -95,6 +95,8 @@ struct StoredHold {
   Token ts;
 };
 
+class Line;
+
 /// Where locks and pings are kept, shared by every process that competes. The one place where
 /// processes interleave; everything else is decided in src/protocol/protocol.h.
 ///
@@ -153,6 +155,10 @@ class DISTLOCK_EXPORT Store {
 
   /// Everything, for people. Malformed documents are listed as problems, not thrown.
   virtual Listing list() = 0;
+
+  /// The lines of those who wait, which live as long as this store. Null: this store has none, and
+  /// waiters look again and again (R15).
+  virtual Line* line() { return nullptr; }
 };
 
 }  // namespace distlock

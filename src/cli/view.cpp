@@ -41,6 +41,7 @@ LockOptions contender(const Observer& observer, const LockRecord& lock) {
 Takeover::How how(Reason reason) {
   switch (reason) {
     case Reason::none:
+    case Reason::others_turn:
       return Takeover::How::not_needed;
     case Reason::pinged_recently:
       return Takeover::How::later;

@@ -188,6 +188,7 @@ void DistributedLock::Impl::log_judgement(const Inspection& seen, const Judgemen
   if (judgement.impossible) log::elapsed_seems_impossible(lock, judgement.elapsed);
   switch (judgement.reason) {
     case protocol::Reason::none:
+    case protocol::Reason::others_turn:
       return;
     case protocol::Reason::pinged_recently:
       return log::lock_failed_because_taken(lock, judgement.elapsed);

@@ -10,6 +10,7 @@
 #include "distlock/error.h"
 #include "limit.h"
 #include "pinger/holds.h"
+#include "pinger/lobby.h"
 #include "pinger/pinger_impl.h"
 #include "protocol/protocol.h"
 
@@ -19,6 +20,14 @@ namespace distlock {
 struct Tried {
   bool held = false;
   std::optional<Error> failure;
+};
+
+/// What one wait is for, and how long it may last.
+struct WaitRequest {
+  SteadyTime deadline;
+  std::stop_token stop;
+  std::string_view why;
+  LockRecord* other = nullptr;
 };
 
 /// One contender. `phase` says who may touch what: the thread that claims or releases has the
@@ -54,6 +63,15 @@ struct DistributedLock::Impl {
 
   /// As DistributedLock::lock_try(), and gives up, false, where `until` is over.
   bool lock_try(std::string_view why, LockRecord* other, const Limit& until);
+  /// Waits in the line of the lock (R17). Errors: those of lock_try().
+  bool wait_in_line(const WaitRequest& request);
+  bool wait_for_this_object(Lobby::Place& place, const WaitRequest& request);
+  bool held_by_this_thread() const;
+  /// What ran out becomes a pending release.
+  void give_up_old_hold();
+  /// How long a wait goes on while the store fails at every look.
+  std::chrono::milliseconds patience() const;
+
   bool look_and_claim(std::string_view why, LockRecord* other);
   /// Whether the call that is under way may begin no call of the store any more.
   bool out_of_time() const { return limit.over(*pinging->environment.clock); }
@@ -99,6 +117,9 @@ struct DistributedLock::Impl {
   std::optional<ClaimBasis> remembered;
   std::unique_ptr<protocol::HolderWatch> watch;  // of whoever is claiming; none while holding
   Limit limit;                                   // likewise
+  /// The ticket of a hold for which an earlier request may still arrive, and when the last was
+  /// sent.
+  std::optional<std::pair<Token, SteadyTime>> granted_once_more;
   std::chrono::milliseconds until_takeover{0};
   int waiting = 0;
   std::optional<protocol::Reason> logged;

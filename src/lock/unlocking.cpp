@@ -24,10 +24,18 @@ UnlockResult DistributedLock::Impl::unlock(const std::optional<Token>& only) noe
   const SteadyTime valid_until =
       pinging->holds.retire(hold, pinging->environment.clock->steady_now());
   const UnlockResult result = release(*record, valid_until);
+  if (const auto again = std::exchange(granted_once_more, std::nullopt)) {
+    leave_pending(again->first, again->second);
+  }
   pinging->holds.delist(hold);
-  const boost::lock_guard<boost::mutex> lock(mutex);
-  phase = Phase::idle;
-  if (result == UnlockResult::released) remembered = FromFree{record->ts};
+  bool awaited = false;
+  {
+    const boost::lock_guard<boost::mutex> lock(mutex);
+    phase = Phase::idle;
+    if (result == UnlockResult::released) remembered = FromFree{record->ts};
+    awaited = waiting > 0;
+  }
+  if (awaited) pinging->lobby.ring(name);
   return result;
 }
 
@@ -36,7 +44,7 @@ UnlockResult DistributedLock::Impl::release(const LockRecord& record,
   bool perhaps_freed = false;
   for (int attempt = 1; attempt <= protocol::kUnlockAttemptsMax; ++attempt) {
     try {
-      const ReleaseResult result = pinging->environment.store->release(name, *record.ts);
+      const ReleaseResult result = pinging->release_and_ring(name, *record.ts);
       return released(result, perhaps_freed, valid_until);
     } catch (...) {
       const Failure failure = current_failure();

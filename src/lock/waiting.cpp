@@ -31,8 +31,11 @@ bool DistributedLock::wait_for(nanoseconds limit, const std::stop_token& stop, s
   if (limit <= nanoseconds{0}) {
     return !stop.stop_requested() && impl_->lock_try(why, other, {.stop = stop});
   }
-  return impl_->wait_until(impl_->pinging->environment.clock->steady_now() + limit, stop, why,
-                           other);
+  const SteadyTime deadline = impl_->pinging->environment.clock->steady_now() + limit;
+  const bool in_line = impl_->options.wait_rule == WaitRule::in_line &&
+                       impl_->pinging->environment.store->line() != nullptr;
+  if (in_line) return impl_->wait_in_line({deadline, stop, why, other});
+  return impl_->wait_until(deadline, stop, why, other);
 }
 
 bool DistributedLock::Impl::wait_until(SteadyTime deadline, const std::stop_token& stop,
@@ -40,8 +43,6 @@ bool DistributedLock::Impl::wait_until(SteadyTime deadline, const std::stop_toke
   pinging->check_usable();
   Clock& clock = *pinging->environment.clock;
   const Limit until{deadline, stop};
-  const nanoseconds patience =
-      std::min<std::chrono::milliseconds>(options.store_patience, kForEver);
   SteadyTime store_answered = clock.steady_now();
   std::optional<Error> failure;
   for (int round = 0; !until.over(clock); ++round) {
@@ -50,7 +51,7 @@ bool DistributedLock::Impl::wait_until(SteadyTime deadline, const std::stop_toke
       if (lock_try(why, other, until)) return true;
       store_answered = clock.steady_now();
     } catch (const Error& error) {
-      if (!store_failed(error) || clock.steady_now() >= store_answered + patience) throw;
+      if (!store_failed(error) || clock.steady_now() >= store_answered + patience()) throw;
       failure = error;
       log::store_failed_while_waiting(name, error.what());
     }
@@ -58,6 +59,10 @@ bool DistributedLock::Impl::wait_until(SteadyTime deadline, const std::stop_toke
   }
   if (failure && !stop.stop_requested()) throw Error(*failure);
   return false;
+}
+
+std::chrono::milliseconds DistributedLock::Impl::patience() const {
+  return std::min<std::chrono::milliseconds>(options.store_patience, kForEver);
 }
 
 SteadyTime DistributedLock::Impl::next_look(int round, SteadyTime deadline) const {

@@ -99,6 +99,7 @@ void Holds::wake_watch() {
 void Holds::extend(SteadyTime sent, SteadyTime confirmed) {
   const Guard lock(mutex_);
   for (const auto& [number, hold] : enlisted_) {
+    hold->wait_validity.extend(sent, confirmed);
     if (!hold->active) continue;
     const SteadyTime before = hold->validity.until();
     hold->validity.extend(sent, confirmed);

@@ -26,11 +26,18 @@ struct Loss {
 /// it destroyed.
 struct Hold {
   Hold(std::string lock_name, std::chrono::nanoseconds span)
-      : name(std::move(lock_name)), validity_span(span), validity(span), listener(name) {}
+      : name(std::move(lock_name)),
+        validity_span(span),
+        validity(span),
+        wait_validity(span),
+        listener(name) {}
 
   const std::string name;
   const std::chrono::nanoseconds validity_span;
   Validity validity;
+  /// Until when a hold counts that one of the claims of a wait has got, perhaps without an answer
+  /// (R9). Pings move it on, from the first of these claims.
+  Validity wait_validity;
 
  private:
   friend class Holds;

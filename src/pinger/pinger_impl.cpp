@@ -27,6 +27,7 @@ DistributedLockPinger::Impl::Impl(Environment given, const PingerOptions& given_
     : environment(completed(std::move(given))),
       options(given_options),
       drive(given_drive),
+      lobby(environment.store, environment.process),
       holds(given_drive == PingerDrive::own_threads ? AnnounceOn::own_threads : AnnounceOn::caller),
       chores(environment, options, holds, pending),
       started_(environment.clock->steady_now()),
@@ -158,6 +159,21 @@ void DistributedLockPinger::Impl::check_usable() const {
   }
 }
 
+ReleaseResult DistributedLockPinger::Impl::release_and_ring(const std::string& name,
+                                                            const Token& ts) {
+  Line* line = environment.store->line();
+  if (line == nullptr) return environment.store->release(name, ts);
+  Freed freed = line->release_and_tell(name, ts);
+  if (freed.result != ReleaseResult::freed) return freed.result;
+  if (std::erase(freed.next, environment.process) > 0) lobby.ring(name);
+  try {
+    if (!freed.next.empty()) line->ring(name, freed.next);
+  } catch (const Error&) {
+    // They find out by looking (R19).
+  }
+  return freed.result;
+}
+
 std::optional<SteadyTime> DistributedLockPinger::Impl::ensure_pinged(nanoseconds validity,
                                                                      const Limit& limit) {
   Clock& clock = *environment.clock;
@@ -229,6 +245,7 @@ void DistributedLockPinger::Impl::stop() noexcept {
     stopping.request_stop();
     holds.close();
     ping_thread_.join();
+    lobby.close();
     Chores::attempt("saying farewell", [&] { farewell(); });
   });
 }
@@ -236,6 +253,7 @@ void DistributedLockPinger::Impl::stop() noexcept {
 void DistributedLockPinger::Impl::join_threads() noexcept {
   stopping.request_stop();
   ping_thread_.join();
+  lobby.close();
   watch_stopping_.request_stop();
   watch_thread_.join();
   holds.announcer().close();

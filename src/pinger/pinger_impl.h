@@ -14,6 +14,7 @@
 #include "limit.h"
 #include "pinger/chores.h"
 #include "pinger/holds.h"
+#include "pinger/lobby.h"
 #include "pinger/own_thread.h"
 #include "pinger/pending_releases.h"
 #include "protocol/protocol.h"
@@ -56,6 +57,9 @@ struct DistributedLockPinger::Impl {
   /// Inspects, and learns about the store's clock from the answer.
   Look look(std::string_view name, Freshness freshness);
 
+  /// Releases, and rings for those who are next (R19). Errors: those of Store::release().
+  ReleaseResult release_and_ring(const std::string& name, const Token& ts);
+
   /// Until when a claim that is sent now may be written (R8). Only after ensure_pinged().
   StoreNow cutoff() const;
   /// Whether the clock that an inspection was made by stepped within the lock's window (R5).
@@ -68,6 +72,7 @@ struct DistributedLockPinger::Impl {
   const PingerDrive drive;
   const ForkGuard fork_guard;
   PendingReleases pending;
+  Lobby lobby;
   Holds holds;
   Chores chores;
   std::stop_source stopping;

@@ -4,6 +4,7 @@
 
 #include "call_limit.h"
 #include "distlock/error.h"
+#include "line.h"
 #include "saturating.h"
 #include "text.h"
 
@@ -101,6 +102,9 @@ void check_options(const LockOptions& options) {
       options.poll_max > kHundredYears) {
     refuse("poll_min must be more than 0 and at most poll_max, which is at most 100 years");
   }
+  if (options.recheck <= milliseconds{0} || options.recheck > std::chrono::hours{1}) {
+    refuse("recheck is " + text(options.recheck) + ": it must be more than 0 and at most an hour");
+  }
   if (options.store_patience < milliseconds{0}) refuse("store_patience must not be negative");
   if (options.unstated_window < milliseconds{0} || options.unstated_window > kHundredYears) {
     refuse("unstated_window must be from 0 to 100 years");
@@ -190,7 +194,13 @@ milliseconds window(const LockRecord& lock, const LockOptions& options) {
 Judgement judge(const Inspection& seen, const LocalSpan& span, bool clock_stepped,
                 const LockOptions& options, HolderWatch& watch) {
   if (!seen.lock) return {Verdict::absent};
-  if (!seen.lock->taken()) return {Verdict::free};
+  if (!seen.lock->taken()) {
+    // Whoever asks by this is not in line, and so the last.
+    const bool our_turn =
+        line::may_claim(Token{}, seen.lock->line, seen.lock->freed_at, seen.now->time);
+    return {our_turn ? Verdict::free : Verdict::busy,
+            our_turn ? Reason::none : Reason::others_turn};
+  }
   const auto watched = duration_cast<milliseconds>(watch.unchanged_for(seen, span));
   const milliseconds needed = window(*seen.lock, options);
   if (!seen.ping && options.missing_ping == MissingPing::refuse) {

@@ -105,6 +105,7 @@ enum class Verdict { absent, free, busy, dead };
 /// Why a taken lock is as it was judged. Each has its log event.
 enum class Reason {
   none,
+  others_turn,      ///< Free, and those in line come first (R17).
   pinged_recently,  ///< The original's "lock failed because taken by".
   ping_missing,     ///< R7
   ping_in_future,   ///< R4: clock skew, as in the original.

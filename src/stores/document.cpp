@@ -30,6 +30,7 @@ struct Describe {
   std::string operator()(const std::string&) const { return "a string"; }
   std::string operator()(StoreTime) const { return "a date"; }
   std::string operator()(const Token&) const { return "an ObjectId"; }
+  std::string operator()(const std::vector<Waiter>&) const { return "a line"; }
   std::string operator()(const Foreign& foreign) const { return escaped(foreign.type); }
 };
 
@@ -210,6 +211,9 @@ LockRecord lock_from(const Document& document) {
   if (const auto after = reader.count("takeover_after")) {
     lock.takeover_after = std::chrono::milliseconds{*after};
   }
+  lock.freed_at = reader.optional<StoreTime>("freed_at", "a date");
+  lock.line = reader.optional<std::vector<Waiter>>("line", "an object of places in line")
+                  .value_or(std::vector<Waiter>{});
   if (lock.taken()) require_holder(reader);
   return lock;
 }

@@ -24,8 +24,8 @@ struct Foreign {
 };
 
 /// One field's value as a store keeps it, before anybody has judged it.
-using Value =
-    std::variant<std::int32_t, std::int64_t, double, std::string, StoreTime, Token, Foreign>;
+using Value = std::variant<std::int32_t, std::int64_t, double, std::string, StoreTime, Token,
+                           std::vector<Waiter>, Foreign>;
 
 /// A stored document as an engine hands it over: fields in order, also those that are not ours.
 /// Every store reads into this and judges with the functions below, so that a malformed document

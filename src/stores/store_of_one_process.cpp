@@ -26,6 +26,7 @@ class StoreOfOneProcess : public Store {
   ReleaseResult release(std::string_view name, const Token& ts) override {
     return here().release(name, ts);
   }
+  Line* line() override { return here().line(); }
   PingRecord ping(std::string_view process) override { return here().ping(process); }
   PingRecord ping_and_report(std::string_view process, const PingHealth& health) override {
     return here().ping_and_report(process, health);

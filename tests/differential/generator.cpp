@@ -145,6 +145,9 @@ struct Shown {
     return "now" + std::to_string(time.time_since_epoch().count()) + "ms";
   }
   std::string operator()(const Token& ts) const { return to_hex(ts); }
+  std::string operator()(const std::vector<Waiter>& line) const {
+    return "a line of " + std::to_string(line.size());
+  }
   std::string operator()(const Foreign& foreign) const { return foreign.type; }
   template <class Number>
   std::string operator()(Number number) const {

@@ -30,6 +30,17 @@ struct ToBson {
   BsonValue operator()(const std::string& text) const { return std::string_view(text); }
   BsonValue operator()(StoreTime time) const { return time; }
   BsonValue operator()(const Token& token) const { return token; }
+  BsonValue operator()(const std::vector<Waiter>& line) const {
+    Bson object;
+    for (const Waiter& waiter : line) {
+      Bson place = doc({{"process", std::string_view(waiter.process)},
+                        {"who", std::string_view(waiter.who)},
+                        {"since", waiter.since}});
+      if (waiter.passed_over) append(place, "passed", *waiter.passed_over);
+      append(object, to_hex(waiter.ticket), std::move(place));
+    }
+    return object;
+  }
   BsonValue operator()(const Foreign& /*foreign*/) const { return array({"an array"}); }
 };
 

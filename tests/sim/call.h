@@ -39,6 +39,7 @@ struct Call {
 
   std::string verb;
   std::string process;
+  bool may_be_doubled = true;
   std::string object;                  // a lock's name, or a process
   bool outsider = false;               // of a program that does not use the port
   Touches touches = Touches::nothing;  // if so

@@ -28,7 +28,12 @@ void Nemesis::break_lock(const std::string& name) {
   if (!stored.taken || !stored.ts || !stored.sound) return;
   world_.faults.note(Fault::operator_break);
   if (world_.oracle.someone_valid(name)) world_.faults.mattered(Fault::operator_break);
-  world_.servers.meddle(name, [&](MemoryTables& tables) { tables.release(name, *stored.ts); });
+  world_.servers.meddle(name, [&](MemoryTables& tables) {
+    auto document = tables.raw_lock(name);
+    if (!document) return;  // A majority does not have it yet.
+    set_field(*document, "state", static_cast<std::int32_t>(LockState::free));
+    tables.put_lock(*document);
+  });
 }
 
 void Nemesis::spoil(const std::string& name) {

@@ -69,6 +69,8 @@ class Oracle {
   void died(std::string_view process);
   /// The store's port told this process that its claim was refused.
   void refused(const Token& ts) { refused_.insert(ts); }
+  /// It claims again with that `ts`, as a ticket in line may.
+  void claims_again(const Token& ts) { refused_.erase(ts); }
   void unlocked(const std::string& name, const Token& ts, UnlockResult result);
   void still_held_said(const Belief& belief, Time asked, bool answer);
   /// Nothing went wrong, and since then it has looked at least once.

@@ -29,6 +29,7 @@ Servers::Servers(StoreKind kind, Scheduler& scheduler, Faults& faults, Oracle& o
       trace_(trace),
       call_limit_(call_limit),
       random_(random),
+      bell_(scheduler),
       clock_off_(kMembers, milliseconds{0}),
       clock_rate_(kMembers, 1.0) {}
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/bell.h"
 #include "sim/call.h"
 #include "sim/faults.h"
 #include "sim/oracle.h"
@@ -25,6 +26,7 @@ class Servers {
           Time call_limit, Random random);
 
   StoreKind kind() const { return kind_; }
+  Bell& bell() { return bell_; }
 
   /// A request reaches a server.
   void arrive(const std::shared_ptr<Call>& call);
@@ -91,6 +93,7 @@ class Servers {
   Trace& trace_;
   const Time call_limit_;
   Random random_;
+  Bell bell_;
 
   MemoryTables primary_;    // every write that the primary has
   MemoryTables confirmed_;  // those that a majority has

@@ -40,6 +40,8 @@ LockOptions lock_options(const Timing& timing, Random& random) {
   if (random.chance(0.1)) options.takeover_rule = TakeoverRule::watched;
   options.poll_min = timing.ping_every / 20;
   options.poll_max = timing.ping_every;
+  options.recheck = timing.ping_every;
+  if (random.chance(0.3)) options.wait_rule = WaitRule::polling;
   options.store_patience = timing.call_limit * 3;
   return options;
 }

@@ -20,7 +20,7 @@ void SimStore::check_allowed(const Call& call) {
   if (ForkedChild::running()) {
     oracle_.violate("a forked child of " + process_ + " calls the store: " + call.verb);
   }
-  if (silent_ && call.verb != "release" && call.verb != "carried") {
+  if (silent_ && call.verb != "release" && call.verb != "carried" && call.verb != "leave") {
     oracle_.violate(process_ + " calls the store after stop(): " + call.verb);
   }
 }
@@ -53,7 +53,7 @@ void SimStore::send(const std::shared_ptr<Call>& call) {
   }
   const Time usual = random_.between(Time{100'000}, Time{3'000'000});
   arrive_after(usual);
-  if (call->writes && faults_.strikes(Fault::doubled_request)) {
+  if (call->writes && call->may_be_doubled && faults_.strikes(Fault::doubled_request)) {
     arrive_after(usual + random_.between(Time{0}, Time{call_limit_} * 4));
   }
 }
@@ -98,20 +98,73 @@ std::optional<Carried> SimStore::carried(std::string_view name) {
 
 std::optional<LockRecord> SimStore::claim(std::string_view name, const ClaimBasis& basis,
                                           const Claim& claim) {
-  auto record =
-      call("claim", name, true, true,
-           [lock = std::string(name), basis, claim](MemoryTables& tables, const StoreNow& now) {
-             return tables.claim(lock, basis, claim, now);
-           });
-  if (!record) oracle_.refused(claim.ts);
-  return record;
+  struct Answer {
+    std::optional<LockRecord> record;
+    bool too_early = false;
+  };
+  Answer answer = call(
+      "claim", name, true, true,
+      [lock = std::string(name), basis, claim](MemoryTables& tables, const StoreNow& now) {
+        Answer given{tables.claim(lock, basis, claim, now)};
+        // For those in line, who may let the turn pass before it arrives once more.
+        const auto left = tables.raw_lock(lock);
+        given.too_early = left && state_in(*left) == LockState::free && find_field(*left, "line");
+        return given;
+      });
+  if (!answer.record && !answer.too_early) oracle_.refused(claim.ts);
+  return std::move(answer.record);
 }
 
 ReleaseResult SimStore::release(std::string_view name, const Token& ts) {
   return call("release", name, true, true,
-              [lock = std::string(name), ts](MemoryTables& tables, const StoreNow&) {
-                return tables.release(lock, ts);
+              [lock = std::string(name), ts](MemoryTables& tables, const StoreNow& now) {
+                return tables.release(lock, ts, now);
               });
+}
+
+Standing SimStore::stand(std::string_view name, const Claim& claim) {
+  oracle_.claims_again(claim.ts);
+  const auto stand = [lock = std::string(name), claim](MemoryTables& tables, const StoreNow& now) {
+    return tables.stand(lock, claim, now);
+  };
+  const auto call = std::make_shared<CallOf<decltype(stand)>>(stand);
+  call->verb = "claim";
+  call->object = name;
+  call->writes = call->fresh = true;
+  // A wait sends it anew by itself, and so reckons with a late one, but not with a double of what
+  // was answered: no store makes one.
+  call->may_be_doubled = false;
+  return perform(call);
+}
+
+void SimStore::leave(std::string_view name, const Token& ticket) {
+  call("leave", name, true, true,
+       [lock = std::string(name), ticket](MemoryTables& tables, const StoreNow&) {
+         tables.leave(lock, ticket);
+         return true;
+       });
+}
+
+Freed SimStore::release_and_tell(std::string_view name, const Token& ts) {
+  return call("release", name, true, true,
+              [lock = std::string(name), ts](MemoryTables& tables, const StoreNow& now) {
+                const ReleaseResult result = tables.release(lock, ts, now);
+                return Freed{result, tables.next(lock)};
+              });
+}
+
+// Nobody waits for the answer, and any ring may get lost.
+void SimStore::ring(std::string_view name, const std::vector<std::string>& processes) {
+  if (dead_) throw Error(Errc::not_applied, "the process is gone");
+  for (const std::string& process : processes) {
+    if (faults_.strikes(Fault::lost_request)) continue;
+    servers_.bell().ring(process, std::string(name),
+                         random_.between(Time{100'000}, Time{5'000'000}));
+  }
+}
+
+std::shared_ptr<void> SimStore::listen(std::string_view process, Rung rung) {
+  return servers_.bell().listen(process, std::move(rung));
 }
 
 PingRecord SimStore::ping(std::string_view process) {

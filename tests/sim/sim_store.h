@@ -4,13 +4,14 @@
 #include <set>
 #include <string>
 
+#include "distlock/line.h"
 #include "distlock/store.h"
 #include "sim/servers.h"
 
 namespace distlock::sim {
 
 /// One process's handle on the servers: the port, each call split into send, take effect, reply.
-class SimStore : public Store {
+class SimStore : public Store, private Line {
  public:
   /// Where others may come in between, and this process be paused or killed.
   using Point = std::function<void(const Call& call)>;
@@ -43,8 +44,15 @@ class SimStore : public Store {
   std::int64_t forget_pings(std::chrono::milliseconds age) override;
   std::vector<StoredHold> holds(std::string_view process) override;
   Listing list() override;
+  Line* line() override { return this; }
 
  private:
+  Standing stand(std::string_view name, const Claim& claim) override;
+  void leave(std::string_view name, const Token& ticket) override;
+  Freed release_and_tell(std::string_view name, const Token& ts) override;
+  void ring(std::string_view name, const std::vector<std::string>& processes) override;
+  std::shared_ptr<void> listen(std::string_view process, Rung rung) override;
+
   template <class Operation>
   auto call(std::string verb, std::string_view object, bool writes, bool fresh,
             Operation operation);

@@ -93,7 +93,10 @@ bool Worker::wait_for(DistributedLock& lock) {
   if (process_.pauses() == pauses && world_.scheduler.now() > asked_ + most) {
     world_.oracle.violate(process_.id() + " waited for " + lock_name_ + " beyond its deadline");
   }
-  const Time look = Time{process_.options().poll_max} + std::chrono::seconds{1};
+  const bool in_line = process_.options().wait_rule == WaitRule::in_line;
+  const Time longest =
+      in_line ? Time{process_.options().recheck} * 3 / 2 : Time{process_.options().poll_max};
+  const Time look = longest + std::chrono::seconds{1};
   const bool in_vain = !got && !process_.ending() && limit > look;
   if (in_vain && world_.setup.faults.none()) {
     world_.oracle.waited_in_vain(process_.id(), lock_name_, world_.scheduler.now() - look);
@@ -105,6 +108,8 @@ void Worker::tell_loser(const LockRecord& other, Time asked) {
   if (process_.dead()) return;
   const bool fresh = world_.servers.kind() == StoreKind::steady;
   world_.oracle.shown(lock_name_, other, asked, fresh);
+  // Free, but those in line come first (R17).
+  if (!other.taken() && !other.line.empty()) return;
   world_.oracle.said_busy(process_.id(), lock_name_, asked, fresh);
 }
 

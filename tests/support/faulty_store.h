@@ -8,6 +8,7 @@
 #include <string>
 
 #include "distlock/error.h"
+#include "distlock/line.h"
 #include "distlock/store.h"
 
 namespace distlock::testing {
@@ -20,7 +21,7 @@ enum class Fault {
 };
 
 /// A store that really works, counts its calls, and fails where it is told to.
-class FaultyStore : public Store {
+class FaultyStore : public Store, private distlock::Line {
  public:
   explicit FaultyStore(std::shared_ptr<Store> inner) : inner_(std::move(inner)) {}
 
@@ -100,10 +101,42 @@ class FaultyStore : public Store {
     return call("list", [this] { return inner_->list(); });
   }
 
+  distlock::Line* line() override { return has_line ? this : nullptr; }
+
   /// As a replica set: only a read that was asked to be fresh is.
   bool always_fresh = true;
+  /// Runs when a call has taken effect, and before the caller learns that nobody answers.
+  std::function<void()> after_lost_reply;
+  /// Without one, waits poll.
+  bool has_line = false;
 
  private:
+  Standing stand(std::string_view name, const Claim& claim) override {
+    return call("stand", [this, name = std::string(name), claim] {
+      return inner_->line()->stand(name, claim);
+    });
+  }
+  void leave(std::string_view name, const Token& ticket) override {
+    call("leave", [this, name = std::string(name), ticket] {
+      inner_->line()->leave(name, ticket);
+      return 0;
+    });
+  }
+  Freed release_and_tell(std::string_view name, const Token& ts) override {
+    return call("release", [this, name = std::string(name), ts] {
+      return inner_->line()->release_and_tell(name, ts);
+    });
+  }
+  void ring(std::string_view name, const std::vector<std::string>& processes) override {
+    call("ring", [this, name = std::string(name), processes] {
+      inner_->line()->ring(name, processes);
+      return 0;
+    });
+  }
+  std::shared_ptr<void> listen(std::string_view process, Rung rung) override {
+    return inner_->line()->listen(process, std::move(rung));
+  }
+
   template <class Action>
   auto call(const std::string& name, Action action) -> decltype(action()) {
     const auto [interposed, during] = begin(name);
@@ -112,7 +145,10 @@ class FaultyStore : public Store {
     const auto fault = next_fault(name);
     if (!fault) return action();
     if (*fault == Fault::rejected) throw Error(Errc::not_applied, name + " rejected by the test");
-    if (*fault == Fault::lost_reply) (void)action();
+    if (*fault == Fault::lost_reply) {
+      (void)action();
+      if (after_lost_reply) after_lost_reply();
+    }
     if (*fault == Fault::delayed) delayed_.push_back([action] { (void)action(); });
     throw Error(Errc::outcome_unknown, name + " lost by the test");
   }

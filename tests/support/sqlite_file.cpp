@@ -20,6 +20,9 @@ struct Bind {
   }
   void operator()(StoreTime time) const { (*this)(std::int64_t{time.time_since_epoch().count()}); }
   void operator()(const Token& token) const { (*this)(to_hex(token)); }
+  void operator()(const std::vector<Waiter>&) const {
+    throw std::logic_error("lines are in a table of their own");
+  }
   void operator()(const Foreign&) const { sqlite3_bind_zeroblob(statement, index, 3); }
 };
 

@@ -58,6 +58,24 @@ TEST_CASE("a wait of nothing claims a free lock, however slow the store is", "[w
   CHECK(lock->try_lock_for(0s));
 }
 
+TEST_CASE("a stop in the middle of a call from a place in line is heeded after it",
+          "[waiting][R15][R17]") {
+  Fleet fleet;
+  const auto held = fleet.process("b").lock("balancer");
+  REQUIRE(held->lock_try("x"));
+  const auto a = fleet.process("a");
+  a.store->has_line = true;
+  const auto lock = a.lock("balancer");
+  const std::string call = GENERATE("stand", "inspect");
+  std::stop_source stop;
+  a.store->before(call, [&] { stop.request_stop(); });
+  CHECK_FALSE(lock->lock(stop.get_token()));
+  CHECK(a.store->calls("stand") == 1);
+  CHECK(a.store->calls("inspect") == (call == "inspect" ? 1 : 0));
+  CHECK(a.store->calls("leave") == 0);
+  CHECK(fleet.clock->waited() == 0s);
+}
+
 TEST_CASE("a stop in the middle of a call is heeded after it", "[waiting][R15]") {
   Fleet fleet;
   const auto a = fleet.process("a");
@@ -135,10 +153,11 @@ TEST_CASE("no call begins at a wait's deadline or later, whatever the store does
     if (random() % 3 != 0) REQUIRE(dead->lock_try("y"));
     fleet.clock->advance(16min - milliseconds{random() % 60'000});
     a.store->always_fresh = random() % 2 == 0;
+    a.store->has_line = random() % 2 == 0;
     const milliseconds each{random() % 10'000};
     const milliseconds limit{1 + random() % 60'000};
     const auto lock = a.lock("balancer");
-    for (const std::string call : {"inspect", "claim", "ping"}) {
+    for (const std::string call : {"inspect", "claim", "ping", "stand", "leave"}) {
       const auto fault = static_cast<Fault>(random() % 3);
       a.store->fail(call, fault, static_cast<int>(random() % 4));
     }

@@ -37,7 +37,7 @@ FAULTS = [
     (check_sleepless_tests, "tests/unit/a_test.cpp", "std::this_thread::sleep_for(a);\n"),
     (check_built, "src/forgotten.cpp", "int forgotten;\n"),
     (check_built, "tests/unit/part/forgotten.cpp", "int forgotten;\n"),
-    (check_rules, "tests/unit/a_test.cpp", 'TEST_CASE("a", "[R17]") {}\n'),
+    (check_rules, "tests/unit/a_test.cpp", 'TEST_CASE("a", "[R99]") {}\n'),
     (check_rules, "tests/unit/b_test.cpp", 'TEST_CASE("a", "[log]") {}\n'),
     (check_quoted_tests, "docs/a.md", "“Curly quotes” name a test: “a renamed\none”\n"),
     (check_links, "docs/a.md", "[a](gone.md)\n"),

@@ -5,6 +5,7 @@
 
 #include "distlock/stores.h"
 #include "fork_guard.h"
+#include "stores/memory/memory_bell.h"
 
 namespace distlock {
 namespace {
@@ -39,11 +40,12 @@ struct MemoryData {
   const MemoryClock clock;
   boost::mutex mutex;
   MemoryTables tables;
+  MemoryBell bell;
 };
 
 namespace {
 
-class MemoryStore : public Store {
+class MemoryStore : public Store, private Line {
  public:
   MemoryStore(std::shared_ptr<MemoryData> data, const StoreOptions& options)
       : call_limit_(options.call_limit), data_(std::move(data)) {}
@@ -68,7 +70,7 @@ class MemoryStore : public Store {
 
   ReleaseResult release(std::string_view name, const Token& ts) override {
     const Guard guard(data_->mutex);
-    return data_->tables.release(name, ts);
+    return data_->tables.release(name, ts, data_->clock.now());
   }
 
   PingRecord ping(std::string_view process) override {
@@ -101,7 +103,33 @@ class MemoryStore : public Store {
     return data_->tables.list(data_->clock.now());
   }
 
+  Line* line() override { return this; }
+
  private:
+  Standing stand(std::string_view name, const Claim& claim) override {
+    const Guard guard(data_->mutex);
+    return data_->tables.stand(name, claim, data_->clock.now());
+  }
+
+  void leave(std::string_view name, const Token& ticket) override {
+    const Guard guard(data_->mutex);
+    data_->tables.leave(name, ticket);
+  }
+
+  Freed release_and_tell(std::string_view name, const Token& ts) override {
+    const Guard guard(data_->mutex);
+    const ReleaseResult result = data_->tables.release(name, ts, data_->clock.now());
+    return {result, data_->tables.next(name)};
+  }
+
+  void ring(std::string_view name, const std::vector<std::string>& processes) override {
+    data_->bell.ring(name, processes);
+  }
+
+  std::shared_ptr<void> listen(std::string_view process, Rung rung) override {
+    return data_->bell.listen(process, std::move(rung));
+  }
+
   const std::chrono::milliseconds call_limit_;
   const std::shared_ptr<MemoryData> data_;
 };

@@ -1,61 +1,15 @@
 #include "stores/memory/memory_tables.h"
 
-#include <limits>
 #include <set>
+
+#include "line.h"
+#include "stores/memory/memory_documents.h"
 
 namespace distlock {
 namespace {
 
 // A ping by another clock must be this much older (R4, R13).
 constexpr std::chrono::hours kOneDay{24};
-
-template <class Type>
-const Type* field_as(const Document& document, std::string_view name) {
-  const Value* value = find_field(document, name);
-  return value == nullptr ? nullptr : std::get_if<Type>(value);
-}
-
-bool carries(const Document& lock, const Token& ts) {
-  const auto* held = field_as<Token>(lock, "ts");
-  return held != nullptr && *held == ts;
-}
-
-bool was_taken_at(const Document& lock, StoreTime when) {
-  const auto* taken = field_as<StoreTime>(lock, "when");
-  return taken != nullptr && *taken == when;
-}
-
-// The fence of the next claim, or nothing if the stored one is malformed or cannot grow (R10).
-std::optional<Fence> next_fence(const Document& lock) {
-  const Value* value = find_field(lock, "fence");
-  if (value == nullptr) return 1;
-  const auto* fence = std::get_if<Fence>(value);
-  if (fence == nullptr || *fence < 0 || *fence == std::numeric_limits<Fence>::max()) {
-    return std::nullopt;
-  }
-  return *fence + 1;
-}
-
-// Whether `lock` (null: there is none) is still as the basis says.
-struct Matches {
-  const Document* lock;
-
-  bool operator()(FromAbsent) const { return lock == nullptr; }
-  bool operator()(const FromFree& from) const {
-    return lock != nullptr && state_in(*lock) == LockState::free &&
-           (!from.ts || carries(*lock, *from.ts));
-  }
-  bool operator()(const FromHold& from) const {
-    if (lock == nullptr || !carries(*lock, from.ts)) return false;
-    const auto state = state_in(*lock);
-    if (!state || *state == LockState::free) return false;
-    return !from.when || was_taken_at(*lock, *from.when);
-  }
-};
-
-bool past_cutoff(const Claim& claim, const StoreNow& now) {
-  return claim.cutoff.clock != now.clock || now.time > claim.cutoff.time;
-}
 
 }  // namespace
 
@@ -96,23 +50,17 @@ std::optional<Carried> MemoryTables::carried(std::string_view name) const {
 std::optional<LockRecord> MemoryTables::claim(std::string_view name, const ClaimBasis& basis,
                                               const Claim& claim, const StoreNow& now) {
   const Document* stored = locks_.find(name);
-  if (past_cutoff(claim, now) || !std::visit(Matches{stored}, basis)) return std::nullopt;
+  if (past_cutoff(claim, now) || !matches(stored, basis, claim, now)) return std::nullopt;
   Document lock = stored != nullptr ? *stored : Document{{"_id", std::string(name)}};
   const auto fence = next_fence(lock);
   if (!fence) return std::nullopt;
-  set_field(lock, "state", static_cast<std::int32_t>(LockState::taken));
-  set_field(lock, "process", claim.process);
-  set_field(lock, "who", claim.who);
-  set_field(lock, "when", now.time);
-  set_field(lock, "why", claim.why);
-  set_field(lock, "ts", claim.ts);
-  set_field(lock, "fence", *fence);
-  set_field(lock, "takeover_after", std::int64_t{claim.takeover_after.count()});
+  write_claim(lock, claim, *fence, now);
+  set_line(lock, line::without(claim.ts, line_of(lock)));
   locks_.put(lock);
-  return written(lock, lock_from);
+  return claimed_record(lock);
 }
 
-ReleaseResult MemoryTables::release(std::string_view name, const Token& ts) {
+ReleaseResult MemoryTables::release(std::string_view name, const Token& ts, const StoreNow& now) {
   const Document* stored = locks_.find(name);
   if (stored == nullptr || !carries(*stored, ts)) return ReleaseResult::not_ours;
   const auto state = state_in(*stored);
@@ -120,6 +68,7 @@ ReleaseResult MemoryTables::release(std::string_view name, const Token& ts) {
   if (state == LockState::free) return ReleaseResult::already_free;
   Document lock = *stored;
   set_field(lock, "state", static_cast<std::int32_t>(LockState::free));
+  set_field(lock, "freed_at", now.time);
   locks_.put(lock);
   return ReleaseResult::freed;
 }

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "distlock/line.h"
 #include "distlock/store.h"
 #include "stores/document.h"
 
@@ -23,7 +24,12 @@ class MemoryTables {
   std::optional<Carried> carried(std::string_view name) const;
   std::optional<LockRecord> claim(std::string_view name, const ClaimBasis& basis,
                                   const Claim& claim, const StoreNow& now);
-  ReleaseResult release(std::string_view name, const Token& ts);
+  ReleaseResult release(std::string_view name, const Token& ts, const StoreNow& now);
+  // Of Line.
+  Standing stand(std::string_view name, const Claim& claim, const StoreNow& now);
+  void leave(std::string_view name, const Token& ticket);
+  /// Whom to ring when the lock is free.
+  std::vector<std::string> next(std::string_view name) const;
   PingRecord ping(std::string_view process, const StoreNow& now,
                   const PingHealth* health = nullptr);
   void remove_ping(std::string_view process);

@@ -115,6 +115,15 @@ std::string clock_of(const bson_t* hello, std::string_view address) {
   return "mongod:" + (knows_itself ? bson_iter_utf8(&*me, nullptr) : std::string(address));
 }
 
+std::optional<Document> value_of(const MongoCall& call, const WriteOutcome& outcome) {
+  if (outcome.duplicate_key) return std::nullopt;
+  const auto value = find(outcome.reply.get(), "value");
+  auto document = value ? document_at(&*value) : std::nullopt;
+  if (!document && !(value && BSON_ITER_HOLDS_NULL(&*value)))
+    call.odd("has no \"value\"", Effect::writes);
+  return document;
+}
+
 MongoCall::MongoCall(mongoc_client_pool_t* pool, const MongoSettings& settings, Doing doing)
     : settings_(settings), doing_(doing), client_(pool) {
   bson_error_t error;
@@ -130,11 +139,16 @@ MongoCall::MongoCall(mongoc_client_pool_t* pool, const MongoSettings& settings, 
 }
 
 WriteOutcome MongoCall::write(const Bson& command) const {
+  return write(command, doc({{"w", "majority"},
+                             {"j", true},
+                             {"wtimeout", std::int64_t{settings_.server_limit.count()}}}));
+}
+
+void MongoCall::hint(const Bson& command) const { write(command, doc({{"w", 1}, {"j", false}})); }
+
+WriteOutcome MongoCall::write(const Bson& command, Bson concern) const {
   Bson options = pinned_to(server_);
-  append(options, "writeConcern",
-         doc({{"w", "majority"},
-              {"j", true},
-              {"wtimeout", std::int64_t{settings_.server_limit.count()}}}));
+  append(options, "writeConcern", std::move(concern));
   Reply reply;
   bson_error_t error;
   const bool answered_well = mongoc_client_write_command_with_opts(
@@ -185,6 +199,35 @@ void MongoCall::read_each(const Bson& command, ReadConcern concern,
     batch = batch_in(read(more, others).get(), "nextBatch");
   }
   std::for_each(documents.begin(), documents.end(), take);
+}
+
+bool MongoCall::follow(const Bson& find, std::chrono::milliseconds await,
+                       const std::function<bool(const std::vector<Document>&)>& take) const {
+  const Session session = session_of(client_.get());
+  Bson options = pinned_to(server_);
+  if (session) mongoc_client_session_append(session.get(), options.get(), nullptr);
+  Reply reply;
+  bson_error_t error;
+  if (!mongoc_client_read_command_with_opts(client_.get(), settings_.database.c_str(), find.get(),
+                                            nullptr, options.get(), &reply.bson, &error)) {
+    if (is_bad_value(error)) return false;
+    fail(error, Effect::reads, find);
+  }
+  auto batch = batch_in(&reply.bson, "firstBatch");
+  while (true) {
+    if (!batch) odd("has no sound \"cursor\"", Effect::reads);
+    if (!take(batch->documents) || batch->cursor == 0 || !still_primary()) return true;
+    const Bson more = doc({{"getMore", batch->cursor},
+                           {"collection", collection_of(find)},
+                           {"maxTimeMS", std::int64_t{await.count()}}});
+    batch = batch_in(read(more, options).get(), "nextBatch");
+  }
+}
+
+bool MongoCall::still_primary() const {
+  const ServerDescription now(mongoc_client_select_server(client_.get(), true, nullptr, nullptr));
+  return now &&
+         mongoc_server_description_id(now.get()) == mongoc_server_description_id(server_.get());
 }
 
 void MongoCall::check_answered(const bson_t* reply, Effect effect) const {

@@ -4,6 +4,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "stores/document.h"
 #include "stores/mongodb/mongo_bson.h"
@@ -55,14 +56,23 @@ class MongoCall {
   /// Sends it once, with majority and journal. A duplicate key is a value.
   /// Errors: as errc_of().
   WriteOutcome write(const Bson& command) const;
+  /// Sends a write that may get lost: the primary's word is enough. Errors: as errc_of().
+  void hint(const Bson& command) const;
   /// Sends it once. Errors: `not_applied`, `permission_denied`.
   Bson read(const Bson& command, ReadConcern concern) const;
   /// As read(), and hands over every document of the result, of an aggregate or a find, once all
   /// are there.
   void read_each(const Bson& command, ReadConcern concern,
                  const std::function<void(const Document&)>& take) const;
+  /// Follows what is written to a capped collection: `find` is a tailable one. Hands over each
+  /// batch, also empty ones, until `take` says false, the cursor has ended, or another server is
+  /// primary. False: the collection is not capped. Errors: as read().
+  bool follow(const Bson& find, std::chrono::milliseconds await,
+              const std::function<bool(const std::vector<Document>&)>& take) const;
 
  private:
+  bool still_primary() const;
+  WriteOutcome write(const Bson& command, Bson concern) const;
   Bson read(const Bson& command, const Bson& options) const;
   /// Whether it says ok. libmongoc takes one that says nothing for a good one.
   void check_answered(const bson_t* reply, Effect effect) const;
@@ -77,6 +87,10 @@ class MongoCall {
   std::string clock_;
   bool replica_set_ = false;
 };
+
+/// The document that a findAndModify gives, or nothing if none matched. Errors: `outcome_unknown`
+/// for an answer that says neither, as of something between that only looks like MongoDB.
+std::optional<Document> value_of(const MongoCall& call, const WriteOutcome& outcome);
 
 /// The name of the clock of a server with this answer to `hello`.
 std::string clock_of(const bson_t* hello, std::string_view address);

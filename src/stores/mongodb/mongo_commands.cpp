@@ -1,56 +1,17 @@
 #include "stores/mongodb/mongo_commands.h"
 
-#include <limits>
-
 #include "stores/document.h"
+#include "stores/mongodb/mongo_claim_parts.h"
+#include "stores/mongodb/mongo_line_commands.h"
 
 namespace distlock {
 namespace {
 
-constexpr std::int64_t kNoFence = 0;
 // A ping by another clock must be this much older (R4, R13).
 constexpr std::chrono::milliseconds kOtherClockAllowance = std::chrono::days{1};
 
-// Inside $expr nothing descends into arrays and no type is converted, so that only a number is
-// equal to a number: a malformed document matches nothing (R14).
-Bson equal(BsonValue left, BsonValue right) {
-  return doc({{"$eq", array({std::move(left), std::move(right)})}});
-}
-
-Bson type_among(std::string_view field, Bson types) {
-  return doc({{"$in", array({doc({{"$type", field}}), std::move(types)})}});
-}
-
-Bson before_cutoff(const Claim& claim) {
-  return doc({{"$lte", array({"$$NOW", claim.cutoff.time})}});
-}
-
-Bson fence_or_none() { return doc({{"$ifNull", array({"$fence", kNoFence})}}); }
-
-Bson fence_is_sound() {
-  return doc(
-      {{"$and", array({type_among("$fence", array({"missing", "long"})),
-                       doc({{"$gte", array({fence_or_none(), kNoFence})}}),
-                       doc({{"$lt", array({fence_or_none(),
-                                           std::numeric_limits<std::int64_t>::max()})}})})}});
-}
-
-Bson claimed_fields(const Claim& claim) {
-  return doc({{"state", static_cast<std::int32_t>(LockState::taken)},
-              {"process", literal(claim.process)},
-              {"who", literal(claim.who)},
-              {"why", literal(claim.why)},
-              {"when", "$$NOW"},
-              {"ts", claim.ts},
-              {"fence", doc({{"$add", array({fence_or_none(), std::int64_t{1}})}})},
-              {"takeover_after", std::int64_t{claim.takeover_after.count()}}});
-}
-
-// As state_of(): a decimal is no state.
-Bson state_is_sound() { return type_among("$state", array({"int", "long", "double"})); }
-
 Bson still_as(const FromFree& basis) {
-  Bson free = doc({{"$and", array({state_is_sound(), equal("$state", 0)})}});
+  Bson free = doc({{"$and", array({state_is_sound(), equal("$state", 0), newcomers_turn()})}});
   if (!basis.ts) return free;
   return doc({{"$and", array({std::move(free), equal("$ts", *basis.ts)})}});
 }
@@ -64,11 +25,13 @@ Bson still_as(const FromHold& basis) {
 
 template <class Basis>
 Bson claim_from(std::string_view name, const Basis& basis, const Claim& claim) {
+  const std::string place = "line." + to_hex(claim.ts);
   return doc({{"findAndModify", kLocks},
               {"query", doc({{"_id", name},
                              {"$expr", doc({{"$and", array({still_as(basis), fence_is_sound(),
                                                             before_cutoff(claim)})}})}})},
-              {"update", array({doc({{"$set", claimed_fields(claim)}})})},
+              {"update", array({doc({{"$set", claimed_fields(claim)}}), doc({{"$unset", place}})})},
+              {"fields", doc({{"line", 0}})},
               {"new", true}});
 }
 
@@ -121,13 +84,7 @@ Bson claim_command(std::string_view name, const ClaimBasis& basis, const Claim& 
 }
 
 Bson release_command(std::string_view name, const Token& ts) {
-  Bson taken =
-      doc({{"$and", array({state_is_sound(), doc({{"$in", array({"$state", array({1, 2})})}})})}});
-  Bson state = doc({{"$cond", array({std::move(taken), 0, "$state"})}});
-  return doc({{"findAndModify", kLocks},
-              {"query", doc({{"_id", name}, {"$expr", equal("$ts", ts)}})},
-              {"update", array({doc({{"$set", doc({{"state", std::move(state)}})}})})},
-              {"fields", doc({{"state", 1}})}});
+  return release_and_show(name, ts, doc({{"state", 1}}));
 }
 
 Bson inspect_command(std::string_view name) {

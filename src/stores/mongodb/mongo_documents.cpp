@@ -42,6 +42,42 @@ std::string text_at(const bson_iter_t* iter) {
   return {text, length};
 }
 
+// One place in a line: {process, who, since[, passed]}.
+std::optional<Waiter> waiter_at(const bson_iter_t* iter) {
+  const auto ticket = token_from_hex(bson_iter_key(iter));
+  const auto place = document_at(iter);
+  if (!ticket || !place) return std::nullopt;
+  const Value* process = find_field(*place, "process");
+  const Value* who = find_field(*place, "who");
+  const Value* since = find_field(*place, "since");
+  const Value* passed = find_field(*place, "passed");
+  const auto is_text = [](const Value* value) {
+    return value != nullptr && std::holds_alternative<std::string>(*value);
+  };
+  const auto is_time = [](const Value* value) {
+    return value != nullptr && std::holds_alternative<StoreTime>(*value);
+  };
+  if (!is_text(process) || !is_text(who) || !is_time(since)) return std::nullopt;
+  if (passed != nullptr && !is_time(passed)) return std::nullopt;
+  Waiter waiter{*ticket, std::get<std::string>(*process), std::get<std::string>(*who),
+                std::get<StoreTime>(*since), std::nullopt};
+  if (passed != nullptr) waiter.passed_over = std::get<StoreTime>(*passed);
+  return waiter;
+}
+
+// An object that is a line, or what it is otherwise.
+Value line_or_object(const bson_iter_t* iter) {
+  std::vector<Waiter> line;
+  bson_iter_t child;
+  if (!bson_iter_recurse(iter, &child)) return Foreign{"object"};
+  while (bson_iter_next(&child)) {
+    auto waiter = waiter_at(&child);
+    if (!waiter) return Foreign{"object"};
+    line.push_back(*std::move(waiter));
+  }
+  return line;
+}
+
 Value value_at(const bson_iter_t* iter) {
   switch (const bson_type_t type = bson_iter_type(iter)) {
     case BSON_TYPE_INT32:
@@ -56,6 +92,9 @@ Value value_at(const bson_iter_t* iter) {
       return StoreTime(StoreTime::duration(bson_iter_date_time(iter)));
     case BSON_TYPE_OID:
       return token_at(iter);
+    case BSON_TYPE_DOCUMENT:
+      if (std::string_view(bson_iter_key(iter)) == "line") return line_or_object(iter);
+      return Foreign{type_name(type)};
     default:
       return Foreign{type_name(type)};
   }

@@ -89,4 +89,9 @@ bool is_duplicate_key(const bson_error_t& error) {
   return error.domain == MONGOC_ERROR_SERVER && error.code == MONGOC_ERROR_DUPLICATE_KEY;
 }
 
+bool is_bad_value(const bson_error_t& error) {
+  constexpr std::uint32_t kBadValue = 2;
+  return error.domain == MONGOC_ERROR_SERVER && error.code == kBadValue;
+}
+
 }  // namespace distlock

@@ -6,21 +6,11 @@
 #include "stores/mongodb/mongo_call.h"
 #include "stores/mongodb/mongo_commands.h"
 #include "stores/mongodb/mongo_documents.h"
+#include "stores/mongodb/mongo_line.h"
 #include "stores/mongodb/mongo_open.h"
 
 namespace distlock {
 namespace {
-
-// Of a findAndModify: the document, or nothing if none matched. An answer that says neither, as of
-// something between that only looks like MongoDB, is no answer: the write may have been applied.
-std::optional<Document> value_of(const MongoCall& call, const WriteOutcome& outcome) {
-  if (outcome.duplicate_key) return std::nullopt;
-  const auto value = find(outcome.reply.get(), "value");
-  auto document = value ? document_at(&*value) : std::nullopt;
-  if (!document && !(value && BSON_ITER_HOLDS_NULL(&*value)))
-    call.odd("has no \"value\"", Effect::writes);
-  return document;
-}
 
 // The one document of an aggregate's only batch, or nothing if there is none. An answer of another
 // shape does not say that.
@@ -67,6 +57,7 @@ class MongoStore : public Store {
     settings_ = {database == nullptr ? "config" : database, call_limit_ * 9 / 10};
     pool_ = open_pool(uri, connection);
     check_server(pool_.get(), connection);
+    line_ = make_mongo_line(pool_.get(), settings_);
   }
 
   std::chrono::milliseconds call_limit() const override { return call_limit_; }
@@ -84,6 +75,7 @@ class MongoStore : public Store {
   std::int64_t forget_pings(std::chrono::milliseconds age) override;
   std::vector<StoredHold> holds(std::string_view process) override;
   Listing list() override;
+  Line* line() override { return line_.get(); }
 
  private:
   PingRecord stamp(std::string_view process, const PingHealth* health);
@@ -94,6 +86,7 @@ class MongoStore : public Store {
   std::chrono::milliseconds call_limit_;
   MongoSettings settings_;
   Pool pool_;
+  std::unique_ptr<Line> line_;
   std::atomic<bool> indexes_made_ = false;
 };
 

@@ -28,6 +28,8 @@ def lock_schema() -> Any:
     never = _schema({"_id": "string", "state": "int", "who": "string"})
     never["properties"]["state"]["enum"] = [0]
     never["properties"]["who"]["enum"] = [""]
+    for shape in (claimed, never):
+        shape["properties"] |= {"freed_at": {"bsonType": "date"}, "line": {"bsonType": "object"}}
     return {"anyOf": [claimed, never]}
 
 

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "distlock/export.h"
+#include "distlock/record.h"
+#include "distlock/store.h"
+
+namespace distlock {
+
+/// What a call from a place in line came to.
+struct Standing {
+  std::optional<LockRecord> hold;  ///< Granted: the lock is held, and the place is given up.
+  bool in_line = false;            ///< The place is kept. False: the line is full.
+  bool free = false;               ///< The lock is free, and it is not this ticket's turn yet.
+};
+
+/// What a release came to, and which processes are next.
+struct Freed {
+  ReleaseResult result = ReleaseResult::not_ours;
+  std::vector<std::string> next;  ///< Process ids, each once, in the order of their places.
+};
+
+/// The lines of the waiters in a store, and its bell (R17 to R20). A part of the store's port, for
+/// stores that have lines; everything that is decided about places and turns is in src/line.h.
+///
+/// The line decides who asks first and the bell when. Neither grants anything: a hold comes from
+/// the compare-and-set of a claim alone (R18).
+///
+/// Errors: as Store. Threads: all functions may be called concurrently.
+class DISTLOCK_EXPORT Line {
+ public:
+  virtual ~Line() = default;
+
+  /// Stands in line for lock `name`, with `claim.ts` as the ticket, at the end or where the ticket
+  /// already stands; and claims from there at once, in the same write, if the lock is free and it
+  /// is this ticket's turn. May be repeated: whoever already holds with that `ts` gets the hold.
+  /// A claim that passes others over marks them. A marked ticket that is refused loses its mark.
+  virtual Standing stand(std::string_view name, const Claim& claim) = 0;
+
+  /// Gives the place up, if there is one. May be repeated.
+  virtual void leave(std::string_view name, const Token& ticket) = 0;
+
+  /// As Store::release(), and tells who is next.
+  virtual Freed release_and_tell(std::string_view name, const Token& ts) = 0;
+
+  /// Rings the bell of `processes` for lock `name`. A ring may get lost, and costs nobody more than
+  /// the time until the next look (R19).
+  virtual void ring(std::string_view name, const std::vector<std::string>& processes) = 0;
+
+  /// Calls `rung` with the name of each lock that `process` is rung for, as long as the result
+  /// lives. `rung` runs on a thread of the store's or of whoever rings; it must not block, throw or
+  /// call the store.
+  using Rung = std::function<void(std::string_view name)>;
+  virtual std::shared_ptr<void> listen(std::string_view process, Rung rung) = 0;
+};
+
+}  // namespace distlock

@@ -1,0 +1,84 @@
+#include "line.h"
+
+#include <algorithm>
+
+namespace distlock::line {
+namespace {
+
+// Beyond it more places are open than a line can have.
+constexpr int kDoublingsMost = 20;
+
+bool marked(const Waiter& waiter) { return waiter.passed_over.has_value(); }
+
+auto find(const Token& ticket, const std::vector<Waiter>& line) {
+  return std::find_if(line.begin(), line.end(),
+                      [&](const Waiter& waiter) { return waiter.ticket == ticket; });
+}
+
+// How far two times are apart. Another clock may tell the time now than at the release, so that
+// which of them is later means nothing; and no date in a document overflows.
+std::chrono::milliseconds apart(StoreTime one, StoreTime other) {
+  const auto least = static_cast<std::uint64_t>(std::min(one, other).time_since_epoch().count());
+  const auto most = static_cast<std::uint64_t>(std::max(one, other).time_since_epoch().count());
+  const std::uint64_t distance = most - least;
+  constexpr auto kMost = static_cast<std::uint64_t>(std::chrono::milliseconds::max().count());
+  return std::chrono::milliseconds{static_cast<std::int64_t>(std::min(distance, kMost))};
+}
+
+std::uint64_t open_after(int turns) { return (std::uint64_t{2} << turns) - 1; }
+
+}  // namespace
+
+std::uint64_t open_places(std::chrono::milliseconds free_for) {
+  return open_after(static_cast<int>(std::min<std::int64_t>(free_for / kTurn, kDoublingsMost)));
+}
+
+std::chrono::milliseconds opens_after(std::uint64_t place) {
+  int turns = 0;
+  while (turns < kDoublingsMost && open_after(turns) <= place) ++turns;
+  return turns * kTurn;
+}
+
+std::uint64_t place_of(const Token& ticket, const std::vector<Waiter>& line) {
+  const auto at = find(ticket, line);
+  if (at != line.end() && marked(*at)) return 0;
+  return static_cast<std::uint64_t>(
+      std::count_if(line.begin(), at, [](const Waiter& waiter) { return !marked(waiter); }));
+}
+
+bool may_claim(const Token& ticket, const std::vector<Waiter>& line,
+               std::optional<StoreTime> freed_at, StoreTime now) {
+  return !freed_at || place_of(ticket, line) < open_places(apart(*freed_at, now));
+}
+
+std::vector<Waiter> after_claim(const Token& ticket, std::vector<Waiter> line, StoreTime now) {
+  const auto front = static_cast<std::size_t>(find(ticket, line) - line.begin());
+  for (std::size_t i = 0; i < front; ++i) {
+    if (!marked(line[i])) line[i].passed_over = now;
+  }
+  std::erase_if(line, [&](const Waiter& waiter) {
+    return waiter.ticket == ticket ||
+           (marked(waiter) && apart(*waiter.passed_over, now) > kMarkedMost);
+  });
+  return line;
+}
+
+std::vector<Waiter> without(const Token& ticket, std::vector<Waiter> line) {
+  std::erase_if(line, [&](const Waiter& waiter) { return waiter.ticket == ticket; });
+  return line;
+}
+
+std::vector<std::string> next_in(const std::vector<Waiter>& line) {
+  constexpr int kRungMost = 2;
+  std::vector<std::string> next;
+  int rung = 0;
+  for (const Waiter& waiter : line) {
+    if (!marked(waiter) && rung++ >= kRungMost) continue;
+    if (std::find(next.begin(), next.end(), waiter.process) == next.end()) {
+      next.push_back(waiter.process);
+    }
+  }
+  return next;
+}
+
+}  // namespace distlock::line

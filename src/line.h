@@ -1,0 +1,52 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "distlock/record.h"
+
+// Whose turn it is (R17): pure, and the same for every store and for those who wait. A store that
+// decides in a language of its own, as MongoDB does, decides the same.
+//
+// A free lock is for the first in line. Whoever is not there when his turn comes is passed over:
+// from one turn after the release on the next two may claim as well, after another turn the next
+// four, and so on, so that many dead in front cost a few turns together and not a turn each. A
+// claim marks those whom it passes over. A mark takes nobody out of the line: marked ones may claim
+// at once, and are not waited for.
+namespace distlock::line {
+
+/// How long the lock waits for those whose turn it is.
+inline constexpr std::chrono::milliseconds kTurn{100};
+/// A marked place that nobody has come back to for so long is removed by the next claim.
+inline constexpr std::chrono::minutes kMarkedMost{1};
+/// So many places has a line. Who finds it full looks again later.
+inline constexpr std::size_t kPlacesMost = 1000;
+
+/// How many of those not marked may claim, the lock having been free for so long.
+std::uint64_t open_places(std::chrono::milliseconds free_for);
+
+/// How long the lock must have been free for the place with this number to be open; the first is 0.
+std::chrono::milliseconds opens_after(std::uint64_t place);
+
+/// The number of the ticket's place among those not marked: 0 for a marked one, and the number of
+/// all for a ticket that is not in line, since a newcomer is the last.
+std::uint64_t place_of(const Token& ticket, const std::vector<Waiter>& line);
+
+/// Whether `ticket` may claim the lock, which is free, now. Without `freed_at`, as after a release
+/// by a program that knows no line, everybody may.
+bool may_claim(const Token& ticket, const std::vector<Waiter>& line,
+               std::optional<StoreTime> freed_at, StoreTime now);
+
+/// The line after a claim by `ticket`: without it, and with those marked that stood in front.
+std::vector<Waiter> after_claim(const Token& ticket, std::vector<Waiter> line, StoreTime now);
+
+/// The line after that ticket has left, by a takeover or for good.
+std::vector<Waiter> without(const Token& ticket, std::vector<Waiter> line);
+
+/// Which processes to ring when the lock is free: those of all marked places and of the first two
+/// others, each once, in order.
+std::vector<std::string> next_in(const std::vector<Waiter>& line);
+
+}  // namespace distlock::line

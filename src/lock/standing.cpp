@@ -1,0 +1,277 @@
+#include "lock/standing.h"
+
+#include <algorithm>
+#include <boost/thread/lock_guard.hpp>
+
+#include "distlock/error.h"
+#include "line.h"
+#include "log.h"
+#include "pinger/identity.h"
+#include "thread_number.h"
+
+namespace distlock {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+
+bool may_pass(const Error& error) {
+  return error.errc() == Errc::not_applied || error.errc() == Errc::outcome_unknown;
+}
+
+// A little before the deadline, since no call may begin at it or later.
+SteadyTime last_look(const WaitRequest& request, SteadyTime now, milliseconds poll_min) {
+  return request.deadline - std::min<nanoseconds>(poll_min, (request.deadline - now) / 4);
+}
+
+}  // namespace
+
+StandingInLine::StandingInLine(DistributedLock::Impl& lock, Lobby::Place& place,
+                               const WaitRequest& request)
+    : lock_(lock),
+      place_(place),
+      request_(request),
+      line_(*lock.pinging->environment.store->line()),
+      clock_(*lock.pinging->environment.clock),
+      last_(last_look(request, clock_.steady_now(), lock.options.poll_min)),
+      store_answered_(clock_.steady_now()) {}
+
+StandingInLine::~StandingInLine() {
+  // A claim from this place may have been granted, or may still be.
+  if (asked_) lock_.leave_pending(ticket_, last_sent_);
+  lock_.hold->wait_validity.end();
+  if (!late_ && !failure_ && clock_.steady_now() < request_.deadline) give_up_place();
+}
+
+void StandingInLine::give_up_place() {
+  if (!std::exchange(perhaps_in_line_, false)) return;
+  try {
+    line_.leave(lock_.name, ticket_);
+  } catch (const Error& error) {
+    log::place_not_given_up(lock_.name, error.what());
+  }
+}
+
+void StandingInLine::begin_with_new_ticket() {
+  ticket_ = new_token(lock_.pinging->environment);
+  perhaps_in_line_ = false;
+  asked_ = false;
+  ticket_spent_ = false;
+  doubtful_ = false;
+  lock_.pinging->holds.enlist(lock_.hold, ticket_);
+  stand_at_ = look_at_ = clock_.steady_now();
+}
+
+bool StandingInLine::wait() {
+  while (!lock_.out_of_time()) {
+    // Armed before the look, so that a bell in between is not lost (R19).
+    const std::stop_token rung = place_.wake().arm();
+    if (step_on()) return true;
+    late_ = lock_.out_of_time();
+    if (!late_) rest(rung);
+  }
+  if (failure_ && !request_.stop.stop_requested()) throw Error(*failure_);
+  return false;
+}
+
+bool StandingInLine::step_on() {
+  try {
+    if (step()) return true;
+    store_answered_ = clock_.steady_now();
+    failure_.reset();
+    failures_ = 0;
+  } catch (const Error& error) {
+    bear(error);
+  }
+  return false;
+}
+
+void StandingInLine::rest(const std::stop_token& rung) {
+  if (clock_.steady_now() >= last_) {
+    if (!failure_) give_up_place();
+    clock_.wait_until(request_.deadline, request_.stop);
+    return;
+  }
+  const bool woken = !clock_.wait_until(std::min({stand_at_, look_at_, last_}), rung);
+  const SteadyTime now = clock_.steady_now();
+  if (woken || now >= last_) stand_at_ = now;
+}
+
+bool StandingInLine::step() {
+  lock_.pinging->check_usable();
+  if (!std::exchange(begun_, true) && claim_remembered()) return true;
+  if (ticket_ == Token{}) begin_with_new_ticket();
+  if (ticket_spent_) {
+    give_up_place();
+    begin_with_new_ticket();
+  }
+  if (lock_.out_of_time()) return false;
+  if (clock_.steady_now() >= stand_at_ && stand()) return true;
+  if (lock_.out_of_time()) return false;
+  return clock_.steady_now() >= look_at_ && look();
+}
+
+// From one's own hold that ran out or one's own release. The pings of this process would keep what
+// ran out from everybody, so it is given up then.
+bool StandingInLine::claim_remembered() {
+  struct GiveUp {
+    ~GiveUp() {
+      if (lock.claimed && !held) lock.give_up_old_hold();
+    }
+    DistributedLock::Impl& lock;
+    bool held = false;
+  };
+  GiveUp old{lock_};
+  old.held = lock_.claim_remembered(request_.why).held;
+  return old.held;
+}
+
+bool StandingInLine::stand() {
+  const auto ping_sent = lock_.pinging->ensure_pinged(lock_.hold->validity_span, lock_.limit);
+  if (!ping_sent || lock_.out_of_time()) return false;
+  const Claim claim = claim_now();
+  stand_at_ = SteadyTime::max();
+  last_sent_ = clock_.steady_now();
+  perhaps_in_line_ = true;
+  if (!std::exchange(asked_, true)) lock_.hold->wait_validity.begin(*ping_sent);
+  Standing standing = line_.stand(lock_.name, claim);
+  if (standing.hold) return keep(std::move(*standing.hold));
+  perhaps_in_line_ = standing.in_line;
+  if (standing.free) stand_at_ = clock_.steady_now() + line::kTurn;
+  return false;
+}
+
+// It may have been granted by an earlier claim than the last. So its deadline is counted through
+// all pings since the first, and a ping after a pause gives it none that it never had (R9).
+bool StandingInLine::keep(LockRecord record) {
+  Validity& validity = lock_.hold->wait_validity;
+  perhaps_in_line_ = false;
+  asked_ = false;
+  const bool over = validity.over(clock_.steady_now());
+  const SteadyTime ping_sent =
+      over ? SteadyTime::min() : validity.until() - lock_.hold->validity_span;
+  if (lock_.keep(std::move(record), ping_sent)) {
+    if (doubtful_) lock_.granted_once_more = {ticket_, last_sent_};
+    return true;
+  }
+  if (doubtful_) lock_.leave_pending(ticket_, last_sent_);
+  begin_with_new_ticket();
+  return false;
+}
+
+bool StandingInLine::look() {
+  Look look;
+  const protocol::Judgement judgement = lock_.judge_now(look);
+  if (request_.other != nullptr && look.seen.lock) *request_.other = *look.seen.lock;
+  look_again_in(nanoseconds{lock_.options.recheck});
+  if (lock_.out_of_time()) return false;
+  // Granted after all, by a claim that the store had refused once or never answered.
+  if (look.seen.lock && look.seen.lock->ts == ticket_) return stand();
+  switch (judgement.verdict) {
+    case protocol::Verdict::dead:
+      return take_over(look);
+    case protocol::Verdict::busy:
+      if (!look.seen.lock->taken()) return stand();
+      look_at_takeover(look, judgement.until_takeover);
+      return false;
+    case protocol::Verdict::free:
+    case protocol::Verdict::absent:
+      return stand();
+  }
+  return false;
+}
+
+bool StandingInLine::take_over(const Look& look) {
+  const LockRecord& dead = *look.seen.lock;
+  const auto ping_sent = lock_.pinging->ensure_pinged(lock_.hold->validity_span, lock_.limit);
+  if (!ping_sent || lock_.out_of_time()) return false;
+  // What becomes of it may stay unknown, and is freed later then: no claim may carry that `ts`
+  // anew.
+  ticket_spent_ = true;
+  std::optional<Error> failure;
+  auto record = lock_.send_claim(FromHold{*dead.ts, dead.when}, claim_now(), failure);
+  ticket_spent_ = failure.has_value();
+  if (!record) return false;
+  lock_.hold->wait_validity.begin(*ping_sent);
+  return keep(std::move(*record));
+}
+
+Claim StandingInLine::claim_now() const {
+  const DistributedLockPinger::Impl& pinging = *lock_.pinging;
+  return {.process = pinging.environment.process,
+          .who = new_who(pinging.environment),
+          .why = request_.why.empty() ? lock_.options.why : std::string(request_.why),
+          .ts = ticket_,
+          .takeover_after = lock_.options.takeover_after,
+          .cutoff = pinging.cutoff()};
+}
+
+void StandingInLine::look_again_in(nanoseconds pause) {
+  const auto random = lock_.pinging->environment.random();
+  const auto spread = static_cast<std::uint64_t>(pause.count());
+  look_at_ =
+      clock_.steady_now() + pause / 2 + nanoseconds{static_cast<std::int64_t>(random % spread)};
+}
+
+// The first in line looks when the holder can be dead, the next a turn later, and so on.
+void StandingInLine::look_at_takeover(const Look& look, milliseconds left) {
+  if (left <= milliseconds{0} || left >= lock_.options.recheck) return;
+  const auto place = line::place_of(ticket_, look.seen.lock->line);
+  look_at_ = std::min(look_at_, clock_.steady_now() + left + line::opens_after(place));
+}
+
+void StandingInLine::bear(const Error& error) {
+  const SteadyTime now = clock_.steady_now();
+  if (!may_pass(error)) throw;
+  failure_ = error;
+  doubtful_ = doubtful_ || (asked_ && error.errc() == Errc::outcome_unknown);
+  if (now - store_answered_ >= nanoseconds{lock_.patience()}) throw;
+  log::store_failed_while_waiting(lock_.name, error.what());
+  const auto random = lock_.pinging->environment.random();
+  stand_at_ = now + protocol::poll_pause(failures_++, random, milliseconds{0}, lock_.options);
+  look_at_ = std::max(look_at_, stand_at_);
+}
+
+bool DistributedLock::Impl::wait_in_line(const WaitRequest& request) {
+  protocol::check_why(request.why);
+  pinging->check_usable();
+  Lobby::Place place(pinging->lobby, name);
+  const std::stop_callback on_stop(request.stop, [&] { place.wake().ring(); });
+  const std::stop_callback on_end(pinging->stopping.get_token(), [&] { place.wake().ring(); });
+  if (!wait_for_this_object(place, request)) return false;
+  Claiming claiming{*this};
+  limit = {request.deadline, request.stop};
+  claiming.held = StandingInLine(*this, place, request).wait();
+  return claiming.held;
+}
+
+// Until it is this thread's turn in the process, and no other thread has the object. Who has it
+// already waits for nobody: those in front may wait for just that hold.
+bool DistributedLock::Impl::wait_for_this_object(Lobby::Place& place, const WaitRequest& request) {
+  Clock& clock = *pinging->environment.clock;
+  for (;;) {
+    const std::stop_token rung = place.wake().arm();
+    pinging->check_usable();
+    const bool our_turn = place.first() || held_by_this_thread();
+    if (our_turn && begin_claiming(request.other)) return true;
+    const SteadyTime now = clock.steady_now();
+    if (request.stop.stop_requested() || now >= request.deadline) return false;
+    clock.wait_until(std::min(now + nanoseconds{options.recheck}, request.deadline), rung);
+  }
+}
+
+bool DistributedLock::Impl::held_by_this_thread() const {
+  const boost::lock_guard<boost::mutex> lock(mutex);
+  return phase == Phase::holding && holder == this_thread_number();
+}
+
+void DistributedLock::Impl::give_up_old_hold() {
+  std::optional<LockRecord> old;
+  {
+    const boost::lock_guard<boost::mutex> lock(mutex);
+    old = std::exchange(claimed, std::nullopt);
+  }
+  if (old) pinging->pending.add({name, *old->ts});
+}
+
+}  // namespace distlock

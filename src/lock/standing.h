@@ -1,0 +1,73 @@
+#pragma once
+
+#include <optional>
+#include <stop_token>
+#include <string_view>
+
+#include "distlock/error.h"
+#include "distlock/line.h"
+#include "lock/distributed_lock_impl.h"
+#include "pinger/lobby.h"
+
+namespace distlock {
+
+/// One wait of one lock object in the line of its lock (R17 to R20). The object is in its phase
+/// *claiming* meanwhile.
+///
+///   stand    one write: takes or keeps the place, and claims at once if it is this one's turn
+///   look     one read: judges the holder, and says when to look again
+///   wait     until the bell rings, a turn or a takeover is foretold, or it is time to look
+class StandingInLine {
+ public:
+  StandingInLine(DistributedLock::Impl& lock, Lobby::Place& place, const WaitRequest& request);
+  /// Gives the place up, unless it has become a hold. No call begins once a call has outlasted the
+  /// wait (R15): that place is passed over, and removed when its mark is old.
+  ~StandingInLine();
+  StandingInLine(const StandingInLine&) = delete;
+  StandingInLine& operator=(const StandingInLine&) = delete;
+
+  /// Waits until the lock is held (true), or the deadline has come or a stop was requested.
+  /// Errors: those of lock_try(); store failures only after LockOptions::store_patience.
+  bool wait();
+
+ private:
+  /// The next step, and how a failure of the store is borne. True: held.
+  bool step_on();
+  /// Sleeps until something is due or the bell rings.
+  void rest(const std::stop_token& rung);
+  void begin_with_new_ticket();
+  void give_up_place();
+  /// Stands and looks, as far as it is due. True: held.
+  bool step();
+  bool claim_remembered();
+  bool stand();
+  bool look();
+  bool take_over(const Look& look);
+  Claim claim_now() const;
+  void look_again_in(std::chrono::nanoseconds pause);
+  void look_at_takeover(const Look& look, std::chrono::milliseconds left);
+  void bear(const Error& error);
+  bool keep(LockRecord record);
+
+  DistributedLock::Impl& lock_;
+  Lobby::Place& place_;
+  const WaitRequest request_;
+  Line& line_;
+  Clock& clock_;
+  const SteadyTime last_;  // The last look, and the end of the place, come before the deadline.
+  Token ticket_;
+  bool begun_ = false;
+  bool perhaps_in_line_ = false;
+  bool ticket_spent_ = false;
+  bool asked_ = false;     // with this ticket
+  bool doubtful_ = false;  // What became of a request with this ticket is unknown.
+  bool late_ = false;      // A call has outlasted the wait.
+  SteadyTime last_sent_;
+  SteadyTime store_answered_;
+  std::optional<Error> failure_;
+  int failures_ = 0;
+  SteadyTime stand_at_ = SteadyTime::min();
+  SteadyTime look_at_ = SteadyTime::min();
+};
+
+}  // namespace distlock

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <boost/thread/mutex.hpp>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <string_view>
+
+#include "distlock/line.h"
+
+namespace distlock {
+
+/// Cuts a wait short: rung, it stays rung until it is armed again, so that no ring between a look
+/// and the wait after it gets lost.
+///
+/// Threads: arm() by the one who waits; ring() by anybody.
+class Wake {
+ public:
+  /// For the next wait: a stop is requested at the next ring.
+  std::stop_token arm();
+  void ring();
+
+ private:
+  boost::mutex mutex_;
+  std::stop_source next_;
+};
+
+/// The threads of one process that wait for locks of one store: a queue for each lock, first come
+/// first served. Only the first of a queue stands in the store's line (R20); rings are for it.
+class Lobby {
+ public:
+  Lobby(std::shared_ptr<Store> store, std::string process);
+
+ private:
+  struct Queues;
+
+ public:
+  /// The place of one thread, as long as it waits.
+  class Place {
+   public:
+    Place(Lobby& lobby, std::string name);
+    ~Place();
+    Place(const Place&) = delete;
+    Place& operator=(const Place&) = delete;
+
+    /// Whether this thread is the one that stands in the store's line.
+    bool first() const;
+    Wake& wake() const { return *wake_; }
+
+   private:
+    const std::shared_ptr<Queues> queues_;
+    const std::string name_;
+    const std::shared_ptr<Wake> wake_;
+  };
+
+  /// Listens to the bell no more, for good.
+  void close();
+
+  /// Wakes the first who waits for `name` in this process, if there is one.
+  void ring(std::string_view name);
+
+ private:
+  void listen_once();
+
+  const std::shared_ptr<Store> store_;
+  const std::string process_;
+  const std::shared_ptr<Queues> queues_;  // The bell may ring once more when this is gone.
+  boost::mutex listening_mutex_;
+  std::shared_ptr<void> listening_;
+  bool closed_ = false;
+};
+
+}  // namespace distlock

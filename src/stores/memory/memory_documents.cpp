@@ -1,0 +1,92 @@
+#include "stores/memory/memory_documents.h"
+
+#include <limits>
+
+#include "line.h"
+
+namespace distlock {
+namespace {
+
+bool was_taken_at(const Document& lock, StoreTime when) {
+  const auto* taken = field_as<StoreTime>(lock, "when");
+  return taken != nullptr && *taken == when;
+}
+
+struct Matches {
+  const Document* lock;
+  const Token& ticket;
+  const StoreNow& now;
+
+  bool operator()(FromAbsent) const { return lock == nullptr; }
+  bool operator()(const FromFree& from) const {
+    return lock != nullptr && state_in(*lock) == LockState::free &&
+           (!from.ts || carries(*lock, *from.ts)) && is_turn(*lock, ticket, now);
+  }
+  bool operator()(const FromHold& from) const {
+    if (lock == nullptr || !carries(*lock, from.ts)) return false;
+    const auto state = state_in(*lock);
+    if (!state || *state == LockState::free) return false;
+    return !from.when || was_taken_at(*lock, *from.when);
+  }
+};
+
+}  // namespace
+
+bool carries(const Document& lock, const Token& ts) {
+  const auto* held = field_as<Token>(lock, "ts");
+  return held != nullptr && *held == ts;
+}
+
+std::optional<Fence> next_fence(const Document& lock) {
+  const Value* value = find_field(lock, "fence");
+  if (value == nullptr) return 1;
+  const auto* fence = std::get_if<Fence>(value);
+  if (fence == nullptr || *fence < 0 || *fence == std::numeric_limits<Fence>::max()) {
+    return std::nullopt;
+  }
+  return *fence + 1;
+}
+
+std::vector<Waiter> line_of(const Document& lock) {
+  const auto* line = field_as<std::vector<Waiter>>(lock, "line");
+  return line == nullptr ? std::vector<Waiter>{} : *line;
+}
+
+void set_line(Document& lock, std::vector<Waiter> line) {
+  if (!line.empty()) return set_field(lock, "line", std::move(line));
+  std::erase_if(lock, [](const auto& field) { return field.first == "line"; });
+}
+
+bool is_turn(const Document& lock, const Token& ticket, const StoreNow& now) {
+  const auto* freed_at = field_as<StoreTime>(lock, "freed_at");
+  return line::may_claim(ticket, line_of(lock),
+                         freed_at == nullptr ? std::nullopt : std::optional(*freed_at), now.time);
+}
+
+bool past_cutoff(const Claim& claim, const StoreNow& now) {
+  return claim.cutoff.clock != now.clock || now.time > claim.cutoff.time;
+}
+
+bool matches(const Document* lock, const ClaimBasis& basis, const Claim& claim,
+             const StoreNow& now) {
+  return std::visit(Matches{lock, claim.ts, now}, basis);
+}
+
+void write_claim(Document& lock, const Claim& claim, Fence fence, const StoreNow& now) {
+  set_field(lock, "state", static_cast<std::int32_t>(LockState::taken));
+  set_field(lock, "process", claim.process);
+  set_field(lock, "who", claim.who);
+  set_field(lock, "when", now.time);
+  set_field(lock, "why", claim.why);
+  set_field(lock, "ts", claim.ts);
+  set_field(lock, "fence", fence);
+  set_field(lock, "takeover_after", std::int64_t{claim.takeover_after.count()});
+}
+
+LockRecord claimed_record(const Document& lock) {
+  LockRecord record = written(lock, lock_from);
+  record.line.clear();
+  return record;
+}
+
+}  // namespace distlock

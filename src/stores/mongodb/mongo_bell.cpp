@@ -1,0 +1,117 @@
+#include "stores/mongodb/mongo_bell.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <boost/thread/thread.hpp>
+#include <chrono>
+#include <stop_token>
+
+#include "distlock/clock.h"
+#include "stores/mongodb/mongo_documents.h"
+#include "stores/mongodb/mongo_line_commands.h"
+
+namespace distlock {
+namespace {
+
+// How long the server lets one getMore wait. What is left of it when a client dies it waits in
+// vain, and a collection that is dropped is noticed after it.
+constexpr std::chrono::milliseconds kAwaitMost{2000};
+constexpr std::chrono::milliseconds kBeforeNextTry{500};
+
+}  // namespace
+
+struct MongoBell::Ear {
+  Ear(mongoc_client_pool_t* given_pool, const MongoSettings& given_settings,
+      std::string given_process, Rung given_rung)
+      : pool(given_pool),
+        settings(given_settings),
+        process(std::move(given_process)),
+        rung(std::move(given_rung)) {}
+
+  void run() {
+    pthread_setname_np(pthread_self(), "LockBell");
+    const std::shared_ptr<Clock> clock = host_clock();
+    const std::stop_token stopped = stop.get_token();
+    while (!stopped.stop_requested()) {
+      try {
+        ring_oneself();
+        listen(stopped);
+      } catch (...) {
+        // Whatever it is, waiters look by themselves until it has passed.
+      }
+      clock->wait_until(clock->steady_now() + kBeforeNextTry, stopped);
+    }
+  }
+
+  // A tail on a collection with nothing in it is dead at once.
+  void ring_oneself() const {
+    const MongoCall call(pool, settings, Doing{"ringing", process});
+    make_bells(call);
+    ring_bell(call, "", {process});
+  }
+
+  void listen(const std::stop_token& stopped) const {
+    const MongoCall call(pool, settings, Doing{"listening for", process});
+    const auto hear_all = [&](const std::vector<Document>& bells) {
+      std::for_each(bells.begin(), bells.end(), [this](const Document& bell) { hear(bell); });
+      return !stopped.stop_requested();
+    };
+    const auto await = std::min(kAwaitMost, settings.server_limit / 2);
+    if (!call.follow(listen_command(process), await, hear_all)) cap_again();
+  }
+
+  // Somebody has removed the collection, and a ring came before it was made anew.
+  void cap_again() const {
+    MongoCall(pool, settings, Doing{"capping the bell"}).hint(cap_bells_command());
+  }
+
+  void hear(const Document& bell) const {
+    const Value* lock = find_field(bell, "lock");
+    const auto* name = lock == nullptr ? nullptr : std::get_if<std::string>(lock);
+    if (name != nullptr && !name->empty()) rung(*name);
+  }
+
+  mongoc_client_pool_t* const pool;
+  const MongoSettings settings;
+  const std::string process;
+  const Rung rung;
+  std::stop_source stop;
+  boost::thread thread;
+};
+
+MongoBell::MongoBell(mongoc_client_pool_t* pool, const MongoSettings& settings, std::string process,
+                     Rung rung)
+    : ear_(std::make_shared<Ear>(pool, settings, std::move(process), std::move(rung))) {
+  try {
+    ear_->thread = boost::thread([ear = ear_.get()] { ear->run(); });
+  } catch (const boost::thread_resource_error& error) {
+    throw Error(Errc::not_applied, std::string("no thread for the bell: ") + error.what());
+  }
+}
+
+MongoBell::~MongoBell() {
+  const boost::this_thread::disable_interruption no_interruption;
+  ear_->stop.request_stop();
+  try {
+    // Nothing else ends a getMore that waits.
+    ear_->ring_oneself();
+  } catch (const Error&) {
+  }
+  if (ear_->thread.joinable()) ear_->thread.join();
+}
+
+void make_bells(const MongoCall& call) {
+  try {
+    call.hint(create_bells_command());
+  } catch (const Error&) {
+    return;
+  }
+}
+
+void ring_bell(const MongoCall& call, std::string_view name,
+               const std::vector<std::string>& processes) {
+  call.hint(ring_command(name, processes));
+}
+
+}  // namespace distlock

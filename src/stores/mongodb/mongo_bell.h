@@ -1,0 +1,39 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "stores/mongodb/mongo_call.h"
+#include "stores/mongodb/mongo_handles.h"
+
+namespace distlock {
+
+/// Listens to the bell for one process, on a thread of its own, as long as it lives (R19). A cursor
+/// that dies, as with a fail-over, is opened anew; meanwhile rings are lost.
+class MongoBell {
+ public:
+  using Rung = std::function<void(std::string_view name)>;
+
+  /// `pool` must outlive it. Errors: `not_applied` if there is no thread to be had.
+  MongoBell(mongoc_client_pool_t* pool, const MongoSettings& settings, std::string process,
+            Rung rung);
+  ~MongoBell();
+  MongoBell(const MongoBell&) = delete;
+  MongoBell& operator=(const MongoBell&) = delete;
+
+ private:
+  struct Ear;
+  std::shared_ptr<Ear> ear_;
+};
+
+/// Makes the bell's collection if there is none. Without the right to, nothing: then a ring makes
+/// no sound, and waiters look by themselves.
+void make_bells(const MongoCall& call);
+
+/// Rings. Errors: as MongoCall::hint().
+void ring_bell(const MongoCall& call, std::string_view name,
+               const std::vector<std::string>& processes);
+
+}  // namespace distlock

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <string_view>
+
+#include "distlock/store.h"
+#include "stores/mongodb/mongo_bson.h"
+
+// What the commands that claim and release locks are made of. Inside $expr nothing descends into
+// arrays and no type is converted, so that only a number is equal to a number: a malformed document
+// matches nothing (R14).
+namespace distlock {
+
+Bson equal(BsonValue left, BsonValue right);
+Bson type_among(std::string_view field, Bson types);
+
+Bson before_cutoff(const Claim& claim);
+/// Of a type that can be, and able to grow (R10).
+Bson fence_is_sound();
+/// As state_of(): a decimal is no state.
+Bson state_is_sound();
+
+/// What a claim writes, as the argument of $set.
+Bson claimed_fields(const Claim& claim);
+
+/// findAndModify that frees what carries `ts`, and gives `shown` of the document as it was.
+Bson release_and_show(std::string_view name, const Token& ts, Bson shown);
+
+}  // namespace distlock

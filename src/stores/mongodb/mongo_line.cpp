@@ -1,0 +1,79 @@
+#include "stores/mongodb/mongo_line.h"
+
+#include <atomic>
+
+#include "line.h"
+#include "stores/document.h"
+#include "stores/mongodb/mongo_bell.h"
+#include "stores/mongodb/mongo_documents.h"
+#include "stores/mongodb/mongo_line_commands.h"
+
+namespace distlock {
+namespace {
+
+class MongoLine : public Line {
+ public:
+  MongoLine(mongoc_client_pool_t* pool, const MongoSettings& settings)
+      : pool_(pool), settings_(settings) {}
+
+  Standing stand(std::string_view name, const Claim& claim) override;
+  void leave(std::string_view name, const Token& ticket) override;
+  Freed release_and_tell(std::string_view name, const Token& ts) override;
+  void ring(std::string_view name, const std::vector<std::string>& processes) override;
+  std::shared_ptr<void> listen(std::string_view process, MongoBell::Rung rung) override {
+    return std::make_shared<MongoBell>(pool_, settings_, std::string(process), std::move(rung));
+  }
+
+ private:
+  mongoc_client_pool_t* const pool_;
+  const MongoSettings& settings_;
+  std::atomic<bool> bells_made_{false};
+};
+
+Standing MongoLine::stand(std::string_view name, const Claim& claim) {
+  const MongoCall call(pool_, settings_, Doing{"standing in line for lock", name});
+  // Another clock than the one that the cutoff is by cannot tell whether it has passed (R4, R8).
+  if (call.clock() != claim.cutoff.clock) return {};
+  const auto document = value_of(call, call.write(stand_command(name, claim)));
+  if (!document) call.odd("shows no lock", Effect::writes);
+  const Value* ts = find_field(*document, "ts");
+  const bool granted = ts != nullptr && *ts == Value(claim.ts);
+  LockRecord lock = granted ? written(*document, lock_from) : lock_from(*document);
+  const bool in_line = !lock.line.empty();
+  lock.line.clear();
+  if (lock.taken() && granted) return {std::move(lock)};
+  return {std::nullopt, in_line, !lock.taken()};
+}
+
+void MongoLine::leave(std::string_view name, const Token& ticket) {
+  MongoCall(pool_, settings_, Doing{"leaving the line for lock", name})
+      .write(leave_command(name, ticket));
+}
+
+Freed MongoLine::release_and_tell(std::string_view name, const Token& ts) {
+  const MongoCall call(pool_, settings_, Doing{"release of lock", name});
+  const auto before = value_of(call, call.write(release_and_tell_command(name, ts)));
+  if (!before) return {};
+  const auto state = state_in(*before);
+  if (!state) static_cast<void>(lock_from(*before));  // throws: nothing was changed
+  if (state == LockState::free) return {ReleaseResult::already_free, {}};
+  const Value* line = find_field(*before, "line");
+  const auto* waiters = line == nullptr ? nullptr : std::get_if<std::vector<Waiter>>(line);
+  if (waiters == nullptr) return {ReleaseResult::freed, {}};
+  return {ReleaseResult::freed, line::next_in(*waiters)};
+}
+
+void MongoLine::ring(std::string_view name, const std::vector<std::string>& processes) {
+  const MongoCall call(pool_, settings_, Doing{"ringing for lock", name});
+  // A ring into a collection that is not there would make one that is not capped.
+  if (!bells_made_.exchange(true)) make_bells(call);
+  ring_bell(call, name, processes);
+}
+
+}  // namespace
+
+std::unique_ptr<Line> make_mongo_line(mongoc_client_pool_t* pool, const MongoSettings& settings) {
+  return std::make_unique<MongoLine>(pool, settings);
+}
+
+}  // namespace distlock

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <memory>
+
+#include "distlock/line.h"
+#include "stores/mongodb/mongo_call.h"
+
+namespace distlock {
+
+/// The lines of a MongoDB store. `pool` and `settings` must outlive it.
+std::unique_ptr<Line> make_mongo_line(mongoc_client_pool_t* pool, const MongoSettings& settings);
+
+}  // namespace distlock

@@ -1,0 +1,227 @@
+#include "stores/mongodb/mongo_line_commands.h"
+
+#include "line.h"
+#include "stores/document.h"
+#include "stores/mongodb/mongo_claim_parts.h"
+
+namespace distlock {
+namespace {
+
+// The pipelines below keep what they work out in fields of these names, and take them out again.
+constexpr std::string_view kWaiters = "distlock_waiters";    // the line as an array of {k, v}
+constexpr std::string_view kUnmarked = "distlock_unmarked";  // those not passed over
+constexpr std::string_view kPlace = "distlock_place";
+constexpr std::string_view kOpen = "distlock_open";
+
+std::string ref(std::string_view field) { return "$" + std::string(field); }
+
+Bson set(std::string_view field, BsonValue value) {
+  return doc({{"$set", doc({{field, std::move(value)}})}});
+}
+
+Bson all_of(std::initializer_list<BsonValue> conditions) {
+  return doc({{"$and", array(conditions)}});
+}
+
+Bson either(Bson condition, BsonValue then, BsonValue otherwise) {
+  return doc({{"$cond", array({std::move(condition), std::move(then), std::move(otherwise)})}});
+}
+
+Bson type_is(std::string_view expression, std::string_view type) {
+  return doc({{"$eq", array({doc({{"$type", expression}}), type})}});
+}
+
+Bson negated(Bson condition) { return doc({{"$not", array({std::move(condition)})}}); }
+
+Bson marked() { return type_is("$$w.v.passed", "date"); }
+
+Bson filtered(std::string_view input, Bson condition) {
+  return doc({{"$filter", doc({{"input", input}, {"as", "w"}, {"cond", std::move(condition)}})}});
+}
+
+Bson waiters() {
+  return either(type_is("$line", "object"), doc({{"$objectToArray", "$line"}}), array({}));
+}
+
+Bson unmarked_of(Bson line) {
+  return doc(
+      {{"$filter", doc({{"input", std::move(line)}, {"as", "w"}, {"cond", negated(marked())}})}});
+}
+
+// Two to the number of turns since the release and one, less one; everybody without a release.
+Bson open_places() {
+  constexpr std::int32_t kDoublingsMost = 20;
+  Bson freed = either(type_is("$freed_at", "date"), "$freed_at", StoreTime{});
+  Bson since = doc({{"$abs", doc({{"$subtract", array({"$$NOW", std::move(freed)})}})}});
+  Bson turns =
+      doc({{"$floor",
+            doc({{"$divide", array({std::move(since), std::int64_t{line::kTurn.count()}})}})}});
+  Bson doublings = doc({{"$min", array({kDoublingsMost, std::move(turns)})}});
+  Bson power = doc({{"$pow", array({2, doc({{"$add", array({1, std::move(doublings)})}})})}});
+  return doc({{"$subtract", array({std::move(power), 1})}});
+}
+
+Bson ticket_among(std::string_view tickets, std::string_view hex) {
+  return doc({{"$in", array({hex, tickets})}});
+}
+
+// Its index among the unmarked; 0 for a marked ticket; after the last for one that is not in line.
+Bson place_of(std::string_view hex) {
+  const std::string unmarked_tickets = ref(kUnmarked) + ".k";
+  const std::string tickets = ref(kWaiters) + ".k";
+  Bson index = doc({{"$indexOfArray", array({unmarked_tickets, hex})}});
+  Bson last = doc({{"$size", ref(kUnmarked)}});
+  return either(ticket_among(unmarked_tickets, hex), std::move(index),
+                either(ticket_among(tickets, hex), 0, std::move(last)));
+}
+
+// Made by this very upsert.
+Bson is_new() { return all_of({type_is("$state", "missing"), type_is("$ts", "missing")}); }
+
+Bson may_claim(const Claim& claim) {
+  Bson free = doc({{"$or", array({is_new(), all_of({state_is_sound(), equal("$state", 0)})})}});
+  return all_of({before_cutoff(claim), fence_is_sound(), negated(equal("$ts", claim.ts)),
+                 std::move(free), doc({{"$lt", array({ref(kPlace), ref(kOpen)})}})});
+}
+
+// All tickets in front of this one; all there are for one that is not in line.
+Bson tickets_in_front(std::string_view hex) {
+  const std::string tickets = ref(kWaiters) + ".k";
+  Bson front = either(equal("$$at", 0), array({}), doc({{"$slice", array({tickets, "$$at"})}}));
+  return doc(
+      {{"$let", doc({{"vars", doc({{"at", doc({{"$indexOfArray", array({tickets, hex})}})}})},
+                     {"in", either(equal("$$at", -1), tickets, std::move(front))}})}});
+}
+
+// As line::after_claim().
+Bson line_after_claim(std::string_view hex) {
+  const std::int64_t kept = std::chrono::milliseconds{line::kMarkedMost}.count();
+  Bson old = all_of(
+      {marked(),
+       doc({{"$lt", array({"$$w.v.passed", doc({{"$subtract", array({"$$NOW", kept})}})})}})});
+  Bson gone = doc({{"$or", array({equal("$$w.k", literal(hex)), std::move(old)})}});
+  Bson mark = doc({{"k", "$$w.k"},
+                   {"v", doc({{"$mergeObjects", array({"$$w.v", doc({{"passed", "$$NOW"}})})}})}});
+  Bson to_mark = all_of({negated(marked()), doc({{"$in", array({"$$w.k", "$$front"})}})});
+  Bson entry = either(std::move(to_mark), std::move(mark), "$$w");
+  Bson all = doc({{"$map", doc({{"input", filtered(ref(kWaiters), negated(std::move(gone)))},
+                                {"as", "w"},
+                                {"in", std::move(entry)}})}});
+  return doc({{"$let", doc({{"vars", doc({{"front", tickets_in_front(hex)}})},
+                            {"in", doc({{"$arrayToObject", std::move(all)}})}})}});
+}
+
+Bson merged(std::initializer_list<BsonValue> objects) {
+  return doc({{"$mergeObjects", array(objects)}});
+}
+
+Bson branch(Bson condition, Bson then) {
+  return doc({{"case", std::move(condition)}, {"then", std::move(then)}});
+}
+
+Bson granted(std::string_view name, const Claim& claim, std::string_view hex) {
+  Bson line = doc({{"line", line_after_claim(hex)}});
+  return branch(may_claim(claim), merged({"$$ROOT", doc({{"_id", literal(name)}}),
+                                          claimed_fields(claim), std::move(line)}));
+}
+
+Bson free_if_new(std::string_view name) {
+  Bson free = doc({{"_id", literal(name)}, {"state", 0}, {"who", ""}});
+  return either(is_new(), std::move(free), doc({}));
+}
+
+Bson entered(std::string_view name, const Claim& claim, std::string_view hex) {
+  const auto most = static_cast<std::int32_t>(line::kPlacesMost);
+  Bson may_enter =
+      all_of({before_cutoff(claim),
+              doc({{"$in", array({doc({{"$type", "$line"}}), array({"missing", "object"})})}}),
+              negated(ticket_among(ref(kWaiters) + ".k", hex)),
+              doc({{"$lt", array({doc({{"$size", ref(kWaiters)}}), most})}}),
+              negated(equal("$ts", claim.ts))});
+  Bson place =
+      doc({{"process", literal(claim.process)}, {"who", literal(claim.who)}, {"since", "$$NOW"}});
+  Bson line = doc({{"line", merged({"$line", doc({{hex, std::move(place)}})})}});
+  return branch(std::move(may_enter), merged({"$$ROOT", free_if_new(name), std::move(line)}));
+}
+
+// Its owner is there, so that nothing is held against it.
+Bson unmarked_again(std::string_view hex) {
+  const std::string at = "$line." + std::string(hex);
+  Bson place = doc({{"process", at + ".process"}, {"who", at + ".who"}, {"since", at + ".since"}});
+  Bson line = doc({{"line", merged({"$line", doc({{hex, std::move(place)}})})}});
+  return branch(type_is(at + ".passed", "date"), merged({"$$ROOT", std::move(line)}));
+}
+
+Bson without_empty_line() {
+  return set("line", either(equal("$line", doc({})), "$$REMOVE", "$line"));
+}
+
+}  // namespace
+
+Bson newcomers_turn() {
+  Bson unmarked = doc({{"$size", unmarked_of(waiters())}});
+  return doc({{"$or", array({type_is("$line", "missing"),
+                             doc({{"$lt", array({std::move(unmarked), open_places()})}})})}});
+}
+
+Bson stand_command(std::string_view name, const Claim& claim) {
+  const std::string hex = to_hex(claim.ts);
+  Bson cases =
+      doc({{"branches",
+            array({granted(name, claim, hex), entered(name, claim, hex), unmarked_again(hex)})},
+           {"default", merged({"$$ROOT", free_if_new(name)})}});
+  Bson pipeline = array(
+      {set(kWaiters, waiters()), set(kUnmarked, unmarked_of(waiters())), set(kPlace, place_of(hex)),
+       set(kOpen, open_places()), doc({{"$replaceWith", doc({{"$switch", std::move(cases)}})}}),
+       without_empty_line(), doc({{"$unset", array({kWaiters, kUnmarked, kPlace, kOpen})}})});
+  Bson shown;
+  for (const std::string_view field :
+       {"state", "process", "who", "why", "when", "ts", "fence", "takeover_after"})
+    append(shown, field, 1);
+  append(shown, "line." + hex, 1);
+  return doc({{"findAndModify", kLocks},
+              {"query", doc({{"_id", name}})},
+              {"update", std::move(pipeline)},
+              {"upsert", true},
+              {"new", true},
+              {"fields", std::move(shown)}});
+}
+
+Bson leave_command(std::string_view name, const Token& ticket) {
+  const std::string field = "line." + to_hex(ticket);
+  return doc({{"findAndModify", kLocks},
+              {"query", doc({{"_id", name}, {field, doc({{"$exists", true}})}})},
+              {"update", array({doc({{"$unset", field}}), without_empty_line()})},
+              {"fields", doc({{"_id", 1}})}});
+}
+
+Bson release_and_tell_command(std::string_view name, const Token& ts) {
+  return release_and_show(name, ts, doc({{"state", 1}, {"line", 1}}));
+}
+
+Bson create_bells_command() {
+  return doc({{"create", kLockBells}, {"capped", true}, {"size", kLockBellsBytes}});
+}
+
+Bson cap_bells_command() {
+  return doc({{"convertToCapped", kLockBells}, {"size", kLockBellsBytes}});
+}
+
+Bson listen_command(std::string_view process) {
+  return doc({{"find", kLockBells},
+              {"filter", doc({{"to", process}})},
+              {"projection", doc({{"lock", 1}})},
+              {"tailable", true},
+              {"awaitData", true}});
+}
+
+Bson ring_command(std::string_view name, const std::vector<std::string>& processes) {
+  Bson to(Bson::Kind::array);
+  std::uint32_t index = 0;
+  for (const std::string& process : processes)
+    append(to, std::to_string(index++), std::string_view(process));
+  return doc({{"insert", kLockBells},
+              {"documents", array({doc({{"to", std::move(to)}, {"lock", name}})})}});
+}
+
+}  // namespace distlock

@@ -1,0 +1,52 @@
+#include <algorithm>
+#include <boost/thread/lock_guard.hpp>
+#include <boost/thread/mutex.hpp>
+#include <catch2/catch.hpp>
+#include <functional>
+
+#include "contract/contract.h"
+#include "distlock/line.h"
+
+using namespace distlock;
+using namespace distlock::testing;
+
+namespace {
+
+// Keeps what one process hears.
+class Listener {
+ public:
+  Listener(Store& store, std::string_view process)
+      : listening_(store.line()->listen(process, [this](std::string_view name) {
+          const boost::lock_guard<boost::mutex> lock(mutex_);
+          heard_.emplace_back(name);
+        })) {}
+
+  bool heard(const std::string& name) {
+    const boost::lock_guard<boost::mutex> lock(mutex_);
+    return std::find(heard_.begin(), heard_.end(), name) != heard_.end();
+  }
+
+ private:
+  boost::mutex mutex_;
+  std::vector<std::string> heard_;
+  std::shared_ptr<void> listening_;  // Last, so that it ends first.
+};
+
+// Rings again until it is heard: one that gets lost is no failure.
+void ring_until_heard(Store& store, const std::string& name,
+                      const std::vector<std::string>& processes, Listener& listener) {
+  while (!listener.heard(name)) store.line()->ring(name, processes);
+}
+
+}  // namespace
+
+TEST_CASE("a bell is heard by the process that it is for", "[store][line][R19]") {
+  const auto under_test = make_store_under_test();
+  const auto store = under_test->open();
+  REQUIRE(store->line() != nullptr);
+  Listener a(*store, "a");
+  Listener b(*store, "b");
+  ring_until_heard(*store, "jobs", {"a"}, a);
+  ring_until_heard(*store, "more", {"a", "b"}, b);
+  CHECK_FALSE(b.heard("jobs"));
+}

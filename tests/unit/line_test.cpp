@@ -1,0 +1,100 @@
+#include "line.h"
+
+#include <catch2/catch.hpp>
+#include <limits>
+
+using namespace distlock;
+using namespace std::chrono_literals;
+
+namespace {
+
+const StoreTime kThen{1'700'000'000'000ms};
+
+Token ticket_no(std::uint8_t number) { return Token{{number}}; }
+
+Waiter waiter(std::uint8_t number, std::optional<StoreTime> passed_over = {}) {
+  const std::string process = "p" + std::to_string(number);
+  return {ticket_no(number), process, process + ":1:1", kThen - 1h, passed_over};
+}
+
+std::vector<std::string> processes(const std::vector<Waiter>& line) {
+  std::vector<std::string> names;
+  for (const Waiter& waiter : line) names.push_back(waiter.process);
+  return names;
+}
+
+}  // namespace
+
+TEST_CASE("the first in line may claim at once, the next two after a turn, the next four after two",
+          "[line][R17]") {
+  CHECK(line::open_places(0ms) == 1);
+  CHECK(line::open_places(line::kTurn - 1ms) == 1);
+  CHECK(line::open_places(line::kTurn) == 3);
+  CHECK(line::open_places(2 * line::kTurn) == 7);
+  CHECK(line::open_places(std::chrono::milliseconds::max()) > line::kPlacesMost);
+  for (std::uint64_t place = 0; place < 2 * line::kPlacesMost; ++place) {
+    const auto opens = line::opens_after(place);
+    CHECK(line::open_places(opens) > place);
+    if (opens > 0ms) CHECK(line::open_places(opens - 1ms) <= place);
+  }
+}
+
+TEST_CASE("a newcomer counts as the last in line", "[line][R17]") {
+  const std::vector<Waiter> two{waiter(1), waiter(2)};
+  CHECK(line::place_of(ticket_no(1), two) == 0);
+  CHECK(line::place_of(ticket_no(2), two) == 1);
+  CHECK(line::place_of(ticket_no(3), two) == 2);
+  CHECK(line::place_of(ticket_no(3), {}) == 0);
+  CHECK(line::may_claim(ticket_no(1), two, kThen, kThen));
+  CHECK_FALSE(line::may_claim(ticket_no(2), two, kThen, kThen));
+  CHECK_FALSE(line::may_claim(ticket_no(3), two, kThen, kThen));
+  CHECK(line::may_claim(ticket_no(3), two, kThen - line::kTurn, kThen));
+}
+
+TEST_CASE("a ticket that was passed over is first again, and nobody waits for it", "[line][R17]") {
+  const std::vector<Waiter> line{waiter(1, kThen - 1s), waiter(2), waiter(3)};
+  CHECK(line::may_claim(ticket_no(1), line, kThen, kThen));
+  CHECK(line::may_claim(ticket_no(2), line, kThen, kThen));
+  CHECK_FALSE(line::may_claim(ticket_no(3), line, kThen, kThen));
+}
+
+TEST_CASE("a claim marks those whom it passes over and nobody behind", "[line][R17]") {
+  const auto after =
+      line::after_claim(ticket_no(3), {waiter(1), waiter(2), waiter(3), waiter(4)}, kThen);
+  CHECK(processes(after) == std::vector<std::string>{"p1", "p2", "p4"});
+  CHECK(after[0].passed_over == kThen);
+  CHECK(after[1].passed_over == kThen);
+  CHECK_FALSE(after[2].passed_over);
+}
+
+TEST_CASE("a mark keeps its time, and an old one takes the ticket out of the line", "[line][R17]") {
+  const auto marked = kThen - line::kMarkedMost;
+  const auto after = line::after_claim(
+      ticket_no(3), {waiter(1, marked - 1ms), waiter(2, marked), waiter(3), waiter(4)}, kThen);
+  CHECK(processes(after) == std::vector<std::string>{"p2", "p4"});
+  CHECK(after[0].passed_over == marked);
+}
+
+TEST_CASE("the first two in line are rung, and all who were passed over", "[line][R19]") {
+  CHECK(line::next_in({}).empty());
+  const std::vector<Waiter> line{waiter(1, kThen), waiter(2), waiter(3), waiter(4),
+                                 waiter(5, kThen)};
+  CHECK(line::next_in(line) == std::vector<std::string>{"p1", "p2", "p3", "p5"});
+  CHECK(line::next_in({waiter(7), waiter(7)}) == std::vector<std::string>{"p7"});
+}
+
+TEST_CASE("after a release by a program without a line everybody may claim", "[line][R17]") {
+  CHECK(line::may_claim(ticket_no(9), {waiter(1), waiter(2)}, std::nullopt, kThen));
+}
+
+TEST_CASE("no time of a release in a document overflows", "[line][R14]") {
+  const std::vector<Waiter> line{waiter(1), waiter(2, StoreTime::min()),
+                                 waiter(3, StoreTime::max())};
+  for (const StoreTime freed : {StoreTime::min(), StoreTime{0ms}, StoreTime::max()}) {
+    for (const StoreTime now : {StoreTime::min(), StoreTime{0ms}, StoreTime::max()}) {
+      CHECK(line::may_claim(ticket_no(1), line, freed, now));
+      CHECK(line::may_claim(ticket_no(9), line, freed, now) == (freed != now));
+      CHECK(line::after_claim(ticket_no(1), line, now).size() <= 2);
+    }
+  }
+}

@@ -1,0 +1,94 @@
+#include <catch2/catch.hpp>
+
+#include "distlock/distributed_lock.h"
+#include "distlock/error.h"
+#include "support/fleet.h"
+
+// Places in line whose replies are lost (R8, R9, R18).
+using namespace distlock;
+using namespace distlock::testing;
+using namespace std::chrono_literals;
+
+namespace {
+
+std::shared_ptr<FaultyStore> with_line(Fleet& fleet) {
+  auto store = std::make_shared<FaultyStore>(fleet.store);
+  store->has_line = true;
+  return store;
+}
+
+}  // namespace
+
+TEST_CASE("a place whose reply was lost is asked for again with the same ticket",
+          "[waiting][R8][R18]") {
+  Fleet fleet;
+  const auto process = fleet.process_with(with_line(fleet), "a");
+  const auto lock = process.lock("jobs");
+  process.store->fail("stand", Fault::lost_reply);
+  REQUIRE(lock->try_lock_for(1min));
+  CHECK(process.store->calls("stand") == 2);
+  CHECK(lock->fence() == 1);
+  CHECK(process.pinger->stats().pending_releases == 0);
+}
+
+TEST_CASE("a hold that a wait may have got without hearing of it is freed later",
+          "[waiting][R8][R18]") {
+  Fleet fleet;
+  const auto process = fleet.process_with(with_line(fleet), "a");
+  LockOptions impatient;
+  impatient.store_patience = 0ms;
+  const auto lock = process.lock("jobs", impatient);
+  process.store->fail("stand", Fault::lost_reply);
+  CHECK_THROWS_AS(lock->lock(), Error);
+  CHECK(fleet.stored("jobs").taken());
+  // Before a round could find it as a stray.
+  CHECK(process.pinger->stats().pending_releases == 1);
+  process.pinger->ping_round();
+  CHECK_FALSE(fleet.stored("jobs").taken());
+}
+
+TEST_CASE("a hold that was granted before a pause is not kept by a ping after it",
+          "[waiting][R9][R18]") {
+  Fleet fleet;
+  const auto process = fleet.process_with(with_line(fleet), "a");
+  LockOptions patient;
+  patient.store_patience = 1h;
+  const auto lock = process.lock("jobs", patient);
+  process.store->fail("stand", Fault::lost_reply);
+  process.store->after_lost_reply = [&] { fleet.clock->advance(15min); };
+  REQUIRE(lock->try_lock_for(1h));
+  CHECK(process.store->calls("stand") == 3);
+  CHECK(lock->fence() == 2);
+}
+
+TEST_CASE("a request for a place that arrives after the unlock grants nothing",
+          "[waiting][R3][R18]") {
+  Fleet fleet;
+  const auto process = fleet.process_with(with_line(fleet), "a");
+  const auto lock = process.lock("jobs");
+  process.store->fail("stand", Fault::delayed);
+  REQUIRE(lock->try_lock_for(1min));
+  REQUIRE(lock->unlock() == UnlockResult::released);
+  process.store->deliver();
+  CHECK_FALSE(fleet.stored("jobs").taken());
+  CHECK(fleet.stored("jobs").line.empty());
+}
+
+TEST_CASE("a request for a place that arrives after another's hold is freed later",
+          "[waiting][R8][R18]") {
+  Fleet fleet;
+  const auto process = fleet.process_with(with_line(fleet), "a");
+  const auto lock = process.lock("jobs");
+  process.store->fail("stand", Fault::delayed);
+  REQUIRE(lock->try_lock_for(1min));
+  REQUIRE(lock->unlock() == UnlockResult::released);
+  const auto other = fleet.process("b").lock("jobs");
+  REQUIRE(other->lock_try("in between"));
+  REQUIRE(other->unlock() == UnlockResult::released);
+  process.store->deliver();
+  REQUIRE(fleet.stored("jobs").taken());
+  // Before a round could find it as a stray.
+  CHECK(process.pinger->stats().pending_releases == 1);
+  process.pinger->ping_round();
+  CHECK_FALSE(fleet.stored("jobs").taken());
+}
