@@ -15,7 +15,7 @@ from tools.checks.tidy_checks import (
     check_format, check_headers_once, check_include_homes, check_protocol, check_public_headers,
     check_rules, check_sizes, check_sleepless_tests)
 from tools.checks.tidy_documents import (
-    check_links, check_map, check_port, check_promises, check_quoted_tests)
+    check_links, check_map, check_port, check_promises, check_quoted_tests, check_words)
 
 CHECKS = [*tidy_checks.CHECKS, *tidy_documents.CHECKS]
 
@@ -46,6 +46,8 @@ FAULTS = [
     (check_map, "src/gone.h", "#pragma once\n"),
     (check_map, "docs/developer/design.md", "```\nsrc/\n  pinger/\n  protocol/\n  stores/\n  log.h gone.h\n```\n"),
     (check_port, "include/distlock/store.h", "class Store {\n  virtual Token claim(Token ts) = 0;\n"),
+    (check_words, "docs/a.md", "A word" + " and a word" * 8 + ".\n"),
+    (check_words, "docs/a.md", "- It waits, unless told not to.\n"),
     (check_finished, "src/pinger/pinger.cpp", "// TODO later\n"),  # tidy: names them
     (check_sizes, "src/log.h", "\n" * (LINES_MOST + 1)),
     (check_sizes, "include/distlock/a.h", "\n" * (LINES_MOST - 1)),

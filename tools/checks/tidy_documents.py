@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from tools.checks.tidy_checks import Tree
 
 MAP, PORT = "docs/developer/design.md", "include/distlock/store.h"
+WORDS_MOST = 25  # In a sentence. A colon and a semicolon end one.
+FORBIDDEN = re.compile(r"\bunless told\b", re.IGNORECASE)
 
 
 def check_quoted_tests(tree: Tree) -> Iterator[str]:
@@ -93,6 +95,47 @@ def check_port(tree: Tree) -> Iterator[str]:
     for function in re.findall(r"^  virtual .*?\b(\w+)\(", tree.files.get(PORT, ""), re.M):
         if function != "Store" and not re.search(rf"^\|[^|]*`{function}\(", document, re.M):
             yield f"{MAP}:1: the table of the port has no {function}()"
+
+
+def units(text: str) -> Iterator[tuple[int, str]]:
+    """Paragraphs, items of lists and cells of tables outside of code, with their first lines."""
+    kept: list[str] = []
+    start, fenced = 0, False
+    for number, line in enumerate([*text.splitlines(), ""], 1):
+        words = line.strip()
+        fenced ^= words.startswith("```")
+        code = fenced or words.startswith("```") or (line.startswith("    ") and not kept)
+        item = re.match(r"(?:[-*]|\d+\.) ", words)
+        if kept and (code or item or not words or words[0] in "#|"):
+            yield start, " ".join(kept)
+            kept = []
+        if code or not words or words.startswith("#"):
+            continue
+        if words.startswith("|"):
+            yield from ((number, cell.strip()) for cell in words.strip("|").split("|"))
+            continue
+        start = start if kept else number
+        kept.append(words[item.end():] if item else words)
+
+
+def sentences(text: str) -> list[str]:
+    """A name of a test, a piece of code and a link each count as what stands in the text."""
+    for pattern, stands in ((r"`[^`]*`", "code"), (r"“[^”]*”", "test"), (r"\]\([^)]*\)", "]")):
+        text = re.sub(pattern, stands, text)
+    return re.split(r"(?<=[.!?:;])[\"”)*_\]]*\s+", text)
+
+
+def check_words(tree: Tree) -> Iterator[str]:
+    for name, text in documents(tree):
+        if name.startswith("docs/generated/") or name == "CHANGELOG.md":
+            continue
+        for line, unit in units(text):
+            for sentence in sentences(unit):
+                length = len([word for word in sentence.split() if re.search(r"\w", word)])
+                if length > WORDS_MOST:
+                    yield f"{name}:{line}: {length} words in a sentence: {sentence[:60]}…"
+                if found := FORBIDDEN.search(re.sub(r'"[^"]*"', "quote", sentence)):
+                    yield f"{name}:{line}: “{found[0]}”; docs/developer/style.md, Words"
 
 
 CHECKS = [check for name, check in list(globals().items()) if name.startswith("check_")]
