@@ -2,7 +2,7 @@
 
     tools/faults WORKLOAD...       runs them
       --store mongod|sqlite        on this store only
-      --seed N                     as another run was; a new one each time unless told
+      --seed N                     as another run was; by default a new one each time
       --seconds N                  so long, instead of the workload's own time
       --count N                    kills or processes, instead of the workload's own number
       --rounds N                   that often each fault (1)

@@ -18,7 +18,7 @@ class Host:
     name: str
     address: str
     network: int = None  # The namespace, as an open file; none if it is this machine's.
-    known_as: str = ""  # To others; the address unless told.
+    known_as: str = ""  # To others; by default the address.
     variables: dict = dataclasses.field(default_factory=dict)  # Of the environment inside.
 
     def enter(self) -> None:

@@ -2,10 +2,10 @@
 
     tools/mutants [NAME...]    all, or those with NAME in theirs; a table, and exit status 1 if one
                                survives, no longer applies or does not compile
-      --schedules N            that the simulation may take for each (20000 unless told)
+      --schedules N            that the simulation may take for each (20000 by default)
       --quick                  no more than it takes: the first test that finds it, those of its
                                rule before the others, and the simulation only where none does
-      --lanes N                so many at once (the processors, unless told)
+      --lanes N                so many at once (the processors, by default)
       --table FILE             writes the table as Markdown, too
 
 A bug is a patch with a head: "Rule: R8" and "Idea: what is done wrong". It is compiled against

@@ -1,6 +1,6 @@
 """Runs the workloads by longer counts and writes docs/generated/evidence.md, one section each.
 
-    tools/release/evidence [SECTION...]    runs those sections anew (all of them, unless told) and puts each
+    tools/release/evidence [SECTION...]    runs those sections anew (all of them, by default) and puts each
                                    into the document as soon as it is there; the others stay
       --share F                    of the full counts, which take hours: 0.1 for a tenth
       --out FILE                   another document
