@@ -1,6 +1,9 @@
 #include <signal.h>
 
 #include <catch2/catch.hpp>
+#include <filesystem>
+#include <sstream>
+#include <string>
 
 #include "process/stamps.h"
 #include "process/tool_fixture.h"
@@ -102,6 +105,19 @@ TEST_CASE("while the store is away the command ends before the deadline, and a r
   CHECK(last + kTick < last_ping_at_most + kValidFor);
   CHECK(rival->wait() == 0);
   CHECK(last_stamp(rival->rest_of_output()) > last);
+}
+
+TEST_CASE("a ping that fails again and again is one line", "[process][run][unsanitized]") {
+  ToolFixture fixture;
+  const auto holder = fixture.hold({"--takeover-after", "2s", "--ping-every", "20ms"});
+  std::filesystem::remove(fixture.file());
+  CHECK(holder->wait() == 75);
+  std::istringstream messages(holder->rest_of_messages());
+  int failures = 0;
+  for (std::string line; std::getline(messages, line);) {
+    if (line.find("ping failed") != line.npos) ++failures;
+  }
+  CHECK(failures == 1);
 }
 
 TEST_CASE("a command ends before a rival's begins although its parent is stopped",
