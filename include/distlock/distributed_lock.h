@@ -164,14 +164,13 @@ class DISTLOCK_EXPORT DistributedLock {
   /// runs, and not when it is unlocked in time. Each hold has one of its own.
   std::stop_token stop_token();
 
-  struct Impl;  // of the library
+  class Contender;  // of the library
 
  private:
   bool wait_for(std::chrono::nanoseconds limit, const std::stop_token& stop, std::string_view why,
                 LockRecord* other);
 
-  struct Claiming;
-  std::unique_ptr<Impl> impl_;
+  std::unique_ptr<Contender> contender_;
 };
 
 }  // namespace distlock

@@ -83,11 +83,11 @@ class DISTLOCK_EXPORT DistributedLockPinger {
   /// its deadline goes on.
   void stop() noexcept;
 
-  struct Impl;  // of the library
+  class Session;  // of the library
 
  private:
   friend class DistributedLock;
-  std::shared_ptr<Impl> impl_;
+  std::shared_ptr<Session> session_;
 };
 
 }  // namespace distlock

@@ -52,10 +52,7 @@ std::string text_of(BrokenHold::End end) {
 std::optional<BrokenHold::End> look(BrokenHold& broken, const Place& place, bool& told,
                                     std::ostream& err) {
   try {
-    protocol::LocalSpan span{place.clock.steady_now(), {}, place.clock.wall_now(), {}};
-    const Listing listing = place.store.list();
-    span.received = place.clock.steady_now();
-    span.wall_received = place.clock.wall_now();
+    const auto [listing, span] = timed(place.clock, [&] { return place.store.list(); });
     return broken.look(listing, span);
   } catch (const Error& error) {
     if (error.errc() != Errc::not_applied && error.errc() != Errc::outcome_unknown) throw;
@@ -84,8 +81,7 @@ milliseconds BrokenHold::pause() const {
   return std::clamp(options_.takeover_after / 16, milliseconds{1}, kLookMost);
 }
 
-std::optional<BrokenHold::End> BrokenHold::look(const Listing& listing,
-                                                const protocol::LocalSpan& span) {
+std::optional<BrokenHold::End> BrokenHold::look(const Listing& listing, const LocalSpan& span) {
   const Listed<PingRecord>* const listed = find(listing, hold_.process);
   if (listed == nullptr && had_ping_) return End::gone;
   const auto ping = listed == nullptr ? std::nullopt : listed->record;

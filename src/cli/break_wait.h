@@ -7,6 +7,7 @@
 #include "cli/status.h"
 #include "cli/view.h"
 #include "distlock/record.h"
+#include "local_span.h"
 #include "protocol/protocol.h"
 
 namespace distlock::cli {
@@ -28,7 +29,7 @@ class BrokenHold {
   explicit BrokenHold(const LockView& shown);
 
   /// To be asked again and again, with what the store has after the break.
-  std::optional<End> look(const Listing& listing, const protocol::LocalSpan& span);
+  std::optional<End> look(const Listing& listing, const LocalSpan& span);
 
   /// How often.
   std::chrono::milliseconds pause() const;

@@ -7,26 +7,14 @@
 #include "cli/time_text.h"
 #include "distlock/error.h"
 #include "distlock/options.h"
+#include "local_span.h"
 #include "protocol/protocol.h"
 #include "saturating.h"
 
 namespace distlock::cli {
 namespace {
 
-using protocol::LocalSpan;
 using protocol::Reason;
-
-/// Calls `read` and says between which local times it happened.
-template <class Read>
-auto timed(Clock& clock, const Read& read) {
-  LocalSpan span;
-  span.sent = clock.steady_now();
-  span.wall_sent = clock.wall_now();
-  auto result = read();
-  span.received = clock.steady_now();
-  span.wall_received = clock.wall_now();
-  return std::pair(std::move(result), span);
-}
 
 LockOptions contender(const Observer& observer, const LockRecord& lock) {
   LockOptions options;
@@ -115,21 +103,21 @@ LockView lock_view(const Observer& observer, const Listed<LockRecord>& listed, c
   return view;
 }
 
-struct Alone {
+struct OneLock {
   LockView lock;
   std::optional<StoreNow> now;
 };
 
 // A lock and its holder's ping by one read.
-Alone look_at(const Observer& observer, std::string_view name) {
+OneLock look_at(const Observer& observer, std::string_view name) {
   const auto [seen, span] =
       timed(observer.clock, [&] { return observer.store.inspect(name, Freshness::ordinary); });
-  Alone alone{.lock = {.name = std::string(name), .record = seen.lock, .ping = seen.ping},
+  OneLock one{.lock = {.name = std::string(name), .record = seen.lock, .ping = seen.ping},
               .now = seen.now};
   // What nobody has claimed yet is as free as it can be.
-  if (!seen.lock) alone.lock.record.emplace().name = name;
-  alone.lock.takeover = takeover(observer, seen, span);
-  return alone;
+  if (!seen.lock) one.lock.record.emplace().name = name;
+  one.lock.takeover = takeover(observer, seen, span);
+  return one;
 }
 
 // A listing reads locks and pings one after the other: a holder that came or left in between seems
@@ -181,9 +169,9 @@ View view_one(const Observer& observer, std::string_view name) {
   LockView lock;
   lock.name = name;
   try {
-    Alone alone = look_at(observer, name);
-    view.now = alone.now;
-    lock = std::move(alone.lock);
+    OneLock one = look_at(observer, name);
+    view.now = one.now;
+    lock = std::move(one.lock);
   } catch (const Error& error) {
     if (error.errc() != Errc::bad_record) throw;
     if (auto sound = view_with_malformed_ping(observer, name)) return *std::move(sound);

@@ -26,19 +26,18 @@ SteadyTime last_look(const WaitRequest& request, SteadyTime now, milliseconds po
 
 }  // namespace
 
-StandingInLine::StandingInLine(DistributedLock::Impl& lock, Lobby::Place& place,
-                               const WaitRequest& request)
+StandingInLine::StandingInLine(Contender& lock, Lobby::Place& place, const WaitRequest& request)
     : lock_(lock),
       place_(place),
       request_(request),
-      line_(*lock.pinging->environment.store->line()),
-      clock_(*lock.pinging->environment.clock),
+      line_(*lock.session->environment.store->line()),
+      clock_(*lock.session->environment.clock),
       last_(last_look(request, clock_.steady_now(), lock.options.poll_min)),
       store_answered_(clock_.steady_now()) {}
 
 StandingInLine::~StandingInLine() {
   // A claim from this place may have been granted, or may still be.
-  if (asked_) lock_.leave_pending(ticket_, last_sent_);
+  if (asked_) lock_.claims.leave_pending(ticket_, last_sent_);
   lock_.hold->wait_validity.end();
   if (!late_ && !failure_ && clock_.steady_now() < request_.deadline) give_up_place();
 }
@@ -53,12 +52,12 @@ void StandingInLine::give_up_place() {
 }
 
 void StandingInLine::begin_with_new_ticket() {
-  ticket_ = new_token(lock_.pinging->environment);
+  ticket_ = new_token(lock_.session->environment);
   perhaps_in_line_ = false;
   asked_ = false;
   ticket_spent_ = false;
   doubtful_ = false;
-  lock_.pinging->holds.enlist(lock_.hold, ticket_);
+  lock_.session->holds.enlist(lock_.hold, ticket_);
   stand_at_ = look_at_ = clock_.steady_now();
 }
 
@@ -98,7 +97,7 @@ void StandingInLine::rest(const std::stop_token& rung) {
 }
 
 bool StandingInLine::step() {
-  lock_.pinging->check_usable();
+  lock_.session->check_usable();
   if (!std::exchange(begun_, true) && claim_remembered()) return true;
   if (ticket_ == Token{}) begin_with_new_ticket();
   if (ticket_spent_) {
@@ -118,7 +117,7 @@ bool StandingInLine::claim_remembered() {
     ~GiveUp() {
       if (lock.claimed && !held) lock.give_up_old_hold();
     }
-    DistributedLock::Impl& lock;
+    Contender& lock;
     bool held = false;
   };
   GiveUp old{lock_};
@@ -127,9 +126,9 @@ bool StandingInLine::claim_remembered() {
 }
 
 bool StandingInLine::stand() {
-  const auto ping_sent = lock_.pinging->ensure_pinged(lock_.hold->validity_span, lock_.limit);
+  const auto ping_sent = lock_.session->ensure_pinged(lock_.hold->validity_span, lock_.limit);
   if (!ping_sent || lock_.out_of_time()) return false;
-  const Claim claim = claim_now();
+  const Claim claim = lock_.claims.claim_with(ticket_, request_.why);
   stand_at_ = SteadyTime::max();
   last_sent_ = clock_.steady_now();
   perhaps_in_line_ = true;
@@ -154,13 +153,13 @@ bool StandingInLine::keep(LockRecord record) {
     if (doubtful_) lock_.granted_once_more = {ticket_, last_sent_};
     return true;
   }
-  if (doubtful_) lock_.leave_pending(ticket_, last_sent_);
+  if (doubtful_) lock_.claims.leave_pending(ticket_, last_sent_);
   begin_with_new_ticket();
   return false;
 }
 
 bool StandingInLine::look() {
-  Look look;
+  TimedInspection look;
   const protocol::Judgement judgement = lock_.judge_now(look);
   if (request_.other != nullptr && look.seen.lock) *request_.other = *look.seen.lock;
   look_again_in(nanoseconds{lock_.options.recheck});
@@ -181,40 +180,30 @@ bool StandingInLine::look() {
   return false;
 }
 
-bool StandingInLine::take_over(const Look& look) {
+bool StandingInLine::take_over(const TimedInspection& look) {
   const LockRecord& dead = *look.seen.lock;
-  const auto ping_sent = lock_.pinging->ensure_pinged(lock_.hold->validity_span, lock_.limit);
+  const auto ping_sent = lock_.session->ensure_pinged(lock_.hold->validity_span, lock_.limit);
   if (!ping_sent || lock_.out_of_time()) return false;
   // What becomes of it may stay unknown, and is freed later then: no claim may carry that `ts`
   // anew.
   ticket_spent_ = true;
-  std::optional<Error> failure;
-  auto record = lock_.send_claim(FromHold{*dead.ts, dead.when}, claim_now(), failure);
+  auto [record, failure] = lock_.claims.send(
+      FromHold{*dead.ts, dead.when}, lock_.claims.claim_with(ticket_, request_.why), lock_.limit);
   ticket_spent_ = failure.has_value();
   if (!record) return false;
   lock_.hold->wait_validity.begin(*ping_sent);
   return keep(std::move(*record));
 }
 
-Claim StandingInLine::claim_now() const {
-  const DistributedLockPinger::Impl& pinging = *lock_.pinging;
-  return {.process = pinging.environment.process,
-          .who = new_who(pinging.environment),
-          .why = request_.why.empty() ? lock_.options.why : std::string(request_.why),
-          .ts = ticket_,
-          .takeover_after = lock_.options.takeover_after,
-          .cutoff = pinging.cutoff()};
-}
-
 void StandingInLine::look_again_in(nanoseconds pause) {
-  const auto random = lock_.pinging->environment.random();
+  const auto random = lock_.session->environment.random();
   const auto spread = static_cast<std::uint64_t>(pause.count());
   look_at_ =
       clock_.steady_now() + pause / 2 + nanoseconds{static_cast<std::int64_t>(random % spread)};
 }
 
 // The first in line looks when the holder can be dead, the next a turn later, and so on.
-void StandingInLine::look_at_takeover(const Look& look, milliseconds left) {
+void StandingInLine::look_at_takeover(const TimedInspection& look, milliseconds left) {
   if (left <= milliseconds{0} || left >= lock_.options.recheck) return;
   const auto place = line::place_of(ticket_, look.seen.lock->line);
   look_at_ = std::min(look_at_, clock_.steady_now() + left + line::opens_after(place));
@@ -227,19 +216,19 @@ void StandingInLine::bear(const Error& error) {
   doubtful_ = doubtful_ || (asked_ && error.errc() == Errc::outcome_unknown);
   if (now - store_answered_ >= nanoseconds{lock_.patience()}) throw;
   log::store_failed_while_waiting(lock_.name, error.what());
-  const auto random = lock_.pinging->environment.random();
+  const auto random = lock_.session->environment.random();
   stand_at_ = now + protocol::poll_pause(failures_++, random, milliseconds{0}, lock_.options);
   look_at_ = std::max(look_at_, stand_at_);
 }
 
-bool DistributedLock::Impl::wait_in_line(const WaitRequest& request) {
+bool Contender::wait_in_line(const WaitRequest& request) {
   protocol::check_why(request.why);
-  pinging->check_usable();
-  Lobby::Place place(pinging->lobby, name);
+  session->check_usable();
+  Lobby::Place place(session->lobby, name);
   const std::stop_callback on_stop(request.stop, [&] { place.wake().ring(); });
-  const std::stop_callback on_end(pinging->stopping.get_token(), [&] { place.wake().ring(); });
+  const std::stop_callback on_end(session->stopping.get_token(), [&] { place.wake().ring(); });
   if (!wait_for_this_object(place, request)) return false;
-  Claiming claiming{*this};
+  ClaimingPhase claiming{*this};
   limit = {request.deadline, request.stop};
   claiming.held = StandingInLine(*this, place, request).wait();
   return claiming.held;
@@ -247,11 +236,11 @@ bool DistributedLock::Impl::wait_in_line(const WaitRequest& request) {
 
 // Until it is this thread's turn in the process, and no other thread has the object. Who has it
 // already waits for nobody: those in front may wait for just that hold.
-bool DistributedLock::Impl::wait_for_this_object(Lobby::Place& place, const WaitRequest& request) {
-  Clock& clock = *pinging->environment.clock;
+bool Contender::wait_for_this_object(Lobby::Place& place, const WaitRequest& request) {
+  Clock& clock = *session->environment.clock;
   for (;;) {
     const std::stop_token rung = place.wake().arm();
-    pinging->check_usable();
+    session->check_usable();
     const bool our_turn = place.first() || held_by_this_thread();
     if (our_turn && begin_claiming(request.other)) return true;
     const SteadyTime now = clock.steady_now();
@@ -260,18 +249,18 @@ bool DistributedLock::Impl::wait_for_this_object(Lobby::Place& place, const Wait
   }
 }
 
-bool DistributedLock::Impl::held_by_this_thread() const {
+bool Contender::held_by_this_thread() const {
   const boost::lock_guard<boost::mutex> lock(mutex);
   return phase == Phase::holding && holder == this_thread_number();
 }
 
-void DistributedLock::Impl::give_up_old_hold() {
+void Contender::give_up_old_hold() {
   std::optional<LockRecord> old;
   {
     const boost::lock_guard<boost::mutex> lock(mutex);
     old = std::exchange(claimed, std::nullopt);
   }
-  if (old) pinging->pending.add({name, *old->ts});
+  if (old) session->pending.add({name, *old->ts});
 }
 
 }  // namespace distlock

@@ -6,7 +6,7 @@
 
 #include "distlock/error.h"
 #include "distlock/line.h"
-#include "lock/distributed_lock_impl.h"
+#include "lock/contender.h"
 #include "pinger/lobby.h"
 
 namespace distlock {
@@ -19,7 +19,7 @@ namespace distlock {
 ///   wait     until the bell rings, a turn or a takeover is foretold, or it is time to look
 class StandingInLine {
  public:
-  StandingInLine(DistributedLock::Impl& lock, Lobby::Place& place, const WaitRequest& request);
+  StandingInLine(Contender& lock, Lobby::Place& place, const WaitRequest& request);
   /// Gives the place up, unless it has become a hold. No call begins once a call has outlasted the
   /// wait (R15): that place is passed over, and removed when its mark is old.
   ~StandingInLine();
@@ -42,14 +42,13 @@ class StandingInLine {
   bool claim_remembered();
   bool stand();
   bool look();
-  bool take_over(const Look& look);
-  Claim claim_now() const;
+  bool take_over(const TimedInspection& look);
   void look_again_in(std::chrono::nanoseconds pause);
-  void look_at_takeover(const Look& look, std::chrono::milliseconds left);
+  void look_at_takeover(const TimedInspection& look, std::chrono::milliseconds left);
   void bear(const Error& error);
   bool keep(LockRecord record);
 
-  DistributedLock::Impl& lock_;
+  Contender& lock_;
   Lobby::Place& place_;
   const WaitRequest request_;
   Line& line_;

@@ -1,7 +1,7 @@
 #include <boost/thread/lock_guard.hpp>
 
 #include "distlock/error.h"
-#include "lock/distributed_lock_impl.h"
+#include "lock/contender.h"
 #include "log.h"
 
 // Waiting for a busy lock (R15): lock_try() again and again, with jittered pauses, a deadline and a
@@ -27,47 +27,46 @@ bool DistributedLock::lock(const std::stop_token& stop, std::string_view why, Lo
 
 bool DistributedLock::wait_for(nanoseconds limit, const std::stop_token& stop, std::string_view why,
                                LockRecord* other) {
-  const Impl::Waiting waiting(*impl_);
+  const RefusalLog::Wait wait(contender_->refusals);
   if (limit <= nanoseconds{0}) {
-    return !stop.stop_requested() && impl_->lock_try(why, other, {.stop = stop});
+    return !stop.stop_requested() && contender_->lock_try(why, other, {.stop = stop});
   }
-  const SteadyTime deadline = impl_->pinging->environment.clock->steady_now() + limit;
-  const bool in_line = impl_->options.wait_rule == WaitRule::in_line &&
-                       impl_->pinging->environment.store->line() != nullptr;
-  if (in_line) return impl_->wait_in_line({deadline, stop, why, other});
-  return impl_->wait_until(deadline, stop, why, other);
+  const SteadyTime deadline = contender_->session->environment.clock->steady_now() + limit;
+  const bool in_line = contender_->options.wait_rule == WaitRule::in_line &&
+                       contender_->session->environment.store->line() != nullptr;
+  if (in_line) return contender_->wait_in_line({deadline, stop, why, other});
+  return contender_->wait_polling({deadline, stop, why, other});
 }
 
-bool DistributedLock::Impl::wait_until(SteadyTime deadline, const std::stop_token& stop,
-                                       std::string_view why, LockRecord* other) {
-  pinging->check_usable();
-  Clock& clock = *pinging->environment.clock;
-  const Limit until{deadline, stop};
+bool Contender::wait_polling(const WaitRequest& request) {
+  session->check_usable();
+  Clock& clock = *session->environment.clock;
+  const Limit until{request.deadline, request.stop};
   SteadyTime store_answered = clock.steady_now();
   std::optional<Error> failure;
   for (int round = 0; !until.over(clock); ++round) {
     try {
       failure.reset();
-      if (lock_try(why, other, until)) return true;
+      if (lock_try(request.why, request.other, until)) return true;
       store_answered = clock.steady_now();
     } catch (const Error& error) {
       if (!store_failed(error) || clock.steady_now() >= store_answered + patience()) throw;
       failure = error;
       log::store_failed_while_waiting(name, error.what());
     }
-    clock.wait_until(next_look(round, deadline), stop);
+    clock.wait_until(next_look(round, request.deadline), request.stop);
   }
-  if (failure && !stop.stop_requested()) throw Error(*failure);
+  if (failure && !request.stop.stop_requested()) throw Error(*failure);
   return false;
 }
 
-std::chrono::milliseconds DistributedLock::Impl::patience() const {
+std::chrono::milliseconds Contender::patience() const {
   return std::min<std::chrono::milliseconds>(options.store_patience, kForEver);
 }
 
-SteadyTime DistributedLock::Impl::next_look(int round, SteadyTime deadline) const {
-  const std::uint64_t random = pinging->environment.random();
-  const SteadyTime now = pinging->environment.clock->steady_now();
+SteadyTime Contender::next_look(int round, SteadyTime deadline) const {
+  const std::uint64_t random = session->environment.random();
+  const SteadyTime now = session->environment.clock->steady_now();
   const boost::lock_guard<boost::mutex> lock(mutex);
   const SteadyTime next = now + protocol::poll_pause(round, random, until_takeover, options);
   // No claim may follow a look at the deadline, so the last one comes a little before it.

@@ -1,12 +1,24 @@
 #include <boost/thread/lock_guard.hpp>
 
+#include "failure.h"
 #include "log.h"
-#include "pinger/pinger_impl.h"
+#include "pinger/session.h"
 
 // One round of the pinger: the ping first, then what can wait and what may fail.
 namespace distlock {
+namespace {
 
-SteadyTime DistributedLockPinger::Impl::round() noexcept {
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+using Guard = boost::lock_guard<boost::mutex>;
+
+milliseconds whole_ms(nanoseconds duration) {
+  return std::chrono::duration_cast<milliseconds>(duration);
+}
+
+}  // namespace
+
+SteadyTime Session::round() noexcept {
   if (stopped_) return SteadyTime::max();
   const SteadyTime begun = environment.clock->steady_now();
   log_losses();
@@ -18,17 +30,86 @@ SteadyTime DistributedLockPinger::Impl::round() noexcept {
   return begun + options.ping_every;
 }
 
-void DistributedLockPinger::Impl::log_losses() {
+bool Session::ping_noting_failure() noexcept {
+  try {
+    ping();
+    return true;
+  } catch (...) {
+    note_bad_ping(current_failure().what);
+    return false;
+  }
+}
+
+void Session::ping() {
+  Clock& clock = *environment.clock;
+  const PingHealth health = health_at(clock.steady_now());
+  const auto [record, span] =
+      timed(clock, [&] { return environment.store->ping_and_report(environment.process, health); });
+  if (note_good_ping(record, span)) log::store_clock_stepped(record.clock.value_or(""));
+}
+
+// As it will be if this ping succeeds.
+PingHealth Session::health_at(SteadyTime now) const {
+  const Guard lock(mutex_);
+  PingHealth health = health_;
+  ++health.successes;
+  health.late_by = protocol::late_by(last_ping_sent_, now, options);
+  return health;
+}
+
+// Says whether the store's clock was seen to step.
+bool Session::note_good_ping(const PingRecord& record, const LocalSpan& span) {
+  nanoseconds silence{0};
+  bool recovered = false;
+  bool every_tenth = false;
+  bool stepped = false;
+  {
+    const Guard lock(mutex_);
+    const SteadyTime last = last_ping_sent_.value_or(started_);
+    silence = span.sent - last;
+    recovered = std::exchange(late_, false) || protocol::ping_is_late(last, span.sent, options);
+    every_tenth = health_.successes % 10 == 0;
+    ++health_.successes;
+    health_.round_trip = whole_ms(span.received - span.sent);
+    health_.late_by = protocol::late_by(last_ping_sent_, span.sent, options);
+    last_ping_sent_ = std::max(span.sent, last_ping_sent_.value_or(span.sent));
+    const std::string clock = record.clock.value_or("");
+    history_.note({record.ping, clock}, span);
+    stepped = history_.stepped(clock, span.received, 4 * nanoseconds{options.ping_every},
+                               protocol::kStepWorthAWarning);
+  }
+  holds.extend(span.sent, span.received);
+  if (recovered) log::ping_recovered(environment.process, whole_ms(silence));
+  log::pinged(environment.process, every_tenth);
+  return stepped;
+}
+
+void Session::note_bad_ping(std::string_view error) {
+  log::ping_failed(environment.process, error);
+  const SteadyTime now = environment.clock->steady_now();
+  nanoseconds silence{0};
+  {
+    const Guard lock(mutex_);
+    ++health_.failures;
+    const SteadyTime last = last_ping_sent_.value_or(started_);
+    if (late_ || !protocol::ping_is_late(last, now, options)) return;
+    late_ = true;
+    silence = now - last;
+  }
+  log::ping_late(environment.process, whole_ms(silence));
+}
+
+void Session::log_losses() {
   for (const auto& [name, reason] : holds.take_unlogged()) log::lost(name, reason);
   if (holds.announcer().take_shortage()) log::no_thread_to_announce(environment.process);
 }
 
-void DistributedLockPinger::Impl::farewell() {
+void Session::farewell() {
   const Clock& clock = *environment.clock;
   ChoreTime time(clock, clock.steady_now() + environment.store->call_limit());
   pending.work_off(*environment.store, clock, time);
   const bool pinged = [&] {
-    const boost::lock_guard<boost::mutex> lock(mutex_);
+    const Guard lock(mutex_);
     return last_ping_sent_.has_value();
   }();
   if (pinged && holds.empty() && pending.count() == 0) {

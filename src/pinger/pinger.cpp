@@ -1,50 +1,50 @@
 #include "distlock/pinger.h"
 
 #include "distlock/error.h"
-#include "pinger/pinger_impl.h"
 #include "pinger/running_pingers.h"
+#include "pinger/session.h"
 
 namespace distlock {
 
 DistributedLockPinger::DistributedLockPinger(Environment environment, const PingerOptions& options,
                                              PingerDrive drive)
-    : impl_(std::make_shared<Impl>(std::move(environment), options, drive)) {
+    : session_(std::make_shared<Session>(std::move(environment), options, drive)) {
   if (drive == PingerDrive::caller) return;
-  const auto pinger = std::exchange(impl_, Impl::owner_of(impl_));
-  add_running(impl_);
-  Impl::start_threads(pinger);
+  const auto pinger = std::exchange(session_, Session::owner_of(session_));
+  add_running(session_);
+  Session::start_threads(pinger);
 }
 
 DistributedLockPinger::~DistributedLockPinger() {
-  if (impl_->fork_guard.in_child()) {
+  if (session_->fork_guard.in_child()) {
     // Its threads do not exist here and its store is the parent's: neither may be ended.
-    new std::shared_ptr<Impl>(std::move(impl_));
+    new std::shared_ptr<Session>(std::move(session_));
     return;
   }
   stop();
 }
 
-const std::string& DistributedLockPinger::process() const { return impl_->environment.process; }
+const std::string& DistributedLockPinger::process() const { return session_->environment.process; }
 
-Store& DistributedLockPinger::store() const { return *impl_->environment.store; }
+Store& DistributedLockPinger::store() const { return *session_->environment.store; }
 
 PingerStats DistributedLockPinger::stats() const {
-  impl_->fork_guard.check("the pinger");
-  return impl_->stats();
+  session_->fork_guard.check("the pinger");
+  return session_->stats();
 }
 
 SteadyTime DistributedLockPinger::ping_round() noexcept {
-  if (impl_->fork_guard.in_child()) return SteadyTime::max();
-  return impl_->round();
+  if (session_->fork_guard.in_child()) return SteadyTime::max();
+  return session_->round();
 }
 
 SteadyTime DistributedLockPinger::watch_round() noexcept {
-  if (impl_->fork_guard.in_child()) return SteadyTime::max();
-  return impl_->holds.announce_due(impl_->environment.clock->steady_now()).next;
+  if (session_->fork_guard.in_child()) return SteadyTime::max();
+  return session_->holds.announce_due(session_->environment.clock->steady_now()).next;
 }
 
 void DistributedLockPinger::stop() noexcept {
-  if (!impl_->fork_guard.in_child()) impl_->stop();
+  if (!session_->fork_guard.in_child()) session_->stop();
 }
 
 }  // namespace distlock

@@ -7,18 +7,16 @@
 namespace distlock {
 namespace {
 
-using Impl = DistributedLockPinger::Impl;
-
 struct Running {
   boost::mutex mutex;
-  std::vector<std::weak_ptr<Impl>> pingers;
+  std::vector<std::weak_ptr<Session>> pingers;
 };
 
 PerProcess<Running> running_in_this_process;
 
 struct JoinAtExit {
   ~JoinAtExit() {
-    std::vector<std::weak_ptr<Impl>> pingers;
+    std::vector<std::weak_ptr<Session>> pingers;
     {
       Running& running = running_in_this_process.get();
       const boost::lock_guard<boost::mutex> lock(running.mutex);
@@ -32,7 +30,7 @@ struct JoinAtExit {
 
 }  // namespace
 
-void add_running(const std::shared_ptr<Impl>& pinger) {
+void add_running(const std::shared_ptr<Session>& pinger) {
   static const JoinAtExit join_at_exit;
   Running& running = running_in_this_process.get();
   const boost::lock_guard<boost::mutex> lock(running.mutex);

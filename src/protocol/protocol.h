@@ -10,6 +10,7 @@
 #include "distlock/options.h"
 #include "distlock/record.h"
 #include "distlock/store.h"
+#include "local_span.h"
 
 // Every decision of the protocol, as pure functions: no I/O, no clock that ticks, no log. Rule
 // numbers are those of docs/protocol.md. The shell (distributed_lock.cpp, pinger.cpp) asks here and
@@ -73,14 +74,6 @@ std::chrono::milliseconds settled_after(const LockOptions& options,
 /// top of an old one would be born half dead (R7, R9).
 bool must_ping_before_claim(std::optional<SteadyTime> last_ping_sent, SteadyTime now,
                             std::chrono::nanoseconds validity, const PingerOptions& pinger);
-
-/// The two ends of a store call, on this process's clocks: whatever the store did, it did between.
-struct LocalSpan {
-  SteadyTime sent;
-  SteadyTime received;
-  WallTime wall_sent;
-  WallTime wall_received;
-};
 
 /// What one contender remembers of one holder: since when it has seen nothing change (R6).
 class HolderWatch {

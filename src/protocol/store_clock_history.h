@@ -37,7 +37,7 @@ class StoreClockHistory {
   /// Readings closer together than `grain` are kept as one.
   explicit StoreClockHistory(std::chrono::nanoseconds grain) : grain_(grain) {}
 
-  void note(const StoreNow& now, const protocol::LocalSpan& span);
+  void note(const StoreNow& now, const LocalSpan& span);
 
   /// Whether two readings of that clock within the last `window`, and the one before it, put it
   /// more than `limit` apart from where its own pace would have carried it.

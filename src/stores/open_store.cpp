@@ -1,10 +1,10 @@
 #include "call_limit.h"
 #include "distlock/error.h"
 #include "distlock/stores.h"
+#include "stores/fork_guarded_store.h"
 #include "stores/memory/memory_store.h"
 #include "stores/mongodb/mongo_store.h"
 #include "stores/sqlite/sqlite_store.h"
-#include "stores/store_of_one_process.h"
 
 namespace distlock {
 
@@ -14,9 +14,9 @@ std::shared_ptr<Store> open_store(const ConnectionString& connection, const Stor
     case StoreKind::memory:
       return open_memory_of_process(options);
     case StoreKind::sqlite:
-      return for_this_process_only(open_sqlite_store(connection, options));
+      return guarded_against_fork(open_sqlite_store(connection, options));
     case StoreKind::mongodb:
-      return for_this_process_only(open_mongo_store(connection, options));
+      return guarded_against_fork(open_mongo_store(connection, options));
   }
   throw Error(Errc::invalid_argument, connection.redacted() + ": unknown kind of store");
 }

@@ -17,6 +17,7 @@ CXX = (".h", ".cpp")
 # Values and pure functions. Of clock.h and store.h that means the types of time and of documents.
 OUR_HEADERS_IN_PROTOCOL = {
     "line.h", "protocol/protocol.h", "protocol/store_clock_history.h", "call_limit.h",
+    "local_span.h",
     "saturating.h", "text.h"} | {
     f"distlock/{part}.h" for part in ("record", "options", "error", "store", "clock", "loss")}
 

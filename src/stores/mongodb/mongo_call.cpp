@@ -49,12 +49,12 @@ Bson read_options(const ServerDescription& server, ReadConcern concern) {
 
 // One for all commands of a list. The driver would give each its own, and the server refuses a
 // getMore in another session than the cursor's.
-Session session_of(mongoc_client_t* client) {
+ClientSession session_of(mongoc_client_t* client) {
   mongoc_session_opt_t* options = mongoc_session_opts_new();
   // Else it would name a time to read after, which a linearizable read may not.
   mongoc_session_opts_set_causal_consistency(options, false);
   // Null where the server knows no sessions, and then it asks for none.
-  Session session(mongoc_client_start_session(client, options, nullptr));
+  ClientSession session(mongoc_client_start_session(client, options, nullptr));
   mongoc_session_opts_destroy(options);
   return session;
 }
@@ -181,7 +181,7 @@ Bson MongoCall::read(const Bson& command, const Bson& options) const {
 // for granted.
 void MongoCall::read_each(const Bson& command, ReadConcern concern,
                           const std::function<void(const Document&)>& take) const {
-  const Session session = session_of(client_.get());
+  const ClientSession session = session_of(client_.get());
   Bson first = read_options(server_, concern);
   Bson others = pinned_to(server_);
   if (session) {
@@ -203,7 +203,7 @@ void MongoCall::read_each(const Bson& command, ReadConcern concern,
 
 bool MongoCall::follow(const Bson& find, std::chrono::milliseconds await,
                        const std::function<bool(const std::vector<Document>&)>& take) const {
-  const Session session = session_of(client_.get());
+  const ClientSession session = session_of(client_.get());
   Bson options = pinned_to(server_);
   if (session) mongoc_client_session_append(session.get(), options.get(), nullptr);
   Reply reply;

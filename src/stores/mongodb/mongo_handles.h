@@ -22,7 +22,8 @@ using Uri = std::unique_ptr<mongoc_uri_t, Deleter<mongoc_uri_destroy>>;
 using Pool = std::unique_ptr<mongoc_client_pool_t, Deleter<mongoc_client_pool_destroy>>;
 using ServerDescription =
     std::unique_ptr<mongoc_server_description_t, Deleter<mongoc_server_description_destroy>>;
-using Session = std::unique_ptr<mongoc_client_session_t, Deleter<mongoc_client_session_destroy>>;
+using ClientSession =
+    std::unique_ptr<mongoc_client_session_t, Deleter<mongoc_client_session_destroy>>;
 
 /// A client borrowed from the pool and returned to it on destruction. libmongoc's clients are
 /// single-threaded, so one of these never crosses threads.

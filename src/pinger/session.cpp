@@ -1,8 +1,9 @@
-#include "pinger/pinger_impl.h"
+#include "pinger/session.h"
 
 #include <pthread.h>
 
 #include <boost/thread/lock_guard.hpp>
+#include <tuple>
 
 #include "distlock/error.h"
 #include "failure.h"
@@ -16,14 +17,9 @@ using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 using Guard = boost::lock_guard<boost::mutex>;
 
-milliseconds whole_ms(nanoseconds duration) {
-  return std::chrono::duration_cast<milliseconds>(duration);
-}
-
 }  // namespace
 
-DistributedLockPinger::Impl::Impl(Environment given, const PingerOptions& given_options,
-                                  PingerDrive given_drive)
+Session::Session(Environment given, const PingerOptions& given_options, PingerDrive given_drive)
     : environment(completed(std::move(given))),
       options(given_options),
       drive(given_drive),
@@ -35,18 +31,17 @@ DistributedLockPinger::Impl::Impl(Environment given, const PingerOptions& given_
   protocol::check_options(options);
 }
 
-std::shared_ptr<DistributedLockPinger::Impl> DistributedLockPinger::Impl::owner_of(
-    std::shared_ptr<Impl> pinger) {
-  Impl* const plain = pinger.get();
+std::shared_ptr<Session> Session::owner_of(std::shared_ptr<Session> pinger) {
+  Session* const plain = pinger.get();
   // Let go of at the end, and not with the last weak_ptr.
-  return {plain, [pinger = std::move(pinger)](Impl* ended) mutable noexcept {
+  return {plain, [pinger = std::move(pinger)](Session* ended) mutable noexcept {
             ended->join_threads();
             pinger.reset();
           }};
 }
 
 // Pings come last: what is not complete must have sent nothing.
-void DistributedLockPinger::Impl::start_threads(const std::shared_ptr<Impl>& pinger) {
+void Session::start_threads(const std::shared_ptr<Session>& pinger) {
   log::creating_ping_thread(pinger->environment.process);
   try {
     pinger->holds.announcer().start();
@@ -60,7 +55,7 @@ void DistributedLockPinger::Impl::start_threads(const std::shared_ptr<Impl>& pin
   }
 }
 
-void DistributedLockPinger::Impl::run_pings() {
+void Session::run_pings() {
   pthread_setname_np(pthread_self(), "LockPinger");
   while (!stopping.stop_requested()) {
     const SteadyTime next = round();
@@ -71,7 +66,7 @@ void DistributedLockPinger::Impl::run_pings() {
 }
 
 // Calls neither the store nor a callback, so that nothing can hold it up (R9).
-void DistributedLockPinger::Impl::run_watch() {
+void Session::run_watch() {
   pthread_setname_np(pthread_self(), "LockWatch");
   while (!watch_stopping_.stop_requested()) {
     const Holds::Due due = holds.announce_due(environment.clock->steady_now());
@@ -80,87 +75,14 @@ void DistributedLockPinger::Impl::run_watch() {
   }
 }
 
-bool DistributedLockPinger::Impl::ping_noting_failure() noexcept {
-  try {
-    ping();
-    return true;
-  } catch (...) {
-    note_bad_ping(current_failure().what);
-    return false;
-  }
-}
-
-void DistributedLockPinger::Impl::ping() {
-  Clock& clock = *environment.clock;
-  protocol::LocalSpan span{clock.steady_now(), {}, clock.wall_now(), {}};
-  const PingRecord record =
-      environment.store->ping_and_report(environment.process, health_at(span.sent));
-  span.received = clock.steady_now();
-  span.wall_received = clock.wall_now();
-  if (note_good_ping(record, span)) log::store_clock_stepped(record.clock.value_or(""));
-}
-
-// As it will be if this ping succeeds.
-PingHealth DistributedLockPinger::Impl::health_at(SteadyTime now) const {
-  const Guard lock(mutex_);
-  PingHealth health = health_;
-  ++health.successes;
-  health.late_by = protocol::late_by(last_ping_sent_, now, options);
-  return health;
-}
-
-// Says whether the store's clock was seen to step.
-bool DistributedLockPinger::Impl::note_good_ping(const PingRecord& record,
-                                                 const protocol::LocalSpan& span) {
-  nanoseconds silence{0};
-  bool recovered = false;
-  bool every_tenth = false;
-  bool stepped = false;
-  {
-    const Guard lock(mutex_);
-    const SteadyTime last = last_ping_sent_.value_or(started_);
-    silence = span.sent - last;
-    recovered = std::exchange(late_, false) || protocol::ping_is_late(last, span.sent, options);
-    every_tenth = health_.successes % 10 == 0;
-    ++health_.successes;
-    health_.round_trip = whole_ms(span.received - span.sent);
-    health_.late_by = protocol::late_by(last_ping_sent_, span.sent, options);
-    last_ping_sent_ = std::max(span.sent, last_ping_sent_.value_or(span.sent));
-    const std::string clock = record.clock.value_or("");
-    history_.note({record.ping, clock}, span);
-    stepped = history_.stepped(clock, span.received, 4 * nanoseconds{options.ping_every},
-                               protocol::kStepWorthAWarning);
-  }
-  holds.extend(span.sent, span.received);
-  if (recovered) log::ping_recovered(environment.process, whole_ms(silence));
-  log::pinged(environment.process, every_tenth);
-  return stepped;
-}
-
-void DistributedLockPinger::Impl::note_bad_ping(std::string_view error) {
-  log::ping_failed(environment.process, error);
-  const SteadyTime now = environment.clock->steady_now();
-  nanoseconds silence{0};
-  {
-    const Guard lock(mutex_);
-    ++health_.failures;
-    const SteadyTime last = last_ping_sent_.value_or(started_);
-    if (late_ || !protocol::ping_is_late(last, now, options)) return;
-    late_ = true;
-    silence = now - last;
-  }
-  log::ping_late(environment.process, whole_ms(silence));
-}
-
-void DistributedLockPinger::Impl::check_usable() const {
+void Session::check_usable() const {
   fork_guard.check("the lock");
   if (stopped_) {
     throw Error(Errc::stopped, "the pinger was stopped: nothing would keep a hold alive");
   }
 }
 
-ReleaseResult DistributedLockPinger::Impl::release_and_ring(const std::string& name,
-                                                            const Token& ts) {
+ReleaseResult Session::release_and_ring(const std::string& name, const Token& ts) {
   Line* line = environment.store->line();
   if (line == nullptr) return environment.store->release(name, ts);
   Freed freed = line->release_and_tell(name, ts);
@@ -174,8 +96,7 @@ ReleaseResult DistributedLockPinger::Impl::release_and_ring(const std::string& n
   return freed.result;
 }
 
-std::optional<SteadyTime> DistributedLockPinger::Impl::ensure_pinged(nanoseconds validity,
-                                                                     const Limit& limit) {
+std::optional<SteadyTime> Session::ensure_pinged(nanoseconds validity, const Limit& limit) {
   Clock& clock = *environment.clock;
   const auto last_ping = [&] {
     const Guard lock(mutex_);
@@ -193,14 +114,10 @@ std::optional<SteadyTime> DistributedLockPinger::Impl::ensure_pinged(nanoseconds
   return last_ping();
 }
 
-Look DistributedLockPinger::Impl::look(std::string_view name, Freshness freshness) {
-  Clock& clock = *environment.clock;
-  Look look;
-  look.span.wall_sent = clock.wall_now();
-  look.span.sent = clock.steady_now();
-  look.seen = environment.store->inspect(name, freshness);
-  look.span.received = clock.steady_now();
-  look.span.wall_received = clock.wall_now();
+TimedInspection Session::look(std::string_view name, Freshness freshness) {
+  TimedInspection look;
+  std::tie(look.seen, look.span) =
+      timed(*environment.clock, [&] { return environment.store->inspect(name, freshness); });
   if (look.seen.now) {
     const Guard lock(mutex_);
     history_.note(*look.seen.now, look.span);
@@ -208,7 +125,7 @@ Look DistributedLockPinger::Impl::look(std::string_view name, Freshness freshnes
   return look;
 }
 
-StoreNow DistributedLockPinger::Impl::cutoff() const {
+StoreNow Session::cutoff() const {
   const SteadyTime now = environment.clock->steady_now();
   const Guard lock(mutex_);
   StoreNow latest = *history_.at_most(now);
@@ -216,8 +133,7 @@ StoreNow DistributedLockPinger::Impl::cutoff() const {
   return latest;
 }
 
-bool DistributedLockPinger::Impl::clock_stepped(const Inspection& seen,
-                                                const LockOptions& lock_options) {
+bool Session::clock_stepped(const Inspection& seen, const LockOptions& lock_options) {
   if (!seen.lock || !seen.now) return false;
   const SteadyTime here = environment.clock->steady_now();
   const milliseconds window = protocol::window(*seen.lock, lock_options);
@@ -228,7 +144,7 @@ bool DistributedLockPinger::Impl::clock_stepped(const Inspection& seen,
                           protocol::max_clock_skew(window, lock_options));
 }
 
-PingerStats DistributedLockPinger::Impl::stats() const {
+PingerStats Session::stats() const {
   PingerStats stats;
   stats.holds = holds.active_count();
   stats.pending_releases = pending.count();
@@ -238,7 +154,7 @@ PingerStats DistributedLockPinger::Impl::stats() const {
   return stats;
 }
 
-void DistributedLockPinger::Impl::stop() noexcept {
+void Session::stop() noexcept {
   // Whoever comes second waits for the first.
   std::call_once(stop_once_, [this] {
     stopped_ = true;
@@ -250,7 +166,7 @@ void DistributedLockPinger::Impl::stop() noexcept {
   });
 }
 
-void DistributedLockPinger::Impl::join_threads() noexcept {
+void Session::join_threads() noexcept {
   stopping.request_stop();
   ping_thread_.join();
   lobby.close();

@@ -12,6 +12,7 @@
 #include "distlock/pinger.h"
 #include "fork_guard.h"
 #include "limit.h"
+#include "local_span.h"
 #include "pinger/chores.h"
 #include "pinger/holds.h"
 #include "pinger/lobby.h"
@@ -23,21 +24,22 @@
 namespace distlock {
 
 /// What an inspection showed, and when it was made.
-struct Look {
+struct TimedInspection {
   Inspection seen;
-  protocol::LocalSpan span;
+  LocalSpan span;
 };
 
 /// The pinger's state, and what DistributedLock asks of it. Its mutex is never held across a call
 /// of the store, the clock's wait, or the log.
-struct DistributedLockPinger::Impl {
-  Impl(Environment given, const PingerOptions& given_options, PingerDrive given_drive);
+class DistributedLockPinger::Session {
+ public:
+  Session(Environment given, const PingerOptions& given_options, PingerDrive given_drive);
 
   /// What owns a pinger with threads: they end with the last copy, and the last of them to end, or
   /// the owner, destroys the pinger. So it may be one of the threads that lets go of it.
-  static std::shared_ptr<Impl> owner_of(std::shared_ptr<Impl> pinger);
+  static std::shared_ptr<Session> owner_of(std::shared_ptr<Session> pinger);
   /// Errors: `not_applied` if there is no thread to be had. Nothing was sent then.
-  static void start_threads(const std::shared_ptr<Impl>& pinger);
+  static void start_threads(const std::shared_ptr<Session>& pinger);
   void stop() noexcept;
   /// Ends the watch and the announcer, too. For the end of the program, and of the object.
   void join_threads() noexcept;
@@ -55,7 +57,7 @@ struct DistributedLockPinger::Impl {
   void check_usable() const;
 
   /// Inspects, and learns about the store's clock from the answer.
-  Look look(std::string_view name, Freshness freshness);
+  TimedInspection look(std::string_view name, Freshness freshness);
 
   /// Releases, and rings for those who are next (R19). Errors: those of Store::release().
   ReleaseResult release_and_ring(const std::string& name, const Token& ts);
@@ -82,7 +84,7 @@ struct DistributedLockPinger::Impl {
   void run_watch();
   bool ping_noting_failure() noexcept;
   PingHealth health_at(SteadyTime now) const;
-  bool note_good_ping(const PingRecord& record, const protocol::LocalSpan& span);
+  bool note_good_ping(const PingRecord& record, const LocalSpan& span);
   void note_bad_ping(std::string_view error);
   void log_losses();
   void farewell();
@@ -101,5 +103,7 @@ struct DistributedLockPinger::Impl {
   OwnThread ping_thread_;
   OwnThread watch_thread_;
 };
+
+using Session = DistributedLockPinger::Session;
 
 }  // namespace distlock

@@ -1,18 +1,18 @@
-#include "stores/store_of_one_process.h"
+#include "stores/fork_guarded_store.h"
 
 #include "fork_guard.h"
 
 namespace distlock {
 namespace {
 
-class StoreOfOneProcess : public Store {
+class ForkGuardedStore : public Store {
  public:
-  explicit StoreOfOneProcess(std::shared_ptr<Store> store) : store_(std::move(store)) {}
-  ~StoreOfOneProcess() override {
+  explicit ForkGuardedStore(std::shared_ptr<Store> store) : store_(std::move(store)) {}
+  ~ForkGuardedStore() override {
     if (guard_.in_child()) new std::shared_ptr<Store>(std::move(store_));
   }
-  StoreOfOneProcess(const StoreOfOneProcess&) = delete;
-  StoreOfOneProcess& operator=(const StoreOfOneProcess&) = delete;
+  ForkGuardedStore(const ForkGuardedStore&) = delete;
+  ForkGuardedStore& operator=(const ForkGuardedStore&) = delete;
 
   std::chrono::milliseconds call_limit() const override { return store_->call_limit(); }
   Inspection inspect(std::string_view name, Freshness freshness) override {
@@ -50,8 +50,8 @@ class StoreOfOneProcess : public Store {
 
 }  // namespace
 
-std::shared_ptr<Store> for_this_process_only(std::shared_ptr<Store> store) {
-  return std::make_shared<StoreOfOneProcess>(std::move(store));
+std::shared_ptr<Store> guarded_against_fork(std::shared_ptr<Store> store) {
+  return std::make_shared<ForkGuardedStore>(std::move(store));
 }
 
 }  // namespace distlock

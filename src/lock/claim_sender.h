@@ -1,0 +1,54 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "distlock/error.h"
+#include "limit.h"
+#include "pinger/session.h"
+
+namespace distlock {
+
+/// Sends the claims of one lock and finds out what came of them: a claim is sent once, read back if
+/// its reply was lost, and never forgotten while it may still take effect (R8). Knows nothing of
+/// the state of the lock object.
+class ClaimSender {
+ public:
+  ClaimSender(Session& session, const std::string& name, const LockOptions& options)
+      : session_(session), name_(name), options_(options) {}
+
+  /// The claim that is sent now. Only after Session::ensure_pinged().
+  Claim claim_with(const Token& ts, std::string_view why) const;
+
+  struct Answer {
+    std::optional<LockRecord> hold;
+    /// Set where the outcome was unknown and turned out to be that nothing is held.
+    std::optional<Error> failure;
+  };
+  /// Looks for no outcome where `limit` is over. Errors: those of Store::claim(); after
+  /// `outcome_unknown` and whatever is no Error, the claim is a pending release.
+  Answer send(const ClaimBasis& basis, const Claim& claim, const Limit& limit);
+
+  /// What may have been claimed with `ts`, by a call that began at `sent`, is to be freed.
+  void leave_pending(const Token& ts, SteadyTime sent) noexcept;
+
+ private:
+  /// What is certain about a claim so far.
+  enum class Fate { held, not_held, uncertain };
+  struct ReadBack {
+    Fate fate = Fate::uncertain;
+    std::optional<LockRecord> hold;
+  };
+  struct PendingUnlessCertain;
+
+  std::optional<LockRecord> resolve(const Claim& claim, SteadyTime sent, const Error& unknown,
+                                    const Limit& limit);
+  ReadBack read_back(const Claim& claim);
+
+  Session& session_;
+  const std::string& name_;
+  const LockOptions& options_;
+};
+
+}  // namespace distlock

@@ -1,0 +1,183 @@
+#include "lock/contender.h"
+
+#include <boost/thread/lock_guard.hpp>
+#include <boost/thread/lock_types.hpp>
+
+#include "log.h"
+#include "pinger/identity.h"
+#include "text.h"
+#include "thread_number.h"
+
+// The phases of a lock object, and one attempt to get its lock (R2, R6, R7, R9).
+namespace distlock {
+namespace {
+
+using Guard = boost::lock_guard<boost::mutex>;
+using protocol::Judgement;
+using protocol::Verdict;
+
+ClaimBasis basis_of(const Inspection& seen, Verdict verdict) {
+  if (verdict == Verdict::absent) return FromAbsent{};
+  if (verdict == Verdict::free) return FromFree{seen.lock->ts};
+  return FromHold{*seen.lock->ts, seen.lock->when};
+}
+
+// The options, once it is sure that a lock can be made with them.
+LockOptions checked(const LockOptions& options, std::string_view name, const Session& session) {
+  session.fork_guard.check("the pinger");
+  protocol::check_name(name);
+  protocol::check_options(options);
+  protocol::check_room(options, session.options, session.environment.store->call_limit());
+  return options;
+}
+
+std::string came_too_late(const std::string& name) {
+  return "lock \"" + escaped(name) +
+         "\": the store granted a claim so late that its deadline had passed; it was given back";
+}
+
+// After the last round: throws unless another held the lock at some moment meanwhile (R2).
+void check_busy(const std::string& name, const ClaimResult& last, const Inspection& before,
+                const Inspection& after) {
+  if (last.failure) throw Error(*last.failure);
+  const auto ts_in = [](const Inspection& seen) {
+    return seen.lock ? seen.lock->ts : std::optional<Token>();
+  };
+  if ((after.lock && after.lock->taken()) || ts_in(after) != ts_in(before)) return;
+  throw Error(Errc::not_applied,
+              "lock \"" + escaped(name) + "\" is free, but the store refused " +
+                  std::to_string(protocol::kClaimRoundsMax) +
+                  " claims of it, perhaps because they came to it too late; nothing is held");
+}
+
+}  // namespace
+
+Contender::Contender(std::shared_ptr<DistributedLockPinger> given_pinger,
+                     std::shared_ptr<Session> given_session, std::string given_name,
+                     const LockOptions& given_options)
+    : pinger(std::move(given_pinger)),
+      session(std::move(given_session)),
+      options(checked(given_options, given_name, *session)),
+      hold(std::make_shared<Hold>(
+          std::move(given_name),
+          protocol::validity(options, session->environment.store->call_limit()))),
+      name(hold->name),
+      claims(*session, name, options),
+      releaser(*session, name, options) {}
+
+bool Contender::lock_try(std::string_view why, LockRecord* other, const Limit& until) {
+  protocol::check_why(why);
+  session->check_usable();
+  if (!begin_claiming(other)) return false;
+  ClaimingPhase claiming{*this};
+  limit = until;
+  claiming.held = claim_remembered(why).held || look_and_claim(why, other);
+  return claiming.held;
+}
+
+bool Contender::look_and_claim(std::string_view why, LockRecord* other) {
+  TimedInspection look;
+  ClaimResult tried;
+  for (int round = 0; !out_of_time(); ++round) {
+    const Inspection before = look.seen;
+    const Judgement judgement = judge_now(look);
+    if (judgement.verdict == Verdict::busy) break;
+    if (round == protocol::kClaimRoundsMax) {
+      check_busy(name, tried, before, look.seen);
+      break;
+    }
+    if (out_of_time()) break;
+    // Nobody reads the clock of an absent document, and ours may have changed with a fail-over.
+    if (judgement.verdict == Verdict::absent && round > 0) session->ping();
+    tried = claim(basis_of(look.seen, judgement.verdict), why);
+    if (tried.held) return true;
+    if (out_of_time()) break;
+    refusals.claim_refused(look.seen, judgement, name);
+  }
+  if (other != nullptr) *other = look.seen.lock.value_or(LockRecord{.name = name});
+  return false;
+}
+
+ClaimResult Contender::claim_remembered(std::string_view why) {
+  const auto basis = std::exchange(remembered, std::nullopt);
+  return basis ? claim(*basis, why) : ClaimResult{};
+}
+
+ClaimResult Contender::claim(const ClaimBasis& basis, std::string_view why) {
+  const Token ts = new_token(session->environment);
+  session->holds.enlist(hold, ts);
+  const auto ping_sent = session->ensure_pinged(hold->validity_span, limit);
+  if (!ping_sent || out_of_time()) return {};
+  auto [record, failure] = claims.send(basis, claims.claim_with(ts, why), limit);
+  if (!record) return {false, failure};
+  if (keep(std::move(*record), *ping_sent)) return {true, std::nullopt};
+  return {false, Error(Errc::not_applied, came_too_late(name))};
+}
+
+Judgement Contender::judge_now(TimedInspection& look) {
+  if (!watch) watch = std::make_unique<protocol::HolderWatch>();
+  const auto judged = [&](Freshness freshness) {
+    look = session->look(name, freshness);
+    const bool stepped = session->clock_stepped(look.seen, options);
+    return protocol::judge(look.seen, look.span, stepped, options, *watch);
+  };
+  Judgement judgement = judged(Freshness::ordinary);
+  const bool doubtful = judgement.verdict == Verdict::dead && !look.seen.fresh;
+  if (doubtful && !out_of_time()) judgement = judged(Freshness::fresh);
+  if (look.seen.lock) refusals.judged(look.seen, judgement);
+  const Guard lock(mutex);
+  until_takeover = judgement.until_takeover;
+  return judgement;
+}
+
+bool Contender::begin_claiming(LockRecord* other) {
+  const SteadyTime now = session->environment.clock->steady_now();
+  boost::unique_lock<boost::mutex> lock(mutex);
+  if (phase == Phase::idle) {
+    phase = Phase::claiming;
+    return true;
+  }
+  const bool by_us = phase == Phase::holding && holder == this_thread_number();
+  if (by_us && hold->validity.over(now)) {
+    phase = Phase::claiming;
+    lock.unlock();
+    claim_anew_from_lost();
+    return true;
+  }
+  if (by_us) {
+    throw Error(Errc::already_held,
+                "lock \"" + escaped(name) + "\" is already held by this thread: unlock() it first");
+  }
+  if (other != nullptr) {
+    *other = claimed.value_or(LockRecord{
+        .name = name, .state = LockState::taken, .process = session->environment.process});
+  }
+  return false;
+}
+
+void Contender::end_claiming() noexcept {
+  // Our pings go on, so nobody could take over what we no longer count as held.
+  if (claimed) session->pending.add({name, *claimed->ts});
+  session->holds.delist(hold);
+  const Guard lock(mutex);
+  claimed.reset();
+  phase = Phase::idle;
+}
+
+bool Contender::keep(LockRecord record, SteadyTime ping_sent) {
+  const SteadyTime now = session->environment.clock->steady_now();
+  if (!session->holds.begin(*hold, *record.ts, ping_sent, now)) {
+    log::claim_came_too_late(name);
+    releaser.release(*record.ts, SteadyTime::min());
+    return false;
+  }
+  watch.reset();
+  log::acquired(record);
+  const boost::lock_guard<boost::mutex> lock(mutex);
+  claimed = std::move(record);
+  holder = this_thread_number();
+  phase = Phase::holding;
+  return true;
+}
+
+}  // namespace distlock

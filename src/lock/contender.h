@@ -1,0 +1,141 @@
+#pragma once
+
+#include <boost/thread/mutex.hpp>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "distlock/distributed_lock.h"
+#include "distlock/error.h"
+#include "limit.h"
+#include "lock/claim_sender.h"
+#include "lock/refusal_log.h"
+#include "lock/releaser.h"
+#include "pinger/holds.h"
+#include "pinger/lobby.h"
+#include "pinger/session.h"
+#include "protocol/protocol.h"
+
+namespace distlock {
+
+/// What came of one claim. `failure`: why it got nothing, unless another was just quicker.
+struct ClaimResult {
+  bool held = false;
+  std::optional<Error> failure;
+};
+
+/// What one wait is for, and how long it may last.
+struct WaitRequest {
+  SteadyTime deadline;
+  std::stop_token stop;
+  std::string_view why;
+  LockRecord* other = nullptr;
+};
+
+/// One lock object that contends for its lock. Its phase says which thread may touch what:
+///
+///   phase      begins with                       ends with                     who has the object
+///   idle       the end of the others             begin_claiming()              nobody
+///   claiming   begin_claiming(), _reclaiming()   keep(): holding               the claiming thread
+///                                                end_claiming(): idle
+///   holding    keep()                            unlock(): releasing           the thread that got
+///   it
+///                                                begin_reclaiming(): claiming
+///   releasing  unlock()                          the release is through: idle  the releasing
+///   thread
+///
+/// Only the thread that enters a phase leaves it, but any thread may unlock or reclaim a hold. The
+/// store is called in the phases claiming and releasing, without the mutex.
+///
+/// Mutexes: a thread with this mutex takes no other. See Holds for those of the pinger.
+class DistributedLock::Contender {
+ public:
+  Contender(std::shared_ptr<DistributedLockPinger> given_pinger,
+            std::shared_ptr<Session> given_session, std::string given_name,
+            const LockOptions& given_options);
+
+  enum class Phase { idle, claiming, holding, releasing };
+
+  /// Enters `claiming`. False if another thread is at it or holds; `*other` is then what it has.
+  /// Errors: `already_held`.
+  bool begin_claiming(LockRecord* other);
+  /// As above, but from the own last hold only (reclaim). Errors: `lock_lost` if there is none.
+  void begin_reclaiming();
+  void end_claiming() noexcept;
+
+  /// As DistributedLock::lock_try(), and gives up, false, where `until` is over.
+  bool lock_try(std::string_view why, LockRecord* other, const Limit& until);
+  /// lock_try() again and again (R15).
+  bool wait_polling(const WaitRequest& request);
+  /// Waits in the line of the lock (R17). Errors: those of lock_try().
+  bool wait_in_line(const WaitRequest& request);
+  /// How long a wait goes on while the store fails at every look.
+  std::chrono::milliseconds patience() const;
+  /// `only`: that hold and no other.
+  UnlockResult unlock(const std::optional<Token>& only) noexcept;
+
+  // In the phase claiming.
+
+  /// Whether the call that is under way may begin no call of the store any more.
+  bool out_of_time() const { return limit.over(*session->environment.clock); }
+  /// Claims from what is known without looking: one's own hold that ran out, or one's own release.
+  ClaimResult claim_remembered(std::string_view why);
+  /// Inspects and judges, freshly before a takeover (R6).
+  protocol::Judgement judge_now(TimedInspection& look);
+  /// Makes the granted claim the hold, and leaves the phase; false, and gives the claim back, where
+  /// its deadline has passed (R9).
+  bool keep(LockRecord record, SteadyTime ping_sent);
+  /// What ran out becomes a pending release.
+  void give_up_old_hold();
+
+  const std::shared_ptr<DistributedLockPinger> pinger;
+  const std::shared_ptr<Session> session;
+  const LockOptions options;
+  const std::shared_ptr<Hold> hold;
+  const std::string& name;  // the hold's
+
+  // Each of these guards what is its own.
+  RefusalLog refusals;
+  ClaimSender claims;
+  Releaser releaser;
+
+  // Guarded by `mutex`.
+  mutable boost::mutex mutex;
+  Phase phase = Phase::idle;
+  std::uint64_t holder = 0;  // the holding thread's number
+  std::chrono::milliseconds until_takeover{0};
+  // Written with the mutex by the thread that has the object, which reads it without.
+  std::optional<LockRecord> claimed;
+
+  // Of the thread that has the object, in the phases claiming and releasing.
+  std::optional<ClaimBasis> remembered;
+  std::unique_ptr<protocol::HolderWatch> watch;  // of whoever is claiming; none while holding
+  Limit limit;
+  /// The ticket of a hold for which an earlier request may still arrive, and when the last was
+  /// sent.
+  std::optional<std::pair<Token, SteadyTime>> granted_once_more;
+
+ private:
+  bool look_and_claim(std::string_view why, LockRecord* other);
+  /// R2, R7, R9.
+  ClaimResult claim(const ClaimBasis& basis, std::string_view why);
+  void claim_anew_from_lost();
+  bool wait_for_this_object(Lobby::Place& place, const WaitRequest& request);
+  bool held_by_this_thread() const;
+  /// When a wait is to look again, and its deadline where no look fits in before it.
+  SteadyTime next_look(int round, SteadyTime deadline) const;
+};
+
+using Contender = DistributedLock::Contender;
+
+/// Leaves the claiming phase, whichever way a call is left.
+struct ClaimingPhase {
+  ~ClaimingPhase() {
+    if (!held) contender.end_claiming();
+  }
+  Contender& contender;
+  bool held = false;
+};
+
+}  // namespace distlock

@@ -1,0 +1,43 @@
+#include <boost/thread/lock_guard.hpp>
+
+#include "lock/contender.h"
+#include "text.h"
+
+// Claiming anew from one's own hold that ran out, without a look (R9).
+namespace distlock {
+
+bool DistributedLock::reclaim(std::string_view why) {
+  protocol::check_why(why);
+  contender_->session->check_usable();
+  contender_->begin_reclaiming();
+  ClaimingPhase claiming{*contender_};
+  contender_->limit = {};
+  const ClaimResult tried = contender_->claim_remembered(why);
+  if (tried.failure) throw Error(*tried.failure);
+  claiming.held = tried.held;
+  return claiming.held;
+}
+
+void Contender::begin_reclaiming() {
+  const SteadyTime now = session->environment.clock->steady_now();
+  {
+    const boost::lock_guard<boost::mutex> lock(mutex);
+    if (phase != Phase::holding) {
+      throw Error(Errc::lock_lost, "lock \"" + escaped(name) + "\" has no hold to claim anew from");
+    }
+    if (!hold->validity.over(now)) {
+      throw Error(Errc::already_held, "lock \"" + escaped(name) + "\" is held and valid");
+    }
+    phase = Phase::claiming;
+  }
+  claim_anew_from_lost();
+}
+
+// The watch may not have looked yet. The old hold's owner is told before there is a new one.
+void Contender::claim_anew_from_lost() {
+  const Token ts = *claimed->ts;
+  remembered = FromHold{ts};
+  session->holds.lose({hold, ts}, LossReason::deadline_passed);
+}
+
+}  // namespace distlock

@@ -1,0 +1,46 @@
+#include "lock/releaser.h"
+
+#include "failure.h"
+#include "log.h"
+
+namespace distlock {
+
+UnlockResult Releaser::release(const Token& ts, SteadyTime valid_until) noexcept {
+  bool perhaps_freed = false;
+  for (int attempt = 1; attempt <= protocol::kUnlockAttemptsMax; ++attempt) {
+    try {
+      const ReleaseResult result = session_.release_and_ring(name_, ts);
+      return result_of(result, perhaps_freed, valid_until);
+    } catch (...) {
+      const Failure failure = current_failure();
+      log::unlock_attempt_failed(name_, attempt, failure.what);
+      if (!failure.may_pass) break;
+      perhaps_freed = perhaps_freed || failure.outcome_unknown;
+    }
+    if (attempt < protocol::kUnlockAttemptsMax) pause_after(attempt);
+  }
+  log::unlock_not_consummated(name_, options_.takeover_after);
+  session_.pending.add({name_, ts});
+  return UnlockResult::pending;
+}
+
+void Releaser::pause_after(int attempt) {
+  Clock& clock = *session_.environment.clock;
+  clock.wait_until(clock.steady_now() + protocol::unlock_pause(attempt),
+                   session_.stopping.get_token());
+}
+
+// An earlier attempt may have freed it. While nobody could take over, it was nobody else.
+UnlockResult Releaser::result_of(ReleaseResult result, bool perhaps_freed,
+                                 SteadyTime valid_until) const {
+  const bool by_us = perhaps_freed && (result == ReleaseResult::already_free ||
+                                       session_.environment.clock->steady_now() < valid_until);
+  if (result == ReleaseResult::freed || by_us) {
+    log::unlocked(name_);
+    return UnlockResult::released;
+  }
+  log::not_ours_any_more(name_);
+  return UnlockResult::not_ours;
+}
+
+}  // namespace distlock
