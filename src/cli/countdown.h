@@ -20,7 +20,7 @@ enum class OnLoss {
 };
 
 /// How a command is ended.
-struct Patience {
+struct EndingPlan {
   OnLoss on_loss = OnLoss::terminate;
   std::chrono::milliseconds grace{};   ///< Between SIGTERM and SIGKILL.
   std::chrono::milliseconds margin{};  ///< Between SIGKILL and the deadline: to die and be reaped.
@@ -28,7 +28,7 @@ struct Patience {
 };
 
 /// What decides how much time there is to end a command.
-struct Room {
+struct LeaseTimes {
   LockOptions lock;
   std::chrono::milliseconds ping_every{};
   std::chrono::milliseconds call_limit{};
@@ -37,8 +37,8 @@ struct Room {
 /// `grace`: nothing stands for 5 s, or an eighth of a shorter takeover_after, or what fits.
 /// Errors: `invalid_argument` for options out of range, or if `grace` and the margin leave the
 /// pings no room before the deadline (R9); the message does the sum.
-Patience fitting_patience(const Room& room, std::optional<std::chrono::milliseconds> grace,
-                          OnLoss on_loss);
+EndingPlan fitting_plan(const LeaseTimes& times, std::optional<std::chrono::milliseconds> grace,
+                        OnLoss on_loss);
 
 /// Decides when a command has to be ended, so that it is gone before its hold's deadline (R9).
 ///
@@ -52,7 +52,7 @@ class Countdown {
     SteadyTime next;  ///< When to look again at the latest.
   };
 
-  Countdown(const Patience& patience, SteadyTime valid_until);
+  Countdown(const EndingPlan& plan, SteadyTime valid_until);
 
   /// `valid_until`: of the hold, now; nothing if it is lost.
   Due look(SteadyTime now, std::optional<SteadyTime> valid_until);
@@ -64,7 +64,7 @@ class Countdown {
   SteadyTime kill_at() const;
 
  private:
-  Patience patience_;
+  EndingPlan plan_;
   SteadyTime last_;  ///< The hold's deadline less the margin, as far as is known.
   std::optional<SteadyTime> kill_at_;
 };

@@ -72,8 +72,8 @@ std::shared_ptr<Store> open_for(const RunArguments& arguments, const StoreOption
 int carry_out(const RunArguments& arguments) {
   const LockOptions options = lock_options(arguments);
   const StoreOptions calls = calls_of(arguments);
-  const Patience patience = fitting_patience({options, arguments.ping_every, calls.call_limit},
-                                             arguments.grace, arguments.on_loss);
+  const EndingPlan plan = fitting_plan({options, arguments.ping_every, calls.call_limit},
+                                       arguments.grace, arguments.on_loss);
   Keeper keeper;  // Both before the store, which may start threads.
   const Signals signals;
   ignore(SIGPIPE);
@@ -89,9 +89,8 @@ int carry_out(const RunArguments& arguments) {
       environment, PingerOptions{.ping_every = arguments.ping_every});
   DistributedLock lock(pinger, arguments.lock, options);
   const auto spawn = [&](const Command& command) {
-    const Guarded hold{.valid_until = [&] { return lock.valid_until(); },
-                       .lost = lock.stop_token(),
-                       .patience = patience};
+    const Guarded hold{
+        .valid_until = [&] { return lock.valid_until(); }, .lost = lock.stop_token(), .plan = plan};
     return run_to_end(command, signals, hold, keeper);
   };
   return run(arguments, lock,

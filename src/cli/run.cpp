@@ -20,10 +20,10 @@ namespace {
 constexpr std::chrono::milliseconds kSilentWait{500};
 
 bool claim(const RunArguments& arguments, std::optional<std::chrono::milliseconds> wait,
-           DistributedLock& lock, const Surroundings& surroundings, LockRecord& other) {
-  if (!wait) return lock.lock(surroundings.stop, arguments.why, &other);
+           DistributedLock& lock, const RunContext& context, LockRecord& other) {
+  if (!wait) return lock.lock(context.stop, arguments.why, &other);
   if (wait->count() == 0) return lock.lock_try(arguments.why, &other);
-  return lock.try_lock_for(*wait, surroundings.stop, arguments.why, &other);
+  return lock.try_lock_for(*wait, context.stop, arguments.why, &other);
 }
 
 void tell_holder(const LockRecord& other, std::ostream& err) {
@@ -32,38 +32,38 @@ void tell_holder(const LockRecord& other, std::ostream& err) {
 }
 
 void tell_waiting(const RunArguments& arguments, const LockRecord& other,
-                  const Surroundings& surroundings) {
+                  const RunContext& context) {
   const bool quiet = arguments.common.verbosity == Verbosity::quiet;
-  if (quiet || !surroundings.err_is_terminal || !other.taken()) return;
-  surroundings.err << "distlock: waiting for " << escaped(arguments.lock) << ", ";
-  tell_holder(other, surroundings.err);
-  surroundings.err << '\n' << std::flush;
+  if (quiet || !context.err_is_terminal || !other.taken()) return;
+  context.err << "distlock: waiting for " << escaped(arguments.lock) << ", ";
+  tell_holder(other, context.err);
+  context.err << '\n' << std::flush;
 }
 
 // The first moment of a wait, after which it is told that there is one. A store that is away is
 // no end of it.
-bool claim_at_once(const RunArguments& arguments, DistributedLock& lock,
-                   const Surroundings& surroundings, LockRecord& other) try {
-  if (claim(arguments, kSilentWait, lock, surroundings, other)) return true;
-  tell_waiting(arguments, other, surroundings);
+bool claim_at_once(const RunArguments& arguments, DistributedLock& lock, const RunContext& context,
+                   LockRecord& other) try {
+  if (claim(arguments, kSilentWait, lock, context, other)) return true;
+  tell_waiting(arguments, other, context);
   return false;
 } catch (const Error& error) {
   if (!is_away(error)) throw;
-  surroundings.err << "distlock: " << error.what() << "; waiting for the store\n" << std::flush;
+  context.err << "distlock: " << error.what() << "; waiting for the store\n" << std::flush;
   return false;
 }
 
-bool claim(const RunArguments& arguments, DistributedLock& lock, const Surroundings& surroundings,
+bool claim(const RunArguments& arguments, DistributedLock& lock, const RunContext& context,
            LockRecord& other) {
   auto left = arguments.wait;
-  if (left) *left = std::max(*left - surroundings.waited, std::chrono::milliseconds{0});
+  if (left) *left = std::max(*left - context.waited, std::chrono::milliseconds{0});
   const bool short_patience = arguments.store_patience && *arguments.store_patience <= kSilentWait;
   if ((left && *left <= kSilentWait) || short_patience) {
-    return claim(arguments, left, lock, surroundings, other);
+    return claim(arguments, left, lock, context, other);
   }
-  if (claim_at_once(arguments, lock, surroundings, other)) return true;
+  if (claim_at_once(arguments, lock, context, other)) return true;
   if (left) *left -= kSilentWait;
-  return claim(arguments, left, lock, surroundings, other);
+  return claim(arguments, left, lock, context, other);
 }
 
 void tell_busy(const RunArguments& arguments, const LockRecord& other, std::ostream& err) {
@@ -93,16 +93,16 @@ Command command_of(const RunArguments& arguments, const LockRecord& hold, Steady
 
 // How the command ended, or why it could not be started.
 Ending ending_of_command(const RunArguments& arguments, const Command& command,
-                         const Surroundings& surroundings) try {
-  const Ending ending = surroundings.spawn(command);
+                         const RunContext& context) try {
+  const Ending ending = context.spawn(command);
   if (ending.by_signal) {
-    surroundings.err << "distlock: " << escaped(arguments.command.front()) << " was ended by "
-                     << strsignal(*ending.by_signal) << '\n';
+    context.err << "distlock: " << escaped(arguments.command.front()) << " was ended by "
+                << strsignal(*ending.by_signal) << '\n';
   }
   return ending;
 } catch (const StartFailure& failure) {
-  surroundings.err << "distlock: cannot run " << escaped(arguments.command.front()) << ": "
-                   << std::strerror(failure.error) << '\n';
+  context.err << "distlock: cannot run " << escaped(arguments.command.front()) << ": "
+              << std::strerror(failure.error) << '\n';
   return {.exit_status = failure.error == ENOENT ? kNotFound : kNotExecutable};
 }
 
@@ -140,11 +140,11 @@ int tell_interrupted(const RunArguments& arguments, int number, std::ostream& er
   return kSignalled + number;
 }
 
-int run(const RunArguments& arguments, DistributedLock& lock, const Surroundings& surroundings) {
-  std::ostream& err = surroundings.err;
+int run(const RunArguments& arguments, DistributedLock& lock, const RunContext& context) {
+  std::ostream& err = context.err;
   LockRecord other;
-  const bool got = claim(arguments, lock, surroundings, other);
-  const std::optional<int> signal = surroundings.end_waiting();
+  const bool got = claim(arguments, lock, context, other);
+  const std::optional<int> signal = context.end_waiting();
   if (signal) {
     if (got) lock.unlock();
     return tell_interrupted(arguments, *signal, err);
@@ -158,7 +158,7 @@ int run(const RunArguments& arguments, DistributedLock& lock, const Surroundings
     err << "distlock: holding " << escaped(hold.name) << ", fence " << hold.fence << '\n';
   }
   const Command command = command_of(arguments, hold, lock.valid_until());
-  const Ending ending = ending_of_command(arguments, command, surroundings);
+  const Ending ending = ending_of_command(arguments, command, context);
   if (const auto loss = loss_of(lock, ending)) {
     err << "distlock: " << *loss << '\n';
     lock.unlock();

@@ -11,7 +11,7 @@
 namespace distlock::cli {
 
 /// What `run` needs besides the lock.
-struct Surroundings {
+struct RunContext {
   /// Runs a command to its end. Errors: those of ChildProcess().
   std::function<Ending(const Command&)> spawn;
   std::stop_token stop;
@@ -28,6 +28,6 @@ int tell_interrupted(const RunArguments& arguments, int number, std::ostream& er
 /// distlock run NAME -- COMMAND...: holds NAME while COMMAND runs, and gives COMMAND's status.
 /// Writes nothing to stdout, which is COMMAND's.
 /// Errors: those of DistributedLock::lock().
-int run(const RunArguments& arguments, DistributedLock& lock, const Surroundings& surroundings);
+int run(const RunArguments& arguments, DistributedLock& lock, const RunContext& context);
 
 }  // namespace distlock::cli

@@ -66,7 +66,7 @@ Ending run_to_end(const Command& command, const Signals& signals, const Guarded&
   const Event lost;
   const std::stop_callback tell_lost(hold.lost, [&] { lost.set(); });
   const BootTimer timer;
-  Countdown countdown(hold.patience, hold.valid_until());
+  Countdown countdown(hold.plan, hold.valid_until());
   if (look(countdown, hold).step != Countdown::Step::wait) {
     return {.exit_status = kLockLost, .cut_short = true};
   }

@@ -13,7 +13,7 @@ namespace distlock::cli {
 struct Guarded {
   std::function<SteadyTime()> valid_until;  ///< Of the hold; the distant past if it is lost.
   std::stop_token lost;                     ///< Says when that has changed before its time.
-  Patience patience;
+  EndingPlan plan;
 };
 
 /// Runs the command to its end, passing signals on to it. If the hold is lost, or its deadline

@@ -49,17 +49,17 @@ std::string cut(const std::string& text, std::size_t most) {
   return text.substr(0, at) + "…";
 }
 
-std::string_view sequence(Look look) {
-  switch (look) {
-    case Look::plain:
+std::string_view sequence(Style style) {
+  switch (style) {
+    case Style::plain:
       return "";
-    case Look::heading:
+    case Style::heading:
       return "\033[1m";
-    case Look::dim:
+    case Style::dim:
       return "\033[2m";
-    case Look::good:
+    case Style::good:
       return "\033[32m";
-    case Look::bad:
+    case Style::bad:
       return "\033[31m";
   }
   return "";
@@ -68,8 +68,8 @@ std::string_view sequence(Look look) {
 }  // namespace
 
 std::string dressed(const Cell& cell, bool in_colour) {
-  if (!in_colour || cell.look == Look::plain || cell.text.empty()) return cell.text;
-  return std::string(sequence(cell.look)) + cell.text + "\033[0m";
+  if (!in_colour || cell.style == Style::plain || cell.text.empty()) return cell.text;
+  return std::string(sequence(cell.style)) + cell.text + "\033[0m";
 }
 
 std::vector<Row> fitted(std::vector<Row> rows, std::size_t width) {

@@ -7,11 +7,11 @@
 
 namespace distlock::cli {
 
-enum class Look { plain, heading, dim, good, bad };
+enum class Style { plain, heading, dim, good, bad };
 
 struct Cell {
   std::string text;  ///< Free of control characters: see escaped().
-  Look look = Look::plain;
+  Style style = Style::plain;
 };
 
 using Row = std::vector<Cell>;

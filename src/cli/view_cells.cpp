@@ -48,32 +48,32 @@ std::string holder_in_words(const LockRecord& lock) {
 }
 
 Cell ping_cell(const LockView& lock, const StoreNow& now, bool verbose) {
-  if (lock.takeover.how == Takeover::How::malformed_ping) return {"malformed", Look::bad};
-  if (!lock.ping) return {"none", Look::bad};
+  if (lock.takeover.how == Takeover::How::malformed_ping) return {"malformed", Style::bad};
+  if (!lock.ping) return {"none", Style::bad};
   // Times of two clocks are not compared (R4).
   if (lock.ping->clock && *lock.ping->clock != now.clock) {
-    return {verbose ? "by another clock" : "-", Look::plain};
+    return {verbose ? "by another clock" : "-", Style::plain};
   }
-  return {age_text(lock.ping->ping, now.time) + (verbose ? " ago" : ""), Look::plain};
+  return {age_text(lock.ping->ping, now.time) + (verbose ? " ago" : ""), Style::plain};
 }
 
 Cell takeover_cell(const Takeover& takeover, bool verbose) {
   switch (takeover.how) {
     case Takeover::How::not_needed:
-      return {"-", Look::dim};
+      return {"-", Style::dim};
     case Takeover::How::now:
-      return {"now", Look::good};
+      return {"now", Style::good};
     case Takeover::How::later:
-      return {"in " + rounded_text(takeover.in), Look::plain};
+      return {"in " + rounded_text(takeover.in), Style::plain};
     case Takeover::How::by_watching:
       return {(verbose ? "by watching for " : "watch ") + rounded_text(takeover.window),
-              Look::plain};
+              Style::plain};
     case Takeover::How::never:
-      return {verbose ? "never by itself: distlock break" : "never", Look::bad};
+      return {verbose ? "never by itself: distlock break" : "never", Style::bad};
     case Takeover::How::clock_skew:
-      return {verbose ? "no: clock skew" : "no: skew", Look::bad};
+      return {verbose ? "no: clock skew" : "no: skew", Style::bad};
     case Takeover::How::malformed_ping:
-      return {verbose ? "no: malformed ping" : "no: ping", Look::bad};
+      return {verbose ? "no: malformed ping" : "no: ping", Style::bad};
   }
   return {};
 }

@@ -12,21 +12,22 @@
 namespace distlock::cli {
 namespace {
 
-Cell heading(const char* text) { return {.text = text, .look = Look::heading}; }
+Cell heading(const char* text) { return {.text = text, .style = Style::heading}; }
 
 Row malformed_row(const LockView& lock) {
-  return {{escaped(lock.name), Look::plain}, {"malformed", Look::bad}, {lock.problem, Look::bad}};
+  return {
+      {escaped(lock.name), Style::plain}, {"malformed", Style::bad}, {lock.problem, Style::bad}};
 }
 
 Row long_row(const LockView& lock, const StoreNow& now) {
   const LockRecord& record = *lock.record;
   // Of a free lock, what is left of its last holder.
-  const Look look = record.taken() ? Look::plain : Look::dim;
-  return {{escaped(record.name), Look::plain},
-          {state_text(record.state), record.taken() ? Look::plain : Look::good},
+  const Style look = record.taken() ? Style::plain : Style::dim;
+  return {{escaped(record.name), Style::plain},
+          {state_text(record.state), record.taken() ? Style::plain : Style::good},
           {record.process.empty() ? "-" : escaped(record.process), look},
           {since_text(record, now), look},
-          record.taken() ? ping_cell(lock, now, true) : Cell{"-", Look::dim},
+          record.taken() ? ping_cell(lock, now, true) : Cell{"-", Style::dim},
           takeover_cell(lock.takeover, true),
           {std::to_string(record.fence), look},
           {escaped(record.why), look}};
@@ -35,14 +36,14 @@ Row long_row(const LockView& lock, const StoreNow& now) {
 Row short_row(const LockView& lock, const StoreNow& now) {
   const LockRecord& record = *lock.record;
   const bool taken = record.taken();
-  const Look look = taken ? Look::plain : Look::dim;
+  const Style look = taken ? Style::plain : Style::dim;
   const Holder holder = holder_of(record);
-  return {{escaped(record.name), Look::plain},
-          {taken ? "taken" : "free", taken ? Look::plain : Look::good},
+  return {{escaped(record.name), Style::plain},
+          {taken ? "taken" : "free", taken ? Style::plain : Style::good},
           {holder_text(holder), look},
           {holder.process_number ? std::to_string(*holder.process_number) : "-", look},
           {taken && record.when ? age_text(*record.when, now.time) : "-", look},
-          taken ? ping_cell(lock, now, false) : Cell{"-", Look::dim},
+          taken ? ping_cell(lock, now, false) : Cell{"-", Style::dim},
           takeover_cell(lock.takeover, false),
           {escaped(record.why), look}};
 }
@@ -83,7 +84,7 @@ void print_pings(std::ostream& out, const View& view, const Layout& layout) {
   }
   for (const PingView& ping : view.pings) {
     if (!ping.record) {
-      rows.push_back({{escaped(ping.process)}, {ping.problem, Look::bad}});
+      rows.push_back({{escaped(ping.process)}, {ping.problem, Style::bad}});
       continue;
     }
     const std::optional<std::string>& clock = ping.record->clock;
@@ -125,18 +126,18 @@ void print_lock(std::ostream& out, const LockView& lock, const std::optional<Sto
   const auto field = [&](const char* name, const Cell& value) {
     print_field(out, name, value, in_colour);
   };
-  out << dressed({escaped(lock.name), Look::heading}, in_colour) << ": ";
+  out << dressed({escaped(lock.name), Style::heading}, in_colour) << ": ";
   if (!lock.record) {
-    out << dressed({"malformed", Look::bad}, in_colour) << '\n';
+    out << dressed({"malformed", Style::bad}, in_colour) << '\n';
     field("problem", {lock.problem});
     return;
   }
   const LockRecord& record = *lock.record;
   const bool taken = record.taken();
-  out << dressed({state_text(record.state), taken ? Look::plain : Look::good}, in_colour) << '\n';
+  out << dressed({state_text(record.state), taken ? Style::plain : Style::good}, in_colour) << '\n';
   if (!taken && !record.ts) return;  // Nobody has ever held it.
 
-  const Look look = taken ? Look::plain : Look::dim;
+  const Style look = taken ? Style::plain : Style::dim;
   field(taken ? "holder" : "last", {holder_in_words(record), look});
   field("id", {escaped(record.process), look});
   if (layout.verbose) field("who", {escaped(record.who), look});

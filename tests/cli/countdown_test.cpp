@@ -13,10 +13,10 @@ namespace {
 
 constexpr SteadyTime kStart{1h};
 constexpr SteadyTime kUntil = kStart + 60s;
-constexpr Patience kUsualPatience{
+constexpr EndingPlan kUsualPlan{
     .on_loss = OnLoss::terminate, .grace = 5s, .margin = 1s, .look_every = 1min};
 
-Room room(std::chrono::milliseconds takeover_after) {
+LeaseTimes times(std::chrono::milliseconds takeover_after) {
   return {.lock = {.takeover_after = takeover_after},
           .ping_every = takeover_after / 8,
           .call_limit = takeover_after / 8};
@@ -26,7 +26,7 @@ Room room(std::chrono::milliseconds takeover_after) {
 
 TEST_CASE("a command is told to end so that grace and margin fit before the deadline",
           "[cli][countdown][R9]") {
-  Countdown countdown(kUsualPatience, kUntil);
+  Countdown countdown(kUsualPlan, kUntil);
   const auto early = countdown.look(kStart, kUntil);
   CHECK(early.step == Step::wait);
   CHECK(early.next == kUntil - 6s);
@@ -42,7 +42,7 @@ TEST_CASE("a command is told to end so that grace and margin fit before the dead
 }
 
 TEST_CASE("pings move the end on, until it has begun", "[cli][countdown][R9]") {
-  Countdown countdown(kUsualPatience, kUntil);
+  Countdown countdown(kUsualPlan, kUntil);
   CHECK(countdown.look(kUntil - 6s, kUntil + 30s).next == kUntil + 24s);
   CHECK(countdown.look(kUntil + 24s, kUntil + 30s).step == Step::terminate);
   const auto after = countdown.look(kUntil + 25s, kUntil + 60s);
@@ -52,7 +52,7 @@ TEST_CASE("pings move the end on, until it has begun", "[cli][countdown][R9]") {
 
 TEST_CASE("who hears nothing kills when there is still time, but after who may know of a ping",
           "[cli][countdown][R9]") {
-  Countdown countdown(kUsualPatience, kUntil);
+  Countdown countdown(kUsualPlan, kUntil);
   CHECK(countdown.look(kStart, kUntil).step == Step::wait);
   CHECK(countdown.kill_at() == kUntil - 875ms);
   CHECK(countdown.look(kUntil - 6s, kUntil + 30s).step == Step::wait);
@@ -62,16 +62,16 @@ TEST_CASE("who hears nothing kills when there is still time, but after who may k
 }
 
 TEST_CASE("whether pings have moved the end on is looked at long before", "[cli][countdown][R9]") {
-  Patience patience = kUsualPatience;
-  patience.look_every = 7s;
-  Countdown countdown(patience, kUntil);
+  EndingPlan plan = kUsualPlan;
+  plan.look_every = 7s;
+  Countdown countdown(plan, kUntil);
   CHECK(countdown.look(kStart, kUntil).next == kStart + 7s);
   CHECK(countdown.look(kUntil - 10s, kUntil).next == kUntil - 6s);
-  CHECK(fitting_patience(room(16min), {}, OnLoss::kill).look_every == 30s);
+  CHECK(fitting_plan(times(16min), {}, OnLoss::kill).look_every == 30s);
 }
 
 TEST_CASE("a loss ends the command at once, with its grace", "[cli][countdown][R9]") {
-  Countdown countdown(kUsualPatience, kUntil);
+  Countdown countdown(kUsualPlan, kUntil);
   const auto told = countdown.look(kStart + 1s, std::nullopt);
   CHECK(told.step == Step::terminate);
   CHECK(told.next == kStart + 6s);
@@ -80,7 +80,7 @@ TEST_CASE("a loss ends the command at once, with its grace", "[cli][countdown][R
 }
 
 TEST_CASE("the deadline cuts the grace short", "[cli][countdown][R9]") {
-  Countdown countdown(kUsualPatience, kUntil);
+  Countdown countdown(kUsualPlan, kUntil);
   SECTION("of a command whose lock was lost shortly before") {
     CHECK(countdown.look(kUntil - 4s, std::nullopt).next == kUntil - 1s);
   }
@@ -93,7 +93,7 @@ TEST_CASE("the deadline cuts the grace short", "[cli][countdown][R9]") {
 
 TEST_CASE("who wakes up behind the deadline kills without a word", "[cli][countdown][R9]") {
   for (const auto valid_until : {std::optional(kUntil), std::optional<SteadyTime>()}) {
-    Countdown countdown(kUsualPatience, kUntil);
+    Countdown countdown(kUsualPlan, kUntil);
     CHECK(countdown.look(kUntil + 10min, valid_until).step == Step::kill);
   }
 }
@@ -111,25 +111,25 @@ TEST_CASE("kill knows no grace, and ignore no end", "[cli][countdown][R9]") {
 }
 
 TEST_CASE("without a word the grace is 5 s, an eighth, or what fits", "[cli][countdown]") {
-  CHECK(fitting_patience(room(16min), {}, OnLoss::terminate).grace == 5s);
-  CHECK(fitting_patience(room(16min), {}, OnLoss::terminate).margin == 1s);
-  CHECK(fitting_patience(room(2s), {}, OnLoss::terminate).grace == 250ms);
-  CHECK(fitting_patience(room(2s), {}, OnLoss::terminate).margin == 125ms);
+  CHECK(fitting_plan(times(16min), {}, OnLoss::terminate).grace == 5s);
+  CHECK(fitting_plan(times(16min), {}, OnLoss::terminate).margin == 1s);
+  CHECK(fitting_plan(times(2s), {}, OnLoss::terminate).grace == 250ms);
+  CHECK(fitting_plan(times(2s), {}, OnLoss::terminate).margin == 125ms);
 
   // 2000 - 502 - 850 - 2 x 250 - 125
-  Room tight = room(2s);
+  LeaseTimes tight = times(2s);
   tight.ping_every = 850ms;
-  CHECK(fitting_patience(tight, {}, OnLoss::terminate).grace == 23ms);
+  CHECK(fitting_plan(tight, {}, OnLoss::terminate).grace == 23ms);
   tight.ping_every = 900ms;
-  CHECK(fitting_patience(tight, {}, OnLoss::terminate).grace == 0ms);
+  CHECK(fitting_plan(tight, {}, OnLoss::terminate).grace == 0ms);
 }
 
 TEST_CASE("a grace that leaves the pings no room is refused with the sum", "[cli][countdown]") {
-  CHECK(fitting_patience(room(2s), 623ms, OnLoss::terminate).grace == 623ms);
-  CHECK_THROWS_WITH(fitting_patience(room(2s), 624ms, OnLoss::terminate),
+  CHECK(fitting_plan(times(2s), 623ms, OnLoss::terminate).grace == 623ms);
+  CHECK_THROWS_WITH(fitting_plan(times(2s), 624ms, OnLoss::terminate),
                     Catch::Contains("2s - allowance 502ms = 1.498s") &&
                         Catch::Contains("250ms + 2 x call limit 250ms + --grace 624ms + margin "
                                         "125ms = 1.499s"));
-  CHECK_NOTHROW(fitting_patience(room(2s), 1h, OnLoss::kill));
-  CHECK_THROWS_AS(fitting_patience(room(24h * 365 * 5000), {}, OnLoss::terminate), Error);
+  CHECK_NOTHROW(fitting_plan(times(2s), 1h, OnLoss::kill));
+  CHECK_THROWS_AS(fitting_plan(times(24h * 365 * 5000), {}, OnLoss::terminate), Error);
 }

@@ -16,25 +16,25 @@ namespace {
 // Everything has time enough on a machine that stands still for a while: a command to get ready, to
 // end when it is asked to, and to be gone when it is killed.
 constexpr auto kGetsReady = 3s;
-constexpr Patience kPatience{
+constexpr EndingPlan kPlan{
     .on_loss = OnLoss::terminate, .grace = 10s, .margin = 10s, .look_every = 1h};
 
 /// A hold that a test lets pass.
 struct Hold {
-  Patience patience = kPatience;
+  EndingPlan plan = kPlan;
   SteadyTime until = host_clock()->steady_now() + 1h;
   std::stop_source lost;
 
   Guarded guarded() {
-    return {[this] { return until; }, lost.get_token(), patience};
+    return {[this] { return until; }, lost.get_token(), plan};
   }
 };
 
 /// One that is lost before anything is confirmed again.
 Hold passing_hold(std::chrono::milliseconds grace) {
   Hold hold;
-  hold.patience.grace = grace;
-  hold.until = host_clock()->steady_now() + kGetsReady + grace + hold.patience.margin;
+  hold.plan.grace = grace;
+  hold.until = host_clock()->steady_now() + kGetsReady + grace + hold.plan.margin;
   return hold;
 }
 
@@ -60,7 +60,7 @@ TEST_CASE("a command whose hold has ended is not started", "[cli][child][R9]") {
 TEST_CASE("a command is told of a deadline that draws near", "[cli][child][R9]") {
   Keeper keeper;
   const Signals signals;
-  Hold hold = passing_hold(kPatience.grace);
+  Hold hold = passing_hold(kPlan.grace);
   const Ending ending = run_to_end(shell("trap 'exit 7' TERM; while :; do sleep 0.01; done"),
                                    signals, hold.guarded(), keeper);
   CHECK(ending.exit_status == 7);

@@ -15,18 +15,18 @@ TEST_CASE("columns are as wide as their widest text in letters, not bytes", "[cl
 
 TEST_CASE("each look but the plain one is shown in a way of its own", "[cli][table]") {
   std::set<std::string> shown;
-  for (const Look look : {Look::plain, Look::heading, Look::dim, Look::good, Look::bad}) {
+  for (const Style look : {Style::plain, Style::heading, Style::dim, Style::good, Style::bad}) {
     CHECK(dressed({"a", look}, false) == "a");
     shown.insert(dressed({"a", look}, true));
   }
   CHECK(shown.size() == 5);
   CHECK(shown.contains("a"));
-  CHECK(dressed({"", Look::bad}, true).empty());
+  CHECK(dressed({"", Style::bad}, true).empty());
 }
 
 TEST_CASE("colour goes around a cell and does not widen it", "[cli][table]") {
   std::ostringstream out;
-  print_table(out, {{{"a", Look::dim}, {"b"}}, {{"aa"}, {"b"}}}, true);
+  print_table(out, {{{"a", Style::dim}, {"b"}}, {{"aa"}, {"b"}}}, true);
   CHECK(out.str() == "\033[2ma\033[0m   b\naa  b\n");
 }
 
