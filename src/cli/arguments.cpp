@@ -16,7 +16,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr std::string_view kHelp = R"(distlock: distributed locks in the manner of mongos
+constexpr std::string_view kHelp = R"(distlock: one process at a time, of many on many machines
 
 Usage: distlock run [OPTION...] NAME [--] COMMAND [ARGUMENT...]
        distlock status [OPTION...] [NAME]
@@ -30,6 +30,8 @@ Usage: distlock run [OPTION...] NAME [--] COMMAND [ARGUMENT...]
   list    show all locks and pings
   break   free NAME, whoever holds it
   role    print the command that makes a role for distlock in MongoDB
+
+Example: distlock run nightly -- ./backup.sh
 
 `distlock COMMAND --help` lists the options. See also distlock(1).
 )";

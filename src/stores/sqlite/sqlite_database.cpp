@@ -22,7 +22,7 @@ std::string withheld(const std::string& database) {
     if (faccessat(AT_FDCWD, path.c_str(), R_OK | W_OK, AT_EACCESS) == 0 || errno == ENOENT)
       continue;
     return "; this user may not read and write " + distlock::quoted(path) +
-           ": docs/security.md says how users share a file";
+           ": users share a file in a folder of their group with mode 2770 (docs/security.md)";
   }
   return "";
 }
