@@ -76,7 +76,7 @@ TEST_CASE("a role has names that are not empty, and takes none from the environm
   }
 }
 
-TEST_CASE("colour is off if anybody says so", "[cli][arguments]") {
+TEST_CASE("NO_COLOR and --no-color each turn colour off", "[cli][arguments]") {
   CHECK(parse_as<ListArguments>({"list"}).common.colour_allowed);
   CHECK(parse_as<ListArguments>({"list"}, {{"NO_COLOR", ""}}).common.colour_allowed);
   CHECK_FALSE(parse_as<ListArguments>({"list"}, {{"NO_COLOR", "1"}}).common.colour_allowed);

@@ -68,7 +68,7 @@ TEST_CASE("break shows the hold, asks, and frees it", "[cli][break]") {
   CHECK(someone.out.str().empty());
 }
 
-TEST_CASE("anything but yes leaves the hold", "[cli][break]") {
+TEST_CASE("every answer but yes leaves the hold", "[cli][break]") {
   for (const char* answer : {"", "\n", "n\n", "yep\n"}) {
     Operator someone;
     CHECK(someone.breaks("jobs", answer) == kBusy);
@@ -76,7 +76,7 @@ TEST_CASE("anything but yes leaves the hold", "[cli][break]") {
   }
 }
 
-TEST_CASE("without a terminal break wants --yes", "[cli][break]") {
+TEST_CASE("without a terminal break needs --yes", "[cli][break]") {
   Operator someone;
   CHECK(someone.breaks("jobs", "y\n", false) == kUsage);
   CHECK(someone.taken());
@@ -112,7 +112,7 @@ TEST_CASE("a hold that was released while break asked is free already", "[cli][b
   CHECK_THAT(someone.err.str(), Catch::Contains("free already"));
 }
 
-TEST_CASE("a lock that is free needs no breaking, and one unknown is a mistake", "[cli][break]") {
+TEST_CASE("break of a free lock succeeds, and of an unknown lock is a mistake", "[cli][break]") {
   Operator someone;
   someone.lock->unlock();
   CHECK(someone.breaks("jobs", "") == kSuccess);
@@ -203,7 +203,7 @@ TEST_CASE("break --wait goes on when the store does not answer", "[cli][break]")
   CHECK(said.find("looking again") == said.rfind("looking again"));
 }
 
-TEST_CASE("nobody waits for a holder that states no window", "[cli][break]") {
+TEST_CASE("break --wait does not wait for a holder that states no window", "[cli][break]") {
   Operator someone;
   someone.fleet.memory.tables.put_lock({{"_id", std::string("jobs")},
                                         {"state", std::int32_t{2}},

@@ -104,7 +104,7 @@ TEST_CASE("a process without descriptors starts no command and no keeper",
   CHECK(error_of([&] { const StopOnSignal stop(signals); }) == EMFILE);
 }
 
-TEST_CASE("a command does not outlive who started it", "[cli][child]") {
+TEST_CASE("a command dies with the process that started it", "[cli][child]") {
   const Signals signals;
   Keeper keeper;
   std::array<int, 2> ends{};

@@ -41,7 +41,7 @@ TEST_CASE("a connection string given as its own file is not shown", "[cli][conne
                     Catch::Contains("cannot read") && !Catch::Contains("secret"));
 }
 
-TEST_CASE("who only looks does not make a SQLite file", "[cli][connection]") {
+TEST_CASE("commands that only look make no SQLite file", "[cli][connection]") {
   const TemporaryFolder folder;
   const std::string file = (folder.path() / "l.db").string();
   CHECK_THROWS_WITH(check_is_there(ConnectionString("sqlite:" + file)),

@@ -50,7 +50,7 @@ TEST_CASE("pings move the end on, until it has begun", "[cli][countdown][R9]") {
   CHECK(after.next == kUntil + 29s);
 }
 
-TEST_CASE("who hears nothing kills when there is still time, but after who may know of a ping",
+TEST_CASE("a keeper without news kills in time, but later than its parent would",
           "[cli][countdown][R9]") {
   Countdown countdown(kUsualPlan, kUntil);
   CHECK(countdown.look(kStart, kUntil).step == Step::wait);
@@ -61,7 +61,8 @@ TEST_CASE("who hears nothing kills when there is still time, but after who may k
   CHECK(countdown.kill_at() == kUntil + 25s);
 }
 
-TEST_CASE("whether pings have moved the end on is looked at long before", "[cli][countdown][R9]") {
+TEST_CASE("a countdown asks long before the end whether pings have moved it",
+          "[cli][countdown][R9]") {
   EndingPlan plan = kUsualPlan;
   plan.look_every = 7s;
   Countdown countdown(plan, kUntil);
@@ -91,14 +92,14 @@ TEST_CASE("the deadline cuts the grace short", "[cli][countdown][R9]") {
   }
 }
 
-TEST_CASE("who wakes up behind the deadline kills without a word", "[cli][countdown][R9]") {
+TEST_CASE("a countdown that wakes up behind the deadline kills at once", "[cli][countdown][R9]") {
   for (const auto valid_until : {std::optional(kUntil), std::optional<SteadyTime>()}) {
     Countdown countdown(kUsualPlan, kUntil);
     CHECK(countdown.look(kUntil + 10min, valid_until).step == Step::kill);
   }
 }
 
-TEST_CASE("kill knows no grace, and ignore no end", "[cli][countdown][R9]") {
+TEST_CASE("--on-loss kill has no grace, and ignore ends nothing", "[cli][countdown][R9]") {
   Countdown kills({.on_loss = OnLoss::kill, .grace = 5s, .margin = 1s, .look_every = 1min}, kUntil);
   CHECK(kills.look(kUntil - 2s, kUntil).next == kUntil - 1s);
   CHECK(kills.look(kUntil - 2s, std::nullopt).step == Step::kill);
@@ -110,7 +111,7 @@ TEST_CASE("kill knows no grace, and ignore no end", "[cli][countdown][R9]") {
   CHECK_FALSE(ignores.begun());
 }
 
-TEST_CASE("without a word the grace is 5 s, an eighth, or what fits", "[cli][countdown]") {
+TEST_CASE("by default the grace is 5 s, an eighth, or the time that there is", "[cli][countdown]") {
   CHECK(fitting_plan(times(16min), {}, OnLoss::terminate).grace == 5s);
   CHECK(fitting_plan(times(16min), {}, OnLoss::terminate).margin == 1s);
   CHECK(fitting_plan(times(2s), {}, OnLoss::terminate).grace == 250ms);

@@ -30,7 +30,7 @@ TEST_CASE("a duration is read as it is printed", "[cli][duration]") {
   }
 }
 
-TEST_CASE("what is no duration is not taken for one", "[cli][duration]") {
+TEST_CASE("a text that is no duration is refused", "[cli][duration]") {
   for (const char* text : {"",      "-1s",  "+1s",      "s",      ".5s",    "1 s",    "1S",  "1w",
                            "30s1m", "1m1m", "1h5",      "1h  5m", "1h -5m", "1h 5m ", "1e3", "0x10",
                            "nan",   "inf",  "infinity", "1,5s",   "1s ",    "ms"}) {

@@ -55,7 +55,7 @@ TEST_CASE("the wait for a store ends in the store's error", "[cli][run][R15]") {
   CHECK(away.clock.waited() == 60s);
 }
 
-TEST_CASE("who does not wait learns at once that the store is away", "[cli][run][R15]") {
+TEST_CASE("without waiting, a store that is away is an error at once", "[cli][run][R15]") {
   Away away;
   away.until = 1s;
   CHECK_THROWS_AS(away.open_within(0ms), Error);
@@ -63,7 +63,7 @@ TEST_CASE("who does not wait learns at once that the store is away", "[cli][run]
   CHECK(away.err.str().empty());
 }
 
-TEST_CASE("what waiting does not mend is an error at once", "[cli][run]") {
+TEST_CASE("an error that waiting does not mend ends the wait at once", "[cli][run]") {
   Away away;
   const auto refused = []() -> std::shared_ptr<Store> {
     throw Error(Errc::permission_denied, "opening");

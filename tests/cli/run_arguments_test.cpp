@@ -34,7 +34,7 @@ TEST_CASE("the command's own options and -- stay the command's", "[cli][argument
   CHECK(parse_as<RunArguments>({"run", "--", "n", "true"}).lock == "n");
 }
 
-TEST_CASE("run ends its command gently when the lock is lost, unless told otherwise",
+TEST_CASE("by default run ends its command with SIGTERM first when the lock is lost",
           "[cli][arguments]") {
   const auto plain = parse_as<RunArguments>({"run", "n", "true"});
   CHECK_FALSE(plain.grace);
@@ -52,7 +52,7 @@ TEST_CASE("run ends its command gently when the lock is lost, unless told otherw
              Catch::Contains("term, kill, ignore"));
 }
 
-TEST_CASE("run waits for ever unless it is told not to", "[cli][arguments]") {
+TEST_CASE("by default run waits for ever", "[cli][arguments]") {
   CHECK_FALSE(parse_as<RunArguments>({"run", "n", "true"}).wait);
   CHECK(parse_as<RunArguments>({"run", "-n", "n", "true"}).wait == 0ms);
   CHECK(parse_as<RunArguments>({"run", "--wait=1.5s", "n", "true"}).wait == 1500ms);
@@ -81,7 +81,7 @@ TEST_CASE("run is taken over after a minute by default", "[cli][arguments][R6]")
   CHECK(told.unstated_window == 0s);
 }
 
-TEST_CASE("pings come eight times in a takeover, and every 30 s at least", "[cli][arguments]") {
+TEST_CASE("pings come eight times in a window, and every 30 s at least", "[cli][arguments]") {
   CHECK(parse_as<RunArguments>({"run", "n", "true"}).ping_every == 7500ms);
   CHECK(parse_as<RunArguments>({"run", "--takeover-after", "2s", "n", "true"}).ping_every == 250ms);
   CHECK(parse_as<RunArguments>({"run", "--takeover-after", "1h", "n", "true"}).ping_every == 30s);
@@ -89,7 +89,8 @@ TEST_CASE("pings come eight times in a takeover, and every 30 s at least", "[cli
   CHECK(parse_as<RunArguments>({"run", "--ping-every", "5s", "n", "true"}).ping_every == 5s);
 }
 
-TEST_CASE("the record says what for, and no argument that may be a secret", "[cli][arguments]") {
+TEST_CASE("the record has the command's first word, and no argument that may be a secret",
+          "[cli][arguments]") {
   CHECK(parse_as<RunArguments>({"run", "n", "--", "mysql", "--password=x"}).why == "mysql");
   CHECK(parse_as<RunArguments>({"run", "--why", "backup", "n", "true"}).why == "backup");
   CHECK(parse_as<RunArguments>({"run", "n", "true"}, {{"DISTLOCK_WHY", "cron"}}).why == "cron");

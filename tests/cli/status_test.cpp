@@ -57,7 +57,7 @@ TEST_CASE("a list is of all locks, those held, or those of a pattern", "[cli][vi
   CHECK(looker.names({.pattern = "rot"}).empty());
 }
 
-TEST_CASE("some locks stand alone, without everybody's pings", "[cli][view]") {
+TEST_CASE("a list of some locks has no pings", "[cli][view]") {
   Looker looker;
   CHECK(list({.pattern = "nothing"}, looker.place(), looker.streams()) == kSuccess);
   CHECK(looker.out.str() == "no such lock\n");

@@ -81,7 +81,7 @@ TEST_CASE("all that a command has started is gone before the deadline", "[cli][c
   CHECK(host_clock()->steady_now() < hold.until);
 }
 
-TEST_CASE("what a command leaves behind lives on if the lock was not lost", "[cli][child]") {
+TEST_CASE("background processes of a command live on if the lock was not lost", "[cli][child]") {
   Keeper keeper;
   const Signals signals;
   Hold hold;
@@ -93,7 +93,8 @@ TEST_CASE("what a command leaves behind lives on if the lock was not lost", "[cl
   kill(left.front(), SIGKILL);
 }
 
-TEST_CASE("a keeper that was killed or stopped is not missed", "[cli][child][R9]") {
+TEST_CASE("a command ends before the deadline also if its keeper was killed or stopped",
+          "[cli][child][R9]") {
   const int signal = GENERATE(SIGKILL, SIGSTOP);
   Keeper keeper;
   const Signals signals;

@@ -58,7 +58,7 @@ TEST_CASE("a claim writes what it says and gives it back", "[store][R2]") {
   CHECK(*lock.when <= store->list().now.time);
 }
 
-TEST_CASE("what a claim gives is what another process reads", "[store][R2]") {
+TEST_CASE("a claim gives the record that another process reads", "[store][R2]") {
   const auto under_test = make_store_under_test();
   const LockRecord lock = held(*under_test->open(), "jobs");
   const auto read = under_test->open()->inspect("jobs", Freshness::fresh);

@@ -52,7 +52,8 @@ std::vector<Waiter> long_line(StoreUnderTest& under_test, Store& store) {
 
 }  // namespace
 
-TEST_CASE("whoever stands in line for a free lock holds it at once", "[store][line][R17]") {
+TEST_CASE("a contender that enters the line of a free lock holds it at once",
+          "[store][line][R17]") {
   const auto under_test = make_store_under_test();
   const auto store = under_test->open();
   const Claim first = claim_by(*store, "a");
@@ -98,7 +99,7 @@ TEST_CASE("standing in line again changes nothing", "[store][line][R17]") {
   CHECK(standing(*store, "jobs") == Processes{"a", "b"});
 }
 
-TEST_CASE("whoever holds already and stands in line again has that hold", "[store][line][R17]") {
+TEST_CASE("a holder that enters the line again keeps its hold", "[store][line][R17]") {
   const auto under_test = make_store_under_test();
   const auto store = under_test->open();
   const Claim claim = claim_by(*store, "a");
@@ -109,7 +110,8 @@ TEST_CASE("whoever holds already and stands in line again has that hold", "[stor
   CHECK(standing(*store, "jobs").empty());
 }
 
-TEST_CASE("a freed lock is the first's, and the claim ends its place", "[store][line][R17]") {
+TEST_CASE("a freed lock goes to the first in line, and the claim ends its place",
+          "[store][line][R17]") {
   const auto under_test = make_store_under_test();
   const auto store = under_test->open();
   const LockRecord holder = held(*store, "jobs");

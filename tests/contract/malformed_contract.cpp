@@ -251,7 +251,8 @@ TEST_CASE("a malformed lock is no hold of its process", "[store][R8][R14]") {
   CHECK(under_test->open()->holds("holder").empty());
 }
 
-TEST_CASE("what a lock carries is told whatever else its document says", "[store][R9][R14]") {
+TEST_CASE("the ts and state of a lock are told whatever else its document says",
+          "[store][R9][R14]") {
   const auto under_test = make_store_under_test();
   const auto store = under_test->open();
   CHECK_FALSE(store->carried("jobs"));
@@ -286,7 +287,7 @@ TEST_CASE("what a lock carries is told whatever else its document says", "[store
   }
 }
 
-TEST_CASE("a document whose _id is no string is listed and hurts nobody", "[store][R14]") {
+TEST_CASE("a document whose _id is no string is listed, and all else works", "[store][R14]") {
   const auto under_test = make_store_under_test();
   const auto store = under_test->open();
   under_test->put_lock(with(free_lock("7"), "_id", std::int64_t{7}));

@@ -106,7 +106,7 @@ TEST_CASE("a removed ping is gone, and removing it again is no error", "[store][
   CHECK(under_test->raw_ping("b"));
 }
 
-TEST_CASE("old pings of those who hold nothing are forgotten", "[store][R13]") {
+TEST_CASE("old pings of processes that hold nothing are forgotten", "[store][R13]") {
   const auto under_test = make_store_under_test();
   const auto store = under_test->open();
   const StoreNow now = store->list().now;
@@ -179,7 +179,7 @@ TEST_CASE("pings come and go and no lock changes", "[store][R12][R13]") {
   CHECK(under_test->raw_lock("mail") == mail);
 }
 
-TEST_CASE("how pings have fared is kept with them", "[store][R12]") {
+TEST_CASE("a ping keeps how many pings were good and failed", "[store][R12]") {
   const auto under_test = make_store_under_test();
   const auto store = under_test->open();
   const PingHealth health{.successes = 7, .failures = 2, .round_trip = 3ms, .late_by = 15s};

@@ -98,7 +98,7 @@ TEST_CASE("a row with a fence: a lost connection is made anew and the write repe
   CHECK(scene.read({.fence = 1, .ts = kOne, .number = 3}) == 8);
 }
 
-TEST_CASE("a row with a fence: what the server rejects is an error and changes nothing",
+TEST_CASE("a row with a fence: a write that the server rejects is an error and changes nothing",
           "[guarded][R8]") {
   const PostgresScene scene;
   scene.execute("ALTER TABLE resources ADD CHECK (value < 100)");

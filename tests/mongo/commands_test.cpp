@@ -73,7 +73,7 @@ TEST_CASE("a claim by another clock is not even sent", "[mongo][R4][R8]") {
   CHECK(commands_of(server, [&] { CHECK_FALSE(store->claim("jobs", FromAbsent{}, claim)); }) == 0);
 }
 
-TEST_CASE("an array is nothing that it holds", "[mongo][R2][R3][R14]") {
+TEST_CASE("an array is not taken for its element", "[mongo][R2][R3][R14]") {
   const Server server(standalone_uri());
   const auto store = open_mongo_store(server.connection(), {});
   const std::string ts = R"({"$oid": ")" + to_hex(kOurs) + "\"}";

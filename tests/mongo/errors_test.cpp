@@ -57,7 +57,7 @@ struct Answer {
 
 }  // namespace
 
-TEST_CASE("what a server answers instead of applying a write", "[mongo][R8]") {
+TEST_CASE("each refusal of a write by the server has its error code", "[mongo][R8]") {
   const Write write = GENERATE(values({kClaim, kTakeover, kRelease, kPing, kFarewell}));
   const Answer answer = GENERATE(values<Answer>({{112, Errc::not_applied},
                                                  {10107, Errc::not_applied},

@@ -71,7 +71,7 @@ TEST_CASE("an answer with another document than the claimed one leaves the claim
   }
 }
 
-TEST_CASE("an answer that does not say ok is none", "[mongo][R2][R8]") {
+TEST_CASE("an answer without ok is an error", "[mongo][R2][R8]") {
   Odd odd("");
   const std::string answer = GENERATE(
       values<std::string>({R"({"value": null, "n": 0})", R"({"ok": 0, "value": null, "n": 0})",

@@ -86,7 +86,7 @@ TEST_CASE("a server that is not in its replica set yet is not one to lock by", "
   CHECK_THAT(refusal.message, Catch::Contains("cannot take writes (RSGhost)"));
 }
 
-TEST_CASE("a server that takes no writes any more is asked nothing", "[mongo][R4]") {
+TEST_CASE("a server that takes no more writes gets no command", "[mongo][R4]") {
   MockServer server(hello_of(17));
   const auto store = open_mongo_store(ConnectionString(address(server.port())), {.call_limit = 4s});
   server.hello_with(ghost_hello());

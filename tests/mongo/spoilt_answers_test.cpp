@@ -172,7 +172,8 @@ bool says_no(const Bson& answer) {
 
 }  // namespace
 
-TEST_CASE("an answer with a part of another kind is an error or what it says", "[mongo][R8]") {
+TEST_CASE("an answer with a part of another kind is an error or is read as it stands",
+          "[mongo][R8]") {
   std::mt19937_64 random = random_answers();
   const std::vector<std::string> sound = sound_answers();
   Answering scene;

@@ -149,7 +149,7 @@ TEST_CASE("a stop that is shorter than the lease costs nothing", "[process][run]
   CHECK(holder->wait() == 0);
 }
 
-TEST_CASE("with --on-loss ignore the command goes on, and 75 tells",
+TEST_CASE("with --on-loss ignore the command goes on, and run exits with 75",
           "[process][run][unsanitized][R9]") {
   ToolFixture fixture;
   const auto holder =

@@ -38,7 +38,7 @@ TEST_CASE("a command that is not there is 127, one not executable 126", "[proces
   CHECK(fixture.status({"run", "-n", "jobs", "--", "true"}) == 0);
 }
 
-TEST_CASE("a lock that stays busy is 1, or what -E says", "[process][run]") {
+TEST_CASE("a lock that stays busy is 1, or the status of -E", "[process][run]") {
   ToolFixture fixture;
   const auto holder = fixture.hold({"--why", "the long job"});
   CHECK(fixture.status({"run", "-n", "jobs", "--", "echo", "ran"}) == 1);
@@ -54,7 +54,7 @@ TEST_CASE("a lock that stays busy is 1, or what -E says", "[process][run]") {
   CHECK(fixture.status({"run", "-n", "jobs", "--", "true"}) == 0);
 }
 
-TEST_CASE("who waits gets the lock when it is released", "[process][run][R15]") {
+TEST_CASE("a run that waits gets the lock when it is released", "[process][run][R15]") {
   ToolFixture fixture;
   const auto holder = fixture.hold();
   const auto waiter = fixture.start({"run", "-v", "jobs", "--", "echo", "mine"});
@@ -201,7 +201,7 @@ TEST_CASE("a file that may not be read is 77", "[process]") {
   CHECK(fixture.status({"list"}) == 77);
 }
 
-TEST_CASE("a store that is away is 69, and its password stays unsaid", "[process]") {
+TEST_CASE("a store that is away is 69, and its password is not shown", "[process]") {
   ToolFixture fixture;
   // Port 1 of the loopback: nobody listens.
   const std::string uri = "mongodb://ann:secret@127.0.0.1:1/?serverSelectionTimeoutMS=100";
@@ -212,7 +212,7 @@ TEST_CASE("a store that is away is 69, and its password stays unsaid", "[process
   CHECK_THAT(fixture.messages, !Catch::Contains("secret"));
 }
 
-TEST_CASE("what cannot be used is 64", "[process]") {
+TEST_CASE("a command line that cannot be used is 64", "[process]") {
   ToolFixture fixture;
   const std::string absent = fixture.folder.path() / "absent";
   for (const Words& words :
@@ -226,7 +226,7 @@ TEST_CASE("what cannot be used is 64", "[process]") {
   }
 }
 
-TEST_CASE("what cannot be written to standard output is 74", "[process]") {
+TEST_CASE("output that cannot be written is 74", "[process]") {
   ToolFixture fixture;
   CHECK(fixture.status({"--version"}) == 0);
   CHECK_THAT(fixture.output, Catch::StartsWith("distlock "));

@@ -141,7 +141,7 @@ TEST_CASE("documents of 15 MB are named, and do not fill the memory", "[security
   CHECK(most_memory() < 250 * kMiB);
 }
 
-TEST_CASE("what others wrote reaches no terminal as anything but text", "[security]") {
+TEST_CASE("a text of another program reaches a terminal as text only", "[security]") {
   const Secured secured;
   const std::string bad =
       "\x1b[31m\x07\r\x7f\xc2\x9b"

@@ -112,7 +112,7 @@ TEST_CASE("a tool inside a command of run does not lock elsewhere for want of th
   CHECK(say(words, {{"DISTLOCK_URI_FILE", way.file()}}).status == 0);
 }
 
-TEST_CASE("who else can read a password is warned of", "[security]") {
+TEST_CASE("a password that other users can read is warned of", "[security]") {
   const Secured secured;
   const Way way{.folder = {}, .uri = secured.uri()};
   CHECK_THAT(say({"list", "--uri", way.uri}, {}).messages, Contains("every user of this host"));

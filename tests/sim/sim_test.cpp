@@ -27,7 +27,7 @@ TEST_CASE("the same seed gives the same trace, byte by byte", "[sim]") {
 
 TEST_CASE("other seeds give other traces", "[sim]") { CHECK(trace_of(1) != trace_of(2)); }
 
-TEST_CASE("nobody's reading of the trace changes what happens", "[sim]") {
+TEST_CASE("reading the trace does not change the run", "[sim]") {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     std::ostringstream out;
     const Outcome read = run(setup_from(seed), &out);
@@ -62,7 +62,7 @@ TEST_CASE("a batch is the same whatever the number of jobs", "[sim]") {
   CHECK(one.faults.mattered == two.faults.mattered);
 }
 
-TEST_CASE("what was done is kept and read again", "[sim]") {
+TEST_CASE("the state of a batch is saved and read again", "[sim]") {
   const std::atomic<bool> never{false};
   Totals totals = run_batch(0, 20, 1, {}, never, false);
   totals.violations.emplace_back(7, "at 1.000000 s: two of them");
@@ -76,7 +76,7 @@ TEST_CASE("what was done is kept and read again", "[sim]") {
   CHECK(again.violations == totals.violations);
 }
 
-TEST_CASE("a state of something else is refused", "[sim]") {
+TEST_CASE("a file that is no state of a batch is refused", "[sim]") {
   std::stringstream file("something else\n1 2 3\n");
   Totals totals;
   CHECK_THROWS_AS(load(file, "state", totals), std::runtime_error);

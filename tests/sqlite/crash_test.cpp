@@ -118,7 +118,7 @@ void free_jobs(const fs::path& file) {
 
 }  // namespace
 
-TEST_CASE("what was confirmed is there after a kill in the middle of writes", "[sqlite][R10]") {
+TEST_CASE("confirmed writes are there after a kill in the middle of writes", "[sqlite][R10]") {
   const TemporaryFolder folder;
   const auto file = folder.path() / "locks.db";
   std::mt19937 random(seed_from("DISTLOCK_CRASH_SEED"));

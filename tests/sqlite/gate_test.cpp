@@ -110,7 +110,7 @@ TEST_CASE("rubbish in a gate's words lets in one at a time", "[sqlite][gate]") {
   check_one_at_a_time(gated.database);
 }
 
-TEST_CASE("a gate is for all who may write the database, whatever the umask",
+TEST_CASE("a gate is for all users who may write the database, whatever the umask",
           "[sqlite][gate][R12]") {
   const TemporaryFolder folder;
   const std::string database = (folder.path() / "locks.db").string();

@@ -105,7 +105,7 @@ TEST_CASE("a ping that came after a look's time is no ping of the future", "[sql
   CHECK(seen.now->time >= seen.ping->ping);
 }
 
-TEST_CASE("of two who open a file at once both go by one epoch", "[sqlite][R4]") {
+TEST_CASE("two processes that open a file at once go by one epoch", "[sqlite][R4]") {
   const TemporaryFolder folder;
   open_with(folder, "");
   SqliteFile((folder.path() / "locks.db").string()).execute("DELETE FROM clocks");
@@ -125,7 +125,7 @@ TEST_CASE("of two who open a file at once both go by one epoch", "[sqlite][R4]")
   CHECK(second->list().now.time >= first->list().now.time);
 }
 
-TEST_CASE("many who open a new file at once all find it whole, and leave nothing beside it",
+TEST_CASE("processes that open a new file at once all find it whole, and leave nothing beside it",
           "[sqlite]") {
   for (int round = 0; round < 20; ++round) {
     const TemporaryFolder folder;

@@ -98,7 +98,7 @@ TEST_CASE("a folder that is mounted in two places has one set of locks", "[sqlit
   CHECK_FALSE(store->inspect("jobs", Freshness::fresh).lock->taken());
 }
 
-TEST_CASE("what is no regular file is refused, and not waited for", "[sqlite]") {
+TEST_CASE("a file that is not regular is refused at once", "[sqlite]") {
   const TemporaryFolder folder;
   const auto pipe = folder.path() / "pipe";
   REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);

@@ -107,7 +107,7 @@ TEST_CASE("callbacks that block hold up neither tokens nor other callbacks",
   }
 }
 
-TEST_CASE("what blocks at a stop token holds up no other token and no callback",
+TEST_CASE("code that blocks at a stop token holds up no other token and no callback",
           "[announcer][lifetime][R9][threads]") {
   std::promise<void> go_on;
   const auto held_up = go_on.get_future().share();

@@ -38,7 +38,7 @@ TEST_CASE("lock_try asks once and never waits", "[lock][cost]") {
   CHECK(fleet.clock->waited() == 0s);
 }
 
-TEST_CASE("who is refused has changed nothing", "[lock][R6]") {
+TEST_CASE("a refused lock_try changes nothing", "[lock][R6]") {
   Fleet fleet;
   const auto held = fleet.process("a").lock("balancer");
   REQUIRE(held->lock_try("x"));
@@ -72,7 +72,7 @@ TEST_CASE("a look that fails is an error, and nothing is claimed", "[lock][R6][R
   CHECK(fleet.stored("balancer").process == "dead");
 }
 
-TEST_CASE("a claim that others outrun three times says busy", "[lock][R2]") {
+TEST_CASE("a claim that comes second three times says busy", "[lock][R2]") {
   Fleet fleet;
   const auto a = fleet.process("a");
   const auto slow = a.lock("balancer");

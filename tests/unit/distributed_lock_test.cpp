@@ -33,7 +33,7 @@ TEST_CASE("a lock that is got leaves the other record alone", "[lock]") {
   CHECK(other.name == "untouched");
 }
 
-TEST_CASE("commands are as few as promised", "[lock][cost]") {
+TEST_CASE("claims and releases take no more commands than promised", "[lock][cost]") {
   Fleet fleet;
   const auto process = fleet.process("a");
   const auto lock = process.lock("balancer");
@@ -59,7 +59,7 @@ TEST_CASE("commands are as few as promised", "[lock][cost]") {
   CHECK(known.store->calls("inspect") + known.store->calls("claim") == 2);
 }
 
-TEST_CASE("an outdated word of mouth is no reason to claim twice", "[lock][cost]") {
+TEST_CASE("after a claim from an outdated release the next look is enough", "[lock][cost]") {
   Fleet fleet;
   const auto a = fleet.process("a");
   const auto lock = a.lock("balancer");

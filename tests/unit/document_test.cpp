@@ -61,7 +61,7 @@ TEST_CASE("a document whose _id is no string is refused by what it is", "[docume
   CHECK_THROWS_AS(ping_from({{"ping", StoreTime{}}}), Error);
 }
 
-TEST_CASE("a state is a number of any type, and nothing between", "[document][R14]") {
+TEST_CASE("a state is a whole number of any type", "[document][R14]") {
   CHECK(state_of(std::int32_t{0}) == LockState::free);
   CHECK(state_of(std::int64_t{1}) == LockState::taken);
   CHECK(state_of(2.0) == LockState::taken_by_mongodb);
@@ -90,7 +90,7 @@ TEST_CASE("a text of 65536 bytes is read, and no longer one", "[document][R14]")
              Catch::Contains("is a string of 65537 bytes, expected at most 65536"));
 }
 
-TEST_CASE("a negative number says nothing of how pings have fared", "[document][R14]") {
+TEST_CASE("a negative number makes a ping's health unknown", "[document][R14]") {
   const PingHealth health{.successes = 0, .failures = 2, .round_trip = {}, .late_by = {}};
   Document ping{{"_id", "p"s}, {"ping", StoreTime{}}};
   for (const auto& [name, number] : fields_of(health)) ping.emplace_back(name, number);
@@ -102,14 +102,14 @@ TEST_CASE("a negative number says nothing of how pings have fared", "[document][
   }
 }
 
-TEST_CASE("fields that are not ours are no concern", "[document][R14]") {
+TEST_CASE("unknown fields do not matter", "[document][R14]") {
   const LockRecord lock =
       lock_from({{"term", Foreign{"an array"}}, {"_id", "a"s}, {"state", std::int32_t{0}}});
   CHECK(lock.name == "a");
   CHECK_FALSE(lock.taken());
 }
 
-TEST_CASE("what a field holds instead is named, whatever its type", "[document][R14]") {
+TEST_CASE("an error names the wrong value of a field, whatever its type", "[document][R14]") {
   const auto named = [](const Value& value) {
     return refusal_of({{"_id", "a"s}, {"state", value}});
   };
@@ -149,7 +149,7 @@ TEST_CASE("a fence that cannot grow is refused", "[document][R10]") {
              Catch::Contains("field \"fence\" is 9223372036854775807, expected one that can"));
 }
 
-TEST_CASE("a count of zero is one, and absent ones have none", "[document][R10]") {
+TEST_CASE("a number of zero is read as zero, and an absent field as none", "[document][R10]") {
   const Document lock{{"_id", "a"s},
                       {"state", std::int32_t{0}},
                       {"fence", std::int64_t{0}},

@@ -46,7 +46,7 @@ int accepts(const ForkGuard& guard) {
 
 }  // namespace
 
-TEST_CASE("what was made before a fork is refused in the child, and goes on in the parent",
+TEST_CASE("handles from before a fork are refused in the child, and go on in the parent",
           "[fork][R16]") {
   const ForkGuard guard;
   CHECK(accepts(guard) == 0);
@@ -54,7 +54,7 @@ TEST_CASE("what was made before a fork is refused in the child, and goes on in t
   CHECK(accepts(guard) == 0);
 }
 
-TEST_CASE("what a child made is its own, and refused in its own children", "[fork][R16]") {
+TEST_CASE("a child's handles are its own, and refused in its own children", "[fork][R16]") {
   const ForkGuard guard;
   CHECK(in_child([&] {
           const ForkGuard own;
@@ -63,7 +63,7 @@ TEST_CASE("what a child made is its own, and refused in its own children", "[for
         }) == 0);
 }
 
-TEST_CASE("every process has its own of what is per process", "[fork][R16]") {
+TEST_CASE("each process has its own value of a PerProcess", "[fork][R16]") {
   static PerProcess<int> numbers;  // Never destroyed, as everywhere.
   CHECK(numbers.get() == 0);
   numbers.get() = 7;

@@ -81,7 +81,8 @@ TEST_CASE("an early warning comes at half the validity, once", "[lifetime][R9]")
   }
 }
 
-TEST_CASE("what the store no longer has is announced within a ping round", "[lifetime][R9]") {
+TEST_CASE("a hold that the store no longer has is announced within a ping round",
+          "[lifetime][R9]") {
   Fleet fleet;
   const auto a = fleet.process("a");
   const auto lock = a.lock("balancer");
@@ -275,7 +276,7 @@ TEST_CASE("a stop token stops a thread that works under the lock", "[lifetime][R
   CHECK_FALSE(lock.held());
 }
 
-TEST_CASE("the pinger counts how it fares", "[lifetime][R12]") {
+TEST_CASE("the pinger counts its good and failed pings", "[lifetime][R12]") {
   Fleet fleet;
   const auto a = fleet.process("a");
   const auto lock = a.lock("balancer");

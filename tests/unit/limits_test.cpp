@@ -58,7 +58,7 @@ TEST_CASE("a pinger's options are allowed up to their limits, to the millisecond
   first_refused(PingerOptions{.forget_every = kHundredYears + 1ms});
 }
 
-TEST_CASE("what an option refuses is an invalid argument", "[protocol][input]") {
+TEST_CASE("a value that an option refuses is an invalid argument", "[protocol][input]") {
   const auto code_of = [](const auto& refused) {
     try {
       refused();
@@ -117,7 +117,7 @@ TEST_CASE("old pings are looked for after half to one and a half of forget_every
   CHECK(forget_pause(10'000'000'000, options) == 5s);
 }
 
-TEST_CASE("a pinger without a ping, or with one in time, is late by nothing", "[protocol][R12]") {
+TEST_CASE("a pinger without a ping, or with a ping in time, is not late", "[protocol][R12]") {
   const PingerOptions options;
   CHECK(late_by(std::nullopt, SteadyTime{1h}, options) == 0ms);
   CHECK(late_by(SteadyTime{1h}, SteadyTime{1h + 10s}, options) == 0ms);

@@ -58,7 +58,7 @@ TEST_CASE("a ticket that was passed over is first again, and nobody waits for it
   CHECK_FALSE(line::may_claim(ticket_no(3), line, kThen, kThen));
 }
 
-TEST_CASE("a claim marks those whom it passes over and nobody behind", "[line][R17]") {
+TEST_CASE("a claim marks the tickets that it passes over, and none behind", "[line][R17]") {
   const auto after =
       line::after_claim(ticket_no(3), {waiter(1), waiter(2), waiter(3), waiter(4)}, kThen);
   CHECK(processes(after) == std::vector<std::string>{"p1", "p2", "p4"});
@@ -75,7 +75,7 @@ TEST_CASE("a mark keeps its time, and an old one takes the ticket out of the lin
   CHECK(after[0].passed_over == marked);
 }
 
-TEST_CASE("the first two in line are rung, and all who were passed over", "[line][R19]") {
+TEST_CASE("the first two in line are rung, and all tickets that were passed over", "[line][R19]") {
   CHECK(line::next_in({}).empty());
   const std::vector<Waiter> line{waiter(1, kThen), waiter(2), waiter(3), waiter(4),
                                  waiter(5, kThen)};

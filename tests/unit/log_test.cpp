@@ -102,7 +102,7 @@ TEST_CASE("every tenth successful ping is info, the others debug", "[log][R12]")
   CHECK(log.count(severity_level::debug, "pinged successfully for: a") == 18);
 }
 
-TEST_CASE("the original's events of a busy and a dead lock", "[log][R6]") {
+TEST_CASE("a busy and a dead lock are logged with the original's events", "[log][R6]") {
   Fleet fleet;
   const auto dead = fleet.process("dead").lock("balancer");
   REQUIRE(dead->lock_try("doing balance round"));
@@ -118,7 +118,7 @@ TEST_CASE("the original's events of a busy and a dead lock", "[log][R6]") {
   CHECK(log.count(severity_level::debug, "dist_lock acquired") == 1);
 }
 
-TEST_CASE("the original's error about a holder without a ping", "[log][R7]") {
+TEST_CASE("a holder without a ping is logged with the original's error", "[log][R7]") {
   Fleet fleet;
   const auto gone = fleet.process("gone").lock("balancer");
   REQUIRE(gone->lock_try("x"));
@@ -139,7 +139,7 @@ TEST_CASE("a contender says why clocks that disagree keep it from taking over", 
   CHECK(log.count(severity_level::warning, "clock skew of 3600000ms") == 1);
 }
 
-TEST_CASE("the original's warning of a silence beyond all sense", "[log][R6]") {
+TEST_CASE("a silence beyond all sense is logged with the original's warning", "[log][R6]") {
   Fleet fleet;
   const auto gone = fleet.process("gone").lock("balancer");
   REQUIRE(gone->lock_try("x"));
@@ -149,7 +149,7 @@ TEST_CASE("the original's warning of a silence beyond all sense", "[log][R6]") {
   CHECK(log.count(severity_level::warning, "elapsed time seems impossible") == 1);
 }
 
-TEST_CASE("the original's warnings of an unlock that fails", "[log][R11]") {
+TEST_CASE("an unlock that fails is logged with the original's warnings", "[log][R11]") {
   Fleet fleet;
   const auto a = fleet.process("a");
   const auto lock = a.lock("balancer");
@@ -190,7 +190,7 @@ TEST_CASE("a wait says the same thing once", "[log][R15]") {
   CHECK(log.count(severity_level::error, "lock is taken by old process?") == 1);
 }
 
-TEST_CASE("a level lets through what is as bad as it says, and worse", "[log]") {
+TEST_CASE("a level lets through records of its severity and above", "[log]") {
   Captured log;
   const LockRecord lock{.name = "balancer"};
   const auto logged = [&](LogLevel level) {
@@ -209,7 +209,7 @@ TEST_CASE("a level lets through what is as bad as it says, and worse", "[log]") 
   CHECK(logged(LogLevel::off) == 0);
 }
 
-TEST_CASE("what is below the level is not logged", "[log]") {
+TEST_CASE("records below the level are not logged", "[log]") {
   Captured log;
   const LockRecord lock{.name = "balancer"};
   set_log_level(LogLevel::warning);
@@ -222,7 +222,7 @@ TEST_CASE("what is below the level is not logged", "[log]") {
   CHECK(log.count(severity_level::error, "") == 0);
 }
 
-TEST_CASE("what others wrote is escaped", "[log]") {
+TEST_CASE("texts of other programs are escaped", "[log]") {
   Captured log;
   log::acquired({.name = "balancer", .why = "\x1b[2Jgone\n"});
   CHECK(log.count(severity_level::debug, "\x1b") == 0);

@@ -6,7 +6,7 @@ using namespace distlock;
 using namespace std::chrono_literals;
 using namespace distlock::testing;
 
-TEST_CASE("whether a hold is lost is asked of a fresh read", "[lifetime][R9]") {
+TEST_CASE("a fresh read decides whether a hold is lost", "[lifetime][R9]") {
   ServerFleet fleet;
   const auto a = fleet.process("a");
   const auto lock = a.lock("balancer");
@@ -41,7 +41,7 @@ TEST_CASE("a hold past its deadline is lost, whatever the store says", "[lifetim
   CHECK(fleet.stored("balancer").taken());
 }
 
-TEST_CASE("a loss that two notice is told once", "[lifetime][R9]") {
+TEST_CASE("a loss that two threads notice is told once", "[lifetime][R9]") {
   Fleet fleet;
   const auto a = fleet.process("a");
   const auto lock = a.lock("balancer");

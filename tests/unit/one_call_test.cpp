@@ -160,7 +160,7 @@ TEST_CASE("the reason of the options stands where a call gives none", "[lock][R1
   CHECK(fleet.stored("balancer").why == "rebalancing");
 }
 
-TEST_CASE("what remains of a hold runs out and is never less than nothing", "[lock][R9]") {
+TEST_CASE("remaining() falls to zero and no further", "[lock][R9]") {
   Fleet fleet;
   const auto lock = fleet.process("a").lock("balancer");
   CHECK(lock->remaining() == 0s);

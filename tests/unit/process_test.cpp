@@ -64,7 +64,8 @@ TEST_CASE("processes that come and go leave no ping and no hold", "[pinger][R12]
   CHECK_FALSE(store->inspect("balancer", Freshness::fresh).lock->taken());
 }
 
-TEST_CASE("a ping that hangs does not delay the word of a loss", "[lifetime][R9][threads]") {
+TEST_CASE("a ping that hangs does not delay the announcement of a loss",
+          "[lifetime][R9][threads]") {
   // Before the pinger, whose thread is the last to leave it.
   boost::barrier told(3);
   std::atomic<bool> hanging{false};

@@ -11,7 +11,7 @@ TEST_CASE("a token is 24 lower-case hexadecimal digits and back", "[record]") {
   CHECK(token_from_hex("00FF10A9B8C7D6E5F4031201") == token_from_hex(hex));
 }
 
-TEST_CASE("what is no token is not taken for one", "[record]") {
+TEST_CASE("a text that is no token is refused", "[record]") {
   CHECK_FALSE(token_from_hex(""));
   CHECK_FALSE(token_from_hex("00ff10a9b8c7d6e5f403120"));
   CHECK_FALSE(token_from_hex("00ff10a9b8c7d6e5f40312012"));

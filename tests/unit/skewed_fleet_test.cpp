@@ -93,7 +93,7 @@ TEST_CASE("five processes under a clock within the tolerance never hold one lock
   if (all.size() > 1) CHECK(takeovers > 100);
 }
 
-TEST_CASE("a step beyond the allowance that nobody saw ends a living hold, and the fence tells",
+TEST_CASE("an unseen step beyond the allowance ends a living hold, and the fence shows it",
           "[lock][R5][R10]") {
   ServerFleet fleet;
   const auto held = fleet.process("a").lock("balancer");

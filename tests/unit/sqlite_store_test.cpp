@@ -162,7 +162,7 @@ TEST_CASE("a writer that waits too long changes nothing", "[sqlite]") {
   CHECK(store->release("jobs", *lock.ts) == ReleaseResult::freed);
 }
 
-TEST_CASE("all who open a file in one boot share its clock", "[sqlite][R4]") {
+TEST_CASE("processes that open a file in one boot share its clock", "[sqlite][R4]") {
   const TemporaryFolder folder;
   const auto path = folder.path() / "locks.db";
   const auto store = open_file(path);

@@ -39,7 +39,7 @@ class Queue {
 
 }  // namespace
 
-TEST_CASE("a ping has its turn before all who wait for the connection", "[sqlite][R12]") {
+TEST_CASE("a ping has its turn before all calls that wait for the connection", "[sqlite][R12]") {
   for (int round = 0; round < 50; ++round) {
     Queue queue;
     {
@@ -55,7 +55,7 @@ TEST_CASE("a ping has its turn before all who wait for the connection", "[sqlite
   }
 }
 
-TEST_CASE("who has waited for a connection as long as a call may take has no turn", "[sqlite]") {
+TEST_CASE("a call that has waited for its whole limit gets no turn", "[sqlite]") {
   SqliteTurns turns;
   const auto turn = turns.enter(since_boot() + 60s);
   REQUIRE(turn.owns_lock());

@@ -149,7 +149,7 @@ TEST_CASE("a stop in the middle of a release that fails leaves the ping", "[ping
   CHECK(fleet.store->list().pings.size() == 1);
 }
 
-TEST_CASE("who never pinged has no ping to remove", "[pinger][R12]") {
+TEST_CASE("a process that never pinged removes no ping", "[pinger][R12]") {
   Fleet fleet;
   const auto a = fleet.process("a");
   a.pinger->stop();
@@ -186,7 +186,7 @@ TEST_CASE("after a stop no call reaches the store", "[pinger][R12]") {
   CHECK(b.store->calls() == 0);
 }
 
-TEST_CASE("a claim that comes while a stop says farewell is refused", "[pinger][R12][threads]") {
+TEST_CASE("a claim during a stop's last calls is refused", "[pinger][R12][threads]") {
   Fleet fleet;
   const auto a = fleet.process("a");
   const auto lock = a.lock("balancer");

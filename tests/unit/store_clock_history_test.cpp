@@ -57,7 +57,7 @@ TEST_CASE("a step is over a whole window after it was first seen", "[clock][R5]"
   CHECK_FALSE(history.stepped(17min + 1ms));
 }
 
-TEST_CASE("what was seen more than a day ago is forgotten if nobody asked for longer",
+TEST_CASE("readings more than a day old are forgotten if no longer window was asked for",
           "[clock][R5]") {
   History history;
   history.read(0s, 0ms);
@@ -101,7 +101,7 @@ TEST_CASE("a slow answer does not look like a step", "[clock][R5]") {
   CHECK_FALSE(history.stepped(120s));
 }
 
-TEST_CASE("what the clock can say now is carried on from the last reading", "[clock][R8]") {
+TEST_CASE("the latest time that a clock can say goes on from its last reading", "[clock][R8]") {
   History history;
   CHECK_FALSE(history.history.at_most(SteadyTime{0s}));
   history.read_slowly(10s, 12s, 0ms);
@@ -183,7 +183,7 @@ TEST_CASE("the newest reading from before the longest window is kept", "[clock][
   }
 }
 
-TEST_CASE("a past that gets coarser loses no step", "[clock][R5]") {
+TEST_CASE("readings that are thinned out lose no step", "[clock][R5]") {
   const auto sign = GENERATE(1, -1);
   const int odd_one = GENERATE(100, 101);
   History history(1ns);
@@ -191,7 +191,7 @@ TEST_CASE("a past that gets coarser loses no step", "[clock][R5]") {
   CHECK(history.stepped(500s));
 }
 
-TEST_CASE("a past that gets coarser mixes no clocks", "[clock][R4]") {
+TEST_CASE("readings that are thinned out mix no clocks", "[clock][R4]") {
   History history(1ns);
   for (int i = 0; i < 5000; ++i) {
     history.read(i * 100ms, i % 2 == 0 ? 0min : 10min, i % 2 == 0 ? "c1" : "c2");
@@ -211,7 +211,7 @@ TEST_CASE("readings that became one are as young as the last of them", "[clock][
   CHECK_FALSE(history.stepped(16min + 70s + 1ms));
 }
 
-TEST_CASE("what anybody asked about stays remembered as long", "[clock][R5]") {
+TEST_CASE("readings are kept for the longest window that was asked for", "[clock][R5]") {
   History history;
   history.read(0s, 0ms);
   CHECK_FALSE(history.history.stepped("c1", SteadyTime{0s}, 48h, kLimit));

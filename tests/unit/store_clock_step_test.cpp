@@ -42,7 +42,7 @@ TEST_CASE("a step that only pings have shown refuses takeover", "[lock][R5]") {
   CHECK(held->held());
 }
 
-TEST_CASE("a step within the lock's own tolerance does not", "[lock][R5]") {
+TEST_CASE("a step within the lock's own tolerance refuses no takeover", "[lock][R5]") {
   ServerFleet fleet;
   const auto held = fleet.process("h").lock("balancer", {.takeover_after = 2min});
   REQUIRE(held->lock_try("x"));

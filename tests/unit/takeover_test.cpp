@@ -68,7 +68,7 @@ TEST_CASE("pings keep a hold alive for ever", "[lock][R6][R12]") {
   }
 }
 
-TEST_CASE("of two who judge one holder dead only one takes over", "[lock][R2]") {
+TEST_CASE("of two contenders that judge one holder dead only one takes over", "[lock][R2]") {
   Fleet fleet;
   const auto dead = fleet.process("dead").lock("balancer");
   REQUIRE(dead->lock_try("x"));

@@ -192,7 +192,7 @@ TEST_CASE("an announcement that is run late reaches its own hold", "[lifetime][R
   CHECK_FALSE(second.stop_requested());
 }
 
-TEST_CASE("what was noticed before the destructor is told before it returns", "[lifetime][R9]") {
+TEST_CASE("a loss noticed before the destructor is told before it returns", "[lifetime][R9]") {
   Untold world;
   int told = 0;
   world.holds.on_lost(*world.hold, [&](LossReason) { ++told; });
@@ -269,7 +269,7 @@ TEST_CASE("a callback that is replaced may ask the lock when it ends", "[lifetim
   }));
 }
 
-TEST_CASE("what a callback has captured ends with the lock, whoever else remembers the lock",
+TEST_CASE("a callback's captures end with the lock, even if other objects remember the lock",
           "[lifetime][R9]") {
   Fleet fleet;
   const auto a = fleet.process("a");

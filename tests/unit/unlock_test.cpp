@@ -56,7 +56,7 @@ TEST_CASE("unlock tries three times, with the original's pauses", "[lock][R11]")
   }
 }
 
-TEST_CASE("unlocking what is not held asks nobody", "[lock][R3]") {
+TEST_CASE("unlocking a lock that is not held calls no store", "[lock][R3]") {
   Fleet fleet;
   const auto a = fleet.process("a");
   const auto lock = a.lock("balancer");
@@ -77,8 +77,7 @@ TEST_CASE("the destructor unlocks", "[lock][R11]") {
 }
 
 // A guard of a thread whose hold ran out, at the end of its scope.
-TEST_CASE("until a thread has unlocked a hold that ran out, the others find it busy",
-          "[lock][R3]") {
+TEST_CASE("other threads find a hold that ran out busy until its thread unlocks", "[lock][R3]") {
   Fleet fleet;
   const auto a = fleet.process("a");
   const auto lock = a.lock("balancer");
