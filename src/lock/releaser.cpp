@@ -9,8 +9,9 @@ UnlockResult Releaser::release(const Token& ts, SteadyTime valid_until) noexcept
   bool perhaps_freed = false;
   for (int attempt = 1; attempt <= protocol::kUnlockAttemptsMax; ++attempt) {
     try {
-      const ReleaseResult result = session_.release_and_ring(name_, ts);
-      return result_of(result, perhaps_freed, valid_until);
+      const Freed freed = session_.release_and_ring(name_, ts);
+      others_wait_ = !freed.next.empty();
+      return result_of(freed.result, perhaps_freed, valid_until);
     } catch (...) {
       const Failure failure = current_failure();
       log::unlock_attempt_failed(name_, attempt, failure.what);

@@ -16,6 +16,8 @@ class Releaser {
 
   /// Three attempts, and then a pending release. `valid_until`: nobody could take over before.
   UnlockResult release(const Token& ts, SteadyTime valid_until) noexcept;
+  /// Whether the line was not empty at the last release.
+  bool others_wait() const { return others_wait_; }
 
  private:
   void pause_after(int attempt);
@@ -24,6 +26,7 @@ class Releaser {
   Session& session_;
   const std::string& name_;
   const LockOptions& options_;
+  bool others_wait_ = false;  // of the releasing thread
 };
 
 }  // namespace distlock

@@ -24,6 +24,11 @@ SteadyTime last_look(const WaitRequest& request, SteadyTime now, milliseconds po
   return request.deadline - std::min<nanoseconds>(poll_min, (request.deadline - now) / 4);
 }
 
+// Soon enough to foretell a takeover in time.
+nanoseconds first_look(const LockOptions& options) {
+  return std::min<nanoseconds>({options.recheck, options.takeover_after / 16, milliseconds{500}});
+}
+
 }  // namespace
 
 StandingInLine::StandingInLine(Contender& lock, Lobby::Place& place, const WaitRequest& request)
@@ -59,6 +64,8 @@ void StandingInLine::begin_with_new_ticket() {
   doubtful_ = false;
   lock_.session->holds.enlist(lock_.hold, ticket_);
   stand_at_ = look_at_ = clock_.steady_now();
+  // Many get the lock before a look would help. The caller who wants to know the holder has one.
+  if (request_.other == nullptr) look_at_ += first_look(lock_.options);
 }
 
 bool StandingInLine::wait() {

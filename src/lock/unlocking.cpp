@@ -29,7 +29,9 @@ UnlockResult Contender::unlock(const std::optional<Token>& only) noexcept {
   {
     const boost::lock_guard<boost::mutex> lock(mutex);
     phase = Phase::idle;
-    if (result == UnlockResult::released) remembered = FromFree{record->ts};
+    // A claim from it is refused where others come first.
+    const bool may_claim = result == UnlockResult::released && !releaser.others_wait();
+    if (may_claim) remembered = FromFree{record->ts};
   }
   if (refusals.somebody_waits()) session->lobby.ring(name);
   return result;

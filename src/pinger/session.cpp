@@ -82,18 +82,19 @@ void Session::check_usable() const {
   }
 }
 
-ReleaseResult Session::release_and_ring(const std::string& name, const Token& ts) {
+Freed Session::release_and_ring(const std::string& name, const Token& ts) {
   Line* line = environment.store->line();
-  if (line == nullptr) return environment.store->release(name, ts);
+  if (line == nullptr) return {environment.store->release(name, ts), {}};
   Freed freed = line->release_and_tell(name, ts);
-  if (freed.result != ReleaseResult::freed) return freed.result;
-  if (std::erase(freed.next, environment.process) > 0) lobby.ring(name);
+  if (freed.result != ReleaseResult::freed) return freed;
+  std::vector<std::string> others = freed.next;
+  if (std::erase(others, environment.process) > 0) lobby.ring(name);
   try {
-    if (!freed.next.empty()) line->ring(name, freed.next);
+    if (!others.empty()) line->ring(name, others);
   } catch (const Error&) {
     // They find out by looking (R19).
   }
-  return freed.result;
+  return freed;
 }
 
 std::optional<SteadyTime> Session::ensure_pinged(nanoseconds validity, const Limit& limit) {

@@ -102,6 +102,7 @@ std::optional<LockRecord> SimStore::claim(std::string_view name, const ClaimBasi
     std::optional<LockRecord> record;
     bool too_early = false;
   };
+  oracle_.claims_again(claim.ts);
   Answer answer = call(
       "claim", name, true, true,
       [lock = std::string(name), basis, claim](MemoryTables& tables, const StoreNow& now) {

@@ -247,28 +247,3 @@ TEST_CASE("a thread that holds the lock is told so, also while another of its pr
   waiting.join();
   CHECK(same.held());
 }
-
-TEST_CASE("a wait in line whose looks fail asks a few times a second", "[waiting][R15]") {
-  Fleet fleet;
-  const auto held = fleet.process("holder").lock("jobs");
-  REQUIRE(held->lock_try("first"));
-  const auto a = fleet.process("a");
-  a.store->has_line = true;
-  const auto lock = a.lock("jobs");
-  a.store->fail("inspect", Fault::rejected, 1000);
-  CHECK_FALSE(lock->try_lock_for(10s));
-  CHECK(a.store->calls("inspect") < 40);
-  CHECK(a.store->calls("inspect") > 5);
-}
-
-TEST_CASE("a wait from one's own release outlasts a store that fails for a moment",
-          "[waiting][R15]") {
-  Fleet fleet;
-  const auto a = fleet.process("a");
-  a.store->has_line = true;
-  const auto lock = a.lock("jobs");
-  REQUIRE(lock->lock_try("first"));
-  REQUIRE(lock->unlock() == UnlockResult::released);
-  a.store->fail("claim", Fault::rejected);
-  CHECK(lock->try_lock_for(10s));
-}

@@ -1,0 +1,72 @@
+#include <boost/thread/thread.hpp>
+#include <catch2/catch.hpp>
+
+#include "distlock/distributed_lock.h"
+#include "distlock/error.h"
+#include "distlock/stores.h"
+#include "support/fleet.h"
+
+// Which calls of the store a wait in line costs (R15, R20).
+using namespace distlock;
+using namespace distlock::testing;
+using namespace std::chrono_literals;
+
+TEST_CASE("a wait in line whose looks fail asks a few times a second", "[waiting][R15]") {
+  Fleet fleet;
+  const auto held = fleet.process("holder").lock("jobs");
+  REQUIRE(held->lock_try("first"));
+  const auto a = fleet.process("a");
+  a.store->has_line = true;
+  const auto lock = a.lock("jobs");
+  a.store->fail("inspect", Fault::rejected, 1000);
+  CHECK_FALSE(lock->try_lock_for(10s));
+  CHECK(a.store->calls("inspect") < 40);
+  CHECK(a.store->calls("inspect") > 5);
+}
+
+TEST_CASE("a wait from one's own release outlasts a store that fails for a moment",
+          "[waiting][R15]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  a.store->has_line = true;
+  const auto lock = a.lock("jobs");
+  REQUIRE(lock->lock_try("first"));
+  REQUIRE(lock->unlock() == UnlockResult::released);
+  a.store->fail("claim", Fault::rejected);
+  CHECK(lock->try_lock_for(10s));
+}
+
+TEST_CASE("a grant with waiters takes four calls of the store, and entering the line one",
+          "[waiting][R20]") {
+  const std::shared_ptr<Store> store = make_memory_store(host_clock());
+  LockOptions waking_by_bell_only;
+  waking_by_bell_only.recheck = 1h;
+  std::vector<std::shared_ptr<FaultyStore>> stores;
+  std::vector<std::unique_ptr<DistributedLock>> locks;
+  for (const char* process : {"a", "b", "c", "d"}) {
+    stores.push_back(std::make_shared<FaultyStore>(store));
+    stores.back()->has_line = true;
+    const auto pinger = std::make_shared<DistributedLockPinger>(Environment{
+        .store = stores.back(), .clock = host_clock(), .process = process, .random = {}});
+    pinger->ping_round();
+    locks.push_back(std::make_unique<DistributedLock>(pinger, "jobs", waking_by_bell_only));
+  }
+  boost::thread_group threads;
+  constexpr int kRounds = 50;
+  for (const auto& lock : locks) {
+    threads.create_thread([&, lock = lock.get()] {
+      for (int round = 0; round < kRounds; ++round) {
+        lock->lock();
+        lock->unlock();
+      }
+    });
+  }
+  threads.join_all();
+  int calls = 0;
+  for (const auto& counted : stores)
+    for (const char* call : {"stand", "release", "ring", "claim", "inspect", "leave"})
+      calls += counted->calls(call);
+  const int grants = kRounds * static_cast<int>(locks.size());
+  // A thread that the machine let wait for longer than a turn costs a call more.
+  CHECK(calls <= grants * (4 + 1) + grants / 10);
+}
