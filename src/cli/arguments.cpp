@@ -60,7 +60,7 @@ std::optional<milliseconds> contender_window(const CommandOptions& options) {
 
 void add_format(CommandOptions& options) {
   options.flag("--json", "write JSON; see distlock(1)");
-  options.add("takeover-after", "DURATION", "judge as a contender with this one would");
+  options.add("takeover-after", "DURATION", "judge like a contender with this option");
 }
 
 Arguments parse_status(const Words& words, const GetEnvironment& get) {
@@ -85,7 +85,7 @@ Arguments parse_list(const Words& words, const GetEnvironment& get) {
   options.add_common();
   add_format(options);
   options.flag("--held", "only locks that are held");
-  options.flag("--watch", "show it anew every second until ^C");
+  options.flag("--watch", "show the table anew every second until ^C");
   options.flag("--names", "write the names of the locks only, one a line");
   options.app().get_option("--names")->excludes("--json");
   const Words rest = parse_plain(options, words, 1);
@@ -128,7 +128,7 @@ Arguments parse_role(const Words& words, const GetEnvironment& get) {
       "db.getSiblingDB('admin').runCommand(JSON)",
       get);
   options.add_without_variable("name", "NAME", "of the role; by default distlock");
-  options.add_without_variable("database", "DATABASE", "where the locks are; by default config");
+  options.add_without_variable("database", "DATABASE", "database of the locks; by default config");
   options.flag("--read-only", "enough for list and status");
   parse_plain(options, words, 0);
   RoleArguments role;

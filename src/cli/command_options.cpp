@@ -57,11 +57,11 @@ CommandOptions::CommandOptions(const std::string& usage, const std::string& purp
 }
 
 void CommandOptions::add_common() {
-  add("uri", "CONNECTION", "where the locks are: sqlite:PATH or mongodb://...");
+  add("uri", "CONNECTION", "store of the locks: sqlite:PATH or mongodb://...");
   add("uri-file", "FILE", "read the connection string from the first line of FILE");
   app_.get_option("--uri")->excludes("--uri-file");
-  flag("-q,--quiet", "say only what went wrong");
-  flag("-v,--verbose", "tell every step");
+  flag("-q,--quiet", "show problems only");
+  flag("-v,--verbose", "show every step");
   flag("--no-color", "no colour on a terminal");
 }
 

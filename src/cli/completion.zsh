@@ -23,14 +23,14 @@ _distlock() {
     'role:print the command that makes a role in MongoDB'
   )
   common=(
-    '(--uri-file)--uri=[where the locks are]:connection string:'
+    '(--uri-file)--uri=[store of the locks]:connection string:'
     '(--uri)--uri-file=[read the connection string from a file]:file:_files'
-    '(-q --quiet)'{-q,--quiet}'[say only what went wrong]'
-    '(-v --verbose)'{-v,--verbose}'[tell every step]'
+    '(-q --quiet)'{-q,--quiet}'[show problems only]'
+    '(-v --verbose)'{-v,--verbose}'[show every step]'
     '--no-color[no colour on a terminal]'
     '(-h --help)'{-h,--help}'[show help]'
   )
-  judged=('--takeover-after=[judge as a contender with this one would]:duration:')
+  judged=('--takeover-after=[judge like a contender with this option]:duration:')
 
   if ((CURRENT == 2)); then
     _describe command commands
@@ -43,14 +43,14 @@ _distlock() {
   case $command in
     run)
       _arguments -S $common \
-        '(-n --nonblock -w --wait)'{-w,--wait=}'[wait so long for a busy lock]:duration:' \
+        '(-n --nonblock -w --wait)'{-w,--wait=}'[longest wait for a busy lock]:duration:' \
         '(-n --nonblock -w --wait)'{-n,--nonblock}'[do not wait]' \
-        '--store-patience=[wait so long for a store that is away]:duration:' \
+        '--store-patience=[longest wait for a store that is away]:duration:' \
         '(-E --conflict-exit-code)'{-E,--conflict-exit-code=}'[status if the lock stays busy]:status:' \
         '--why=[what for]:text:' \
-        '--takeover-after=[silence after which others take over]:duration:' \
-        '--ping-every=[between two signs of life]:duration:' \
-        '--grace=[from SIGTERM to SIGKILL]:duration:' \
+        '--takeover-after=[silence of the holder before a takeover]:duration:' \
+        '--ping-every=[time between two pings]:duration:' \
+        '--grace=[time from SIGTERM to SIGKILL]:duration:' \
         '--on-loss=[if the lock is lost]:what:(term kill ignore)' \
         '1:lock:_distlock_names' '*::command:_normal'
       ;;
@@ -65,7 +65,7 @@ _distlock() {
         '--wait[return when the old holder acts no more]' '1:lock:_distlock_names'
       ;;
     role)
-      _arguments '--name=[of the role]:name:' '--database=[where the locks are]:database:' \
+      _arguments '--name=[of the role]:name:' '--database=[database of the locks]:database:' \
         '--read-only[enough for list and status]' '(-h --help)'{-h,--help}'[show help]'
       ;;
   esac

@@ -90,18 +90,19 @@ Arguments parse_run(const Words& words, const GetEnvironment& get) {
   options.add_common();
   options.app().prefix_command();
   options.flag("-n,--nonblock", "do not wait for a busy lock");
-  options.add("wait", "DURATION", "wait so long for a busy lock; by default for ever", "-w,");
+  options.add("wait", "DURATION", "longest wait for a busy lock; by default endless", "-w,");
   options.app().get_option("--nonblock")->excludes("--wait");
   options.add("store-patience", "DURATION",
-              "how long of that to wait for a store that is away; by default all of it");
+              "longest wait for a store that is away; by default as --wait");
   options.add("conflict-exit-code", "N", "exit with N instead of 1 if the lock stays busy", "-E,");
-  options.add("why", "TEXT", "what for, shown to others; by default COMMAND");
-  options.add("takeover-after", "DURATION", "silence after which others take over; by default 1m");
+  options.add("why", "TEXT", "the purpose, shown to all users; by default COMMAND");
+  options.add("takeover-after", "DURATION",
+              "silence of the holder before a takeover; by default 1m");
   options.add("ping-every", "DURATION",
-              "between two signs of life; by default an eighth of --takeover-after, at most 30s");
+              "time between two pings; by default an eighth of --takeover-after, at most 30s");
   options.add("grace", "DURATION",
-              "from SIGTERM to SIGKILL if the lock is lost; by default 5s or less");
-  options.add("on-loss", "WHAT", "if the lock is lost: term (the default), kill or ignore");
+              "time from SIGTERM to SIGKILL if the lock is lost; by default 5s or less");
+  options.add("on-loss", "WHAT", "what follows a loss: term (the default), kill, ignore");
 
   Words rest = run_words(options, words);
   RunArguments run;
