@@ -63,6 +63,18 @@ std::vector<Waiter> after_claim(const Token& ticket, std::vector<Waiter> line, S
   return line;
 }
 
+bool stands(const Token& ticket, const std::vector<Waiter>& line) {
+  return find(ticket, line) != line.end();
+}
+
+std::vector<Waiter> after_refusal(const Waiter& waiter, std::vector<Waiter> line) {
+  for (Waiter& place : line) {
+    if (place.ticket == waiter.ticket) place.passed_over.reset();
+  }
+  if (!stands(waiter.ticket, line) && line.size() < kPlacesMost) line.push_back(waiter);
+  return line;
+}
+
 std::vector<Waiter> without(const Token& ticket, std::vector<Waiter> line) {
   std::erase_if(line, [&](const Waiter& waiter) { return waiter.ticket == ticket; });
   return line;

@@ -42,6 +42,12 @@ bool may_claim(const Token& ticket, const std::vector<Waiter>& line,
 /// The line after a claim by `ticket`: without it, and with those marked that stood in front.
 std::vector<Waiter> after_claim(const Token& ticket, std::vector<Waiter> line, StoreTime now);
 
+bool stands(const Token& ticket, const std::vector<Waiter>& line);
+
+/// The line after a claim by `waiter` was refused: with a place for it at the end, unless it has
+/// one or the line is full; and without its mark, for it is there.
+std::vector<Waiter> after_refusal(const Waiter& waiter, std::vector<Waiter> line);
+
 /// The line after that ticket has left, by a takeover or for good.
 std::vector<Waiter> without(const Token& ticket, std::vector<Waiter> line);
 

@@ -226,6 +226,11 @@ void chore_failed(std::string_view what, std::string_view error) {
   write(severity_level::warning, "dist_lock pinger: ", what, " failed: ", error);
 }
 
+void no_bell(std::string_view file) {
+  write(severity_level::warning, "dist_lock: \"", escaped(file),
+        "\" cannot be used; waiters look every few seconds");
+}
+
 void place_not_given_up(std::string_view name, std::string_view error) {
   write(severity_level::debug, "dist_lock: the place in line for \"", escaped(name),
         "\" is not given up: ", error);

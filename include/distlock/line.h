@@ -53,9 +53,9 @@ class DISTLOCK_EXPORT Line {
   /// the time until the next look (R19).
   virtual void ring(std::string_view name, const std::vector<std::string>& processes) = 0;
 
-  /// Calls `rung` with the name of each lock that `process` is rung for, as long as the result
-  /// lives. `rung` runs on a thread of the store's or of whoever rings; it must not block, throw or
-  /// call the store.
+  /// Calls `rung` with the name of each lock that `process` is rung for and stands in line for, as
+  /// long as the result lives; it may name others too. `rung` runs on a thread of the store's or of
+  /// whoever rings; it must not block, throw or call the store.
   using Rung = std::function<void(std::string_view name)>;
   virtual std::shared_ptr<void> listen(std::string_view process, Rung rung) = 0;
 };

@@ -32,6 +32,11 @@ class Listener {
   std::shared_ptr<void> listening_;  // Last, so that it ends first.
 };
 
+// Both locks are held by somebody.
+void stand(Store& store, const std::string& name, const std::string& process) {
+  REQUIRE(store.line()->stand(name, claim_by(store, process)).in_line);
+}
+
 // Rings again until it is heard: one that gets lost is no failure.
 void ring_until_heard(Store& store, const std::string& name,
                       const std::vector<std::string>& processes, Listener& listener) {
@@ -44,8 +49,13 @@ TEST_CASE("a bell is heard by the process that it is for", "[store][line][R19]")
   const auto under_test = make_store_under_test();
   const auto store = under_test->open();
   REQUIRE(store->line() != nullptr);
+  held(*store, "jobs");
+  held(*store, "more");
   Listener a(*store, "a");
   Listener b(*store, "b");
+  stand(*store, "jobs", "a");
+  stand(*store, "jobs", "b");
+  stand(*store, "more", "b");
   ring_until_heard(*store, "jobs", {"a"}, a);
   ring_until_heard(*store, "more", {"a", "b"}, b);
   CHECK_FALSE(b.heard("jobs"));

@@ -17,7 +17,10 @@
 // - The order of holds().
 // - What a message says of a wrong value's type: only the code and the field's name are compared.
 // - A claim from no document past its cutoff may leave a free document (store.h):
-//   leave_a_free_document() sees to it that there is one.
+//   leave_a_free_document() sees to it that there is one. stand() past its cutoff likewise.
+// - What stand() says of a lock whose document is malformed: it is not asked.
+// - How long ago a lock was freed, when a turn is a matter of milliseconds: each release is made to
+//   look as if it was hours ago, so that every turn has come.
 namespace distlock::testing {
 namespace {
 
@@ -34,6 +37,11 @@ std::string shown(const LockRecord& lock, const StoreNow& now) {
   if (lock.when) out << " when " << hours_ago(*lock.when, now);
   if (lock.ts) out << " ts " << to_hex(*lock.ts);
   if (lock.takeover_after) out << " takeover_after " << lock.takeover_after->count();
+  if (lock.freed_at) out << " freed " << hours_ago(*lock.freed_at, now);
+  for (const Waiter& waiter : lock.line) {
+    out << " [" << to_hex(waiter.ticket) << ' ' << waiter.process << ' ' << waiter.who << ' '
+        << hours_ago(waiter.since, now) << (waiter.passed_over ? " marked" : "") << ']';
+  }
   return out.str();
 }
 
@@ -74,6 +82,13 @@ ClaimBasis basis_of(const Step& step, const Token& ts) {
   throw std::logic_error("no such basis");
 }
 
+void set_times(std::vector<Waiter>& line, StoreTime now) {
+  for (Waiter& waiter : line) {
+    waiter.since = now + waiter.since.time_since_epoch();
+    if (waiter.passed_over) *waiter.passed_over = now + waiter.passed_over->time_since_epoch();
+  }
+}
+
 StoreNow cutoff_of(const Step& step, StoreNow now) {
   now.time += step.cutoff == Cutoff::past ? -1s : 60s;
   if (step.cutoff == Cutoff::of_another_clock) now.clock += " of another";
@@ -106,10 +121,15 @@ std::string Answering::call(const Step& step) {
       return inspection(step);
     case Call::claim:
       return claim(step);
-    case Call::release: {
-      constexpr std::array kResults{"freed", "already free", "not ours"};
-      return kResults.at(static_cast<std::size_t>(store_->release(step.name, ts_for(step))));
-    }
+    case Call::release:
+      return after_release(step, store_->release(step.name, ts_for(step)));
+    case Call::stand:
+      return stand(step);
+    case Call::leave:
+      store_->line()->leave(step.name, ticket_for(step));
+      return "left";
+    case Call::release_and_tell:
+      return release_and_tell(step);
     case Call::ping:
       return shown(store_->ping(step.process), store_->list().now);
     case Call::ping_and_report:
@@ -144,22 +164,56 @@ std::string Answering::inspection(const Step& step) {
   return text;
 }
 
+Claim Answering::claim_of(const Step& step, const Token& ts) {
+  return {.process = step.process,
+          .who = step.process + ":main:$1",
+          .why = "to differ",
+          .ts = ts,
+          .takeover_after = 16min,
+          .cutoff = cutoff_of(step, store_->list().now)};
+}
+
+std::string Answering::stand(const Step& step) {
+  for (const auto& [id, lock, problem] : store_->list().locks) {
+    if (id == step.name && !lock) return "malformed";
+  }
+  const Standing standing = store_->line()->stand(step.name, claim_of(step, ticket_for(step)));
+  if (standing.hold) return "granted " + shown(*standing.hold, store_->list().now);
+  leave_a_free_document(step);
+  if (step.cutoff != Cutoff::ahead) return "refused";
+  return std::string(standing.in_line ? "waits" : "full") + (standing.free ? " for a turn" : "");
+}
+
+std::string Answering::release_and_tell(const Step& step) {
+  const Freed freed = store_->line()->release_and_tell(step.name, ts_for(step));
+  std::string told = after_release(step, freed.result);
+  // Nobody is rung for what was not freed.
+  if (freed.result != ReleaseResult::freed) return told;
+  for (const std::string& process : freed.next) told += ", then " + process;
+  return told;
+}
+
+std::string Answering::after_release(const Step& step, ReleaseResult result) {
+  constexpr std::array kResults{"freed", "already free", "not ours"};
+  if (result == ReleaseResult::freed) {
+    const StoreTime long_ago = store_->list().now.time - 2h;
+    under_test_->put_lock(with(*under_test_->raw_lock(step.name), "freed_at", long_ago));
+  }
+  return kResults.at(static_cast<std::size_t>(result));
+}
+
 std::string Answering::claim(const Step& step) {
   const StoreNow now = store_->list().now;
-  const Claim claim{.process = step.process,
-                    .who = step.process + ":main:$1",
-                    .why = "to differ",
-                    .ts = step.new_ts,
-                    .takeover_after = 16min,
-                    .cutoff = cutoff_of(step, now)};
-  const auto lock = store_->claim(step.name, basis_of(step, ts_for(step)), claim);
+  const auto lock =
+      store_->claim(step.name, basis_of(step, ts_for(step)), claim_of(step, step.new_ts));
   if (lock) return "granted " + shown(*lock, now);
   leave_a_free_document(step);
   return "refused";
 }
 
 void Answering::leave_a_free_document(const Step& step) {
-  if (step.basis != Basis::absent || step.cutoff == Cutoff::ahead) return;
+  const bool claims_from_nothing = step.call == Call::stand || step.basis == Basis::absent;
+  if (!claims_from_nothing || step.cutoff == Cutoff::ahead) return;
   if (!under_test_->raw_lock(step.name)) under_test_->put_lock(free_lock(step.name));
 }
 
@@ -168,10 +222,20 @@ std::string Answering::put(const Step& step) {
   Document document = step.document;
   for (auto& [field, value] : document) {
     if (auto* time = std::get_if<StoreTime>(&value)) *time = now.time + time->time_since_epoch();
+    if (auto* line = std::get_if<std::vector<Waiter>>(&value)) set_times(*line, now.time);
     if (value == Value{std::string(kThisClock)}) value = now.clock;
   }
   step.call == Call::put_lock ? under_test_->put_lock(document) : under_test_->put_ping(document);
   return "put";
+}
+
+Token Answering::ticket_for(const Step& step) {
+  for (const auto& [id, lock, problem] : store_->list().locks) {
+    if (id == step.name && lock && step.place < lock->line.size()) {
+      return lock->line[step.place].ticket;
+    }
+  }
+  return step.new_ts;
 }
 
 // A lock without a token gives one that no hold has.

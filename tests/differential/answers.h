@@ -4,6 +4,7 @@
 #include <string>
 
 #include "differential/generator.h"
+#include "distlock/line.h"
 #include "support/store_under_test.h"
 
 namespace distlock::testing {
@@ -20,10 +21,15 @@ class Answering {
 
  private:
   std::string claim(const Step& step);
+  std::string stand(const Step& step);
+  std::string release_and_tell(const Step& step);
+  std::string after_release(const Step& step, ReleaseResult result);
   std::string inspection(const Step& step);
   std::string put(const Step& step);
   std::string call(const Step& step);
+  Claim claim_of(const Step& step, const Token& ts);
   Token ts_for(const Step& step);
+  Token ticket_for(const Step& step);
   void leave_a_free_document(const Step& step);
 
   std::unique_ptr<StoreUnderTest> under_test_;

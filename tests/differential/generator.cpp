@@ -2,6 +2,7 @@
 
 #include <array>
 #include <limits>
+#include <map>
 #include <sstream>
 
 #include "contract/contract.h"
@@ -19,7 +20,7 @@ const std::array<std::string, 2> kNames{"jobs", "$odd.n\xC3\xA4me"};
 const std::array<std::string, 3> kProcesses{"db7:1300000000:1", "db8:1300000000:2", "$process"};
 
 // A claim and a release are most of it. The numbers are weights.
-constexpr std::array<std::pair<Call, std::uint64_t>, 10> kCalls{{{Call::inspect, 3},
+constexpr std::array<std::pair<Call, std::uint64_t>, 13> kCalls{{{Call::inspect, 3},
                                                                  {Call::claim, 8},
                                                                  {Call::release, 5},
                                                                  {Call::ping, 2},
@@ -27,9 +28,12 @@ constexpr std::array<std::pair<Call, std::uint64_t>, 10> kCalls{{{Call::inspect,
                                                                  {Call::remove_ping, 1},
                                                                  {Call::forget_pings, 2},
                                                                  {Call::holds, 2},
+                                                                 {Call::stand, 9},
+                                                                 {Call::leave, 2},
+                                                                 {Call::release_and_tell, 4},
                                                                  {Call::put_lock, 2},
                                                                  {Call::put_ping, 2}}};
-constexpr std::uint64_t kWeights = 29;
+constexpr std::uint64_t kWeights = 44;
 
 // Five minutes about the limits of forget_pings(), so that no pause of a test matters.
 constexpr std::array<std::chrono::minutes, 6> kAges{
@@ -102,12 +106,36 @@ Document with_oddity(Random& random, const Document& document, const std::vector
                             : with(document, field.name, field.value);
 }
 
+// Beyond any token of a step.
+Token ticket(Random& random) { return {{0x66, static_cast<std::uint8_t>(random.below(256))}}; }
+
+// Of different tickets, some marked and some of these for longer than a mark stays.
+std::vector<Waiter> some_line(Random& random) {
+  constexpr std::array<std::chrono::seconds, 2> kMarked{-10s, -2min};
+  std::map<Token, Waiter> line;
+  for (auto places = random.below(4); places > 0; --places) {
+    const std::string& process = one_of(random, kProcesses);
+    Waiter waiter{ticket(random), process, process + ":t:1", StoreTime{-1h}, std::nullopt};
+    if (random.chance(0.3)) waiter.passed_over = StoreTime{one_of(random, kMarked)};
+    line.emplace(waiter.ticket, waiter);
+  }
+  std::vector<Waiter> places;
+  for (auto& [ticket, waiter] : line) places.push_back(std::move(waiter));
+  return places;
+}
+
+Document with_line(Random& random, Document lock) {
+  if (random.chance(0.5)) lock = with(lock, "freed_at", StoreTime{-2h});
+  const auto line = some_line(random);
+  return line.empty() ? lock : with(lock, "line", line);
+}
+
 Document some_lock(Random& random, const Step& step) {
   Document lock = free_lock(step.name);
   if (random.chance(0.7)) {
     lock = with(taken_lock(step.name, step.process, step.other_ts), "when", StoreTime{-1h});
   }
-  return with_oddity(random, lock, odd_lock_fields());
+  return with_oddity(random, with_line(random, lock), odd_lock_fields());
 }
 
 Document some_ping(Random& random, const Step& step) {
@@ -132,6 +160,7 @@ Step some_step(Random& random, std::size_t number) {
   step.right_ts = random.chance(0.7);
   step.other_ts = token(random.below(number + 1));
   step.new_ts = token(number + 1);
+  step.place = random.below(5);
   step.age = random.chance(0.7) ? 4 * 24h : 1min;
   step.health = {static_cast<std::int64_t>(number), 2, 3ms, 4ms};
   if (step.call == Call::put_lock) step.document = some_lock(random, step);
@@ -165,18 +194,22 @@ std::vector<Step> steps_from(std::uint64_t seed, std::size_t count) {
 }
 
 std::string described(const Step& step) {
-  constexpr std::array kCallNames{"inspect",         "claim",       "release",      "ping",
-                                  "ping_and_report", "remove_ping", "forget_pings", "holds",
-                                  "put_lock",        "put_ping"};
+  constexpr std::array kCallNames{"inspect",         "claim",       "release",          "ping",
+                                  "ping_and_report", "remove_ping", "forget_pings",     "holds",
+                                  "stand",           "leave",       "release_and_tell", "put_lock",
+                                  "put_ping"};
   constexpr std::array kBasisNames{"absent", "free", "free of a hold", "hold"};
   constexpr std::array kCutoffNames{"ahead", "past", "of another clock"};
   std::ostringstream out;
   out << kCallNames[static_cast<std::size_t>(step.call)] << ' ' << step.name << " by "
       << step.process;
   if (step.call == Call::claim) {
-    out << " from " << kBasisNames[static_cast<std::size_t>(step.basis)] << ", cutoff "
-        << kCutoffNames[static_cast<std::size_t>(step.cutoff)];
+    out << " from " << kBasisNames[static_cast<std::size_t>(step.basis)];
   }
+  if (step.call == Call::claim || step.call == Call::stand) {
+    out << ", cutoff " << kCutoffNames[static_cast<std::size_t>(step.cutoff)];
+  }
+  if (step.call == Call::stand || step.call == Call::leave) out << ", place " << step.place;
   if (step.call == Call::forget_pings) out << " age " << step.age.count() << "ms";
   out << (step.right_ts ? ", the ts stored" : ", ts " + to_hex(step.other_ts));
   for (const auto& [field, value] : step.document) {

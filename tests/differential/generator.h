@@ -19,6 +19,9 @@ enum class Call {
   remove_ping,
   forget_pings,
   holds,
+  stand,
+  leave,
+  release_and_tell,
   put_lock,  // Behind the port's back, as the next one.
   put_ping,
 };
@@ -40,7 +43,8 @@ struct Step {
   Cutoff cutoff{};
   bool right_ts = false;  ///< Name the hold that is stored, else `other_ts`.
   Token other_ts;
-  Token new_ts;  ///< What a claim writes.
+  Token new_ts;           ///< What a claim writes.
+  std::size_t place = 0;  ///< In line, whose ticket it is; beyond the end a newcomer's.
   std::chrono::milliseconds age{};
   PingHealth health;
   Document document;  ///< Times in it count from the store's now: -1 h is an hour ago.

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <functional>
 
+#include "distlock/line.h"
 #include "sqlite/file_under_fault.h"
 #include "stores/sqlite/sqlite_clock.h"
 #include "stores/sqlite/sqlite_gate.h"
@@ -101,6 +102,7 @@ class AnnHolds {
     const auto store = open_at(file);
     const LockRecord lock = held(*store, "jobs");
     SqliteGate(file.string()).make();
+    const auto listening = store->line()->listen("ann", [](std::string_view) {});
     char byte = 0;
     if (write(told_[1], "x", 1) != 1 || read(go_[0], &byte, 1) != 0) return false;
     return store->release("jobs", *lock.ts) == ReleaseResult::freed;
@@ -147,6 +149,10 @@ bool gate_lets_in(const fs::path& file) {
   return in;
 }
 
+bool bell_is_usable(const fs::path& file) {
+  return SqlitePage(file.string(), "-bell", "distlock bell 1\n").open();
+}
+
 }  // namespace
 
 TEST_CASE("users of one group share a file in a folder with the set-group-ID bit",
@@ -156,12 +162,15 @@ TEST_CASE("users of one group share a file in a folder with the set-group-ID bit
   const fs::path& file = shared.file;
   {
     const AnnHolds ann(file);
-    for (const char* const end : {"", "-wal", "-shm", "-gate"}) check_of_group(file.string() + end);
+    for (const char* const end : {"", "-wal", "-shm", "-gate", "-bell"}) {
+      check_of_group(file.string() + end);
+    }
     CHECK(status_of(kBob, kGroup, [&] {
             return open_at(file)->inspect("jobs", Freshness::fresh).lock->taken();
           }) == 0);
     CHECK(status_of(kBob, kGroup, [&] { return claims(file, "others"); }) == 0);
     CHECK(status_of(kBob, kGroup, [&] { return gate_lets_in(file); }) == 0);
+    CHECK(status_of(kBob, kGroup, [&] { return bell_is_usable(file); }) == 0);
   }
   CHECK(status_of(kBob, kGroup, [&] { return claims(file, "bobs"); }) == 0);
   CHECK(status_of(kAnn, kGroup, [&] { return claims(file, "anns"); }) == 0);

@@ -8,22 +8,6 @@
 namespace distlock {
 namespace {
 
-bool stands(const std::vector<Waiter>& line, const Token& ticket) {
-  return std::any_of(line.begin(), line.end(),
-                     [&](const Waiter& waiter) { return waiter.ticket == ticket; });
-}
-
-// Where a claim was refused: the ticket's owner is there, so nothing is held against it.
-std::vector<Waiter> with_place(std::vector<Waiter> line, const Claim& claim, StoreTime now) {
-  for (Waiter& waiter : line) {
-    if (waiter.ticket == claim.ts) waiter.passed_over.reset();
-  }
-  if (!stands(line, claim.ts) && line.size() < line::kPlacesMost) {
-    line.push_back({claim.ts, claim.process, claim.who, now, std::nullopt});
-  }
-  return line;
-}
-
 Document free_document(std::string_view name) {
   return {{"_id", std::string(name)},
           {"state", static_cast<std::int32_t>(LockState::free)},
@@ -40,7 +24,7 @@ Standing MemoryTables::stand(std::string_view name, const Claim& claim, const St
   // What is free and carries the ticket has been held with it: this request comes once more.
   const bool spent = carries(lock, claim.ts);
   if (spent || past_cutoff(claim, now)) {
-    return {std::nullopt, stands(before.line, claim.ts), !before.taken()};
+    return {std::nullopt, line::stands(claim.ts, before.line), !before.taken()};
   }
   if (!before.taken() && is_turn(lock, claim.ts, now)) {
     write_claim(lock, claim, before.fence + 1, now);
@@ -48,8 +32,9 @@ Standing MemoryTables::stand(std::string_view name, const Claim& claim, const St
     locks_.put(lock);
     return {claimed_record(lock)};
   }
-  std::vector<Waiter> line = with_place(before.line, claim, now.time);
-  const bool in_line = stands(line, claim.ts);
+  const Waiter place{claim.ts, claim.process, claim.who, now.time, std::nullopt};
+  std::vector<Waiter> line = line::after_refusal(place, before.line);
+  const bool in_line = line::stands(claim.ts, line);
   set_line(lock, std::move(line));
   locks_.put(lock);
   return {std::nullopt, in_line, !before.taken()};
@@ -58,11 +43,10 @@ Standing MemoryTables::stand(std::string_view name, const Claim& claim, const St
 void MemoryTables::leave(std::string_view name, const Token& ticket) {
   const Document* stored = locks_.find(name);
   if (stored == nullptr) return;
-  std::vector<Waiter> line = line_of(*stored);
-  if (!stands(line, ticket)) return;
-  std::erase_if(line, [&](const Waiter& waiter) { return waiter.ticket == ticket; });
+  const std::vector<Waiter> line = line_of(*stored);
+  if (!line::stands(ticket, line)) return;
   Document lock = *stored;
-  set_line(lock, std::move(line));
+  set_line(lock, line::without(ticket, line));
   locks_.put(lock);
 }
 

@@ -36,21 +36,14 @@ void make_folders(const std::filesystem::path& folder) {
   }
 }
 
-// Like rename(2), but where something has the name already it fails. Never a second name, as with
-// link(2): a file of two names is refused below. File systems that know no such rename get a link.
-int rename_to_new(const std::string& from, const std::string& to) {
-  if (renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return 0;
-  if (errno != EINVAL && errno != ENOSYS) return errno;
-  return link(from.c_str(), to.c_str()) == 0 ? 0 : errno;
-}
-
 // Gives `path` a new file that appears with its mode already right. Not opened under its own name:
 // to close a file again drops every lock that SQLite holds on it for this process.
 void make_new_file(const std::string& path) {
   std::string temporary = path + ".XXXXXX";
   const int file = mkostemp(temporary.data(), O_CLOEXEC);
   if (file < 0) fail("make a file beside", path, errno);
-  const int error = fchmod(file, kPrivateFile) != 0 ? errno : rename_to_new(temporary, path);
+  const int error =
+      fchmod(file, kPrivateFile) != 0 ? errno : rename_to_new(temporary.c_str(), path.c_str());
   unlink(temporary.c_str());
   close(file);
   if (error != 0 && error != EEXIST) fail("make the file", path, error);
@@ -104,6 +97,13 @@ void make_file(const std::filesystem::path& path) {
 }
 
 }  // namespace
+
+// A file of two names is refused below.
+int rename_to_new(const char* from, const char* to) noexcept {
+  if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0) return 0;
+  if (errno != EINVAL && errno != ENOSYS) return errno;
+  return link(from, to) == 0 ? 0 : errno;
+}
 
 std::string make_private_file(const std::string& path) {
   // Also so that no name is special to SQLite, as ":memory:" is.

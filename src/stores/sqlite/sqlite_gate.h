@@ -1,11 +1,10 @@
 #pragma once
 
-#include <sys/types.h>
-
 #include <chrono>
-#include <cstdint>
 #include <optional>
 #include <string>
+
+#include "stores/sqlite/sqlite_page.h"
 
 namespace distlock {
 
@@ -22,8 +21,6 @@ namespace distlock {
 // at it for half of a call's limit, writes without.
 //
 // There is a gate once two writers have met, until the last who has the database open closes it.
-// Programs touch its mapped page only by way of the kernel, so that a file that somebody cuts short
-// is an error and no signal.
 
 /// The gate of one database, for one process.
 ///
@@ -32,10 +29,6 @@ class SqliteGate {
  public:
   /// `database` is the file's path.
   explicit SqliteGate(const std::string& database);
-  /// Removes the gate's file if nobody has the database open any more.
-  ~SqliteGate();
-  SqliteGate(const SqliteGate&) = delete;
-  SqliteGate& operator=(const SqliteGate&) = delete;
 
   /// Waits to be let in, until since_boot() is `give_up_at`. Whether it is in; if not, it may write
   /// all the same.
@@ -43,25 +36,10 @@ class SqliteGate {
   void leave() noexcept;
 
   /// Makes the gate's file, if there is none, for whoever may use the database.
-  void make() const noexcept;
-
-  const std::string& path() const { return path_; }
+  void make() const noexcept { page_.make(); }
 
  private:
-  bool open_file();
-  bool map_file(dev_t device, ino_t number);
-  void close_file() noexcept;
-  void unmap() noexcept;
-  std::uint32_t bell() const;
-  void wait_for_bell(std::uint32_t heard, std::chrono::milliseconds left) const;
-  int ring() const noexcept;
-
-  std::string database_;
-  std::string path_;
-  int file_ = -1;
-  void* page_ = nullptr;
-  dev_t device_ = 0;
-  ino_t number_ = 0;
+  SqlitePage page_;
   // Somebody was woken when this one left, who comes first.
   bool others_first_ = false;
   int in_a_row_ = 0;

@@ -25,6 +25,12 @@ constexpr const char* kSchema = R"(
   PRAGMA user_version = 1;
 )";
 
+// Of the lines of those who wait (R17). Earlier versions made files without, and work beside them.
+constexpr const char* kFreedAt = "ALTER TABLE locks ADD COLUMN freed_at";
+constexpr const char* kWaiters = R"(
+  CREATE TABLE waiters(lock NOT NULL, ticket NOT NULL, number, process, who, since, passed,
+                       PRIMARY KEY(lock, ticket)) WITHOUT ROWID)";
+
 [[noreturn]] void refuse(const SqliteDatabase& db, const std::string& problem) {
   throw Error(Errc::bad_record, "open " + distlock::quoted(db.path()) + ": " + problem);
 }
@@ -44,9 +50,27 @@ bool is_ours(const SqliteDatabase& db) {
   return false;
 }
 
+bool has_freed_at(const SqliteDatabase& db) {
+  return db.integer(kOpen,
+                    "SELECT count(*) FROM pragma_table_info('locks') WHERE name = 'freed_at'") != 0;
+}
+
+bool has_waiters(const SqliteDatabase& db) {
+  if (db.integer(kOpen, "SELECT count(*) FROM pragma_table_info('waiters')") == 0) return false;
+  constexpr std::int64_t kColumns = 7;
+  const bool whole = db.integer(kOpen,
+                                "SELECT count(*) FROM pragma_table_info('waiters') WHERE name IN "
+                                "('lock', 'ticket', 'number', 'process', 'who', 'since', "
+                                "'passed')") == kColumns;
+  if (!whole) refuse(db, "its table \"waiters\" is another's; give another path");
+  return true;
+}
+
 void create_schema(const SqliteDatabase& db) {
   SqliteTransaction transaction(db, kOpen, "BEGIN IMMEDIATE");
   if (!is_ours(db)) db.execute(kOpen, Effect::writes, kSchema);
+  if (!has_freed_at(db)) db.execute(kOpen, Effect::writes, kFreedAt);
+  if (!has_waiters(db)) db.execute(kOpen, Effect::writes, kWaiters);
   transaction.commit();
 }
 
@@ -79,7 +103,7 @@ void turn_on_write_ahead_log(const SqliteDatabase& db) {
 void prepare_schema(const SqliteDatabase& db) {
   {
     SqliteTransaction one_view(db, kOpen, "BEGIN");
-    if (is_ours(db)) return;
+    if (is_ours(db) && has_freed_at(db) && has_waiters(db)) return;
   }
   turn_on_write_ahead_log(db);
   create_schema(db);

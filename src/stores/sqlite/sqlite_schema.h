@@ -5,8 +5,9 @@
 
 namespace distlock {
 
-/// Makes an empty file a database of ours, with a write-ahead log; checks one that is not empty.
-/// Errors: `bad_record` if it is another program's or a newer version's.
+/// Makes an empty file a database of ours, with a write-ahead log; checks one that is not empty,
+/// and adds what an earlier version of ours has not made. Errors: `bad_record` if it is another
+/// program's or a newer version's.
 void prepare_schema(const SqliteDatabase& db);
 
 /// The epoch of the clock `name`, entered now if nobody has (sqlite_clock.h).

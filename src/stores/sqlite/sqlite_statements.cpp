@@ -5,8 +5,8 @@ namespace {
 
 constexpr std::string_view kInspect = R"(
   SELECT l._id, l.state, l.process, l.who, l."when", l.why, l.ts, l.fence, l.takeover_after,
-         p._id, p.ping, p.clock
-  FROM locks l LEFT JOIN lockpings p ON p._id = l.process
+         l.freed_at, p._id, p.ping, p.clock, w.ticket, w.number, w.process, w.who, w.since, w.passed
+  FROM locks l LEFT JOIN lockpings p ON p._id = l.process LEFT JOIN waiters w ON w.lock = l._id
   WHERE l._id = ?1)";
 
 constexpr std::string_view kClaimAbsent = R"(
@@ -23,10 +23,17 @@ constexpr std::string_view kClaimStored = R"(
   WHERE _id = ?1 AND store_now() <= ?7
     AND (fence IS NULL OR
          (typeof(fence) = 'integer' AND fence BETWEEN 0 AND 9223372036854775806)) )";
-constexpr std::string_view kReturning = R"( RETURNING "when", fence)";
+constexpr std::string_view kReturning = R"( RETURNING "when", fence, freed_at)";
 
-constexpr std::string_view kRelease =
-    "UPDATE locks SET state = 0 WHERE _id = ?1 AND ts = ?2 AND state IN (1, 2)";
+constexpr std::string_view kRelease = R"(
+  UPDATE locks SET state = 0, freed_at = store_now()
+  WHERE _id = ?1 AND ts = ?2 AND state IN (1, 2)
+  RETURNING EXISTS (SELECT 1 FROM waiters WHERE lock = ?1))";
+
+// A place behind all others.
+constexpr std::string_view kAddPlace = R"(
+  INSERT INTO waiters(lock, ticket, number, process, who, since, passed)
+  SELECT ?1, ?2, 1 + coalesce(max(number), 0), ?4, ?5, ?6, ?3 FROM waiters WHERE lock = ?1)";
 
 constexpr std::string_view kPing = R"(
   INSERT INTO lockpings(_id, ping, clock, ping_successes, ping_failures, ping_round_trip_ms,
@@ -64,17 +71,26 @@ SqliteStatements::SqliteStatements(const SqliteDatabase& db)
     : inspect(db.prepare("inspect", Effect::reads, kInspect)),
       claim_absent(db.prepare("claim", Effect::writes, kClaimAbsent)),
       claim_free(db.prepare("claim", Effect::writes,
-                            claim_stored("AND state = 0 AND (?8 IS NULL OR ts = ?8)"))),
+                            claim_stored("AND state = 0 AND (?8 IS NULL OR ts = ?8) "
+                                         "AND (?9 IS NOT NULL OR NOT EXISTS "
+                                         "(SELECT 1 FROM waiters WHERE lock = ?1))"))),
       claim_hold(db.prepare("claim", Effect::writes,
                             claim_stored("AND ts = ?8 AND state IN (1, 2) "
                                          "AND (?9 IS NULL OR \"when\" = ?9)"))),
       release(db.prepare("release", Effect::writes, kRelease)),
+      add_place(db.prepare("stand in line", Effect::writes, kAddPlace)),
+      mark_place(db.prepare("stand in line", Effect::writes,
+                            "UPDATE waiters SET passed = ?3 WHERE lock = ?1 AND ticket = ?2")),
+      remove_place(db.prepare("leave the line", Effect::writes,
+                              "DELETE FROM waiters WHERE lock = ?1 AND ticket = ?2")),
       ping(db.prepare("ping", Effect::writes, kPing)),
       remove_ping(
           db.prepare("remove ping", Effect::writes, "DELETE FROM lockpings WHERE _id = ?1")),
       forget_pings(db.prepare("forget pings", Effect::writes, kForgetPings)),
       holds(db.prepare("holds", Effect::reads, kHolds)),
       locks(db.prepare("list", Effect::reads, "SELECT * FROM locks ORDER BY _id")),
-      pings(db.prepare("list", Effect::reads, "SELECT * FROM lockpings ORDER BY _id")) {}
+      pings(db.prepare("list", Effect::reads, "SELECT * FROM lockpings ORDER BY _id")),
+      places(db.prepare("list", Effect::reads,
+                        "SELECT lock, ticket, number, process, who, since, passed FROM waiters")) {}
 
 }  // namespace distlock

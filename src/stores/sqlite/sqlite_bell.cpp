@@ -1,0 +1,194 @@
+#include "stores/sqlite/sqlite_bell.h"
+
+#include <pthread.h>
+
+#include <boost/thread/lock_guard.hpp>
+#include <boost/thread/thread.hpp>
+#include <climits>
+#include <map>
+#include <stop_token>
+#include <utility>
+
+#include "distlock/clock.h"
+#include "distlock/error.h"
+#include "log.h"
+
+namespace distlock {
+namespace {
+
+using Guard = boost::lock_guard<boost::mutex>;
+
+constexpr std::string_view kSuffix = "-bell";
+constexpr std::string_view kMark = "distlock bell 1\n";
+
+// The first half of the words that are free are for processes, the second for locks.
+constexpr std::size_t kWords = SqlitePage::kSize / sizeof(std::uint32_t);
+constexpr std::size_t kFirstForLocks = kWords / 2;
+
+// FNV-1a, which is the same in every program.
+std::size_t hash(std::string_view text) {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (const char byte : text) {
+    hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001b3;
+  }
+  return static_cast<std::size_t>(hash ^ (hash >> 32U));
+}
+
+std::size_t word_of(std::string_view process) {
+  return SqlitePage::kFirstWord + hash(process) % (kFirstForLocks - SqlitePage::kFirstWord);
+}
+
+std::size_t word_of(std::string_view process, std::string_view name) {
+  std::string both(process);
+  both.append(1, '\0').append(name);
+  return kFirstForLocks + hash(both) % (kWords - kFirstForLocks);
+}
+
+}  // namespace
+
+// One who listens, and the tickets of its process.
+class SqliteBell::Ear {
+ public:
+  Ear(const SqliteBell& bell, std::string_view process, Line::Rung rung)
+      : process_(process),
+        rung_(std::move(rung)),
+        look_again_(bell.look_again_),
+        page_(bell.database_, kSuffix, kMark) {
+    open();
+    thread_ = boost::thread([this] { run(); });
+  }
+  ~Ear() {
+    const boost::this_thread::disable_interruption no_interruption;
+    stop_.request_stop();
+    {
+      const Guard lock(mutex_);
+      if (page_.file() >= 0) page_.ring(word_of(process_), INT_MAX);
+    }
+    thread_.join();
+  }
+  Ear(const Ear&) = delete;
+  Ear& operator=(const Ear&) = delete;
+
+  void attend(std::string_view process, const Token& ticket, std::string_view name) {
+    if (process != process_) return;
+    const Guard lock(mutex_);
+    if (attended_.contains(ticket)) return;
+    const std::size_t word = word_of(process, name);
+    attended_.emplace(ticket, Attended{std::string(name), word, page_.word(word)});
+  }
+
+  void ignore(const Token& ticket) {
+    const Guard lock(mutex_);
+    attended_.erase(ticket);
+  }
+
+ private:
+  struct Attended {
+    std::string name;
+    std::size_t word;
+    std::uint32_t heard;
+  };
+
+  bool open() {
+    const Guard lock(mutex_);
+    if (page_.open()) return true;
+    page_.make();
+    if (page_.open()) return true;
+    if (!std::exchange(said_, true)) log::no_bell(page_.path());
+    return false;
+  }
+
+  void run() {
+    pthread_setname_np(pthread_self(), "LockBell");
+    const std::shared_ptr<Clock> clock = host_clock();
+    const std::stop_token stopped = stop_.get_token();
+    while (!stopped.stop_requested()) {
+      if (!open() || !listen(stopped, clock->steady_now() + look_again_, *clock)) {
+        clock->wait_until(clock->steady_now() + look_again_, stopped);
+      }
+    }
+  }
+
+  // To the file that is open now. False: it has gone.
+  bool listen(const std::stop_token& stopped, SteadyTime until, const Clock& clock) {
+    const std::size_t own = word_of(process_);
+    for (SteadyTime now = clock.steady_now(); now < until; now = clock.steady_now()) {
+      // Before the look, so that a ring between the two is not slept through.
+      const std::uint32_t heard = page_.word(own);
+      for (const std::string& name : rung_for()) rung_(name);
+      if (stopped.stop_requested()) return true;
+      const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - now);
+      if (!page_.wait(own, heard, left)) return false;
+    }
+    return true;
+  }
+
+  std::vector<std::string> rung_for() {
+    std::vector<std::string> names;
+    const Guard lock(mutex_);
+    if (attended_.empty()) return names;
+    const SqlitePage::Words words = page_.words();
+    for (auto& [ticket, attended] : attended_) {
+      if (words.at(attended.word) == attended.heard) continue;
+      attended.heard = words.at(attended.word);
+      names.push_back(attended.name);
+    }
+    return names;
+  }
+
+  const std::string process_;
+  const Line::Rung rung_;
+  const std::chrono::milliseconds look_again_;
+  boost::mutex mutex_;
+  SqlitePage page_;  // Opened and closed under the mutex by the thread alone.
+  std::map<Token, Attended> attended_;
+  bool said_ = false;
+  std::stop_source stop_;
+  boost::thread thread_;
+};
+
+SqliteBell::SqliteBell(const std::string& database, std::chrono::milliseconds look_again)
+    : database_(database), look_again_(look_again), ringing_(database, kSuffix, kMark) {}
+
+std::shared_ptr<void> SqliteBell::listen(std::string_view process, Line::Rung rung) {
+  std::shared_ptr<Ear> ear;
+  try {
+    ear = std::make_shared<Ear>(*this, process, std::move(rung));
+  } catch (const boost::thread_resource_error& error) {
+    throw Error(Errc::not_applied, std::string("no thread for the bell: ") + error.what());
+  }
+  const Guard lock(ears_mutex_);
+  std::erase_if(ears_, [](const auto& known) { return known.expired(); });
+  ears_.push_back(ear);
+  return ear;
+}
+
+void SqliteBell::ring(std::string_view name, const std::vector<std::string>& processes) {
+  const Guard lock(ringing_mutex_);
+  // Nobody listens where there is none.
+  if (!ringing_.open()) return;
+  for (const std::string& process : processes) {
+    ringing_.add_one(word_of(process, name));
+    ringing_.ring(word_of(process), INT_MAX);
+  }
+  ringing_.close();
+}
+
+std::vector<std::shared_ptr<SqliteBell::Ear>> SqliteBell::ears() {
+  std::vector<std::shared_ptr<Ear>> living;
+  const Guard lock(ears_mutex_);
+  for (const auto& known : ears_) {
+    if (auto ear = known.lock()) living.push_back(std::move(ear));
+  }
+  return living;
+}
+
+void SqliteBell::attend(std::string_view process, const Token& ticket, std::string_view name) {
+  for (const auto& ear : ears()) ear->attend(process, ticket, name);
+}
+
+void SqliteBell::ignore(const Token& ticket) {
+  for (const auto& ear : ears()) ear->ignore(ticket);
+}
+
+}  // namespace distlock

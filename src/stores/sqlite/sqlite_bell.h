@@ -1,0 +1,58 @@
+#pragma once
+
+#include <boost/thread/mutex.hpp>
+#include <chrono>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "distlock/line.h"
+#include "stores/sqlite/sqlite_page.h"
+
+namespace distlock {
+
+// THE BELL
+//
+// A file beside the database (sqlite_page.h). A process that waits for locks sleeps on the word of
+// its process id. A ring adds one to the word of the process and the lock together, then one to the
+// word of the process, and wakes who sleeps there. Who wakes up looks which words have changed of
+// the locks that it stands in line for.
+//
+// Words are found by a hash, so that two may share one: then a ring is heard by one too many, which
+// costs a look at the store (R19). There is a bell once somebody waits, until the last who has the
+// database open closes it. Whoever cannot use it looks by itself.
+
+/// The bell of one database, for one process.
+///
+/// Threads: any number.
+class SqliteBell {
+ public:
+  /// `database` is the file's path. How often a listener looks whether somebody has removed the
+  /// bell, cut it short, or put something in its place.
+  explicit SqliteBell(const std::string& database,
+                      std::chrono::milliseconds look_again = std::chrono::seconds{2});
+
+  /// As Line::listen(), for the tickets that attend() names.
+  std::shared_ptr<void> listen(std::string_view process, Line::Rung rung);
+  /// As Line::ring().
+  void ring(std::string_view name, const std::vector<std::string>& processes);
+
+  /// Before `process` gets a place: from now on rings for `name` are for it.
+  void attend(std::string_view process, const Token& ticket, std::string_view name);
+  void ignore(const Token& ticket);
+
+ private:
+  class Ear;
+
+  std::vector<std::shared_ptr<Ear>> ears();
+
+  const std::string database_;
+  const std::chrono::milliseconds look_again_;
+  boost::mutex ringing_mutex_;
+  SqlitePage ringing_;
+  boost::mutex ears_mutex_;
+  std::vector<std::weak_ptr<Ear>> ears_;
+};
+
+}  // namespace distlock

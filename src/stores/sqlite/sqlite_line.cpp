@@ -1,0 +1,167 @@
+#include "stores/sqlite/sqlite_line.h"
+
+#include <functional>
+#include <utility>
+
+#include "line.h"
+#include "stores/sqlite/sqlite_locks.h"
+
+namespace distlock {
+namespace {
+
+using Access = SqliteConnection::Access;
+
+constexpr const char* kWrite = "BEGIN IMMEDIATE";
+
+ClaimBasis basis_of(bool exists) {
+  return exists ? ClaimBasis{FromFree{}} : ClaimBasis{FromAbsent{}};
+}
+
+// Of one that does not stand in line. A malformed line says nothing of turns.
+bool is_newcomers_turn(const Document& lock, const Claim& claim, StoreTime now) {
+  const Value* line = find_field(lock, "line");
+  if (line != nullptr && !std::holds_alternative<std::vector<Waiter>>(*line)) return false;
+  const Value* freed = find_field(lock, "freed_at");
+  const auto* freed_at = freed == nullptr ? nullptr : std::get_if<StoreTime>(freed);
+  return line::may_claim(claim.ts, line_in(lock),
+                         freed_at == nullptr ? std::nullopt : std::optional(*freed_at), now);
+}
+
+LockRecord free_lock(std::string_view name) { return {.name = std::string(name)}; }
+
+}  // namespace
+
+// What standing in line comes to (R17), and what is to be written for it.
+struct SqliteLine::Plan {
+  bool exists = false;  ///< The lock has a row.
+  std::vector<Waiter> before;
+  std::vector<Waiter> after;
+  bool grants = false;
+  Standing standing;
+
+  bool writes() const { return grants || before != after; }
+};
+
+SqliteLine::Plan SqliteLine::plan(std::string_view name, const Claim& claim, StoreTime now) const {
+  const auto row = row_of(connection_, name);
+  LockRecord lock = row ? lock_from(row->lock) : free_lock(name);  // Throws for a malformed one.
+  Plan plan{.exists = row.has_value(), .before = lock.line, .after = lock.line};
+  plan.standing = {std::nullopt, line::stands(claim.ts, lock.line), !lock.taken()};
+  if (lock.taken() && lock.ts == claim.ts) {
+    lock.line.clear();
+    plan.standing.hold = std::move(lock);
+    // What is free and carries the ticket has been held with it: this request comes once more.
+  } else if (lock.ts != claim.ts && now <= claim.cutoff.time) {
+    plan.grants = !lock.taken() && line::may_claim(claim.ts, lock.line, lock.freed_at, now);
+    const Waiter place{claim.ts, claim.process, claim.who, now, std::nullopt};
+    plan.after = plan.grants ? line::after_claim(claim.ts, lock.line, now)
+                             : line::after_refusal(place, lock.line);
+    plan.standing.in_line = !plan.grants && line::stands(claim.ts, plan.after);
+  }
+  return plan;
+}
+
+Standing SqliteLine::stand(std::string_view name, const Claim& claim) {
+  // Another clock than the one that the cutoff is by cannot tell whether it has passed (R4, R8).
+  if (claim.cutoff.clock != connection_.clock().name) return {};
+  bell_.attend(claim.process, claim.ts, name);
+  Standing standing = stand_in_turn(name, claim);
+  if (!standing.in_line) bell_.ignore(claim.ts);
+  if (standing.hold) check_written_fence(name, standing.hold->fence);
+  return standing;
+}
+
+// Who only keeps a place writes nothing, and waits for nobody who does. A place is not worth a wait
+// for the disk: whatever ends the machine ends those who stand there. A hold is.
+Standing SqliteLine::stand_in_turn(std::string_view name, const Claim& claim) {
+  Plan seen;
+  {
+    const SqliteCall call = connection_.begin_call(Access::read);
+    seen = plan(name, claim, connection_.now().time);
+  }
+  if (!seen.writes()) return seen.standing;
+  if (seen.grants && seen.exists && seen.before.empty()) {
+    const SqliteCall call = connection_.begin_call(Access::write);
+    auto hold = claim_row(connection_, name, basis_of(seen.exists), claim, InLine::nobody);
+    if (hold) return {std::move(hold)};
+  }
+  for (bool grants = seen.grants;; grants = true) {
+    const SqliteCall call = connection_.begin_call(grants ? Access::write : Access::quick_write);
+    if (const auto standing = carry_out(name, claim, grants)) return *standing;
+  }
+}
+
+// Nothing: it would grant the lock now, which the caller had not said.
+std::optional<Standing> SqliteLine::carry_out(std::string_view name, const Claim& claim,
+                                              bool grants) {
+  SqliteTransaction transaction(connection_.db(), "stand in line", kWrite);
+  Plan plan = this->plan(name, claim, connection_.write_time());
+  if (!plan.writes()) return plan.standing;
+  if (plan.grants && !grants) return std::nullopt;
+  if (plan.grants) {
+    auto hold = claim_row(connection_, name, basis_of(plan.exists), claim, InLine::may_pass);
+    if (!hold) return plan.standing;
+    plan.standing = {std::move(hold)};
+  }
+  write_line(connection_, name, plan.before, plan.after);
+  // Of a lock that somebody removed while it waited.
+  if (!plan.exists) remove_place(connection_, name, claim.ts);
+  transaction.commit();
+  return plan.standing;
+}
+
+void SqliteLine::leave(std::string_view name, const Token& ticket) {
+  bell_.ignore(ticket);
+  const SqliteCall call = connection_.begin_call(Access::quick_write);
+  remove_place(connection_, name, ticket);
+}
+
+Freed SqliteLine::release_and_tell(std::string_view name, const Token& ts) {
+  const SqliteCall call = connection_.begin_call(Access::write);
+  const SqliteRelease release = release_row(connection_, name, ts);
+  awaited(name) = release.awaited;
+  if (!release.awaited) return {release.result, {}};
+  const auto row = row_of(connection_, name);
+  return {release.result, row ? line::next_in(line_in(row->lock)) : std::vector<std::string>{}};
+}
+
+std::atomic<bool>& SqliteLine::awaited(std::string_view name) {
+  return awaited_.at(std::hash<std::string_view>{}(name) % awaited_.size());
+}
+
+bool SqliteLine::refuses(std::string_view name, const Claim& claim) {
+  if (!awaited(name)) return false;
+  const SqliteCall call = connection_.begin_call(Access::read);
+  const auto row = row_of(connection_, name);
+  if (!row) return false;
+  return state_in(row->lock) != LockState::free ||
+         !is_newcomers_turn(row->lock, claim, connection_.now().time);
+}
+
+void SqliteLine::ring(std::string_view name, const std::vector<std::string>& processes) {
+  bell_.ring(name, processes);
+}
+
+std::shared_ptr<void> SqliteLine::listen(std::string_view process, Rung rung) {
+  return bell_.listen(process, std::move(rung));
+}
+
+std::optional<LockRecord> claim_beside_line(SqliteConnection& connection, std::string_view name,
+                                            const ClaimBasis& basis, const Claim& claim) {
+  SqliteTransaction transaction(connection.db(), "claim", kWrite);
+  connection.forget_write_time();
+  const auto row = row_of(connection, name);
+  if (!row) return std::nullopt;
+  const bool from_hold = std::holds_alternative<FromHold>(basis);
+  if (!from_hold && !is_newcomers_turn(row->lock, claim, connection.write_time())) {
+    return std::nullopt;
+  }
+  auto lock = claim_row(connection, name, basis, claim, InLine::may_pass);
+  if (!lock) return std::nullopt;
+  const std::vector<Waiter> line = line_in(row->lock);
+  write_line(connection, name, line, line::without(claim.ts, line));
+  transaction.commit();
+  return lock;
+}
+
+}  // namespace distlock

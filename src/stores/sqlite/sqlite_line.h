@@ -1,0 +1,51 @@
+#pragma once
+
+#include <array>
+#include <atomic>
+
+#include "distlock/line.h"
+#include "stores/sqlite/sqlite_bell.h"
+#include "stores/sqlite/sqlite_connection.h"
+
+namespace distlock {
+
+/// The lines of a SQLite file, in its table `waiters`.
+class SqliteLine : public Line {
+ public:
+  SqliteLine(SqliteConnection& connection, SqliteBell& bell)
+      : connection_(connection), bell_(bell) {}
+
+  Standing stand(std::string_view name, const Claim& claim) override;
+  void leave(std::string_view name, const Token& ticket) override;
+  Freed release_and_tell(std::string_view name, const Token& ts) override;
+  void ring(std::string_view name, const std::vector<std::string>& processes) override;
+  std::shared_ptr<void> listen(std::string_view process, Rung rung) override;
+
+  /// Whether a claim from a free lock would be refused now, as far as is worth a look: if somebody
+  /// stood in line at its last release, it is mostly not a newcomer's turn, and this writes
+  /// nothing.
+  bool refuses(std::string_view name, const Claim& claim);
+
+  /// The ticket has become a hold by another call.
+  void forget(const Token& ticket) { bell_.ignore(ticket); }
+
+ private:
+  struct Plan;
+
+  std::atomic<bool>& awaited(std::string_view name);
+  Plan plan(std::string_view name, const Claim& claim, StoreTime now) const;
+  Standing stand_in_turn(std::string_view name, const Claim& claim);
+  std::optional<Standing> carry_out(std::string_view name, const Claim& claim, bool grants);
+
+  SqliteConnection& connection_;
+  SqliteBell& bell_;
+  // By the name's hash: somebody stood in line when this process released it last.
+  std::array<std::atomic<bool>, 256> awaited_{};
+};
+
+/// A claim that does not stand in line, from a free lock or a hold, where somebody does: those in
+/// line come first, and `claim`'s ticket gives its place up.
+std::optional<LockRecord> claim_beside_line(SqliteConnection& connection, std::string_view name,
+                                            const ClaimBasis& basis, const Claim& claim);
+
+}  // namespace distlock

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "distlock/store.h"
+#include "stores/document.h"
+#include "stores/sqlite/sqlite_connection.h"
+
+// What calls read and write of one lock: its row in `locks`, and its line in `waiters`. Each
+// function is a part of a call that was begun.
+namespace distlock {
+
+struct SqliteRow {
+  Document lock;  ///< With its line.
+  Document ping;  ///< Of its process; may be empty.
+};
+
+/// One statement. Nothing: no row has this name.
+std::optional<SqliteRow> row_of(const SqliteConnection& connection, std::string_view name);
+
+/// One statement: compares, and sets. Nothing: it found nothing to claim. Where somebody stands in
+/// line, `may_pass` says that this claim is allowed by R17.
+enum class InLine { nobody, may_pass };
+std::optional<LockRecord> claim_row(SqliteConnection& connection, std::string_view name,
+                                    const ClaimBasis& basis, const Claim& claim, InLine in_line);
+
+/// Brings the stored line from what it was to what it is to be, places at its end included.
+void write_line(SqliteConnection& connection, std::string_view name,
+                const std::vector<Waiter>& before, const std::vector<Waiter>& after);
+
+/// One statement; nothing happens if there is no such place.
+void remove_place(SqliteConnection& connection, std::string_view name, const Token& ticket);
+
+/// What a release came to, and whether somebody stands in line.
+struct SqliteRelease {
+  ReleaseResult result = ReleaseResult::not_ours;
+  bool awaited = false;
+};
+SqliteRelease release_row(SqliteConnection& connection, std::string_view name, const Token& ts);
+
+/// The line in a document; empty where it is malformed.
+std::vector<Waiter> line_in(const Document& lock);
+
+}  // namespace distlock

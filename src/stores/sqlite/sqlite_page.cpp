@@ -1,0 +1,125 @@
+#include "stores/sqlite/sqlite_page.h"
+
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <climits>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <utility>
+
+#include "stores/sqlite/sqlite_file.h"
+
+namespace distlock {
+namespace {
+
+constexpr off_t kMarkAt = 64;
+
+long futex(void* word, int operation, std::uint32_t value, const timespec* time,
+           void* other = nullptr, std::uint32_t more = 0) {
+  return syscall(SYS_futex, word, operation, value, time, other, more);
+}
+
+}  // namespace
+
+SqlitePage::SqlitePage(std::string database, std::string_view suffix, std::string_view mark)
+    : database_(std::move(database)), path_(database_ + std::string(suffix)), mark_(mark) {}
+
+SqlitePage::~SqlitePage() {
+  // SQLite removes its log when the last one closes the database.
+  const bool log_is_gone = access((database_ + "-wal").c_str(), F_OK) != 0 && errno == ENOENT;
+  if (log_is_gone && open()) unlink(path_.c_str());
+  close();
+  if (page_ != nullptr) munmap(page_, kSize);
+}
+
+bool SqlitePage::open() {
+  close();
+  file_ = ::open(path_.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+  if (file_ < 0) return false;
+  struct stat status {};
+  const bool sound = fstat(file_, &status) == 0 && S_ISREG(status.st_mode) &&
+                     status.st_nlink == 1 && status.st_size == kSize;
+  if (sound && map(status.st_dev, status.st_ino)) return true;
+  close();
+  return false;
+}
+
+bool SqlitePage::map(dev_t device, ino_t number) {
+  if (page_ != nullptr && device == device_ && number == number_) return true;
+  if (page_ != nullptr) munmap(std::exchange(page_, nullptr), kSize);
+  if (!is_marked()) return false;
+  void* page = mmap(nullptr, kSize, PROT_READ | PROT_WRITE, MAP_SHARED, file_, 0);
+  if (page == MAP_FAILED) return false;
+  page_ = page;
+  device_ = device;
+  number_ = number;
+  return true;
+}
+
+bool SqlitePage::is_marked() const {
+  std::string mark(mark_.size(), '\0');
+  return pread(file_, mark.data(), mark.size(), kMarkAt) == static_cast<ssize_t>(mark.size()) &&
+         mark == mark_;
+}
+
+void SqlitePage::close() noexcept {
+  if (file_ >= 0) ::close(file_);
+  file_ = -1;
+}
+
+// It gets its name when it is whole, for of two who make it at once both go on with it.
+void SqlitePage::make() const noexcept {
+  struct stat status {};
+  if (lstat(path_.c_str(), &status) == 0) return;
+  std::array<char, PATH_MAX> temporary{};
+  std::snprintf(temporary.data(), temporary.size(), "%s.XXXXXX", path_.c_str());
+  const int file = mkostemp(temporary.data(), O_CLOEXEC);
+  if (file < 0) return;
+  if (write_new(file)) rename_to_new(temporary.data(), path_.c_str());
+  unlink(temporary.data());
+  ::close(file);
+}
+
+bool SqlitePage::write_new(int file) const noexcept {
+  struct stat database {};
+  if (stat(database_.c_str(), &database) != 0) return false;
+  // Others of its group may use the database: they may use the page, if this one may say so.
+  if (fchown(file, static_cast<uid_t>(-1), database.st_gid) != 0 && errno != EPERM) return false;
+  return fchmod(file, database.st_mode & 0666) == 0 && ftruncate(file, kSize) == 0 &&
+         pwrite(file, mark_.data(), mark_.size(), kMarkAt) == static_cast<ssize_t>(mark_.size());
+}
+
+std::uint32_t SqlitePage::word(std::size_t index) const {
+  std::uint32_t word = 0;
+  const auto at = static_cast<off_t>(index * sizeof word);
+  return pread(file_, &word, sizeof word, at) == sizeof word ? word : 0;
+}
+
+SqlitePage::Words SqlitePage::words() const {
+  Words words{};
+  if (pread(file_, words.data(), sizeof words, 0) != sizeof words) words.fill(0);
+  return words;
+}
+
+bool SqlitePage::wait(std::size_t index, std::uint32_t heard,
+                      std::chrono::milliseconds time) const {
+  const timespec limit{.tv_sec = time.count() / 1000, .tv_nsec = time.count() % 1000 * 1'000'000};
+  if (futex(at(index), FUTEX_WAIT, heard, &limit) == 0) return true;
+  return errno == EAGAIN || errno == ETIMEDOUT || errno == EINTR;
+}
+
+int SqlitePage::ring(std::size_t index, int sleepers) const noexcept {
+  constexpr std::uint32_t kAddOne = FUTEX_OP(FUTEX_OP_ADD, 1, FUTEX_OP_CMP_LT, 0);
+  const long woken = futex(at(index), FUTEX_WAKE_OP, static_cast<std::uint32_t>(sleepers), nullptr,
+                           at(index), kAddOne);
+  return woken > 0 ? static_cast<int>(woken) : 0;
+}
+
+}  // namespace distlock

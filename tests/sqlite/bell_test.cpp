@@ -1,0 +1,269 @@
+// The bell of those who wait for locks in a SQLite file.
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <boost/thread/thread.hpp>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <optional>
+
+#include "distlock/clock.h"
+#include "sqlite/file_under_fault.h"
+#include "stores/sqlite/sqlite_bell.h"
+
+using namespace distlock;
+using namespace distlock::testing;
+using namespace std::chrono_literals;
+namespace fs = std::filesystem;
+
+namespace {
+
+/// A database that somebody has open, and its bell.
+struct Belfry {
+  Belfry() {
+    std::ofstream(database).close();
+    std::ofstream(database + "-wal").close();
+  }
+
+  TemporaryFolder folder;
+  std::string database = (folder.path() / "locks.db").string();
+  fs::path file = database + "-bell";
+};
+
+/// Counts what "waiter" hears of "jobs".
+class Waiting {
+ public:
+  explicit Waiting(SqliteBell& bell)
+      : bell_(bell), listening_(bell.listen("waiter", [this](std::string_view name) {
+          if (name == "jobs") ++heard_;
+        })) {
+    bell_.attend("waiter", ticket_, "jobs");
+  }
+
+  int heard() const { return heard_; }
+  /// Until it hears one more than `before`; `ring` is called again and again.
+  template <class Ring>
+  void until_heard(int before, const Ring& ring) {
+    const auto clock = host_clock();
+    const auto limit = clock->steady_now() + 30s;
+    while (heard_ == before) {
+      ring();
+      REQUIRE(clock->steady_now() < limit);
+      clock->wait_until(clock->steady_now() + 1ms, {});
+    }
+  }
+  void leave() { bell_.ignore(ticket_); }
+
+ private:
+  SqliteBell& bell_;
+  Token ticket_ = new_token();
+  std::atomic<int> heard_ = 0;
+  std::shared_ptr<void> listening_;  // Last, so that it ends first.
+};
+
+std::string text_in(const fs::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+int entries_of(const fs::path& folder) {
+  return static_cast<int>(std::distance(fs::directory_iterator(folder), fs::directory_iterator()));
+}
+
+// Another process that rings until it is killed.
+class Ringer {
+ public:
+  explicit Ringer(const std::string& database) : id_(fork()) {
+    if (id_ != 0) return;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    SqliteBell bell(database);
+    while (true) bell.ring("jobs", {"waiter"});
+  }
+  ~Ringer() { end(); }
+  Ringer(const Ringer&) = delete;
+  Ringer& operator=(const Ringer&) = delete;
+
+  void end() {
+    if (id_ <= 0) return;
+    kill(id_, SIGKILL);
+    waitpid(std::exchange(id_, 0), nullptr, 0);
+  }
+
+ private:
+  pid_t id_;
+};
+
+}  // namespace
+
+TEST_CASE("a ring is heard in another process, and so is the next when a ringer was killed",
+          "[sqlite][bell][R19]") {
+  const Belfry belfry;
+  SqliteBell bell(belfry.database, 1h);
+  Waiting waiting(bell);
+  {
+    Ringer ringer(belfry.database);
+    waiting.until_heard(waiting.heard(), [] {});
+    ringer.end();
+  }
+  waiting.until_heard(waiting.heard(),
+                      [&] { SqliteBell(belfry.database).ring("jobs", {"waiter"}); });
+}
+
+TEST_CASE("one ring before the look and after the attention is heard", "[sqlite][bell][R19]") {
+  const Belfry belfry;
+  SqliteBell bell(belfry.database, 1h);
+  SqliteBell another(belfry.database);
+  for (int i = 0; i < 200; ++i) {
+    Waiting waiting(bell);
+    another.ring("jobs", {"waiter"});
+    waiting.until_heard(0, [] {});
+    CHECK(waiting.heard() == 1);
+  }
+}
+
+TEST_CASE("rings for other locks, other processes and places that were left are not heard",
+          "[sqlite][bell][R19]") {
+  const Belfry belfry;
+  SqliteBell bell(belfry.database, 1h);
+  Waiting waiting(bell);
+  bell.ring("mail", {"waiter"});
+  bell.ring("jobs", {"somebody"});
+  waiting.leave();
+  bell.ring("jobs", {"waiter"});
+  // What comes after them is heard, and only that.
+  bell.attend("waiter", new_token(), "jobs");
+  bell.ring("jobs", {"waiter"});
+  waiting.until_heard(0, [] {});
+  CHECK(waiting.heard() == 1);
+}
+
+TEST_CASE("whatever stands in the place of a bell, nobody fails and it is left alone",
+          "[sqlite][bell][R19]") {
+  const Belfry belfry;
+  const auto theirs = belfry.folder.path() / "theirs";
+  const std::string text(4096, 'a');
+  std::ofstream(theirs) << text;
+  SECTION("a folder") { fs::create_directory(belfry.file); }
+  SECTION("a pipe") { REQUIRE(mkfifo(belfry.file.c_str(), 0600) == 0); }
+  SECTION("a link") { fs::create_symlink(theirs, belfry.file); }
+  SECTION("a second name") { fs::create_hard_link(theirs, belfry.file); }
+  SECTION("a file of theirs") { fs::copy_file(theirs, belfry.file); }
+  SECTION("a file of no bytes") { std::ofstream(belfry.file).close(); }
+  {
+    SqliteBell bell(belfry.database, 1h);
+    Waiting waiting(bell);
+    CHECK_NOTHROW(bell.ring("jobs", {"waiter"}));
+    CHECK(waiting.heard() == 0);
+  }
+  CHECK(fs::exists(belfry.file));
+  CHECK(text_in(theirs) == text);
+  if (fs::is_regular_file(belfry.file) && fs::file_size(belfry.file) > 0) {
+    CHECK(text_in(belfry.file) == text);
+  }
+}
+
+TEST_CASE("of two who begin to listen at once both hear", "[sqlite][bell][R19]") {
+  for (int i = 0; i < 100; ++i) {
+    const Belfry belfry;
+    SqliteBell bell(belfry.database, 1h);
+    SqliteBell another(belfry.database, 1h);
+    std::optional<Waiting> second;
+    boost::thread thread([&] { second.emplace(another); });
+    Waiting first(bell);
+    thread.join();
+    bell.ring("jobs", {"waiter"});
+    first.until_heard(0, [] {});
+    second->until_heard(0, [] {});
+  }
+}
+
+TEST_CASE("a bell that is removed while somebody listens is made again, and heard",
+          "[sqlite][bell][R19]") {
+  const Belfry belfry;
+  SqliteBell bell(belfry.database);
+  Waiting waiting(bell);
+  fs::remove(belfry.file);
+  waiting.until_heard(0, [&] { bell.ring("jobs", {"waiter"}); });
+  CHECK(fs::file_size(belfry.file) == 4096);
+}
+
+TEST_CASE("a bell that is cut short while somebody listens harms nobody", "[sqlite][bell][R19]") {
+  const Belfry belfry;
+  SqliteBell bell(belfry.database);
+  {
+    Waiting waiting(bell);
+    bell.ring("jobs", {"waiter"});
+    waiting.until_heard(0, [] {});
+    fs::resize_file(belfry.file, 0);
+    CHECK_NOTHROW(bell.ring("jobs", {"waiter"}));
+    const Token ticket = new_token();
+    CHECK_NOTHROW(bell.attend("waiter", ticket, "mail"));
+    bell.ignore(ticket);
+  }
+  // Who removes it has a bell again.
+  fs::remove(belfry.file);
+  Waiting waiting(bell);
+  bell.ring("jobs", {"waiter"});
+  waiting.until_heard(0, [] {});
+}
+
+TEST_CASE("rubbish in a bell's words costs false rings and no true one", "[sqlite][bell][R19]") {
+  const Belfry belfry;
+  SqliteBell bell(belfry.database, 1h);
+  Waiting waiting(bell);
+  std::fstream words(belfry.file, std::ios::in | std::ios::out);
+  words.seekp(128);
+  words << std::string(4096 - 128, '\xFF') << std::flush;
+  waiting.until_heard(0, [&] { bell.ring("mail", {"waiter"}); });
+  const int before = waiting.heard();
+  bell.ring("jobs", {"waiter"});
+  waiting.until_heard(before, [] {});
+}
+
+TEST_CASE("who rings where nobody has listened makes no bell", "[sqlite][bell]") {
+  const Belfry belfry;
+  SqliteBell bell(belfry.database, 1h);
+  bell.ring("jobs", {"waiter"});
+  CHECK_FALSE(fs::exists(belfry.file));
+}
+
+TEST_CASE("a listener that ends leaves no thread and no descriptor", "[sqlite][bell]") {
+  const TemporaryFolder folder;
+  const auto store = open_at(folder.path() / "locks.db");
+  store->line()->listen("waiter", [](std::string_view) {});
+  const int threads = entries_of("/proc/self/task");
+  const int descriptors = entries_of("/proc/self/fd");
+  const auto begun = host_clock()->steady_now();
+  for (int i = 0; i < 50; ++i) {
+    const auto listening = store->line()->listen("waiter", [](std::string_view) {});
+    store->line()->ring("jobs", {"waiter"});
+  }
+  // It does not sleep out the time until its next look.
+  CHECK(host_clock()->steady_now() - begun < 50s);
+  CHECK(entries_of("/proc/self/task") == threads);
+  CHECK(entries_of("/proc/self/fd") == descriptors);
+}
+
+TEST_CASE("a bell has the mode of its database, and goes when the last has closed it",
+          "[sqlite][bell]") {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "locks.db";
+  const auto bell = folder.path() / "locks.db-bell";
+  auto store = open_at(path);
+  fs::permissions(path, fs::perms{0640});
+  auto listening = store->line()->listen("waiter", [](std::string_view) {});
+  REQUIRE(fs::exists(bell));
+  CHECK(fs::status(bell).permissions() == fs::perms{0640});
+  auto another = open_at(path);
+  listening.reset();
+  store.reset();
+  CHECK(fs::exists(bell));
+  another.reset();
+  CHECK(entries_of(folder.path()) == 1);
+}

@@ -1,0 +1,136 @@
+// Processes that wait for one lock of a SQLite file: woken by the bell alone, for they look by
+// themselves once an hour.
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <memory>
+#include <vector>
+
+#include "distlock/clock.h"
+#include "distlock/distributed_lock.h"
+#include "distlock/line.h"
+#include "sqlite/file_under_fault.h"
+
+using namespace distlock;
+using namespace distlock::testing;
+using namespace std::chrono_literals;
+
+namespace {
+
+/// A lock that this process holds, and processes that wait for it. Each that gets it says so, and
+/// gives it up at once.
+class Queue {
+ public:
+  Queue() : store_(open_at(path_)), holder_(held(*store_, "jobs")) {
+    store_->ping("holder");
+    REQUIRE(pipe(told_.data()) == 0);
+  }
+  ~Queue() {
+    for (const pid_t id : ids_) kill(id, SIGKILL);
+    for (const pid_t id : ids_) waitpid(id, nullptr, 0);
+    close(told_[0]);
+    close(told_[1]);
+  }
+  Queue(const Queue&) = delete;
+  Queue& operator=(const Queue&) = delete;
+
+  /// A process more, which stands in line when this returns.
+  void add() {
+    const auto number = static_cast<char>(ids_.size());
+    const pid_t id = fork();
+    if (id == 0) wait_in_line(number);
+    ids_.push_back(id);
+    const auto clock = host_clock();
+    const auto limit = clock->steady_now() + 60s;
+    while (in_line() < ids_.size()) {
+      REQUIRE(clock->steady_now() < limit);
+      clock->wait_until(clock->steady_now() + 1ms, {});
+    }
+  }
+
+  void release() {
+    const Freed freed = store_->line()->release_and_tell("jobs", *holder_.ts);
+    REQUIRE(freed.result == ReleaseResult::freed);
+    store_->line()->ring("jobs", freed.next);
+  }
+
+  /// The numbers of the next so many that get the lock.
+  std::vector<int> next(int count) {
+    std::vector<int> numbers;
+    for (int i = 0; i < count; ++i) {
+      char number = -1;
+      CHECK(read(told_[0], &number, 1) == 1);
+      numbers.push_back(number);
+    }
+    return numbers;
+  }
+
+  std::size_t in_line() const {
+    return store_->inspect("jobs", Freshness::fresh).lock->line.size();
+  }
+  pid_t id(std::size_t number) const { return ids_.at(number); }
+
+ private:
+  // Nothing may get out of here: this process would go on with the other tests.
+  [[noreturn]] void wait_in_line(char number) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    // A wait that ends by itself says so too.
+    alarm(120);
+    try {
+      const auto pinger =
+          std::make_shared<DistributedLockPinger>(Environment{.store = open_at(path_)});
+      DistributedLock lock(pinger, "jobs", {.recheck = 1h});
+      lock.lock();
+      if (write(told_[1], &number, 1) != 1) _exit(2);
+      lock.unlock();
+      _exit(0);
+    } catch (...) {
+      _exit(1);
+    }
+  }
+
+  TemporaryFolder folder_;
+  std::filesystem::path path_ = folder_.path() / "locks.db";
+  std::shared_ptr<Store> store_;
+  LockRecord holder_;
+  std::array<int, 2> told_{};
+  std::vector<pid_t> ids_;
+};
+
+using Numbers = std::vector<int>;
+
+}  // namespace
+
+TEST_CASE("processes that wait for a lock of a file get it in the order in which they came",
+          "[sqlite][line][R17][R19]") {
+  Queue queue;
+  for (int i = 0; i < 6; ++i) queue.add();
+  queue.release();
+  CHECK(queue.next(6) == Numbers{0, 1, 2, 3, 4, 5});
+  CHECK(queue.in_line() == 0);
+}
+
+TEST_CASE("waiters that were killed are passed over, together and once",
+          "[sqlite][line][R17][R19]") {
+  Queue queue;
+  for (int i = 0; i < 4; ++i) queue.add();
+  kill(queue.id(0), SIGKILL);
+  queue.release();
+  CHECK(queue.next(3) == Numbers{1, 2, 3});
+  CHECK(queue.in_line() == 1);
+}
+
+TEST_CASE("a waiter that is paused at its turn is passed over, and first when it goes on",
+          "[sqlite][line][R17][R19]") {
+  Queue queue;
+  for (int i = 0; i < 3; ++i) queue.add();
+  kill(queue.id(0), SIGSTOP);
+  queue.release();
+  CHECK(queue.next(2) == Numbers{1, 2});
+  CHECK(queue.in_line() == 1);
+  kill(queue.id(0), SIGCONT);
+  CHECK(queue.next(1) == Numbers{0});
+}
