@@ -58,6 +58,16 @@ std::string contents_of(const fs::path& file) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
+// Until the thread sleeps.
+void await_sleep(const std::atomic<pid_t>& thread) {
+  std::string id;
+  std::string name;
+  std::string state;
+  while (state != "S") {
+    std::ifstream("/proc/self/task/" + std::to_string(thread) + "/stat") >> id >> name >> state;
+  }
+}
+
 // Enters and leaves so often, and counts the times at which another was in.
 int met_in(const std::string& database, std::atomic<int>& inside) {
   SqliteGate gate(database);
@@ -121,6 +131,25 @@ TEST_CASE("a gate is for all users who may write the database, whatever the umas
   SqliteGate(database).make();
   umask(before);
   CHECK(fs::status(database + "-gate").permissions() == fs::perms(0660));
+}
+
+TEST_CASE("a gate that lets others come first is open when they have been in", "[sqlite][gate]") {
+  const Gated gated;
+  SqliteGate first(gated.database);
+  for (int i = 0; i < 20; ++i) {
+    CAPTURE(i);
+    // Less than the time after which it would look again.
+    REQUIRE(first.enter(since_boot() + 5ms));
+    std::atomic<pid_t> id = 0;
+    boost::thread other([&] {
+      SqliteGate second(gated.database);
+      id = gettid();
+      if (second.enter(in_a_minute())) second.leave();
+    });
+    await_sleep(id);
+    first.leave();
+    other.join();
+  }
 }
 
 TEST_CASE("a gate is free when the one in it is killed", "[sqlite][gate]") {

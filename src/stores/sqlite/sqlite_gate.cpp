@@ -31,7 +31,8 @@ bool SqliteGate::enter(milliseconds give_up_at) {
   // Anew each time: so a file that was removed or replaced is noticed, and a child of fork() keeps
   // nobody out, unless it was forked in the middle of a write.
   if (!page_.open()) return false;
-  bool look = !others_first_;
+  // Once the bell has been rung again, the one that comes first has been in.
+  bool look = !others_first_ || page_.word(kBell) != left_at_;
   others_first_ = false;
   for (milliseconds now = began; now < give_up_at; now = since_boot()) {
     // Before the look, so that a ring between the two is not slept through.
@@ -50,6 +51,7 @@ bool SqliteGate::enter(milliseconds give_up_at) {
 
 void SqliteGate::leave() noexcept {
   if (page_.file() < 0) return;
+  left_at_ = page_.word(kBell) + 1;
   flock(page_.file(), LOCK_UN);
   others_first_ = page_.ring(kBell, 1) > 0 && ++in_a_row_ == kInARow;
   if (others_first_) in_a_row_ = 0;

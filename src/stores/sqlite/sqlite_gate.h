@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -42,6 +43,7 @@ class SqliteGate {
   SqlitePage page_;
   // Somebody was woken when this one left, who comes first.
   bool others_first_ = false;
+  std::uint32_t left_at_ = 0;  // What the bell says until somebody else rings.
   int in_a_row_ = 0;
   // Nobody was let in for too long.
   std::optional<std::chrono::milliseconds> ignored_until_;
