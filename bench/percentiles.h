@@ -29,8 +29,9 @@ class Samples {
     samples_.insert(samples_.end(), more.samples_.begin(), more.samples_.end());
   }
 
-  /// The smallest sample that `percent` of all do not exceed, in microseconds. There must be one.
+  /// The smallest sample that `percent` of all do not exceed, in microseconds. 0 if there is none.
   double percentile(double percent) const {
+    if (samples_.empty()) return 0;
     std::vector<Nanoseconds> sorted = samples_;
     std::sort(sorted.begin(), sorted.end());
     const double rank = std::ceil(percent / 100 * static_cast<double>(sorted.size()));
