@@ -187,6 +187,11 @@ std::optional<LockState> state_in(const Document& lock) {
   return value == nullptr ? std::nullopt : state_of(*value);
 }
 
+LockState required_state(const Document& lock) {
+  const auto state = state_in(lock);
+  return state ? *state : lock_from(lock).state;  // That throws, and names the field.
+}
+
 Carried carried_in(const Document& lock) {
   Carried carried;
   if (count_of(lock, "ts") == 1) {

@@ -44,6 +44,8 @@ void set_field(Document& document, std::string_view name, Value value);
 std::optional<LockState> state_of(const Value& value);
 /// The same of a whole document.
 std::optional<LockState> state_in(const Document& lock);
+/// The state of a lock that has to be free or taken (R14). Errors: `bad_record`.
+LockState required_state(const Document& lock);
 
 /// What a document of `locks` says of its hold, malformed or not. A field that is there twice says
 /// nothing.

@@ -63,8 +63,7 @@ std::optional<LockRecord> MemoryTables::claim(std::string_view name, const Claim
 ReleaseResult MemoryTables::release(std::string_view name, const Token& ts, const StoreNow& now) {
   const Document* stored = locks_.find(name);
   if (stored == nullptr || !carries(*stored, ts)) return ReleaseResult::not_ours;
-  const auto state = state_in(*stored);
-  if (!state) lock_from(*stored);  // Throws: it cannot be told whether this is a hold (R14).
+  const LockState state = required_state(*stored);
   if (state == LockState::free) return ReleaseResult::already_free;
   Document lock = *stored;
   set_field(lock, "state", static_cast<std::int32_t>(LockState::free));

@@ -54,8 +54,7 @@ Freed MongoLine::release_and_tell(std::string_view name, const Token& ts) {
   const MongoCall call(pool_, settings_, Doing{"release of lock", name});
   const auto before = value_of(call, call.write(release_and_tell_command(name, ts)));
   if (!before) return {};
-  const auto state = state_in(*before);
-  if (!state) static_cast<void>(lock_from(*before));  // throws: nothing was changed
+  const LockState state = required_state(*before);
   if (state == LockState::free) return {ReleaseResult::already_free, {}};
   const Value* line = find_field(*before, "line");
   const auto* waiters = line == nullptr ? nullptr : std::get_if<std::vector<Waiter>>(line);

@@ -166,8 +166,7 @@ ReleaseResult MongoStore::release(std::string_view name, const Token& ts) {
   const MongoCall call = this->call("release of lock", name);
   const auto before = value_of(call, call.write(release_command(name, ts)));
   if (!before) return ReleaseResult::not_ours;
-  const auto state = state_in(*before);
-  if (!state) static_cast<void>(lock_from(*before));  // throws: nothing was changed
+  const LockState state = required_state(*before);
   return state == LockState::free ? ReleaseResult::already_free : ReleaseResult::freed;
 }
 
