@@ -44,8 +44,7 @@ std::optional<ReleaseResult> release_without_effect(const SqliteConnection& conn
   const Document& lock = row->lock;
   const auto carried = std::find(lock.begin(), lock.end(), Document::value_type{"ts", ts});
   if (carried == lock.end()) return ReleaseResult::not_ours;
-  const auto state = state_in(lock);
-  if (!state) static_cast<void>(lock_from(lock));  // throws: nothing was changed
+  const LockState state = required_state(lock);
   if (state == LockState::free) return ReleaseResult::already_free;
   return std::nullopt;
 }
