@@ -9,18 +9,15 @@ namespace {
 constexpr std::string_view kNumber = "/pid";
 
 // What stands between `process:` and `:random`.
-std::string_view thread_of(const LockRecord& lock) {
-  std::string_view who = lock.who;
-  if (!who.starts_with(lock.process + ':')) return {};
-  who.remove_prefix(lock.process.size() + 1);
+std::string_view thread_of(const std::string& process, std::string_view who) {
+  if (!who.starts_with(process + ':')) return {};
+  who.remove_prefix(process.size() + 1);
   return who.substr(0, who.rfind(':'));
 }
 
-}  // namespace
-
-Holder holder_of(const LockRecord& lock) {
-  Holder holder{.host = lock.process.substr(0, lock.process.find(':'))};
-  const std::string_view thread = thread_of(lock);
+Holder as_stated(const std::string& process, std::string_view who) {
+  Holder holder{.host = process.substr(0, process.find(':'))};
+  const std::string_view thread = thread_of(process, who);
   const std::size_t begin = thread.find(kNumber);
   if (begin == thread.npos) return holder;
   const std::string_view label = thread.substr(begin + kNumber.size());
@@ -33,5 +30,11 @@ Holder holder_of(const LockRecord& lock) {
   if (slash != label.npos && slash + 1 < label.size()) holder.user = label.substr(slash + 1);
   return holder;
 }
+
+}  // namespace
+
+Holder holder_of(const LockRecord& lock) { return as_stated(lock.process, lock.who); }
+
+Holder holder_of(const Waiter& waiter) { return as_stated(waiter.process, waiter.who); }
 
 }  // namespace distlock::cli

@@ -1,5 +1,7 @@
 #include "cli/run.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -8,6 +10,7 @@
 
 #include "cli/duration.h"
 #include "cli/exit_status.h"
+#include "cli/holder.h"
 #include "cli/opening.h"
 #include "cli/view_cells.h"
 #include "distlock/error.h"
@@ -31,12 +34,21 @@ void tell_holder(const LockRecord& other, std::ostream& err) {
   if (!other.why.empty()) err << " (" << escaped(other.why) << ")";
 }
 
+// Behind all but this process, which enters the line anew after the first moment of its wait.
+std::size_t place_behind(const std::vector<Waiter>& line) {
+  return static_cast<std::size_t>(std::count_if(line.begin(), line.end(), [](const Waiter& waiter) {
+    return holder_of(waiter).process_number != getpid();
+  }));
+}
+
 void tell_waiting(const RunArguments& arguments, const LockRecord& other,
                   const RunContext& context) {
   const bool quiet = arguments.common.verbosity == Verbosity::quiet;
   if (quiet || !context.err_is_terminal || !other.taken()) return;
   context.err << "distlock: waiting for " << escaped(arguments.lock) << ", ";
   tell_holder(other, context.err);
+  if (!other.line.empty())
+    context.err << ", " << place_text(place_behind(other.line)) << " in line";
   context.err << '\n' << std::flush;
 }
 

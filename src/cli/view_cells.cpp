@@ -40,11 +40,33 @@ std::string holder_text(const Holder& holder) {
   return escaped(holder.user ? *holder.user + '@' + holder.host : holder.host);
 }
 
-std::string holder_in_words(const LockRecord& lock) {
-  const Holder holder = holder_of(lock);
+namespace {
+
+std::string in_words(const Holder& holder) {
   std::string text = holder_text(holder);
   if (!holder.process_number) return text;
   return text + ", process " + std::to_string(*holder.process_number);
+}
+
+}  // namespace
+
+std::string holder_in_words(const LockRecord& lock) { return in_words(holder_of(lock)); }
+
+std::string place_text(std::size_t place) {
+  const std::size_t number = place + 1;
+  const bool teen = number % 100 / 10 == 1;
+  const std::size_t last = teen ? 0 : number % 10;
+  const char* const ending = last == 1 ? "st" : last == 2 ? "nd" : last == 3 ? "rd" : "th";
+  return std::to_string(number) + ending;
+}
+
+std::string waiter_in_words(const LockRecord& lock, std::size_t place, const StoreNow& now) {
+  const Waiter& waiter = lock.line[place];
+  std::string text = place_text(place) + ": " + in_words(holder_of(waiter)) + ", for " +
+                     age_text(waiter.since, now.time);
+  if (waiter.passed_over)
+    text += ", passed over " + age_text(*waiter.passed_over, now.time) + " ago";
+  return text;
 }
 
 Cell ping_cell(const LockView& lock, const StoreNow& now, bool verbose) {

@@ -21,6 +21,12 @@ std::string age_text(StoreTime then, StoreTime now);
 /// When a hold began, and how long ago.
 std::string since_text(const LockRecord& lock, const std::optional<StoreNow>& now);
 
+/// `1st`, `2nd`: a place in line, the first of which is 0.
+std::string place_text(std::size_t place);
+
+/// A waiter in words: its place, what it is, how long it has waited.
+std::string waiter_in_words(const LockRecord& lock, std::size_t place, const StoreNow& now);
+
 /// `ann@db7`, as far as it is known.
 std::string holder_text(const Holder& holder);
 

@@ -95,6 +95,26 @@ Json takeover_json(const Takeover& takeover, const std::optional<StoreNow>& now)
   return object;
 }
 
+Json line_json(const LockRecord& lock, const std::optional<StoreNow>& now) {
+  Json line = Json::array();
+  for (const Waiter& waiter : lock.line) {
+    const Holder holder = holder_of(waiter);
+    Json place;
+    place["process"] = text(waiter.process);
+    place["who"] = text(waiter.who);
+    place["host"] = text(holder.host);
+    place["pid"] = holder.process_number ? Json(*holder.process_number) : Json(nullptr);
+    place["user"] = holder.user ? Json(text(*holder.user)) : Json(nullptr);
+    place["ticket"] = to_hex(waiter.ticket);
+    add_time(place, "since", waiter.since);
+    place["waiting_ms"] =
+        now ? Json(saturating_difference(now->time, waiter.since).count()) : Json(nullptr);
+    add_time(place, "passed_over", waiter.passed_over);
+    line.push_back(std::move(place));
+  }
+  return line;
+}
+
 Json lock_json(const LockView& lock, const std::optional<StoreNow>& now) {
   Json object;
   object["name"] = text(lock.name);
@@ -121,6 +141,7 @@ Json lock_json(const LockView& lock, const std::optional<StoreNow>& now) {
       record.takeover_after ? Json(record.takeover_after->count()) : Json(nullptr);
   object["ping"] = lock.ping ? ping_json(*lock.ping, now) : Json(nullptr);
   object["takeover"] = record.taken() ? takeover_json(lock.takeover, now) : Json(nullptr);
+  object["line"] = line_json(record, now);
   return object;
 }
 

@@ -76,6 +76,30 @@ void print_lock_table(std::ostream& out, const View& view, const Layout& layout)
   print_table(out, malformed, layout.in_colour);
 }
 
+Row waiter_row(const LockRecord& lock, std::size_t place, const StoreNow& now, bool verbose) {
+  const Waiter& waiter = lock.line[place];
+  const Holder holder = holder_of(waiter);
+  return {{escaped(lock.name)},
+          {place_text(place)},
+          {verbose ? escaped(waiter.process) : holder_text(holder)},
+          {holder.process_number ? std::to_string(*holder.process_number) : "-"},
+          {age_text(waiter.since, now.time)}};
+}
+
+// Nothing where nobody waits.
+void print_lines(std::ostream& out, const View& view, const Layout& layout) {
+  std::vector<Row> rows{
+      {heading("LOCK"), heading("PLACE"), heading("WAITER"), heading("PID"), heading("FOR")}};
+  for (const LockView& lock : view.locks) {
+    if (!lock.record || !view.now) continue;
+    for (std::size_t place = 0; place < lock.record->line.size(); ++place)
+      rows.push_back(waiter_row(*lock.record, place, *view.now, layout.verbose));
+  }
+  if (rows.size() == 1) return;
+  out << '\n';
+  print_rows(out, std::move(rows), layout);
+}
+
 void print_pings(std::ostream& out, const View& view, const Layout& layout) {
   std::vector<Row> rows{{heading("PROCESS"), heading("PING"), heading("HOLDS")}};
   if (layout.verbose) {
@@ -118,6 +142,7 @@ void print_list(std::ostream& out, const View& view, const Layout& layout) {
 void print_locks(std::ostream& out, const View& view, const char* none, const Layout& layout) {
   if (view.locks.empty()) out << none << '\n';
   print_lock_table(out, view, layout);
+  print_lines(out, view, layout);
 }
 
 void print_lock(std::ostream& out, const LockView& lock, const std::optional<StoreNow>& now,
@@ -145,6 +170,8 @@ void print_lock(std::ostream& out, const LockView& lock, const std::optional<Sto
   field("since", {since_text(record, now), look});
   if (taken && now) field("ping", ping_cell(lock, *now, true));
   if (taken) field("takeover", takeover_cell(lock.takeover, true));
+  for (std::size_t place = 0; now && place < record.line.size(); ++place)
+    field(place == 0 ? "waiting" : "", {waiter_in_words(record, place, *now)});
   field("fence", {std::to_string(record.fence), look});
   if (record.ts) field("token", {to_hex(*record.ts), look});
 }

@@ -99,7 +99,8 @@ TEST_CASE("a countdown that wakes up behind the deadline kills at once", "[cli][
   }
 }
 
-TEST_CASE("--on-loss kill has no grace, and ignore ends nothing", "[cli][countdown][R9]") {
+TEST_CASE("with --on-loss kill there is no grace, and ignore ends nothing",
+          "[cli][countdown][R9]") {
   Countdown kills({.on_loss = OnLoss::kill, .grace = 5s, .margin = 1s, .look_every = 1min}, kUntil);
   CHECK(kills.look(kUntil - 2s, kUntil).next == kUntil - 1s);
   CHECK(kills.look(kUntil - 2s, std::nullopt).step == Step::kill);

@@ -114,6 +114,29 @@ TEST_CASE("a run that waits on a terminal says once for whom", "[cli][run]") {
   CHECK(said.find("waiting for jobs", told + 1) == std::string::npos);
 }
 
+TEST_CASE("a run that waits on a terminal says its place behind the waiters in line",
+          "[cli][run][R17]") {
+  Runner runner;
+  runner.on_terminal = true;
+  const auto held = runner.rival.lock("jobs");
+  REQUIRE(held->lock_try("a long job"));
+  const StoreNow now = runner.fleet.store->list().now;
+  for (const unsigned char place : {1, 2}) {
+    const Claim claim{.process = "waiter",
+                      .who = "waiter:1:1",
+                      .why = "waits",
+                      .ts = Token{{place}},
+                      .takeover_after = 16min,
+                      .cutoff = {now.time + 1h, now.clock}};
+    REQUIRE(runner.fleet.store->line()->stand("jobs", claim).in_line);
+  }
+  RunArguments arguments = arguments_for("jobs");
+  arguments.wait = 1min;
+  CHECK(runner.runs(arguments, [](const Command&) { return exits(0); }) == kBusy);
+  CHECK_THAT(runner.err.str(),
+             Catch::Contains("waiting for jobs, held by rival (a long job), 3rd in line\n"));
+}
+
 TEST_CASE("a wait goes on through an outage of the store until its own end", "[cli][run][R15]") {
   Runner runner;
   RunArguments arguments = arguments_for("jobs");

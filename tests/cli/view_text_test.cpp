@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "cli/scene.h"
+#include "cli/view_cells.h"
 
 using namespace distlock;
 using namespace distlock::cli;
@@ -51,6 +52,51 @@ TEST_CASE("a hold shows its process and user, as far as it says them", "[cli][vi
     CHECK(unsaid["host"] == "mongos");
     CHECK((unsaid["pid"].is_null() && unsaid["user"].is_null()));
   }
+}
+
+TEST_CASE("those who wait are shown in order, with how long they wait", "[cli][view][R17]") {
+  Scene scene;
+  scene.hold("jobs", "db7:17:42", 2000, LockState::taken, ":thread3/pid4711/ann:99");
+  CHECK_THAT(listed(scene.all()), !Catch::Contains("WAITER"));
+  CHECK(as_json(scene.all())["locks"][0]["line"].empty());
+
+  Document lock = *scene.tables().raw_lock("jobs");
+  const Waiter first{Token{{1}}, "db8:18:43", "db8:18:43:thread1/pid12/bob:7", scene.now() - 65s,
+                     scene.now() - 2s};
+  const Waiter second{Token{{2}}, "db9:19:44", "db9:19:44:conn5:7", scene.now() - 3s, {}};
+  lock.emplace_back("line", std::vector<Waiter>{first, second});
+  scene.tables().put_lock(lock);
+
+  std::ostringstream list;
+  print_list(list, scene.all(), {});
+  CHECK_THAT(list.str(), Catch::Contains("jobs  1st    bob@db8  12   1m 5s\n") &&
+                             Catch::Contains("jobs  2nd    db9      -    3s\n"));
+  std::ostringstream one;
+  print_lock(one, scene.one("jobs").locks.front(), scene.all().now, {});
+  CHECK_THAT(
+      one.str(),
+      Catch::Contains("waiting    1st: bob@db8, process 12, for 1m 5s, passed over 2s ago\n") &&
+          Catch::Contains("2nd: db9, for 3s\n"));
+  const auto json = as_json(scene.all())["locks"][0]["line"];
+  REQUIRE(json.size() == 2);
+  CHECK(json[0]["pid"] == 12);
+  CHECK(json[0]["waiting_ms"] == 65000);
+  CHECK(json[0]["ticket"] == to_hex(first.ticket));
+  CHECK_FALSE(json[0]["passed_over"].is_null());
+  CHECK(json[1]["host"] == "db9");
+  CHECK(json[1]["passed_over"].is_null());
+}
+
+TEST_CASE("a place in line is an ordinal number", "[cli][view]") {
+  CHECK(place_text(0) == "1st");
+  CHECK(place_text(1) == "2nd");
+  CHECK(place_text(2) == "3rd");
+  CHECK(place_text(3) == "4th");
+  CHECK(place_text(10) == "11th");
+  CHECK(place_text(12) == "13th");
+  CHECK(place_text(20) == "21st");
+  CHECK(place_text(110) == "111th");
+  CHECK(place_text(999) == "1000th");
 }
 
 TEST_CASE("a free lock shows its last holder and needs no takeover", "[cli][view]") {

@@ -90,6 +90,18 @@ TEST_CASE("a line has the order of arrival", "[store][line][R17]") {
   CHECK(standing(*store, "jobs") == Processes{"a", "b", "c"});
 }
 
+TEST_CASE("a listing shows the line that a look shows", "[store][line][R17]") {
+  const auto under_test = make_store_under_test();
+  const auto store = under_test->open();
+  REQUIRE(line_of(*store).stand("jobs", claim_by(*store, "holder")).hold);
+  line_up(*store, {"a", "b"});
+  const Listing listing = store->list();
+  REQUIRE(listing.locks.size() == 1);
+  REQUIRE(listing.locks.front().record);
+  CHECK(listing.locks.front().record->line.size() == 2);
+  CHECK(listing.locks.front().record->line == store->inspect("jobs", Freshness::fresh).lock->line);
+}
+
 TEST_CASE("standing in line again changes nothing", "[store][line][R17]") {
   const auto under_test = make_store_under_test();
   const auto store = under_test->open();

@@ -159,8 +159,9 @@ Bson everything_command(std::string_view collection) {
   // Others may have put anything beside these.
   Bson known;
   for (const std::string_view field :
-       {"state", "process", "who", "when", "why", "ts", "fence", "takeover_after", "ping", "clock",
-        "ping_successes", "ping_failures", "ping_round_trip_ms", "ping_late_by_ms"})
+       {"state", "process", "who", "when", "why", "ts", "fence", "takeover_after", "freed_at",
+        "line", "ping", "clock", "ping_successes", "ping_failures", "ping_round_trip_ms",
+        "ping_late_by_ms"})
     append(known, field, 1);
   return doc({{"find", collection},
               {"filter", doc({})},
