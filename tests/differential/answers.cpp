@@ -19,6 +19,8 @@
 // - A claim from no document past its cutoff may leave a free document (store.h):
 //   leave_a_free_document() sees to it that there is one. stand() past its cutoff likewise.
 // - What stand() says of a lock whose document is malformed: it is not asked.
+// - Whether stand() past its cutoff takes a mark off: it is not asked.
+// - When the lock was freed last, in a hold that is granted: left out.
 // - How long ago a lock was freed, when a turn is a matter of milliseconds: each release is made to
 //   look as if it was hours ago, so that every turn has come.
 namespace distlock::testing {
@@ -52,6 +54,11 @@ std::string shown(const PingRecord& ping, const StoreNow& now) {
   return out.str();
 }
 
+std::string granted(LockRecord hold, const StoreNow& now) {
+  hold.freed_at.reset();
+  return "granted " + shown(hold, now);
+}
+
 // `field "x"` of a message that names one.
 std::string field_in(const std::string& message) {
   const auto begin = message.find("field \"");
@@ -66,6 +73,10 @@ std::string shown(const std::vector<Listed<Record>>& all, const StoreNow& now) {
     lines += "  " + (record ? shown(*record, now) : id + " malformed " + field_in(problem)) + '\n';
   }
   return lines;
+}
+
+bool is_marked(const LockRecord& lock, std::size_t place) {
+  return place < lock.line.size() && lock.line[place].passed_over;
 }
 
 ClaimBasis basis_of(const Step& step, const Token& ts) {
@@ -176,9 +187,12 @@ Claim Answering::claim_of(const Step& step, const Token& ts) {
 std::string Answering::stand(const Step& step) {
   for (const auto& [id, lock, problem] : store_->list().locks) {
     if (id == step.name && !lock) return "malformed";
+    if (id == step.name && step.cutoff != Cutoff::ahead && is_marked(*lock, step.place)) {
+      return "late";
+    }
   }
   const Standing standing = store_->line()->stand(step.name, claim_of(step, ticket_for(step)));
-  if (standing.hold) return "granted " + shown(*standing.hold, store_->list().now);
+  if (standing.hold) return granted(*standing.hold, store_->list().now);
   leave_a_free_document(step);
   if (step.cutoff != Cutoff::ahead) return "refused";
   return std::string(standing.in_line ? "waits" : "full") + (standing.free ? " for a turn" : "");
@@ -206,7 +220,7 @@ std::string Answering::claim(const Step& step) {
   const StoreNow now = store_->list().now;
   const auto lock =
       store_->claim(step.name, basis_of(step, ts_for(step)), claim_of(step, step.new_ts));
-  if (lock) return "granted " + shown(*lock, now);
+  if (lock) return granted(*lock, now);
   leave_a_free_document(step);
   return "refused";
 }

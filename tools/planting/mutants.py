@@ -54,7 +54,7 @@ class Bug:
         self.in_pinger = any(name.startswith("src/pinger/") for name in self.files)
         self.in_sqlite = any(name.startswith("src/stores/sqlite/") for name in self.files)
         self.in_mongo = any(name.startswith("src/stores/mongodb/") for name in self.files)
-        self.in_a_store = any(re.match(r"src/stores/|include/distlock/record", name)
+        self.in_a_store = any(re.match(r"src/stores/|src/line\.|include/distlock/record", name)
                               for name in self.files)
         self.simulated = not all(NOT_SIMULATED.match(name) for name in self.files)
 
