@@ -17,7 +17,8 @@ namespace distlock {
 struct DISTLOCK_EXPORT Environment {
   std::shared_ptr<Store> store = {};
   std::shared_ptr<Clock> clock = host_clock();
-  /// `host:unixSeconds:random`, made up where it is empty. Must be of this process alone.
+  /// `host:unixSeconds:random`, made up where it is empty. Must be of this process alone, and be
+  /// fit for a lock's name: UTF-8 without a NUL, at most 1000 bytes.
   std::string process = {};
   /// 64 random bits a call; from the system where it is empty.
   std::function<std::uint64_t()> random = {};

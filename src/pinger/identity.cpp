@@ -6,9 +6,11 @@
 
 #include <array>
 #include <atomic>
+#include <charconv>
 
 #include "distlock/error.h"
 #include "fork_guard.h"
+#include "protocol/protocol.h"
 #include "text.h"
 
 namespace distlock {
@@ -44,7 +46,7 @@ std::uint64_t system_random() {
 
 std::string host_name() {
   std::array<char, 256> name{};
-  if (gethostname(name.data(), name.size() - 1) != 0) return "localhost";
+  if (gethostname(name.data(), name.size() - 1) != 0 || name.front() == '\0') return "localhost";
   return name.data();
 }
 
@@ -67,6 +69,12 @@ std::string random_number(const Environment& environment) {
   return std::to_string(environment.random() >> 33U);
 }
 
+std::string hexadecimal(std::uint64_t number) {
+  std::array<char, 16> digits{};
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number, 16).ptr;
+  return {digits.data(), end};
+}
+
 // Small numbers in order of first use: the same in every run of a program, unlike system ids.
 unsigned thread_number() {
   static std::atomic<unsigned> last{0};
@@ -84,10 +92,15 @@ Environment completed(Environment environment) {
     if (environment.label.empty()) {
       environment.label = "pid" + std::to_string(getpid()) + '/' + user_name();
     }
-    environment.process = host_name() + ':' + std::to_string(unix_seconds(environment)) + ':' +
-                          random_number(environment);
+    environment.process = new_process(environment, host_name());
   }
+  protocol::check_process(environment.process);
   return environment;
+}
+
+std::string new_process(const Environment& environment, std::string_view host) {
+  return escaped(host) + ':' + std::to_string(unix_seconds(environment)) + ':' +
+         hexadecimal(environment.random());
 }
 
 Token new_token(const Environment& environment) {

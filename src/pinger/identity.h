@@ -1,14 +1,20 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "distlock/pinger.h"
 #include "distlock/record.h"
 
 namespace distlock {
 
-/// The environment with what its maker left out. Errors: `invalid_argument` without a store.
+/// The environment with what its maker left out.
+/// Errors: `invalid_argument` without a store, or for a process id that no lock's name could be.
 Environment completed(Environment environment);
+
+/// `host:unixSeconds:random` with 64 random bits, as two processes with one id would free each
+/// other's holds. A host's name may be of any bytes: what is not fit to be shown is escaped.
+std::string new_process(const Environment& environment, std::string_view host);
 
 /// An ObjectId: seconds of this host's clock, then 64 random bits. Unique is all that it must be.
 Token new_token(const Environment& environment);

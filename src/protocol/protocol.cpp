@@ -15,7 +15,7 @@ using std::chrono::duration_cast;
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
-constexpr std::size_t kNameBytesMax = 1000;
+constexpr std::size_t kIdBytesMax = 1000;
 constexpr std::size_t kWhyBytesMax = 10000;
 constexpr std::chrono::hours kHundredYears{24LL * 36525};
 constexpr std::chrono::days kOtherClockMargin{1};
@@ -65,18 +65,23 @@ Judgement dead_unless_skewed(milliseconds elapsed, const StoreNow& now, const Lo
   return {Verdict::dead, Reason::silent, elapsed, milliseconds{0}, elapsed > kHundredYears};
 }
 
+/// What may be the `_id` of a document; `what` it is called.
+void check_id(const std::string& what, std::string_view id) {
+  if (id.empty()) refuse(what + " is empty: give it at least one character");
+  if (id.size() > kIdBytesMax) {
+    refuse(what + " has " + std::to_string(id.size()) + " bytes: at most 1000 are allowed");
+  }
+  if (id.find('\0') != id.npos) refuse(what + " has a NUL byte: leave it out");
+  if (!is_utf8(id)) refuse(what + " \"" + escaped(id) + "\" is not UTF-8");
+}
+
 }  // namespace
 
 std::chrono::seconds unlock_pause(int attempt) { return std::chrono::seconds{1 << attempt}; }
 
-void check_name(std::string_view name) {
-  if (name.empty()) refuse("lock name is empty: give it at least one character");
-  if (name.size() > kNameBytesMax) {
-    refuse("lock name has " + std::to_string(name.size()) + " bytes: at most 1000 are allowed");
-  }
-  if (name.find('\0') != name.npos) refuse("lock name has a NUL byte: leave it out");
-  if (!is_utf8(name)) refuse("lock name \"" + escaped(name) + "\" is not UTF-8");
-}
+void check_name(std::string_view name) { check_id("lock name", name); }
+
+void check_process(std::string_view process) { check_id("process id", process); }
 
 void check_why(std::string_view why) {
   if (why.size() > kWhyBytesMax) refuse("why has more than 10000 bytes: say it shorter");

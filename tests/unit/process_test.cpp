@@ -5,8 +5,11 @@
 #include <boost/thread/barrier.hpp>
 #include <boost/thread/thread.hpp>
 #include <catch2/catch.hpp>
+#include <set>
 
+#include "pinger/identity.h"
 #include "support/fleet.h"
+#include "text.h"
 
 using namespace distlock;
 using namespace std::chrono_literals;
@@ -84,4 +87,39 @@ TEST_CASE("a ping that hangs does not delay the announcement of a loss",
   while (!hanging) boost::this_thread::yield();
   told.wait();
   CHECK_FALSE(lock.held());
+}
+
+TEST_CASE("a process id has 64 random bits", "[pinger][R1]") {
+  Fleet fleet;
+  Environment environment{.store = fleet.store, .clock = fleet.clock};
+  std::uint64_t number = 0;
+  environment.random = [&] { return number; };
+  std::set<std::string> ids{new_process(environment, "host")};
+  for (int bit = 0; bit < 64; ++bit) {
+    number = std::uint64_t{1} << bit;
+    ids.insert(new_process(environment, "host"));
+  }
+  CHECK(ids.size() == 65);
+}
+
+TEST_CASE("a host's name of any bytes makes a process id that can be stored and shown",
+          "[pinger][R14]") {
+  Fleet fleet;
+  const Environment environment = completed({.store = fleet.store, .clock = fleet.clock});
+  const std::string id = new_process(environment, "caf\xe9\n");
+  CHECK_THAT(id, Catch::StartsWith("caf\\xe9\\x0a:"));
+  CHECK(is_utf8(id));
+}
+
+TEST_CASE("a process id that no lock's name could be is refused", "[pinger][R14]") {
+  Fleet fleet;
+  using namespace std::string_literals;
+  const auto [process, problem] = GENERATE(table<std::string, std::string>(
+      {{"caf\xe9", "process id \"caf\\xe9\" is not UTF-8"},
+       {"a\0b"s, "process id has a NUL byte"},
+       {std::string(1001, 'x'), "process id has 1001 bytes: at most 1000 are allowed"}}));
+  CHECK_THROWS_WITH(DistributedLockPinger({.store = fleet.store, .process = process}),
+                    Catch::Contains(problem));
+  CHECK_NOTHROW(DistributedLockPinger({.store = fleet.store, .process = std::string(1000, 'x')}, {},
+                                      PingerDrive::caller));
 }
