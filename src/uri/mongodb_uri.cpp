@@ -155,6 +155,7 @@ std::string problem_of_mongodb_uri(std::string_view uri) {
       return problem;
     }
   }
+  if (has_characters_of(uri, "#")) return "it has a '#'; write %23 where it belongs to a value";
   for (const auto problem_of : {problem_of_hosts, problem_of_database, problem_of_options}) {
     if (std::string problem = problem_of(pieces); !problem.empty()) return problem;
   }

@@ -112,6 +112,17 @@ TEST_CASE("a string that cannot be used is refused with what to write", "[connec
       {"mongodb://h/?journal=false", "can only be true"},
       {"mongodb://h/?readConcernLevel=local", "majority or linearizable"},
       {"mongodb://h/?readPreference=secondary", "can only be primary"},
+      {"mongodb://h/?readPreference=primaryPreferred", "can only be primary"},
+      {"mongodb://h/?readPreference=prim", "can only be primary"},
+      {"mongodb://h/?readConcernLevel=majority|linearizable", "majority or linearizable"},
+      {"mongodb://h/?readConcernLevel=linear", "majority or linearizable"},
+      {"mongodb://h/?w=majority2", "can only be majority"},
+      {"mongodb://h/?journal=truely", "can only be true"},
+      {"mongodb://h/?tls=falsetto", "true or false"},
+      {"mongodb://h/?connectTimeoutMS=100ms", "whole number"},
+      {"mongodb://h#x", "%23"},
+      {"mongodb://h/db#x", "%23"},
+      {"mongodb://h/?appName=a#b", "%23"},
       {"mongodb://h/?loadBalanced=true", "load balancer"},
       {"mongodb://h/?timeoutMS=100", "serverSelectionTimeoutMS"},
   }));
@@ -154,7 +165,14 @@ TEST_CASE("no refusal shows a password, however broken the string", "[connection
       "mongodb://h/?authMechanismProperties=TOKEN:geheim&nope=1"s,
       "mongodb://h/?tlsCertificateKeyFilePassword=a&geheim=b"s, "mongodb://u:1/?geheim=b@h"s,
       "mongodb://u:1/?a=b&geheim=b@h"s, "mongodb://h/?geheim"s, "mongodb://h/?geheim1=x"s,
-      "mongodb://u:\ngeheim@h"s);
+      "mongodb://u:\ngeheim@h"s, "mongodb://u:geh@geheim/x@h"s, "mongodb://u:geh@geheim?x@h"s,
+      "mongodb://u:geh@x:geheim@h"s, "mongo://u:geh@geheim/x@h"s, "mongodb://geh@geheim/x@h/?w=1"s,
+      "mongodb://h#tlsCertificateKeyFilePassword=geheim"s, "mongodb://h/#geheim"s,
+      "mongodb://h/db#?tlsCertificateKeyFilePassword=geheim"s, "mongodb://h:0#u:geheim"s,
+      "mongodb://h/?tls=true#&tlsCertificateKeyFilePassword=geheim"s,
+      "mongodb://h/?appName=a#tlsCertificateKeyFilePassword=geheim"s,
+      "mongodb://h/?w=1&tlsCertificateKeyFilePassword=a#geheim"s, "h/db#password=geheim"s,
+      "mongodb://h/?tlsCertificateKeyFilePassword=%zz#geheim"s);
   INFO(text);
   CHECK_THAT(refusal_of(text), !Catch::Contains("geheim"));
 }
