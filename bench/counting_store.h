@@ -23,6 +23,7 @@ class CountingStore : public Store {
   }
 
   std::chrono::milliseconds call_limit() const override { return store_->call_limit(); }
+  std::string description() const override { return store_->description(); }
   Inspection inspect(std::string_view name, Freshness freshness) override {
     ++reads_;
     return store_->inspect(name, freshness);

@@ -39,6 +39,12 @@ class PerProcess {
     return made->value;
   }
 
+  /// Null if this process has not made its own yet.
+  T* find() {
+    Made* made = made_.load();
+    return made == nullptr || made->in != fork_generation() ? nullptr : &made->value;
+  }
+
  private:
   struct Made {
     std::uint64_t in;

@@ -3,14 +3,29 @@
 #include <chrono>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "distlock/loss.h"
 #include "distlock/record.h"
+#include "distlock/store.h"
 
-// Every event that the library logs, one function each, on the Boost.Log channel `distlock` with
-// Boost's trivial severities. The library adds no sink and sets no filter: that is the program's.
-// The original's events keep its wording and level; docs/porting.md lists them.
+// Every event that the library logs, one function each. They wait for no sink (log_thread.h). The
+// original's events keep its wording and level; docs/porting.md lists them.
 namespace distlock::log {
+
+/// While it lives, what this thread logs names that store.
+class OfStore {
+ public:
+  explicit OfStore(const Store& store) noexcept : before_(std::exchange(current, &store)) {}
+  ~OfStore() { current = before_; }
+  OfStore(const OfStore&) = delete;
+  OfStore& operator=(const OfStore&) = delete;
+
+  inline static thread_local const Store* current = nullptr;
+
+ private:
+  const Store* before_;
+};
 
 // The original's events.
 void creating_ping_thread(std::string_view process);

@@ -1,5 +1,4 @@
 #include <distlock/distributed_lock.h>
-#include <distlock/log.h>
 
 #include <chrono>
 #include <iostream>
@@ -7,7 +6,6 @@
 using namespace std::chrono_literals;
 
 int main(int argc, char** argv) {
-  distlock::set_log_level(distlock::LogLevel::warning);
   const distlock::ConnectionString store(argc > 1 ? argv[1] : "sqlite:locks.db");
   distlock::DistributedLock lock(store, "nightly", {.takeover_after = 30s});
 

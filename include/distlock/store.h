@@ -116,6 +116,9 @@ class DISTLOCK_EXPORT Store {
   /// The longest that a call may take, and the room that a claim's cutoff gives it.
   virtual std::chrono::milliseconds call_limit() const = 0;
 
+  /// Where it keeps the locks, for the log: a connection string without its secrets.
+  virtual std::string description() const { return {}; }
+
   /// One round trip. Throws `bad_record` if the lock's document or its holder's ping is malformed.
   virtual Inspection inspect(std::string_view name, Freshness freshness) = 0;
 

@@ -66,6 +66,7 @@ Contender::Contender(std::shared_ptr<DistributedLockPinger> given_pinger,
       releaser(*session, name, options) {}
 
 bool Contender::lock_try(std::string_view why, LockRecord* other, const Limit& until) {
+  const log::OfStore of_store(*session->environment.store);
   protocol::check_why(why);
   session->check_usable();
   if (!begin_claiming(other)) return false;

@@ -1,12 +1,14 @@
 #include <boost/thread/lock_guard.hpp>
 
 #include "lock/contender.h"
+#include "log.h"
 #include "text.h"
 
 // Claiming anew from one's own hold that ran out, without a look (R9).
 namespace distlock {
 
 bool DistributedLock::reclaim(std::string_view why) {
+  const log::OfStore of_store(*contender_->session->environment.store);
   protocol::check_why(why);
   contender_->session->check_usable();
   contender_->begin_reclaiming();

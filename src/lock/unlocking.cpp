@@ -1,6 +1,7 @@
 #include <boost/thread/lock_guard.hpp>
 
 #include "lock/contender.h"
+#include "log.h"
 
 // Giving up a hold: its own and no other, in bounded time, without throwing (R3, R11).
 namespace distlock {
@@ -10,6 +11,7 @@ UnlockResult DistributedLock::unlock() noexcept { return contender_->unlock(std:
 UnlockResult DistributedLock::unlock(const Token& ts) noexcept { return contender_->unlock(ts); }
 
 UnlockResult Contender::unlock(const std::optional<Token>& only) noexcept {
+  const log::OfStore of_store(*session->environment.store);
   if (session->fork_guard.in_child()) return UnlockResult::not_ours;
   std::optional<LockRecord> record;
   {

@@ -19,6 +19,7 @@ milliseconds whole_ms(nanoseconds duration) {
 }  // namespace
 
 SteadyTime Session::round() noexcept {
+  const log::OfStore of_store(*environment.store);
   if (stopped_) return SteadyTime::max();
   const SteadyTime begun = environment.clock->steady_now();
   log_losses();

@@ -7,7 +7,8 @@ namespace {
 
 class ForkGuardedStore : public Store {
  public:
-  explicit ForkGuardedStore(std::shared_ptr<Store> store) : store_(std::move(store)) {}
+  ForkGuardedStore(std::shared_ptr<Store> store, std::string description)
+      : store_(std::move(store)), description_(std::move(description)) {}
   ~ForkGuardedStore() override {
     if (guard_.in_child()) new std::shared_ptr<Store>(std::move(store_));
   }
@@ -15,6 +16,7 @@ class ForkGuardedStore : public Store {
   ForkGuardedStore& operator=(const ForkGuardedStore&) = delete;
 
   std::chrono::milliseconds call_limit() const override { return store_->call_limit(); }
+  std::string description() const override { return description_; }
   Inspection inspect(std::string_view name, Freshness freshness) override {
     return here().inspect(name, freshness);
   }
@@ -46,12 +48,14 @@ class ForkGuardedStore : public Store {
 
   ForkGuard guard_;
   std::shared_ptr<Store> store_;
+  std::string description_;
 };
 
 }  // namespace
 
-std::shared_ptr<Store> guarded_against_fork(std::shared_ptr<Store> store) {
-  return std::make_shared<ForkGuardedStore>(std::move(store));
+std::shared_ptr<Store> guarded_against_fork(std::shared_ptr<Store> store,
+                                            const ConnectionString& connection) {
+  return std::make_shared<ForkGuardedStore>(std::move(store), connection.redacted());
 }
 
 }  // namespace distlock

@@ -40,6 +40,7 @@ class UnrulyStore : public distlock::Store {
   void behave() { unruly_ = false; }
 
   std::chrono::milliseconds call_limit() const override { return inner_->call_limit(); }
+  std::string description() const override { return inner_->description(); }
   distlock::Inspection inspect(std::string_view name, distlock::Freshness freshness) override {
     return through([&] { return inner_->inspect(name, freshness); });
   }

@@ -1,12 +1,18 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <boost/log/core.hpp>
+#include <boost/log/sinks/basic_sink_backend.hpp>
+#include <boost/log/sinks/sync_frontend.hpp>
+#include <boost/log/trivial.hpp>
 #include <boost/thread/thread.hpp>
 #include <catch2/catch.hpp>
 #include <functional>
 #include <stop_token>
 
 #include "distlock/distributed_lock.h"
+#include "distlock/log.h"
 #include "distlock/stores.h"
 #include "process/tool_process.h"
 #include "support/leave.h"
@@ -36,6 +42,57 @@ bool says_forked(const std::function<void()>& call) {
     return error.errc() == Errc::forked;
   }
   return false;
+}
+
+/// While it lives, every record goes to a sink that others cannot use meanwhile.
+class BusySink {
+ public:
+  BusySink() {
+    boost::log::core::get()->add_sink(sink_);
+    set_log_level(LogLevel::debug);
+  }
+  ~BusySink() {
+    set_log_level(LogLevel::off);
+    (void)flush_log(1min);
+    boost::log::core::get()->remove_sink(sink_);
+  }
+  BusySink(const BusySink&) = delete;
+  BusySink& operator=(const BusySink&) = delete;
+
+ private:
+  struct Backend : boost::log::sinks::basic_sink_backend<boost::log::sinks::synchronized_feeding> {
+    void consume(const boost::log::record_view& /*record*/) {
+      for (int i = 0; i < 2000; ++i) ++work;
+    }
+    std::atomic<int> work = 0;
+  };
+  boost::shared_ptr<boost::log::sinks::sink> sink_ =
+      boost::make_shared<boost::log::sinks::synchronous_sink<Backend>>();
+};
+
+/// Claims and frees a lock of a store of its own.
+bool can_lock() {
+  const auto pinger = std::make_shared<DistributedLockPinger>(
+      Environment{.store = make_memory_store()}, PingerOptions{}, PingerDrive::caller);
+  DistributedLock lock(pinger, "a lock of its own");
+  return lock.lock_try("x") && lock.unlock() == UnlockResult::released;
+}
+
+/// How many children of forks, while two threads do something again and again, answer that they can
+/// not do something.
+int children_without(const std::function<bool()>& ability, const std::function<void()>& busy) {
+  std::stop_source stop;
+  boost::thread_group threads;
+  for (int i = 0; i < 2; ++i) {
+    threads.create_thread([&] {
+      while (!stop.stop_requested()) busy();
+    });
+  }
+  int without = 0;
+  for (int i = 0; i < 50; ++i) without += answer_of_child([&] { return ability() ? 0 : 1; }) != 0;
+  stop.request_stop();
+  threads.join_all();
+  return without;
 }
 
 /// A process that holds "jobs" in a SQLite file.
@@ -128,4 +185,14 @@ TEST_CASE("a fork in the middle of other threads' calls blocks no child", "[proc
   stop.request_stop();
   busy.join_all();
   CHECK(wrong == 0);
+}
+
+TEST_CASE("a child that is forked while other threads log can log", "[process][log][R16]") {
+  const BusySink sink;
+  CHECK(children_without([] { return can_lock() && flush_log(1min); }, can_lock) == 0);
+}
+
+TEST_CASE("a child that is forked while the program itself logs can lock", "[process][log][R16]") {
+  const BusySink sink;
+  CHECK(children_without(can_lock, [] { BOOST_LOG_TRIVIAL(info) << "busy"; }) == 0);
 }

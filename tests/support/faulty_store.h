@@ -62,6 +62,7 @@ class FaultyStore : public Store, private distlock::Line {
   }
 
   std::chrono::milliseconds call_limit() const override { return inner_->call_limit(); }
+  std::string description() const override { return inner_->description(); }
   Inspection inspect(std::string_view name, Freshness freshness) override {
     return call("inspect", [this, name = std::string(name), freshness] {
       Inspection seen = inner_->inspect(name, freshness);

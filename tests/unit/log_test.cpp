@@ -1,97 +1,14 @@
 #include "log.h"
 
-#include <boost/log/attributes/value_extraction.hpp>
-#include <boost/log/core.hpp>
-#include <boost/log/expressions/message.hpp>
-#include <boost/log/sinks/basic_sink_backend.hpp>
-#include <boost/log/sinks/sync_frontend.hpp>
-#include <boost/log/trivial.hpp>
-#include <boost/thread/thread.hpp>
+#include <algorithm>
 #include <catch2/catch.hpp>
-#include <functional>
 
-#include "distlock/log.h"
+#include "support/captured_log.h"
 #include "support/server_fleet.h"
 
 using namespace distlock;
-using namespace std::chrono_literals;
-using boost::log::trivial::severity_level;
 using namespace distlock::testing;
-
-namespace {
-
-struct Line {
-  severity_level level;
-  std::string channel;
-  std::string text;
-};
-
-/// What a program with a sink of its own sees while this lives.
-class Captured {
- public:
-  Captured() {
-    set_log_level(LogLevel::debug);
-    boost::log::core::get()->add_sink(sink_);
-  }
-  ~Captured() {
-    boost::log::core::get()->remove_sink(sink_);
-    set_log_level(LogLevel::off);
-  }
-  Captured(const Captured&) = delete;
-  Captured& operator=(const Captured&) = delete;
-
-  /// Runs after each record from now on.
-  void then(std::function<void()> action) { sink_->locked_backend()->then = std::move(action); }
-
-  int count_all() { return static_cast<int>(sink_->locked_backend()->lines.size()); }
-
-  int count(severity_level level, const std::string& part) {
-    int found = 0;
-    for (const Line& line : sink_->locked_backend()->lines) {
-      CHECK(line.channel == "distlock");
-      if (line.level == level && line.text.find(part) != std::string::npos) ++found;
-    }
-    return found;
-  }
-
- private:
-  struct Backend : boost::log::sinks::basic_sink_backend<boost::log::sinks::synchronized_feeding> {
-    void consume(const boost::log::record_view& record) {
-      lines.push_back({*boost::log::extract<severity_level>("Severity", record),
-                       *boost::log::extract<std::string>("Channel", record),
-                       *record[boost::log::expressions::smessage]});
-      if (then) then();
-    }
-    std::vector<Line> lines;
-    std::function<void()> then;
-  };
-  using Sink = boost::log::sinks::synchronous_sink<Backend>;
-  boost::shared_ptr<Sink> sink_ = boost::make_shared<Sink>();
-};
-
-}  // namespace
-
-TEST_CASE("a sink that throws costs no lock, whatever it throws", "[log][R11]") {
-  Fleet fleet;
-  const auto a = fleet.process("a");
-  const auto lock = a.lock("balancer");
-  Captured log;
-  SECTION("an exception") {
-    log.then([] { throw std::runtime_error("a full disk"); });
-  }
-  SECTION("what is no exception") {
-    log.then([] { throw 42; });
-  }
-  SECTION("an interruption") {
-    log.then([] { throw boost::thread_interrupted(); });
-  }
-  REQUIRE(lock->lock_try("x"));
-  a.store->fail("ping", Fault::rejected);
-  a.pinger->ping_round();
-  CHECK(lock->held());
-  CHECK(lock->unlock() == UnlockResult::released);
-  CHECK(log.count(severity_level::warning, "ping failed") == 1);
-}
+using namespace std::chrono_literals;
 
 TEST_CASE("every tenth successful ping is info, the others debug", "[log][R12]") {
   Fleet fleet;
@@ -227,4 +144,34 @@ TEST_CASE("texts of other programs are escaped", "[log]") {
   log::acquired({.name = "balancer", .why = "\x1b[2Jgone\n"});
   CHECK(log.count(severity_level::debug, "\x1b") == 0);
   CHECK(log.count(severity_level::debug, "\\x1b[2Jgone") == 1);
+}
+
+TEST_CASE("what is said of a store names it, without its secrets", "[log]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  const auto lock = a.lock("balancer");
+  Captured log;
+  const auto of_the_store = [&](const std::string& part) {
+    const auto lines = log.lines();
+    return std::any_of(lines.begin(), lines.end(), [&](const LoggedLine& line) {
+      return line.text.find(part) != std::string::npos && line.text.ends_with(" [memory:]");
+    });
+  };
+  REQUIRE(lock->lock_try("x"));
+  CHECK(of_the_store("dist_lock acquired"));
+  CHECK(lock->unlock() == UnlockResult::released);
+  CHECK(of_the_store("dist_lock unlock"));
+  a.pinger->ping_round();
+  CHECK(of_the_store("pinged successfully"));
+  REQUIRE(lock->try_lock_for(1s));
+  CHECK(lock->unlock() == UnlockResult::released);
+  a.store->fail("remove_ping", Fault::rejected);
+  a.pinger->stop();
+  CHECK(of_the_store("saying farewell failed"));
+}
+
+TEST_CASE("the error about a holder without a ping says how to free its lock", "[log][R7]") {
+  Captured log;
+  log::taken_by_old_process({.name = "the \"balancer\""});
+  CHECK(log.count(severity_level::error, "with distlock break \"the") == 1);
 }

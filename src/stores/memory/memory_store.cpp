@@ -51,6 +51,7 @@ class MemoryStore : public Store, private Line {
       : call_limit_(options.call_limit), data_(std::move(data)) {}
 
   std::chrono::milliseconds call_limit() const override { return call_limit_; }
+  std::string description() const override { return "memory:"; }
 
   Inspection inspect(std::string_view name, Freshness) override {
     const Guard guard(data_->mutex);

@@ -1,0 +1,151 @@
+#include "line_writer.h"
+
+#include <pthread.h>
+#include <signal.h>
+
+#include <system_error>
+#include <utility>
+
+namespace distlock {
+namespace {
+
+constexpr std::size_t kBytesMost = std::size_t{1} << 20U;
+// Once there is no thread, a line waits so long for another that is being written.
+constexpr std::chrono::milliseconds kTurnMost{100};
+
+// Whether this thread is writing a line: then it cannot wait for the end of that.
+thread_local bool writing = false;
+
+/// The program's signals are for its own threads. A new thread inherits what is blocked here.
+class SignalsBlocked {
+ public:
+  SignalsBlocked() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  SignalsBlocked(const SignalsBlocked&) = delete;
+  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+
+ private:
+  sigset_t before_{};
+};
+
+}  // namespace
+
+void LineWriter::add(LogLevel level, std::string text) {
+  Lock lock(shared_->mutex);
+  if (shared_->stage == Stage::given_up) return;
+  if (shared_->bytes_waiting > kBytesMost) {
+    ++shared_->dropped;
+    return;
+  }
+  shared_->tell_dropped();
+  shared_->push({level, std::move(text)});
+  if (shared_->stage == Stage::ended) return shared_->write_here(lock);
+  start_thread();
+  shared_->changed.notify_all();
+}
+
+void LineWriter::start_thread() {
+  if (thread_.joinable()) return;
+  const SignalsBlocked blocked;
+  try {
+    thread_ = std::thread([shared = shared_] {
+      pthread_setname_np(pthread_self(), "distlock-lines");
+      shared->run();
+    });
+  } catch (const std::system_error&) {
+    // No thread is to be had: the lines wait for the next that is added.
+  }
+}
+
+bool LineWriter::flush(std::chrono::milliseconds most) {
+  if (writing) return false;
+  Lock lock(shared_->mutex);
+  const std::uint64_t last = shared_->added;
+  return shared_->changed.wait_for(lock, most, [&] { return shared_->written >= last; });
+}
+
+bool LineWriter::end(std::chrono::milliseconds most) {
+  std::thread thread;
+  bool idle = false;
+  {
+    Lock lock(shared_->mutex);
+    const auto all_written = [&] { return !shared_->busy && !shared_->has_work(); };
+    idle = !writing && shared_->changed.wait_for(lock, most, all_written);
+    if (shared_->stage == Stage::open) shared_->stage = idle ? Stage::ended : Stage::given_up;
+    thread = std::move(thread_);
+  }
+  shared_->changed.notify_all();
+  if (!thread.joinable()) return idle;
+  if (idle) {
+    thread.join();
+  } else {
+    thread.detach();
+  }
+  return idle;
+}
+
+void LineWriter::hold_still(std::chrono::milliseconds most) {
+  Lock lock(shared_->mutex);
+  shared_->still = true;
+  if (!writing) shared_->changed.wait_for(lock, most, [&] { return !shared_->busy; });
+  lock.release();
+}
+
+void LineWriter::go_on() {
+  {
+    const Lock lock(shared_->mutex, std::adopt_lock);
+    shared_->still = false;
+  }
+  shared_->changed.notify_all();
+}
+
+void LineWriter::Shared::run() {
+  Lock lock(mutex);
+  while (true) {
+    changed.wait(lock, [this] { return !still && (stage != Stage::open || has_work()); });
+    if (stage != Stage::open) return;
+    if (waiting.empty()) tell_dropped();
+    write_next(lock);
+  }
+}
+
+void LineWriter::Shared::push(Line line) {
+  bytes_waiting += line.text.size() + sizeof line;
+  waiting.push_back(std::move(line));
+  ++added;
+}
+
+void LineWriter::Shared::tell_dropped() {
+  if (dropped == 0) return;
+  push({LogLevel::warning, speaker + ": " + std::to_string(std::exchange(dropped, 0)) +
+                               " lines were dropped, because nobody read them in time"});
+}
+
+void LineWriter::Shared::write_next(Lock& lock) {
+  const Line line = std::move(waiting.front());
+  waiting.pop_front();
+  bytes_waiting -= line.text.size() + sizeof line;
+  busy = true;
+  lock.unlock();
+  writing = true;
+  write(line.level, line.text);
+  writing = false;
+  lock.lock();
+  busy = false;
+  ++written;
+  changed.notify_all();
+}
+
+void LineWriter::Shared::write_here(Lock& lock) {
+  // What a write itself adds waits for the end of that write.
+  while (!waiting.empty() && !writing) {
+    if (!changed.wait_for(lock, kTurnMost, [&] { return !busy && !still; })) return;
+    if (!waiting.empty()) write_next(lock);
+  }
+}
+
+}  // namespace distlock

@@ -1,0 +1,91 @@
+#include "line_writer.h"
+
+#include <boost/thread/thread.hpp>
+#include <catch2/catch.hpp>
+#include <future>
+#include <optional>
+#include <vector>
+
+using namespace distlock;
+using namespace std::chrono_literals;
+
+namespace {
+
+/// What a reader has read, who begins once its gate is open.
+struct Read {
+  std::promise<void> gate;
+  std::shared_future<void> open = gate.get_future().share();
+  std::promise<void> first;
+  std::vector<std::string> lines;
+  std::thread::id thread;
+};
+
+struct Reader {
+  std::shared_ptr<Read> read = std::make_shared<Read>();
+  std::optional<LineWriter> writer{std::in_place, "reader",
+                                   [read = read](LogLevel /*level*/, const std::string& line) {
+                                     if (read->lines.empty()) read->first.set_value();
+                                     read->open.wait();
+                                     read->lines.push_back(line);
+                                     read->thread = std::this_thread::get_id();
+                                   }};
+
+  void add(const std::string& line) { writer->add(LogLevel::info, line); }
+};
+
+}  // namespace
+
+TEST_CASE("a line is written on the writer's thread, and after its end by whoever adds it",
+          "[log][threads]") {
+  Reader reader;
+  reader.read->gate.set_value();
+  reader.add("a");
+  CHECK(reader.writer->end(1min));
+  CHECK(reader.read->thread != std::this_thread::get_id());
+  reader.add("b");
+  CHECK(reader.read->lines == std::vector<std::string>{"a", "b"});
+  CHECK(reader.read->thread == std::this_thread::get_id());
+  CHECK(reader.writer->flush(0ms));
+}
+
+TEST_CASE("an end that waits in vain gives up all but the line that is being written",
+          "[log][threads]") {
+  Reader reader;
+  reader.add("a");
+  reader.add("b");
+  reader.read->first.get_future().wait();
+  CHECK_FALSE(reader.writer->flush(1ms));
+  CHECK_FALSE(reader.writer->end(1ms));
+  reader.add("c");
+  reader.writer.reset();
+  reader.read->gate.set_value();
+  // The thread lets go of it when it ends.
+  while (reader.read.use_count() > 1) boost::this_thread::yield();
+  CHECK(reader.read->lines == std::vector<std::string>{"a"});
+}
+
+TEST_CASE("while a writer holds still nothing is written", "[log][R16][threads]") {
+  Reader reader;
+  reader.add("a");
+  reader.read->first.get_future().wait();
+  auto opened = std::async(std::launch::async, [&] { reader.read->gate.set_value(); });
+  reader.writer->hold_still(1min);
+  CHECK(reader.read->lines == std::vector<std::string>{"a"});
+  auto added = std::async(std::launch::async, [&] { reader.add("b"); });
+  CHECK(reader.read->lines == std::vector<std::string>{"a"});
+  reader.writer->go_on();
+  added.wait();
+  CHECK(reader.writer->flush(1min));
+  CHECK(reader.read->lines == std::vector<std::string>{"a", "b"});
+}
+
+TEST_CASE("a write that blocks holds up a fork for a bounded time", "[log][R16][threads]") {
+  Reader reader;
+  reader.add("a");
+  reader.read->first.get_future().wait();
+  reader.writer->hold_still(1ms);
+  CHECK(reader.read->lines.empty());
+  reader.writer->go_on();
+  reader.read->gate.set_value();
+  CHECK(reader.writer->flush(1min));
+}
