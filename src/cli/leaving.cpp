@@ -9,6 +9,8 @@
 #include <thread>
 #include <utility>
 
+#include "distlock/log.h"
+
 #ifdef DISTLOCK_COVERAGE
 extern "C" void __gcov_dump();
 #endif
@@ -18,6 +20,8 @@ namespace {
 
 // So long the request that ends the sessions may take to be on its way; nobody needs the answer.
 constexpr std::chrono::milliseconds kGoodbye{20};
+// For whoever reads what the library logged.
+constexpr std::chrono::milliseconds kLogMost{1000};
 
 std::shared_ptr<Store>& kept() {
   static std::shared_ptr<Store> store;
@@ -44,6 +48,7 @@ void keep_until_left(std::shared_ptr<Store> store) { kept() = std::move(store); 
 int leave(int status) {
   if (!kept()) return status;
   part_with(std::move(kept()));
+  (void)flush_log(kLogMost);
   std::cout.flush();
   std::cerr.flush();
 #ifdef DISTLOCK_COVERAGE

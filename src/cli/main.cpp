@@ -18,6 +18,7 @@
 #include "cli/exit_status.h"
 #include "cli/leaving.h"
 #include "cli/log_sink.h"
+#include "cli/messages.h"
 #include "cli/opening.h"
 #include "cli/role.h"
 #include "cli/run.h"
@@ -69,14 +70,20 @@ std::shared_ptr<Store> open_for(const RunArguments& arguments, const StoreOption
   return open_patiently([&] { return opened(connection, calls); }, {*clock, stop, most}, std::cerr);
 }
 
-int carry_out(const RunArguments& arguments) {
-  const LockOptions options = lock_options(arguments);
-  const StoreOptions calls = calls_of(arguments);
-  const EndingPlan plan = fitting_plan({options, arguments.ping_every, calls.call_limit},
-                                       arguments.grace, arguments.on_loss);
-  Keeper keeper;  // Both before the store, which may start threads.
-  const Signals signals;
-  ignore(SIGPIPE);
+// The status that an error of `command` ends with, which it tells.
+template <class Callable>
+int told(const Callable& command) try {
+  return command();
+} catch (const Error& error) {
+  std::cerr << "distlock: " << error.what() << '\n';
+  return exit_status_of(error.errc());
+} catch (const std::exception& error) {
+  std::cerr << "distlock: internal error: " << error.what() << '\n';
+  return kInternal;
+}
+
+int carry_out(const RunArguments& arguments, const LockOptions& options, const EndingPlan& plan,
+              const StoreOptions& calls, const Signals& signals, Keeper& keeper) {
   add_log_sink(arguments.common.verbosity);
   StopOnSignal stop(signals);
 
@@ -109,6 +116,18 @@ winsize terminal_of(int descriptor) {
   if (ioctl(descriptor, TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
     return {.ws_row = 24, .ws_col = 80, .ws_xpixel = 0, .ws_ypixel = 0};
   return size;
+}
+
+int carry_out(const RunArguments& arguments) {
+  const LockOptions options = lock_options(arguments);
+  const StoreOptions calls = calls_of(arguments);
+  const EndingPlan plan = fitting_plan({options, arguments.ping_every, calls.call_limit},
+                                       arguments.grace, arguments.on_loss);
+  Keeper keeper;  // Before the first thread, as are the signals.
+  const Signals signals;
+  ignore(SIGPIPE);
+  const BackgroundMessages messages;
+  return told([&] { return carry_out(arguments, options, plan, calls, signals, keeper); });
 }
 
 template <class CommandArguments>
@@ -162,24 +181,20 @@ int carry_out(const UsageError& error) {
 }  // namespace
 }  // namespace distlock::cli
 
-int main(int count, char** words) try {
+int main(int count, char** words) {
   using namespace distlock::cli;
-  forbid_core_files();
-  ignore(SIGXFSZ);
-  // The MongoDB driver keeps counters there from before main() on, and a SIGKILL would leave the
-  // file behind. Who maps it already goes on doing so.
-  shm_unlink(("/mongoc-" + std::to_string(getpid())).c_str());
+  return leave(told([&] {
+    forbid_core_files();
+    ignore(SIGXFSZ);
+    // The MongoDB driver keeps counters there from before main() on, and a SIGKILL would leave the
+    // file behind. Who maps it already goes on doing so.
+    shm_unlink(("/mongoc-" + std::to_string(getpid())).c_str());
 
-  const std::vector<std::string> arguments(words + std::min(count, 1), words + count);
-  const Arguments parsed =
-      parse_arguments(arguments, [](const char* name) { return std::getenv(name); });
-  hide_secrets(count, words);
-  hide_secret_in_environment();
-  return leave(std::visit([](const auto& command) { return carry_out(command); }, parsed));
-} catch (const distlock::Error& error) {
-  std::cerr << "distlock: " << error.what() << '\n';
-  return distlock::cli::leave(distlock::cli::exit_status_of(error.errc()));
-} catch (const std::exception& error) {
-  std::cerr << "distlock: internal error: " << error.what() << '\n';
-  return distlock::cli::leave(distlock::cli::kInternal);
+    const std::vector<std::string> arguments(words + std::min(count, 1), words + count);
+    const Arguments parsed =
+        parse_arguments(arguments, [](const char* name) { return std::getenv(name); });
+    hide_secrets(count, words);
+    hide_secret_in_environment();
+    return std::visit([](const auto& command) { return carry_out(command); }, parsed);
+  }));
 }

@@ -19,6 +19,17 @@ std::string message_with(ToolProcess& tool, const std::string& text) {
   return line;
 }
 
+/// Whether something goes on to write stamps after that time.
+bool stamps_after(ToolProcess& tool, double time) {
+  try {
+    while (std::stod(tool.next_output()) <= time + kTick) {
+    }
+    return true;
+  } catch (const std::runtime_error&) {
+    return false;  // Nobody is left to write.
+  }
+}
+
 const Words kShort{"--takeover-after", "2s"};
 
 /// Gets the lock as soon as it can, and says when its command ran.
@@ -35,6 +46,12 @@ TEST_CASE("a command is told until when its hold is valid", "[process][run][unsa
   const double valid_until = std::stod(fixture.output);
   CHECK(valid_until > before);
   CHECK(valid_until < now() + kValidFor);
+}
+
+TEST_CASE("a command may outlast its first lease", "[process][run][unsanitized][R9]") {
+  Desk desk;
+  CHECK(desk.status(run({"--takeover-after", "4s"}, "sleep 5; exit 7")) == 7);
+  CHECK(desk.messages.empty());
 }
 
 TEST_CASE("break ends the command within a ping's interval, with 75", "[process][run][break][R9]") {
@@ -85,6 +102,18 @@ TEST_CASE("a loss ends also those that have left the command's group",
   CHECK(holder->wait() == 75);
   // Ends when the last of them has.
   CHECK_FALSE(holder->rest_of_output().empty());
+}
+
+TEST_CASE("what a command has started is gone when its tool says 75",
+          "[process][run][break][unsanitized][R9]") {
+  Desk desk;
+  const auto holder =
+      desk.start(run({"--takeover-after", "60s", "--ping-every", "200ms", "--grace", "500ms"},
+                     "(" + stamping("''") + ") & " + stamping("'exit 0'") + " >/dev/null"));
+  REQUIRE_FALSE(holder->next_output().empty());
+  REQUIRE(desk.status({"break", "--yes", "jobs"}) == 0);
+  CHECK(holder->wait() == 75);
+  CHECK_FALSE(stamps_after(*holder, now()));
 }
 
 TEST_CASE("while the store is away the command ends before the deadline, and a rival follows",
@@ -189,4 +218,39 @@ TEST_CASE("a grace that leaves no room, or an unknown loss policy, is 64", "[pro
   CHECK(fixture.status(run({"--takeover-after", "2s", "--grace", "1s"}, "true")) == 64);
   CHECK_THAT(fixture.messages, Catch::Contains("--grace 1s + margin 125ms"));
   CHECK(fixture.status(run({"--on-loss", "cry"}, "true")) == 64);
+}
+
+TEST_CASE("a tool whose messages nobody reads pings on, and ends with its command",
+          "[process][run][log][unsanitized][R12]") {
+  Desk desk;
+  const auto full = ToolProcess::Messages::in_a_full_pipe;
+  ToolProcess holder(run({"-v", "--takeover-after", "2s"}, "echo ready; exec cat"),
+                     desk.environment(), full);
+  REQUIRE(holder.next_output() == "ready");
+  CHECK(desk.status({"run", "-w", "4s", "--takeover-after", "2s", "jobs", "--", "true"}) == 1);
+  holder.send(SIGTERM);
+  CHECK(holder.wait() == 128 + SIGTERM);
+}
+
+TEST_CASE("a tool that fails ends although nobody reads why", "[process][run][log]") {
+  Desk desk;
+  const auto full = ToolProcess::Messages::in_a_full_pipe;
+  for (const auto& [uri, status] : {std::pair{"nfs:x", 64}, {"mongodb://127.0.0.1:1/", 69}}) {
+    ToolProcess tool({"run", "--uri", uri, "--takeover-after", "2s", "jobs", "--", "true"},
+                     desk.environment(), full);
+    CHECK(tool.wait() == status);
+  }
+}
+
+TEST_CASE("what a tool says comes whole once somebody reads it", "[process][run][log]") {
+  Desk desk;
+  ToolProcess tool(run({"-v"}, "true"), desk.environment(), ToolProcess::Messages::in_a_full_pipe);
+  const std::string all = tool.rest_of_messages();
+  CHECK(tool.wait() == 0);
+  CHECK_THAT(all, Catch::Contains("-distlock: ") &&
+                      Catch::Contains("\ndistlock: holding jobs, fence 1\n"));
+  const auto acquired = all.find("dist_lock acquired");
+  const auto unlocked = all.find("dist_lock unlock: \"jobs\"");
+  REQUIRE(unlocked != std::string::npos);
+  CHECK(acquired < unlocked);
 }

@@ -38,6 +38,14 @@ void wait_readable(int descriptor) {
   if (poll(&waited, 1, kPatienceMilliseconds) == 0) throw std::runtime_error("the tool hangs");
 }
 
+void fill_up(int pipe) {
+  check(fcntl(pipe, F_SETFL, O_NONBLOCK) == 0, "fcntl");
+  const std::string junk(4096, '-');
+  while (write(pipe, junk.data(), junk.size()) > 0) {
+  }
+  check(fcntl(pipe, F_SETFL, 0) == 0, "fcntl");
+}
+
 std::vector<char*> pointers(std::vector<std::string>& strings) {
   std::vector<char*> result;
   for (std::string& text : strings) result.push_back(text.data());
@@ -47,10 +55,15 @@ std::vector<char*> pointers(std::vector<std::string>& strings) {
 
 }  // namespace
 
-ToolProcess::ToolProcess(const std::vector<std::string>& words, const Environment& environment) {
-  std::vector<std::string> arguments{DISTLOCK_TOOL};
+ToolProcess::ToolProcess(const std::vector<std::string>& words, const Environment& environment,
+                         Messages messages) {
+  const char* other_tool = getenv("DISTLOCK_TOOL");  // By tools/mutants: one with a bug.
+  std::vector<std::string> arguments{other_tool != nullptr ? other_tool : DISTLOCK_TOOL};
   arguments.insert(arguments.end(), words.begin(), words.end());
   std::vector<std::string> variables{std::string("PATH=") + getenv("PATH"), "MONGOC_DISABLE_SHM=1"};
+  if (const char* folder = getenv("LD_LIBRARY_PATH")) {
+    variables.push_back(std::string("LD_LIBRARY_PATH=") + folder);
+  }
   for (const auto& [name, value] : environment) variables.push_back(name + '=' + value);
   const std::vector<char*> argv = pointers(arguments);
   const std::vector<char*> envp = pointers(variables);
@@ -58,6 +71,7 @@ ToolProcess::ToolProcess(const std::vector<std::string>& words, const Environmen
   const Pipe in;
   const Pipe out;
   const Pipe err;
+  if (messages == Messages::in_a_full_pipe) fill_up(err.ends[1]);
   id_ = fork();
   if (id_ == 0) {
     dup2(in.ends[0], STDIN_FILENO);

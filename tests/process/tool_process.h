@@ -17,11 +17,13 @@ namespace distlock::testing {
 class ToolProcess {
  public:
   using Environment = std::map<std::string, std::string>;
+  enum class Messages { read, in_a_full_pipe };
 
   /// Starts `distlock WORDS...` with PATH and `environment`, and without the right to override the
   /// permissions of files, which the tests have if they run as root. The driver keeps no counters
   /// in /dev/shm: one that is killed would leave them behind, and a later one would warn of it.
-  ToolProcess(const std::vector<std::string>& words, const Environment& environment);
+  ToolProcess(const std::vector<std::string>& words, const Environment& environment,
+              Messages messages = Messages::read);
   /// Kills it if it still runs.
   ~ToolProcess();
   ToolProcess(const ToolProcess&) = delete;
