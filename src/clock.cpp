@@ -55,4 +55,11 @@ std::shared_ptr<Clock> host_clock() {
   return clock;
 }
 
+namespace {
+
+// Whoever is forked while another thread makes it would wait for that for ever.
+[[maybe_unused]] const bool kClockAtLoad = host_clock() != nullptr;
+
+}  // namespace
+
 }  // namespace distlock

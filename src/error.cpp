@@ -39,4 +39,11 @@ const std::error_category& error_category() noexcept {
   return category;
 }
 
+namespace {
+
+// Whoever is forked while another thread makes it would wait for that for ever.
+[[maybe_unused]] const std::error_category& kCategoryAtLoad = error_category();
+
+}  // namespace
+
 }  // namespace distlock

@@ -24,8 +24,10 @@ class ForkGuard {
   std::uint64_t generation_;
 };
 
-/// Something that every process has its own of, however it came to be. Never destroyed, so that it
-/// may be used while the program ends.
+/// Something that every process has its own of, however it came to be. Made by the first use, for
+/// which no thread waits: one that a fork has left behind would keep its child waiting for ever.
+/// Two may be made at once; one of them is dropped. Never destroyed, so that it may be used while
+/// the program ends.
 template <class T>
 class PerProcess {
  public:

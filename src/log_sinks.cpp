@@ -86,6 +86,10 @@ Sinks& sinks() {
   return used;
 }
 
+// Whoever is forked while another thread makes them would wait for that for ever. Also, what the
+// end of the program destroys of Boost.Log outlives the log's thread.
+[[maybe_unused]] const Sinks& kSinksAtLoad = sinks();
+
 void StandIn::consume(const boost::log::record_view& record) {
   const boost::log::attribute_value_set values = record.attribute_values();
   const auto open = [&] { return core_->open_record(values); };
@@ -132,8 +136,6 @@ void push(Sinks& to, boost::log::record record, const std::string& text) {
 }
 
 }  // namespace
-
-void prepare_sinks() { sinks(); }
 
 void write_to_sinks(LogLevel level, const std::string& text, LogLevel least_on_stderr) noexcept {
   // A sink of the program's may throw anything. That must not cost a lock.

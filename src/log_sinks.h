@@ -7,9 +7,6 @@
 // The one place that knows Boost.Log.
 namespace distlock::log {
 
-/// What must be there before, so that it is there longer than, whoever calls write_to_sinks().
-void prepare_sinks();
-
 /// To the sinks that the program has given Boost.Log. If it has none: to standard error, from
 /// `least_on_stderr` on. Throws nothing, whatever a sink throws. One call at a time.
 void write_to_sinks(LogLevel level, const std::string& text, LogLevel least_on_stderr) noexcept;

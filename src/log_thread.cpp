@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <optional>
 
 #include "fork_guard.h"
@@ -28,7 +29,13 @@ LogLevel least_level(LogLevel by_default) {
   return chosen == kNotChosen ? by_default : static_cast<LogLevel>(chosen);
 }
 
+void flush_at_exit();
+
 struct Log {
+  /// Boost.Log is there already, and so is destroyed later. Static locks that log even later do so
+  /// on their own threads.
+  Log() { (void)std::atexit(flush_at_exit); }
+
   LineWriter lines{"dist_lock log", [](LogLevel level, const std::string& text) {
                      log::write_to_sinks(level, text, least_level(LogLevel::warning));
                    }};
@@ -37,13 +44,9 @@ struct Log {
 // A forked child has its own: it inherits neither the thread nor what waited for it.
 PerProcess<Log> log_of_this_process;
 
-/// Made with the first record, so that it is destroyed before whatever the sinks need that was made
-/// before that. Static locks that log even later do so on their own threads.
-struct FlushAtExit {
-  ~FlushAtExit() {
-    if (Log* log = log_of_this_process.find()) (void)log->lines.end(kEndMost);
-  }
-};
+void flush_at_exit() {
+  if (Log* log = log_of_this_process.find()) (void)log->lines.end(kEndMost);
+}
 
 // The line that is being written may hold locks of Boost.Log and of sinks. A child that inherits
 // them locked could not log.
@@ -59,7 +62,7 @@ void in_parent() {
   if (held_still != nullptr) held_still->lines.go_on();
 }
 
-[[maybe_unused]] const int kRegistered = pthread_atfork(before_fork, in_parent, nullptr);
+[[maybe_unused]] const int kHoldsStill = pthread_atfork(before_fork, in_parent, nullptr);
 
 }  // namespace
 
@@ -80,8 +83,6 @@ bool wanted(LogLevel level) noexcept { return level >= least_level(LogLevel::deb
 
 void hand_over(LogLevel level, std::string text) noexcept {
   try {
-    prepare_sinks();
-    static const FlushAtExit flush_at_exit;
     log_of_this_process.get().lines.add(level, std::move(text));
   } catch (...) {
     // No memory for a record must not cost a lock.

@@ -66,6 +66,20 @@ TEST_CASE("a child gets our environment and what is added, which wins", "[cli][c
   CHECK(ending.exit_status == 0);
 }
 
+TEST_CASE("of a variable that is added a child gets no older value", "[cli][child]") {
+  const Signals signals;
+  setenv("DISTLOCK_FENCE", "outer", 1);
+  // Not through a shell, which would keep one of two values.
+  const auto status_of_search = [&](const std::string& variable) {
+    const Command command{.words = {"grep", "-qzx", variable, "/proc/self/environ"},
+                          .environment = {{"DISTLOCK_FENCE", "inner"}}};
+    return run_to_end(command, signals).exit_status;
+  };
+  CHECK(status_of_search("DISTLOCK_FENCE=inner") == 0);
+  CHECK(status_of_search("DISTLOCK_FENCE=outer") == 1);
+  unsetenv("DISTLOCK_FENCE");
+}
+
 TEST_CASE("a command that is not there or not executable is a start failure", "[cli][child]") {
   const Signals signals;
   const distlock::testing::TemporaryFolder empty;

@@ -81,6 +81,33 @@ TEST_CASE("all that a command has started is gone before the deadline", "[cli][c
   CHECK(host_clock()->steady_now() < hold.until);
 }
 
+TEST_CASE("a command outlasts its first lease if pings move the deadline on", "[cli][child][R9]") {
+  Keeper keeper;
+  const Signals signals;
+  const EndingPlan plan{
+      .on_loss = OnLoss::terminate, .grace = 100ms, .margin = 100ms, .look_every = 100ms};
+  const auto renewed = [] { return host_clock()->steady_now() + 3s; };
+  const Ending ending = run_to_end(shell("sleep 4; exit 7"), signals, {renewed, {}, plan}, keeper);
+  CHECK(ending.exit_status == 7);
+  CHECK_FALSE(ending.cut_short);
+}
+
+TEST_CASE("a command that ended when it was told to is not the end of what it has started",
+          "[cli][child][R9]") {
+  Keeper keeper;
+  const Signals signals;
+  Hold hold = passing_hold(1s);
+  const Ending ending =
+      run_to_end(shell("(trap '' TERM; while :; do sleep 0.01; done) & trap 'exit 7' TERM; "
+                       "while :; do sleep 0.01; done"),
+                 signals, hold.guarded(), keeper);
+  const auto left = descendants_of(getpid(), keeper.id());
+  for (const pid_t process : left) kill(process, SIGKILL);
+  CHECK(ending.exit_status == 7);
+  CHECK(ending.cut_short);
+  CHECK(left.empty());
+}
+
 TEST_CASE("background processes of a command live on if the lock was not lost", "[cli][child]") {
   Keeper keeper;
   const Signals signals;

@@ -49,7 +49,7 @@ TEST_CASE("a program without a sink gets warnings on standard error and nothing 
 }
 
 TEST_CASE("without a sink the program's level holds on standard error", "[process][log]") {
-  CHECK(output_of("level-error").err.empty());
+  CHECK(output_of("level-error").err == "");
   const Output all = output_of("level-debug");
   CHECK(all.out.empty());
   CHECK_THAT(all.err, Catch::Contains("distlock debug: dist_lock acquired") &&
@@ -71,6 +71,10 @@ TEST_CASE("a program's sink gets every record, and standard error none", "[proce
 
 TEST_CASE("a program ends although its sink blocks for ever", "[process][log][exit]") {
   CHECK(output_of("stuck-sink").status == 0);
+}
+
+TEST_CASE("a program's end waits for a sink that is slow", "[process][log][exit]") {
+  CHECK_THAT(output_of("slow-sink").out, Catch::Contains("distlock| " + kWarning));
 }
 
 TEST_CASE("what a program without a sink logs itself comes once, whatever the library logs",

@@ -6,8 +6,10 @@
 #include <boost/log/sinks/basic_sink_backend.hpp>
 #include <boost/log/sinks/sync_frontend.hpp>
 #include <boost/log/trivial.hpp>
+#include <chrono>
 #include <future>
 #include <iostream>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -35,17 +37,17 @@ void make_it_log() {
 /// To standard output, or nowhere.
 struct Backend : boost::log::sinks::basic_sink_backend<boost::log::sinks::synchronized_feeding> {
   void consume(const boost::log::record_view& record) const {
-    if (blocks) std::promise<void>().get_future().wait();
+    if (delay) std::promise<void>().get_future().wait_for(*delay);
     const auto channel = boost::log::extract<std::string>("Channel", record);
     std::cout << (channel ? *channel : "-") << "| " << *record[boost::log::expressions::smessage]
               << std::endl;
   }
-  bool blocks = false;
+  std::optional<std::chrono::milliseconds> delay;
 };
 
-void add_sink(bool blocks) {
+void add_sink(std::optional<std::chrono::milliseconds> delay) {
   const auto sink = boost::make_shared<boost::log::sinks::synchronous_sink<Backend>>();
-  sink->locked_backend()->blocks = blocks;
+  sink->locked_backend()->delay = delay;
   boost::log::core::get()->add_sink(sink);
 }
 
@@ -64,8 +66,12 @@ void log_besides() {
 }
 
 int run(const std::string& way) {
-  if (way == "own-sink") add_sink(false);
-  if (way == "stuck-sink") add_sink(true);
+  if (way == "own-sink") add_sink({});
+  if (way == "stuck-sink") add_sink(24h);
+  if (way == "slow-sink") {
+    distlock::set_log_level(distlock::LogLevel::warning);
+    add_sink(300ms);
+  }
   if (way == "level-error") distlock::set_log_level(distlock::LogLevel::error);
   if (way == "level-debug") distlock::set_log_level(distlock::LogLevel::debug);
   if (way == "no-logging") boost::log::core::get()->set_logging_enabled(false);

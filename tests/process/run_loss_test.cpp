@@ -49,9 +49,9 @@ TEST_CASE("a command is told until when its hold is valid", "[process][run][unsa
 }
 
 TEST_CASE("a command may outlast its first lease", "[process][run][unsanitized][R9]") {
-  Desk desk;
-  CHECK(desk.status(run({"--takeover-after", "4s"}, "sleep 5; exit 7")) == 7);
-  CHECK(desk.messages.empty());
+  ToolFixture fixture;
+  CHECK(fixture.status(run({"--takeover-after", "4s"}, "sleep 5; exit 7")) == 7);
+  CHECK(fixture.messages.empty());
 }
 
 TEST_CASE("break ends the command within a ping's interval, with 75", "[process][run][break][R9]") {
@@ -106,12 +106,12 @@ TEST_CASE("a loss ends also those that have left the command's group",
 
 TEST_CASE("what a command has started is gone when its tool says 75",
           "[process][run][break][unsanitized][R9]") {
-  Desk desk;
+  ToolFixture fixture;
   const auto holder =
-      desk.start(run({"--takeover-after", "60s", "--ping-every", "200ms", "--grace", "500ms"},
-                     "(" + stamping("''") + ") & " + stamping("'exit 0'") + " >/dev/null"));
+      fixture.start(run({"--takeover-after", "60s", "--ping-every", "200ms", "--grace", "500ms"},
+                        "(" + stamping("''") + ") & " + stamping("'exit 0'") + " >/dev/null"));
   REQUIRE_FALSE(holder->next_output().empty());
-  REQUIRE(desk.status({"break", "--yes", "jobs"}) == 0);
+  REQUIRE(fixture.status({"break", "--yes", "jobs"}) == 0);
   CHECK(holder->wait() == 75);
   CHECK_FALSE(stamps_after(*holder, now()));
 }
@@ -222,29 +222,30 @@ TEST_CASE("a grace that leaves no room, or an unknown loss policy, is 64", "[pro
 
 TEST_CASE("a tool whose messages nobody reads pings on, and ends with its command",
           "[process][run][log][unsanitized][R12]") {
-  Desk desk;
+  ToolFixture fixture;
   const auto full = ToolProcess::Messages::in_a_full_pipe;
   ToolProcess holder(run({"-v", "--takeover-after", "2s"}, "echo ready; exec cat"),
-                     desk.environment(), full);
+                     fixture.environment(), full);
   REQUIRE(holder.next_output() == "ready");
-  CHECK(desk.status({"run", "-w", "4s", "--takeover-after", "2s", "jobs", "--", "true"}) == 1);
+  CHECK(fixture.status({"run", "-w", "4s", "--takeover-after", "2s", "jobs", "--", "true"}) == 1);
   holder.send(SIGTERM);
   CHECK(holder.wait() == 128 + SIGTERM);
 }
 
 TEST_CASE("a tool that fails ends although nobody reads why", "[process][run][log]") {
-  Desk desk;
+  ToolFixture fixture;
   const auto full = ToolProcess::Messages::in_a_full_pipe;
   for (const auto& [uri, status] : {std::pair{"nfs:x", 64}, {"mongodb://127.0.0.1:1/", 69}}) {
-    ToolProcess tool({"run", "--uri", uri, "--takeover-after", "2s", "jobs", "--", "true"},
-                     desk.environment(), full);
+    ToolProcess tool({"run", "-n", "--uri", uri, "--takeover-after", "2s", "jobs", "--", "true"},
+                     fixture.environment(), full);
     CHECK(tool.wait() == status);
   }
 }
 
 TEST_CASE("what a tool says comes whole once somebody reads it", "[process][run][log]") {
-  Desk desk;
-  ToolProcess tool(run({"-v"}, "true"), desk.environment(), ToolProcess::Messages::in_a_full_pipe);
+  ToolFixture fixture;
+  ToolProcess tool(run({"-v"}, "true"), fixture.environment(),
+                   ToolProcess::Messages::in_a_full_pipe);
   const std::string all = tool.rest_of_messages();
   CHECK(tool.wait() == 0);
   CHECK_THAT(all, Catch::Contains("-distlock: ") &&

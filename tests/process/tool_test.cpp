@@ -78,6 +78,16 @@ TEST_CASE("a signal ends the wait with 128 and its number", "[process][run][R15]
   }
 }
 
+TEST_CASE("a command of a run in a run gets the inner lock's variables alone", "[process][run]") {
+  ToolFixture fixture;
+  for (const auto& [variable, times] :
+       {std::pair{"^DISTLOCK_NAME=inner", "1\n"}, {"^DISTLOCK_[NFTV][A-Z_]*=", "4\n"}}) {
+    CHECK(fixture.status({"run", "outer", "--", DISTLOCK_TOOL, "run", "inner", "--", "grep", "-zc",
+                          variable, "/proc/self/environ"}) == 0);
+    CHECK(fixture.output == times);
+  }
+}
+
 TEST_CASE("signals go on to the command, and its answer comes back", "[process][run]") {
   ToolFixture fixture;
   for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGQUIT}) {

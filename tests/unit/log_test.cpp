@@ -153,9 +153,10 @@ TEST_CASE("what is said of a store names it, without its secrets", "[log]") {
   Captured log;
   const auto of_the_store = [&](const std::string& part) {
     const auto lines = log.lines();
-    return std::any_of(lines.begin(), lines.end(), [&](const LoggedLine& line) {
-      return line.text.find(part) != std::string::npos && line.text.ends_with(" [memory:]");
+    const auto last = std::find_if(lines.rbegin(), lines.rend(), [&](const LoggedLine& line) {
+      return line.text.find(part) != std::string::npos;
     });
+    return last != lines.rend() && last->text.ends_with(" [memory:]");
   };
   REQUIRE(lock->lock_try("x"));
   CHECK(of_the_store("dist_lock acquired"));
