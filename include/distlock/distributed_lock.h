@@ -20,7 +20,7 @@
 
 namespace distlock {
 
-/// What came of an unlock().
+/// The result of unlock().
 enum class UnlockResult {
   released,  ///< The lock is free, or was free and claimed by another since.
   not_ours,  ///< It was not held by this object, or not any more. Nothing was changed.
@@ -30,16 +30,15 @@ enum class UnlockResult {
 
 /// A named lock that many processes compete for. START HERE.
 ///
-/// Holding it does not prove that it is still ours: a process paused for longer than
-/// LockOptions::takeover_after is taken over. Ask valid_until() before work that must not run
-/// twice, or better, hand fence() to the resource and let it refuse any smaller one
-/// (docs/guarantees.md).
+/// A hold can be lost: a process that is paused for longer than LockOptions::takeover_after is
+/// taken over. Ask valid_until() before work that must not run twice. Better: hand fence() to the
+/// resource, and let the resource refuse any smaller fence (docs/guarantees.md).
 ///
-/// It stays where it is made, for guards, callbacks and other threads point to it: keep it in a
-/// std::unique_ptr, std::optional or std::map where it must be made later or handed on.
+/// The object cannot be moved, because guards, callbacks and other threads point to it. Keep it in
+/// a std::unique_ptr, std::optional or std::map where it must be made later or handed on.
 ///
 /// Threads: all functions may be called from any thread. One object is one contender: from one
-/// thread's lock to its unlock the others find it busy, also after the hold was lost. It meets
+/// thread's lock to its unlock other threads find it busy, also after the hold was lost. It meets
 /// Lockable and TimedLockable.
 class DISTLOCK_EXPORT DistributedLock {
  public:
@@ -52,25 +51,30 @@ class DISTLOCK_EXPORT DistributedLock {
   /// whole-minute comparison (LockOptions::taking_over_after_minutes()).
   DistributedLock(const ConnectionString& config, std::string name, int takeover_minutes = 15);
 
-  /// For those who bring their own store, clock or identity.
+  /// For a program that brings its own store, clock or identity.
   /// Errors: `invalid_argument`, also if the options leave a holder too little time between its
-  /// ping and its deadline; the message does the sum.
+  /// ping and its deadline. The message shows the sum.
   DistributedLock(std::shared_ptr<DistributedLockPinger> pinger, std::string name,
                   const LockOptions& options = {});
 
-  /// unlock(), if held. Runs callbacks that are due, and waits for one that runs on another thread:
-  /// none begins after it.
+  /// unlock(), if held. Runs callbacks that are due, and waits for a callback that runs on another
+  /// thread. No callback begins after the destructor.
   ~DistributedLock();
   DistributedLock(const DistributedLock&) = delete;
   DistributedLock& operator=(const DistributedLock&) = delete;
 
-  /// Tries once, without waiting for the holder. `why` is kept in the record for people to read;
-  /// LockOptions::why where it is empty, here and below.
-  /// Returns true if this object now holds the lock. Otherwise `*other`, if given, is the record
-  /// that was in the way: free, if others came and went meanwhile; without a `ts` while another
-  /// thread is claiming through this very object.
+  /// Tries once, without waiting for the holder. `why` is kept in the record for people to read. An
+  /// empty `why`, here and below, means LockOptions::why.
+  /// Returns true if this object now holds the lock. Otherwise `*other`, if given, is
+  ///
+  /// | in the way                                    | `*other`                                 |
+  /// | a hold of another object                      | its record                               |
+  /// | quicker claims of other objects, three times  | the record as last seen, perhaps free    |
+  /// | another thread that holds by this object      | this object's record                     |
+  /// | another thread that claims by this object     | a record without a `ts`                  |
+  ///
   /// Errors: `not_applied`, `permission_denied`, `bad_record`: nothing is held. `outcome_unknown`:
-  /// nothing is held as far as this object goes; the pinger frees what the store may have granted.
+  /// this object holds nothing, and the pinger frees a hold that the store may have granted.
   /// `already_held`: by this very thread. `stopped`, `forked`. `invalid_argument`: `why` is not
   /// UTF-8 or has a NUL.
   /// Source: the original's lock_try(); R2, R5 to R8, R14.
@@ -90,8 +94,8 @@ class DISTLOCK_EXPORT DistributedLock {
                           LockRecord* other = nullptr);
   [[nodiscard]] bool try_lock() { return lock_try({}); }
 
-  /// As lock(), but gives up (false) after `limit`, or when a stop is requested: then no further
-  /// call of the store begins. 0 is one lock_try().
+  /// As lock(), but gives up (false) after `limit`, or when a stop is requested. No further call of
+  /// the store begins then. 0 is one lock_try().
   template <class Rep, class Period>
   [[nodiscard]] bool try_lock_for(const std::chrono::duration<Rep, Period>& limit,
                                   const std::stop_token& stop = {}, std::string_view why = {},
@@ -111,9 +115,9 @@ class DISTLOCK_EXPORT DistributedLock {
   const std::string& name() const;
   const LockOptions& options() const;
 
-  /// Claimed, not unlocked, and valid_until() has not passed, by this machine's clock. Where a
-  /// virtual machine is paused without its clock noticing, this stays true until the next ping
-  /// round finds the hold gone; still_held() asks at once.
+  /// Claimed, not unlocked, and valid_until() has not passed, by this machine's clock. If a virtual
+  /// machine is paused and its clock does not notice, this stays true until the next ping round
+  /// finds the hold gone. still_held() asks at once.
   bool held() const;
 
   /// The record as it was claimed. Errors: `lock_lost` if nothing was claimed or it was unlocked.
@@ -122,46 +126,46 @@ class DISTLOCK_EXPORT DistributedLock {
   /// The fencing token of the hold (R10). Errors: as record().
   Fence fence() const { return record().fence; }
 
-  /// Until when this object may act on its hold without asking (R9), counted from before the last
-  /// confirmed ping was sent. Pings move it on; a deadline that has passed is final. The distant
-  /// past if nothing is held.
+  /// The deadline: until then this object may act on its hold without asking (R9). It counts from
+  /// before the last confirmed ping was sent, and pings move it on. A deadline that has passed is
+  /// final. The distant past if nothing is held.
   SteadyTime valid_until() const;
 
-  /// How much of that is left by this process's clock: 0 if nothing is held or the time is over.
+  /// The time until then, by this process's clock: 0 if nothing is held or the time is over.
   std::chrono::nanoseconds remaining() const;
 
-  /// Cheap enough for every round of a loop: no store call, no lock.
+  /// Throws unless held(). Cheap enough for every round of a loop: no store call, no lock.
   /// Errors: `lock_lost` if nothing is held or valid_until() has passed; `forked`.
   void check() const;
 
   /// Asks the store, with a fresh read. True: at some moment during the call the store's document
   /// carried this hold, and the deadline has not passed now. False is final, as a loss is.
-  /// Errors: those of a read: then nothing new is known, and valid_until() still counts.
+  /// Errors: those of a read. After an error nothing new is known, and valid_until() still counts.
   [[nodiscard]] bool still_held();
 
-  /// Claims anew, with a new `ts` and fence, from exactly this object's own last hold: for one who
-  /// has lost it by its deadline, before anybody took over. False if the document no longer carries
-  /// it. Errors: those of lock_try(); `lock_lost` if there is no such hold, `already_held` if it is
-  /// valid. After false or an error there is none any more.
+  /// Claims anew, with a new `ts` and fence, from exactly this object's own last hold. For a hold
+  /// that ran out, before another process has taken over. False if the document no longer carries
+  /// that hold. Errors: those of lock_try(); `lock_lost` if there is no such hold, `already_held`
+  /// if it is valid. After false or an error this object has no hold any more.
   [[nodiscard]] bool reclaim(std::string_view why = {});
 
-  /// Why the last hold was lost. Nothing if it was not, or was unlocked before its deadline.
+  /// Why the last hold was lost. Empty if it was not lost, or was unlocked before its deadline.
   std::optional<LossReason> lost() const;
 
-  /// Runs once for each hold that is lost, before any contender can have won by takeover. Runs on
-  /// a thread of the pinger's, or in the destructor. It may block, throw (logged), unlock or
-  /// destroy this lock; the destructor waits for one that runs, unless that is who destroys it. By
-  /// then this lock may be held anew: unlock(ts) leaves a later hold alone. Replaces the callback
-  /// before. With PingerDrive::caller it runs within the call that notices the loss, and may
-  /// destroy this lock in a round or still_held() only.
+  /// Sets the callback that runs once for each hold that is lost, before any contender can have won
+  /// by takeover. Replaces the callback before. It runs on a thread of the pinger's, or in the
+  /// destructor. It may block, throw (logged), unlock or destroy this lock. The destructor waits
+  /// for a callback that runs, unless that callback destroys the lock. The lock may be held anew by
+  /// then: unlock(ts) leaves a later hold alone. With PingerDrive::caller it runs within the call
+  /// that notices the loss, and may destroy this lock in a round or still_held() only.
   void on_lost(std::function<void(LossReason)> callback);
 
-  /// As on_lost(), when half of a hold's validity is gone without a confirmed ping: an early
-  /// warning, with valid_until(). Once until a ping is confirmed again.
+  /// As on_lost(), for an early warning: half of a hold's validity is gone without a confirmed
+  /// ping. Gets valid_until(). Runs once until a ping is confirmed again.
   void on_at_risk(std::function<void(SteadyTime valid_until)> callback);
 
-  /// Of the present hold, or the last one: a stop is requested when it is lost, before any callback
-  /// runs, and not when it is unlocked in time. Each hold has one of its own.
+  /// The token of the present hold, or of the last hold. A stop is requested when the hold is lost,
+  /// before any callback runs, and not when it is unlocked in time. Each hold has its own token.
   std::stop_token stop_token();
 
   class Contender;  // of the library

@@ -12,8 +12,8 @@ namespace distlock {
 
 class DistributedLock;
 
-/// What both guards below have in common: the hold that one of them got ends with it, and no later
-/// hold of the same lock (R3). Move-only; must not outlive the lock.
+/// The base of both guards below. A guard's destructor ends the hold that it got, and no later hold
+/// of the same lock (R3). Move-only. It must not outlive the lock.
 class DISTLOCK_EXPORT HoldGuard {
  public:
   HoldGuard(HoldGuard&& from) noexcept;
@@ -24,9 +24,9 @@ class DISTLOCK_EXPORT HoldGuard {
 
   bool got() const { return got_; }
   explicit operator bool() const { return got_; }
-  /// Who was in the way. Only if not got().
+  /// The record that was in the way. Only if not got().
   const LockRecord& other() const { return other_; }
-  /// Of the hold that this object got, whatever became of it. 0 if not got().
+  /// The fence of the hold that this object got, also after it ended. 0 if not got().
   Fence fence() const { return hold_.fence; }
 
  protected:

@@ -26,9 +26,9 @@ enum class WaitRule {
   polling,  ///< By looking again and again (R15), in no order.
 };
 
-/// Of one lock.
+/// The options of one lock.
 struct DISTLOCK_EXPORT LockOptions {
-  /// How long a holder must have been silent before it is taken over. More than 0, at most
+  /// The window: for so long a holder must have been silent before a takeover. More than 0, at most
   /// 100 years. The default is the original's 15 minutes in its whole-minute comparison: 16:00.000.
   std::chrono::milliseconds takeover_after = std::chrono::minutes{16};
 
@@ -40,14 +40,14 @@ struct DISTLOCK_EXPORT LockOptions {
   TakeoverRule takeover_rule = TakeoverRule::by_ping_age;
   MissingPing missing_ping = MissingPing::refuse;
 
-  /// Between two looks at a busy lock while waiting: drawn at random from a range that doubles
-  /// from `poll_min` to `poll_max` (R15).
+  /// The pause between two looks at a busy lock while waiting: drawn at random from a range that
+  /// doubles from `poll_min` to `poll_max` (R15).
   std::chrono::milliseconds poll_min{20};
   std::chrono::milliseconds poll_max{1000};
 
   WaitRule wait_rule = WaitRule::in_line;
 
-  /// Who stands in line looks by itself after about so long without a bell (R19): at random between
+  /// A waiter in line looks by itself after about this time without a bell (R19): at random between
   /// half of it and one and a half times of it. More than 0, at most an hour.
   std::chrono::milliseconds recheck = std::chrono::seconds{3};
 
@@ -66,10 +66,10 @@ struct DISTLOCK_EXPORT LockOptions {
   static LockOptions taking_over_after_minutes(int minutes);
 };
 
-/// Of one process on one store.
+/// The options of one process on one store.
 struct DISTLOCK_EXPORT PingerOptions {
-  /// Between two pings. A process that goes longer without one than its locks' takeover_after
-  /// loses them. At most 2 days, half of the least forget_after: a lock that is claimed must find
+  /// The time between two pings. A process without a ping for its locks' takeover_after loses its
+  /// locks. At most 2 days, half of the least forget_after: a lock that is claimed must find
   /// its process's ping.
   std::chrono::milliseconds ping_every = std::chrono::seconds{30};
 
@@ -77,7 +77,7 @@ struct DISTLOCK_EXPORT PingerOptions {
   /// 4 days.
   std::chrono::milliseconds forget_after = std::chrono::days{4};
 
-  /// About how often that is looked into; jittered.
+  /// The time between two such cleanups, jittered.
   std::chrono::milliseconds forget_every = std::chrono::hours{1};
 
   /// Pings so often that a holder has time for several before its deadline: an eighth of
@@ -85,12 +85,12 @@ struct DISTLOCK_EXPORT PingerOptions {
   static PingerOptions fitting(std::chrono::milliseconds takeover_after);
 };
 
-/// Of one store.
+/// The options of one store.
 struct DISTLOCK_EXPORT StoreOptions {
   /// The longest that one call may take. More than 0, at most a day.
   std::chrono::milliseconds call_limit = std::chrono::seconds{10};
 
-  /// Calls so short that one which hangs leaves time for the next before a holder's deadline: an
+  /// So short that a call that hangs leaves time for another before a holder's deadline: an
   /// eighth of `takeover_after`, at least 1 ms, at most the default.
   static StoreOptions fitting(std::chrono::milliseconds takeover_after);
 };

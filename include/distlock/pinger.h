@@ -13,7 +13,7 @@
 
 namespace distlock {
 
-/// What a process brings to a store: where to keep locks, how to tell time, who it is.
+/// The surroundings of a pinger: its store, its clock, its identity.
 struct DISTLOCK_EXPORT Environment {
   std::shared_ptr<Store> store = {};
   std::shared_ptr<Clock> clock = host_clock();
@@ -27,13 +27,13 @@ struct DISTLOCK_EXPORT Environment {
   std::string label = {};
 };
 
-/// Who calls ping_round() and watch_round().
+/// The caller of ping_round() and watch_round().
 enum class PingerDrive {
   own_threads,  ///< Four threads of the pinger's own, and more while callbacks of locks block.
-  caller,       ///< Whoever made it: a simulation, or a program with an event loop.
+  caller,       ///< Its maker: a simulation, or a program with an event loop.
 };
 
-/// How the pinger is doing.
+/// The figures of a pinger.
 struct PingerStats {
   PingHealth health;
   bool late = false;  ///< No confirmed ping for more than 10 intervals.
@@ -67,12 +67,12 @@ class DISTLOCK_EXPORT DistributedLockPinger {
   Store& store() const;
 
   /// One round: ping, see whether the store still has this process's holds, work off pending
-  /// releases, now and then forget old pings. What fails is logged and tried again in the next.
-  /// Returns when that is due.
+  /// releases, now and then forget old pings. A failure is logged, and tried again in the next
+  /// round. Returns when the next round is due.
   SteadyTime ping_round() noexcept;
 
   /// Announces the deadlines that have passed and the holds at risk (R9). Calls no store.
-  /// Returns when the next is due; a new hold may be due earlier.
+  /// Returns when the next announcement is due. A new hold may be due earlier.
   SteadyTime watch_round() noexcept;
 
   /// Errors: `forked`.
