@@ -47,7 +47,8 @@ TEST_CASE("an answer of the wrong shape leaves a write's outcome unknown", "[mon
        R"(, "value": null, "writeConcernError": {"code": "64", "errmsg": "planted"})",
        // Each of these is an assertion that fails in libmongoc, which would end the process.
        R"(, "value": null, "writeConcernError": "x")",
-       R"(, "value": null, "writeConcernError": {"code": 0})", R"(, "value": null, "code": 0)"})));
+       R"(, "value": null, "writeConcernError": {"code": 0})", R"(, "value": null, "code": 0)",
+       R"(, "value": null, "$clusterTime": [])", R"(, "value": null, "$clusterTime": 5)"})));
   const ClaimBasis basis =
       GENERATE(values<ClaimBasis>({FromAbsent{}, FromFree{}, FromHold{kOurs}}));
   CHECK(failure_of([&] { odd.claim(basis); }) == Errc::outcome_unknown);

@@ -29,12 +29,26 @@ std::int32_t int32_at(std::span<const std::uint8_t> bytes, std::size_t at) {
   return number;
 }
 
+// libmongoc asserts that what it takes for an embedded document is one.
+bool is_whole(const bson_iter_t& embedded) {
+  const std::uint8_t* bytes = nullptr;
+  std::uint32_t size = 0;
+  if (BSON_ITER_HOLDS_ARRAY(&embedded)) {
+    bson_iter_array(&embedded, &size, &bytes);
+  } else {
+    bson_iter_document(&embedded, &size, &bytes);
+  }
+  bson_t document;
+  return bytes != nullptr && bson_init_static(&document, bytes, size);
+}
+
 // An iterator ends at what is broken as if the document ended there, and then says where.
 bool well_formed(bson_iter_t& iter, int levels) {
   while (bson_iter_next(&iter)) {
     if (!BSON_ITER_HOLDS_DOCUMENT(&iter) && !BSON_ITER_HOLDS_ARRAY(&iter)) continue;
     bson_iter_t inner;
-    if (levels == 0 || !bson_iter_recurse(&iter, &inner) || !well_formed(inner, levels - 1))
+    if (levels == 0 || !is_whole(iter) || !bson_iter_recurse(&iter, &inner) ||
+        !well_formed(inner, levels - 1))
       return false;
   }
   return iter.err_off == 0;
@@ -55,6 +69,8 @@ std::string_view why_document_is_unsound(std::span<const std::uint8_t> bytes) {
     return "is no BSON document";
   bson_iter_init(&iter, &document);
   if (has_odd_code(iter)) return "has an error without a code";
+  if (bson_iter_init_find(&iter, &document, "$clusterTime") && !BSON_ITER_HOLDS_DOCUMENT(&iter))
+    return "has a malformed $clusterTime";
   if (!bson_iter_init_find(&iter, &document, "writeConcernError")) return {};
   bson_iter_t inner;
   if (!BSON_ITER_HOLDS_DOCUMENT(&iter) || !bson_iter_recurse(&iter, &inner) || has_odd_code(inner))
