@@ -88,10 +88,10 @@ Sinks& sinks() {
 
 // Whoever is forked while another thread makes them would wait for that for ever. Also, what the
 // end of the program destroys of Boost.Log outlives the log's thread.
-[[maybe_unused]] const Sinks& kSinksAtLoad = sinks();
+[[maybe_unused]] const Sinks* const kSinksAtLoad = &sinks();
 
 void StandIn::consume(const boost::log::record_view& record) {
-  const boost::log::attribute_value_set values = record.attribute_values();
+  const boost::log::attribute_value_set& values = record.attribute_values();
   const auto open = [&] { return core_->open_record(values); };
   if (wanted_by_the_program(sinks().stand_in, open)) return;
   if (boost::log::record again = open()) core_->push_record(std::move(again));
@@ -117,7 +117,7 @@ void write_to_stderr(LogLevel level, const std::string& text) {
                            boost::log::trivial::to_string(severity_of(level)) + ": " + text + '\n';
   std::string_view left = line;
   while (!left.empty()) {
-    const ssize_t done = write(STDERR_FILENO, left.data(), left.size());
+    const ssize_t done = ::write(STDERR_FILENO, left.data(), left.size());
     if (done < 0 && errno != EINTR) return;
     left.remove_prefix(done < 0 ? 0 : static_cast<std::size_t>(done));
   }

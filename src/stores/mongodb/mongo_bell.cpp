@@ -22,10 +22,10 @@ constexpr std::chrono::milliseconds kBeforeNextTry{500};
 }  // namespace
 
 struct MongoBell::Ear {
-  Ear(mongoc_client_pool_t* given_pool, const MongoSettings& given_settings,
-      std::string given_process, Rung given_rung)
+  Ear(mongoc_client_pool_t* given_pool, MongoSettings given_settings, std::string given_process,
+      Rung given_rung)
       : pool(given_pool),
-        settings(given_settings),
+        settings(std::move(given_settings)),
         process(std::move(given_process)),
         rung(std::move(given_rung)) {}
 

@@ -8,10 +8,10 @@ namespace distlock {
 namespace {
 
 // The pipelines below keep what they work out in fields of these names, and take them out again.
-constexpr std::string_view kWaiters = "distlock_waiters";    // the line as an array of {k, v}
-constexpr std::string_view kUnmarked = "distlock_unmarked";  // those not passed over
+constexpr std::string_view kWaitersArray = "distlock_waiters";  // the line as an array of {k, v}
+constexpr std::string_view kUnmarked = "distlock_unmarked";     // those not passed over
 constexpr std::string_view kPlace = "distlock_place";
-constexpr std::string_view kOpen = "distlock_open";
+constexpr std::string_view kOpenPlaces = "distlock_open";
 
 std::string ref(std::string_view field) { return "$" + std::string(field); }
 
@@ -68,7 +68,7 @@ Bson ticket_among(std::string_view tickets, std::string_view hex) {
 // Its index among the unmarked; 0 for a marked ticket; after the last for one that is not in line.
 Bson place_of(std::string_view hex) {
   const std::string unmarked_tickets = ref(kUnmarked) + ".k";
-  const std::string tickets = ref(kWaiters) + ".k";
+  const std::string tickets = ref(kWaitersArray) + ".k";
   Bson index = doc({{"$indexOfArray", array({unmarked_tickets, hex})}});
   Bson last = doc({{"$size", ref(kUnmarked)}});
   return either(ticket_among(unmarked_tickets, hex), std::move(index),
@@ -81,12 +81,12 @@ Bson is_new() { return all_of({type_is("$state", "missing"), type_is("$ts", "mis
 Bson may_claim(const Claim& claim) {
   Bson free = doc({{"$or", array({is_new(), all_of({state_is_sound(), equal("$state", 0)})})}});
   return all_of({before_cutoff(claim), fence_is_sound(), negated(equal("$ts", claim.ts)),
-                 std::move(free), doc({{"$lt", array({ref(kPlace), ref(kOpen)})}})});
+                 std::move(free), doc({{"$lt", array({ref(kPlace), ref(kOpenPlaces)})}})});
 }
 
 // All tickets in front of this one; all there are for one that is not in line.
 Bson tickets_in_front(std::string_view hex) {
-  const std::string tickets = ref(kWaiters) + ".k";
+  const std::string tickets = ref(kWaitersArray) + ".k";
   Bson front = either(equal("$$at", 0), array({}), doc({{"$slice", array({tickets, "$$at"})}}));
   return doc(
       {{"$let", doc({{"vars", doc({{"at", doc({{"$indexOfArray", array({tickets, hex})}})}})},
@@ -104,7 +104,7 @@ Bson line_after_claim(std::string_view hex) {
                    {"v", doc({{"$mergeObjects", array({"$$w.v", doc({{"passed", "$$NOW"}})})}})}});
   Bson to_mark = all_of({negated(marked()), doc({{"$in", array({"$$w.k", "$$front"})}})});
   Bson entry = either(std::move(to_mark), std::move(mark), "$$w");
-  Bson all = doc({{"$map", doc({{"input", filtered(ref(kWaiters), negated(std::move(gone)))},
+  Bson all = doc({{"$map", doc({{"input", filtered(ref(kWaitersArray), negated(std::move(gone)))},
                                 {"as", "w"},
                                 {"in", std::move(entry)}})}});
   return doc({{"$let", doc({{"vars", doc({{"front", tickets_in_front(hex)}})},
@@ -135,8 +135,8 @@ Bson entered(std::string_view name, const Claim& claim, std::string_view hex) {
   Bson may_enter =
       all_of({before_cutoff(claim),
               doc({{"$in", array({doc({{"$type", "$line"}}), array({"missing", "object"})})}}),
-              negated(ticket_among(ref(kWaiters) + ".k", hex)),
-              doc({{"$lt", array({doc({{"$size", ref(kWaiters)}}), most})}}),
+              negated(ticket_among(ref(kWaitersArray) + ".k", hex)),
+              doc({{"$lt", array({doc({{"$size", ref(kWaitersArray)}}), most})}}),
               negated(equal("$ts", claim.ts))});
   Bson place =
       doc({{"process", literal(claim.process)}, {"who", literal(claim.who)}, {"since", "$$NOW"}});
@@ -170,10 +170,11 @@ Bson stand_command(std::string_view name, const Claim& claim) {
       doc({{"branches",
             array({granted(name, claim, hex), entered(name, claim, hex), unmarked_again(hex)})},
            {"default", merged({"$$ROOT", free_if_new(name)})}});
-  Bson pipeline = array(
-      {set(kWaiters, waiters()), set(kUnmarked, unmarked_of(waiters())), set(kPlace, place_of(hex)),
-       set(kOpen, open_places()), doc({{"$replaceWith", doc({{"$switch", std::move(cases)}})}}),
-       without_empty_line(), doc({{"$unset", array({kWaiters, kUnmarked, kPlace, kOpen})}})});
+  Bson pipeline =
+      array({set(kWaitersArray, waiters()), set(kUnmarked, unmarked_of(waiters())),
+             set(kPlace, place_of(hex)), set(kOpenPlaces, open_places()),
+             doc({{"$replaceWith", doc({{"$switch", std::move(cases)}})}}), without_empty_line(),
+             doc({{"$unset", array({kWaitersArray, kUnmarked, kPlace, kOpenPlaces})}})});
   Bson shown;
   for (const std::string_view field :
        {"state", "process", "who", "why", "when", "ts", "fence", "takeover_after"})

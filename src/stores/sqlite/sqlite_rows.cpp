@@ -72,7 +72,7 @@ Waiter waiter_in(sqlite3_stmt* row, int first) {
 void SqlitePlaces::add(sqlite3_stmt* row, int first) {
   if (is(row, first, SQLITE_NULL) || problem_) return;
   if (const char* problem = problem_of(row, first)) {
-    problem_ = "a line with a wrong \"" + std::string(problem) + "\" in table \"waiters\"";
+    problem_ = "a line with a wrong \"" + std::string(problem) + R"(" in table "waiters")";
     return;
   }
   places_.emplace_back(sqlite3_column_int64(row, first + 1), waiter_in(row, first));
