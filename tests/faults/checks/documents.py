@@ -24,7 +24,7 @@ def lock_schema() -> Any:
     claimed["properties"]["state"]["enum"] = [0, 1]
     claimed["properties"]["fence"]["minimum"] = 1
     claimed["properties"]["takeover_after"]["minimum"] = 1
-    claimed["properties"]["process"]["pattern"] = "^[^:]+:[0-9]+:[0-9]+$"
+    claimed["properties"]["process"]["pattern"] = "^[^:]+:[0-9]+:[0-9a-f]+$"
     never = _schema({"_id": "string", "state": "int", "who": "string"})
     never["properties"]["state"]["enum"] = [0]
     never["properties"]["who"]["enum"] = [""]
@@ -43,7 +43,7 @@ _SQLITE_LOCKS = """
     || ', ' || quote(fence)
   FROM locks WHERE NOT (
     typeof(_id) = 'text' AND (
-      (state IN (0, 1) AND typeof(state) = 'integer' AND process GLOB '?*:[0-9]*:[0-9]*'
+      (state IN (0, 1) AND typeof(state) = 'integer' AND process GLOB '?*:[0-9]*:[0-9a-f]*'
         AND typeof(who) = 'text' AND typeof("when") = 'integer' AND typeof(why) = 'text'
         AND length(ts) = 24 AND ts NOT GLOB '*[^0-9a-f]*'
         AND typeof(fence) = 'integer' AND fence >= 1
