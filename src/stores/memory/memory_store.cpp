@@ -12,6 +12,8 @@ namespace {
 
 using Guard = boost::lock_guard<boost::mutex>;
 
+}  // namespace
+
 // Begins at the wall clock's time and runs on the steady clock, so nobody can step it.
 class MemoryClock {
  public:
@@ -31,8 +33,6 @@ class MemoryClock {
   SteadyTime began_;
   std::chrono::milliseconds epoch_;
 };
-
-}  // namespace
 
 struct MemoryData {
   explicit MemoryData(std::shared_ptr<Clock> given_clock) : clock(std::move(given_clock)) {}
