@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <boost/log/attributes/value_extraction.hpp>
 #include <boost/log/core.hpp>
 #include <boost/log/expressions/message.hpp>
@@ -10,6 +11,7 @@
 #include <chrono>
 #include <functional>
 #include <future>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -84,21 +86,25 @@ class Captured {
 class Blocked {
  public:
   explicit Blocked(Captured& log) {
-    log.then([this, open = over_.get_future().share()] {
-      if (!std::exchange(reached_, true)) blocks_.set_value();
+    // Shared, since a record may come to the sink after the end of this.
+    log.then([state = state_, open = state_->over.get_future().share()] {
+      if (!state->reached.exchange(true)) state->blocks.set_value();
       open.wait();
     });
   }
-  ~Blocked() { over_.set_value(); }
+  ~Blocked() { state_->over.set_value(); }
   Blocked(const Blocked&) = delete;
   Blocked& operator=(const Blocked&) = delete;
 
-  void wait_for_a_record() { blocks_.get_future().wait(); }
+  void wait_for_a_record() { state_->blocks.get_future().wait(); }
 
  private:
-  bool reached_ = false;
-  std::promise<void> blocks_;
-  std::promise<void> over_;
+  struct State {
+    std::atomic<bool> reached = false;
+    std::promise<void> blocks;
+    std::promise<void> over;
+  };
+  const std::shared_ptr<State> state_ = std::make_shared<State>();
 };
 
 }  // namespace distlock::testing

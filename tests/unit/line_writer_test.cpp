@@ -3,6 +3,7 @@
 #include <boost/thread/thread.hpp>
 #include <catch2/catch.hpp>
 #include <future>
+#include <mutex>
 #include <optional>
 #include <vector>
 
@@ -16,16 +17,23 @@ struct Read {
   std::promise<void> gate;
   std::shared_future<void> open = gate.get_future().share();
   std::promise<void> first;
+  std::mutex mutex;  // of what is below
   std::vector<std::string> lines;
   std::thread::id thread;
+
+  std::vector<std::string> seen() {
+    const std::lock_guard lock(mutex);
+    return lines;
+  }
 };
 
 struct Reader {
   std::shared_ptr<Read> read = std::make_shared<Read>();
   std::optional<LineWriter> writer{std::in_place, "reader",
                                    [read = read](LogLevel /*level*/, const std::string& line) {
-                                     if (read->lines.empty()) read->first.set_value();
+                                     if (read->seen().empty()) read->first.set_value();
                                      read->open.wait();
+                                     const std::lock_guard lock(read->mutex);
                                      read->lines.push_back(line);
                                      read->thread = std::this_thread::get_id();
                                    }};
@@ -43,7 +51,7 @@ TEST_CASE("a line is written on the writer's thread, and after its end by whoeve
   CHECK(reader.writer->end(1min));
   CHECK(reader.read->thread != std::this_thread::get_id());
   reader.add("b");
-  CHECK(reader.read->lines == std::vector<std::string>{"a", "b"});
+  CHECK(reader.read->seen() == std::vector<std::string>{"a", "b"});
   CHECK(reader.read->thread == std::this_thread::get_id());
   CHECK(reader.writer->flush(0ms));
 }
@@ -61,7 +69,7 @@ TEST_CASE("an end that waits in vain gives up all but the line that is being wri
   reader.read->gate.set_value();
   // The thread lets go of it when it ends.
   while (reader.read.use_count() > 1) boost::this_thread::yield();
-  CHECK(reader.read->lines == std::vector<std::string>{"a"});
+  CHECK(reader.read->seen() == std::vector<std::string>{"a"});
 }
 
 TEST_CASE("while a writer holds still nothing is written", "[log][R16][threads]") {
@@ -70,13 +78,13 @@ TEST_CASE("while a writer holds still nothing is written", "[log][R16][threads]"
   reader.read->first.get_future().wait();
   auto opened = std::async(std::launch::async, [&] { reader.read->gate.set_value(); });
   reader.writer->hold_still(1min);
-  CHECK(reader.read->lines == std::vector<std::string>{"a"});
+  CHECK(reader.read->seen() == std::vector<std::string>{"a"});
   auto added = std::async(std::launch::async, [&] { reader.add("b"); });
-  CHECK(reader.read->lines == std::vector<std::string>{"a"});
+  CHECK(reader.read->seen() == std::vector<std::string>{"a"});
   reader.writer->go_on();
   added.wait();
   CHECK(reader.writer->flush(1min));
-  CHECK(reader.read->lines == std::vector<std::string>{"a", "b"});
+  CHECK(reader.read->seen() == std::vector<std::string>{"a", "b"});
 }
 
 TEST_CASE("a write that blocks holds up a fork for a bounded time", "[log][R16][threads]") {
@@ -84,7 +92,7 @@ TEST_CASE("a write that blocks holds up a fork for a bounded time", "[log][R16][
   reader.add("a");
   reader.read->first.get_future().wait();
   reader.writer->hold_still(1ms);
-  CHECK(reader.read->lines.empty());
+  CHECK(reader.read->seen().empty());
   reader.writer->go_on();
   reader.read->gate.set_value();
   CHECK(reader.writer->flush(1min));
