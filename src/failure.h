@@ -2,14 +2,20 @@
 
 #include <string>
 
+#include "distlock/error.h"
+
 namespace distlock {
+
+/// Whether the store did not answer, or not surely, so that another attempt may fare better.
+inline bool may_pass(const Error& error) {
+  return error.errc() == Errc::not_applied || error.errc() == Errc::outcome_unknown;
+}
 
 /// What is known of an exception where none may get through: in a destructor, an unlock, a thread.
 struct Failure {
   std::string what;
   bool outcome_unknown = false;
-  /// The store did not answer, or not surely: another attempt may fare better.
-  bool may_pass = false;
+  bool may_pass = false;  ///< As above.
 };
 
 /// Of the exception that is being handled, whatever its type. Only in a handler.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "saturating.h"
+
 namespace distlock::line {
 namespace {
 
@@ -18,11 +20,7 @@ auto find(const Token& ticket, const std::vector<Waiter>& line) {
 // How far two times are apart. Another clock may tell the time now than at the release, so that
 // which of them is later means nothing; and no date in a document overflows.
 std::chrono::milliseconds apart(StoreTime one, StoreTime other) {
-  const auto least = static_cast<std::uint64_t>(std::min(one, other).time_since_epoch().count());
-  const auto most = static_cast<std::uint64_t>(std::max(one, other).time_since_epoch().count());
-  const std::uint64_t distance = most - least;
-  constexpr auto kMost = static_cast<std::uint64_t>(std::chrono::milliseconds::max().count());
-  return std::chrono::milliseconds{static_cast<std::int64_t>(std::min(distance, kMost))};
+  return saturating_difference(std::max(one, other), std::min(one, other));
 }
 
 std::uint64_t open_after(int turns) { return (std::uint64_t{2} << turns) - 1; }

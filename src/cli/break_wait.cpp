@@ -8,6 +8,7 @@
 #include "cli/countdown.h"
 #include "cli/duration.h"
 #include "distlock/error.h"
+#include "failure.h"
 #include "text.h"
 
 namespace distlock::cli {
@@ -55,7 +56,7 @@ std::optional<BrokenHold::End> look(BrokenHold& broken, const Place& place, bool
     const auto [listing, span] = timed(place.clock, [&] { return place.store.list(); });
     return broken.look(listing, span);
   } catch (const Error& error) {
-    if (error.errc() != Errc::not_applied && error.errc() != Errc::outcome_unknown) throw;
+    if (!may_pass(error)) throw;
     if (!std::exchange(told, true)) {
       err << "distlock: " << error.what() << "; looking again\n" << std::flush;
     }

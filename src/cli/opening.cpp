@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <ostream>
 
+#include "failure.h"
+
 namespace distlock::cli {
 namespace {
 
@@ -25,10 +27,6 @@ StoreOptions calls_of(const RunArguments& arguments) {
   return {.call_limit = std::min(fitting, std::max(arguments.ping_every / 2, kLeast))};
 }
 
-bool is_away(const Error& error) {
-  return error.errc() == Errc::not_applied || error.errc() == Errc::outcome_unknown;
-}
-
 std::shared_ptr<Store> open_patiently(const std::function<std::shared_ptr<Store>()>& open,
                                       const OpeningWait& wait, std::ostream& err) {
   const SteadyTime end = end_of(wait);
@@ -38,7 +36,7 @@ std::shared_ptr<Store> open_patiently(const std::function<std::shared_ptr<Store>
       return open();
     } catch (const Error& error) {
       const SteadyTime now = wait.clock.steady_now();
-      if (!is_away(error) || now >= end) throw;
+      if (!may_pass(error) || now >= end) throw;
       if (pause == kPauseLeast) {
         err << "distlock: " << error.what() << "; waiting for the store\n" << std::flush;
       }

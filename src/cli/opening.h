@@ -20,9 +20,6 @@ namespace distlock::cli {
 /// break.
 StoreOptions calls_of(const RunArguments& arguments);
 
-/// Whether the store is away for the moment, so that waiting helps.
-bool is_away(const Error& error);
-
 /// How long to wait for a store that is away: nothing is for ever.
 struct OpeningWait {
   Clock& clock;

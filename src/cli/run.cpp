@@ -14,6 +14,7 @@
 #include "cli/opening.h"
 #include "cli/view_cells.h"
 #include "distlock/error.h"
+#include "failure.h"
 #include "text.h"
 
 namespace distlock::cli {
@@ -60,7 +61,7 @@ bool claim_at_once(const RunArguments& arguments, DistributedLock& lock, const R
   tell_waiting(arguments, other, context);
   return false;
 } catch (const Error& error) {
-  if (!is_away(error)) throw;
+  if (!may_pass(error)) throw;
   context.err << "distlock: " << error.what() << "; waiting for the store\n" << std::flush;
   return false;
 }

@@ -95,16 +95,19 @@ Json takeover_json(const Takeover& takeover, const std::optional<StoreNow>& now)
   return object;
 }
 
+void add_holder(Json& object, const Holder& holder) {
+  object["host"] = text(holder.host);
+  object["pid"] = holder.process_number ? Json(*holder.process_number) : Json(nullptr);
+  object["user"] = holder.user ? Json(text(*holder.user)) : Json(nullptr);
+}
+
 Json line_json(const LockRecord& lock, const std::optional<StoreNow>& now) {
   Json line = Json::array();
   for (const Waiter& waiter : lock.line) {
-    const Holder holder = holder_of(waiter);
     Json place;
     place["process"] = text(waiter.process);
     place["who"] = text(waiter.who);
-    place["host"] = text(holder.host);
-    place["pid"] = holder.process_number ? Json(*holder.process_number) : Json(nullptr);
-    place["user"] = holder.user ? Json(text(*holder.user)) : Json(nullptr);
+    add_holder(place, holder_of(waiter));
     place["ticket"] = to_hex(waiter.ticket);
     add_time(place, "since", waiter.since);
     place["waiting_ms"] =
@@ -127,10 +130,7 @@ Json lock_json(const LockView& lock, const std::optional<StoreNow>& now) {
   object["process"] = text(record.process);
   object["who"] = text(record.who);
   object["why"] = text(record.why);
-  const Holder holder = holder_of(record);
-  object["host"] = text(holder.host);
-  object["pid"] = holder.process_number ? Json(*holder.process_number) : Json(nullptr);
-  object["user"] = holder.user ? Json(text(*holder.user)) : Json(nullptr);
+  add_holder(object, holder_of(record));
   add_time(object, "when", record.when);
   const bool timed = record.taken() && record.when && now;
   object["held_ms"] =

@@ -22,30 +22,30 @@ Row malformed_row(const LockView& lock) {
 Row long_row(const LockView& lock, const StoreNow& now) {
   const LockRecord& record = *lock.record;
   // Of a free lock, what is left of its last holder.
-  const Style look = record.taken() ? Style::plain : Style::dim;
+  const Style style = record.taken() ? Style::plain : Style::dim;
   return {{escaped(record.name), Style::plain},
           {state_text(record.state), record.taken() ? Style::plain : Style::good},
-          {record.process.empty() ? "-" : escaped(record.process), look},
-          {since_text(record, now), look},
+          {record.process.empty() ? "-" : escaped(record.process), style},
+          {since_text(record, now), style},
           record.taken() ? ping_cell(lock, now, true) : Cell{"-", Style::dim},
           takeover_cell(lock.takeover, true),
-          {std::to_string(record.fence), look},
-          {escaped(record.why), look}};
+          {std::to_string(record.fence), style},
+          {escaped(record.why), style}};
 }
 
 Row short_row(const LockView& lock, const StoreNow& now) {
   const LockRecord& record = *lock.record;
   const bool taken = record.taken();
-  const Style look = taken ? Style::plain : Style::dim;
+  const Style style = taken ? Style::plain : Style::dim;
   const Holder holder = holder_of(record);
   return {{escaped(record.name), Style::plain},
           {taken ? "taken" : "free", taken ? Style::plain : Style::good},
-          {holder_text(holder), look},
-          {holder.process_number ? std::to_string(*holder.process_number) : "-", look},
-          {taken && record.when ? age_text(*record.when, now.time) : "-", look},
+          {holder_text(holder), style},
+          {holder.process_number ? std::to_string(*holder.process_number) : "-", style},
+          {taken && record.when ? age_text(*record.when, now.time) : "-", style},
           taken ? ping_cell(lock, now, false) : Cell{"-", Style::dim},
           takeover_cell(lock.takeover, false),
-          {escaped(record.why), look}};
+          {escaped(record.why), style}};
 }
 
 std::vector<Row> headed(bool verbose) {
@@ -162,18 +162,18 @@ void print_lock(std::ostream& out, const LockView& lock, const std::optional<Sto
   out << dressed({state_text(record.state), taken ? Style::plain : Style::good}, in_colour) << '\n';
   if (!taken && !record.ts) return;  // Nobody has ever held it.
 
-  const Style look = taken ? Style::plain : Style::dim;
-  field(taken ? "holder" : "last", {holder_in_words(record), look});
-  field("id", {escaped(record.process), look});
-  if (layout.verbose) field("who", {escaped(record.who), look});
-  field("why", {escaped(record.why), look});
-  field("since", {since_text(record, now), look});
+  const Style style = taken ? Style::plain : Style::dim;
+  field(taken ? "holder" : "last", {holder_in_words(record), style});
+  field("id", {escaped(record.process), style});
+  if (layout.verbose) field("who", {escaped(record.who), style});
+  field("why", {escaped(record.why), style});
+  field("since", {since_text(record, now), style});
   if (taken && now) field("ping", ping_cell(lock, *now, true));
   if (taken) field("takeover", takeover_cell(lock.takeover, true));
   for (std::size_t place = 0; now && place < record.line.size(); ++place)
     field(place == 0 ? "waiting" : "", {waiter_in_words(record, place, *now)});
-  field("fence", {std::to_string(record.fence), look});
-  if (record.ts) field("token", {to_hex(*record.ts), look});
+  field("fence", {std::to_string(record.fence), style});
+  if (record.ts) field("token", {to_hex(*record.ts), style});
 }
 
 }  // namespace distlock::cli

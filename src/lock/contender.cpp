@@ -174,7 +174,7 @@ bool Contender::keep(LockRecord record, SteadyTime ping_sent) {
   }
   watch.reset();
   log::acquired(record);
-  const boost::lock_guard<boost::mutex> lock(mutex);
+  const Guard lock(mutex);
   claimed = std::move(record);
   holder = this_thread_number();
   phase = Phase::holding;

@@ -35,15 +35,13 @@ struct WaitRequest {
 
 /// One lock object that contends for its lock. Its phase says which thread may touch what:
 ///
-///   phase      begins with                       ends with                     who has the object
-///   idle       the end of the others             begin_claiming()              nobody
-///   claiming   begin_claiming(), _reclaiming()   keep(): holding               the claiming thread
-///                                                end_claiming(): idle
-///   holding    keep()                            unlock(): releasing           the thread that got
-///   it
-///                                                begin_reclaiming(): claiming
-///   releasing  unlock()                          the release is through: idle  the releasing
-///   thread
+///   phase      entered by                       left by               who has the object
+///   idle       the end of the others            begin_claiming()      nobody
+///   claiming   begin_claiming(), _reclaiming()  keep(), holding;      the claiming thread
+///                                               end_claiming(), idle
+///   holding    keep()                           unlock(), releasing;  the thread that got it
+///                                               reclaim(), claiming
+///   releasing  unlock()                         its end, idle         the releasing thread
 ///
 /// Only the thread that enters a phase leaves it, but any thread may unlock or reclaim a hold. The
 /// store is called in the phases claiming and releasing, without the mutex.

@@ -1,19 +1,14 @@
 #include "distlock/distributed_lock.h"
 
 #include <boost/thread/lock_guard.hpp>
-#include <boost/thread/lock_types.hpp>
 
 #include "lock/contender.h"
-#include "log.h"
 #include "text.h"
-#include "thread_number.h"
 
 namespace distlock {
 namespace {
 
 using Guard = boost::lock_guard<boost::mutex>;
-using protocol::Judgement;
-using protocol::Verdict;
 
 }  // namespace
 

@@ -5,13 +5,12 @@
 
 namespace distlock {
 
-UnlockResult Releaser::release(const Token& ts, SteadyTime valid_until) noexcept {
+Releaser::Released Releaser::release(const Token& ts, SteadyTime valid_until) noexcept {
   bool perhaps_freed = false;
   for (int attempt = 1; attempt <= protocol::kUnlockAttemptsMax; ++attempt) {
     try {
       const Freed freed = session_.release_and_ring(name_, ts);
-      others_wait_ = !freed.next.empty();
-      return result_of(freed.result, perhaps_freed, valid_until);
+      return {result_of(freed.result, perhaps_freed, valid_until), !freed.next.empty()};
     } catch (...) {
       const Failure failure = current_failure();
       log::unlock_attempt_failed(name_, attempt, failure.what);
@@ -22,7 +21,7 @@ UnlockResult Releaser::release(const Token& ts, SteadyTime valid_until) noexcept
   }
   log::unlock_not_consummated(name_, options_.takeover_after);
   session_.pending.add({name_, ts});
-  return UnlockResult::pending;
+  return {};
 }
 
 void Releaser::pause_after(int attempt) {

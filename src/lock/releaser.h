@@ -14,10 +14,12 @@ class Releaser {
   Releaser(Session& session, const std::string& name, const LockOptions& options)
       : session_(session), name_(name), options_(options) {}
 
+  struct Released {
+    UnlockResult result = UnlockResult::pending;
+    bool others_wait = false;  ///< The line was not empty.
+  };
   /// Three attempts, and then a pending release. `valid_until`: nobody could take over before.
-  UnlockResult release(const Token& ts, SteadyTime valid_until) noexcept;
-  /// Whether the line was not empty at the last release.
-  bool others_wait() const { return others_wait_; }
+  Released release(const Token& ts, SteadyTime valid_until) noexcept;
 
  private:
   void pause_after(int attempt);
@@ -26,7 +28,6 @@ class Releaser {
   Session& session_;
   const std::string& name_;
   const LockOptions& options_;
-  bool others_wait_ = false;  // of the releasing thread
 };
 
 }  // namespace distlock

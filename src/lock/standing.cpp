@@ -4,6 +4,7 @@
 #include <boost/thread/lock_guard.hpp>
 
 #include "distlock/error.h"
+#include "failure.h"
 #include "line.h"
 #include "log.h"
 #include "pinger/identity.h"
@@ -14,10 +15,6 @@ namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
-
-bool may_pass(const Error& error) {
-  return error.errc() == Errc::not_applied || error.errc() == Errc::outcome_unknown;
-}
 
 // A little before the deadline, since no call may begin at it or later.
 SteadyTime last_look(const WaitRequest& request, SteadyTime now, milliseconds poll_min) {

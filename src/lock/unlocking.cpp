@@ -23,7 +23,7 @@ UnlockResult Contender::unlock(const std::optional<Token>& only) noexcept {
   // Its deadline may have passed before the watch has looked: that is a loss, and told as one.
   const SteadyTime valid_until =
       session->holds.retire(hold, session->environment.clock->steady_now());
-  const UnlockResult result = releaser.release(*record->ts, valid_until);
+  const auto [result, others_wait] = releaser.release(*record->ts, valid_until);
   if (const auto again = std::exchange(granted_once_more, std::nullopt)) {
     claims.leave_pending(again->first, again->second);
   }
@@ -32,7 +32,7 @@ UnlockResult Contender::unlock(const std::optional<Token>& only) noexcept {
     const boost::lock_guard<boost::mutex> lock(mutex);
     phase = Phase::idle;
     // A claim from it is refused where others come first.
-    const bool may_claim = result == UnlockResult::released && !releaser.others_wait();
+    const bool may_claim = result == UnlockResult::released && !others_wait;
     if (may_claim) remembered = FromFree{record->ts};
   }
   if (refusals.somebody_waits()) session->lobby.ring(name);

@@ -1,6 +1,7 @@
 #include <boost/thread/lock_guard.hpp>
 
 #include "distlock/error.h"
+#include "failure.h"
 #include "lock/contender.h"
 #include "log.h"
 
@@ -12,10 +13,6 @@ namespace {
 using std::chrono::nanoseconds;
 
 constexpr std::chrono::hours kForEver{24 * 365 * 100};
-
-bool store_failed(const Error& error) {
-  return error.errc() == Errc::not_applied || error.errc() == Errc::outcome_unknown;
-}
 
 }  // namespace
 
@@ -51,7 +48,7 @@ bool Contender::wait_polling(const WaitRequest& request) {
       if (lock_try(request.why, request.other, until)) return true;
       store_answered = clock.steady_now();
     } catch (const Error& error) {
-      if (!store_failed(error) || clock.steady_now() >= store_answered + patience()) throw;
+      if (!may_pass(error) || clock.steady_now() >= store_answered + patience()) throw;
       failure = error;
       log::store_failed_while_waiting(name, error.what());
     }

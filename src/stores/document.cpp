@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "distlock/error.h"
+#include "line.h"
 #include "text.h"
 
 namespace distlock {
@@ -190,6 +191,22 @@ std::optional<LockState> state_in(const Document& lock) {
 LockState required_state(const Document& lock) {
   const auto state = state_in(lock);
   return state ? *state : lock_from(lock).state;  // That throws, and names the field.
+}
+
+bool carries(const Document& lock, const Token& ts) {
+  const auto* held = field_as<Token>(lock, "ts");
+  return held != nullptr && *held == ts;
+}
+
+std::vector<Waiter> line_of(const Document& lock) {
+  const auto* line = field_as<std::vector<Waiter>>(lock, "line");
+  return line == nullptr ? std::vector<Waiter>{} : *line;
+}
+
+bool is_turn(const Document& lock, const Token& ticket, StoreTime now) {
+  const auto* freed_at = field_as<StoreTime>(lock, "freed_at");
+  return line::may_claim(ticket, line_of(lock),
+                         freed_at == nullptr ? std::nullopt : std::optional(*freed_at), now);
 }
 
 Carried carried_in(const Document& lock) {

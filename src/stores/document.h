@@ -37,6 +37,12 @@ inline constexpr std::string_view kLockPings = "lockpings";
 
 /// The first field of that name, or null. Valid as long as the document.
 const Value* find_field(const Document& document, std::string_view name);
+/// The same, null also where the value is of another type.
+template <class Type>
+const Type* field_as(const Document& document, std::string_view name) {
+  const Value* value = find_field(document, name);
+  return value == nullptr ? nullptr : std::get_if<Type>(value);
+}
 /// Where it is, or at the end if there is none.
 void set_field(Document& document, std::string_view name, Value value);
 
@@ -46,6 +52,13 @@ std::optional<LockState> state_of(const Value& value);
 std::optional<LockState> state_in(const Document& lock);
 /// The state of a lock that has to be free or taken (R14). Errors: `bad_record`.
 LockState required_state(const Document& lock);
+
+/// Whether the document's `ts` is this one.
+bool carries(const Document& lock, const Token& ts);
+/// The line of a document of `locks`; empty also where it is malformed.
+std::vector<Waiter> line_of(const Document& lock);
+/// Whether the lock, which is free, may be claimed with this ticket now (R17).
+bool is_turn(const Document& lock, const Token& ticket, StoreTime now);
 
 /// What a document of `locks` says of its hold, malformed or not. A field that is there twice says
 /// nothing.

@@ -1,7 +1,3 @@
-#include <atomic>
-#include <boost/log/core.hpp>
-#include <boost/log/sinks/basic_sink_backend.hpp>
-#include <boost/log/sinks/sync_frontend.hpp>
 #include <catch2/catch.hpp>
 #include <future>
 #include <stdexcept>
@@ -9,6 +5,7 @@
 #include "distlock/distributed_lock.h"
 #include "distlock/log.h"
 #include "distlock/stores.h"
+#include "support/captured_log.h"
 #include "support/faulty_store.h"
 
 using namespace distlock;
@@ -39,41 +36,6 @@ struct Holder {
   DistributedLock lock{pinger, "balancer", {.takeover_after = 1s}};
 };
 
-/// A sink that takes no record to its end while this lives.
-class Blocked {
- public:
-  Blocked() {
-    sink_->locked_backend()->open = over_.get_future().share();
-    boost::log::core::get()->add_sink(sink_);
-    set_log_level(LogLevel::debug);
-  }
-  ~Blocked() {
-    set_log_level(LogLevel::off);
-    over_.set_value();
-    boost::log::core::get()->remove_sink(sink_);
-  }
-  Blocked(const Blocked&) = delete;
-  Blocked& operator=(const Blocked&) = delete;
-
-  void wait_for_a_record() { sink_blocks_.wait(); }
-
- private:
-  struct Backend : boost::log::sinks::basic_sink_backend<boost::log::sinks::concurrent_feeding> {
-    void consume(const boost::log::record_view& /*record*/) {
-      if (!reached.exchange(true)) blocks.set_value();
-      open.wait();
-    }
-    std::atomic<bool> reached = false;
-    std::promise<void> blocks;
-    std::shared_future<void> open;
-  };
-  using Sink = boost::log::sinks::synchronous_sink<Backend>;
-
-  std::promise<void> over_;
-  boost::shared_ptr<Sink> sink_ = boost::make_shared<Sink>();
-  std::future<void> sink_blocks_ = sink_->locked_backend()->blocks.get_future();
-};
-
 }  // namespace
 
 TEST_CASE("a ping that hangs does not hold up the announcement", "[lifetime][R9][threads]") {
@@ -87,8 +49,9 @@ TEST_CASE("a ping that hangs does not hold up the announcement", "[lifetime][R9]
 TEST_CASE("a log sink that blocks does not hold up the announcement", "[lifetime][R9][threads]") {
   Holder holder;
   {
-    Blocked log;
-    log.wait_for_a_record();
+    Captured log;
+    Blocked blocked(log);
+    blocked.wait_for_a_record();
     holder.store->fail("ping", Fault::rejected, 1'000'000);
     CHECK(holder.is_told_in_time());
   }

@@ -2,8 +2,6 @@
 
 #include <limits>
 
-#include "line.h"
-
 namespace distlock {
 namespace {
 
@@ -20,7 +18,7 @@ struct Matches {
   bool operator()(FromAbsent) const { return lock == nullptr; }
   bool operator()(const FromFree& from) const {
     return lock != nullptr && state_in(*lock) == LockState::free &&
-           (!from.ts || carries(*lock, *from.ts)) && is_turn(*lock, ticket, now);
+           (!from.ts || carries(*lock, *from.ts)) && is_turn(*lock, ticket, now.time);
   }
   bool operator()(const FromHold& from) const {
     if (lock == nullptr || !carries(*lock, from.ts)) return false;
@@ -32,11 +30,6 @@ struct Matches {
 
 }  // namespace
 
-bool carries(const Document& lock, const Token& ts) {
-  const auto* held = field_as<Token>(lock, "ts");
-  return held != nullptr && *held == ts;
-}
-
 std::optional<Fence> next_fence(const Document& lock) {
   const Value* value = find_field(lock, "fence");
   if (value == nullptr) return 1;
@@ -47,20 +40,9 @@ std::optional<Fence> next_fence(const Document& lock) {
   return *fence + 1;
 }
 
-std::vector<Waiter> line_of(const Document& lock) {
-  const auto* line = field_as<std::vector<Waiter>>(lock, "line");
-  return line == nullptr ? std::vector<Waiter>{} : *line;
-}
-
 void set_line(Document& lock, std::vector<Waiter> line) {
   if (!line.empty()) return set_field(lock, "line", std::move(line));
   std::erase_if(lock, [](const auto& field) { return field.first == "line"; });
-}
-
-bool is_turn(const Document& lock, const Token& ticket, const StoreNow& now) {
-  const auto* freed_at = field_as<StoreTime>(lock, "freed_at");
-  return line::may_claim(ticket, line_of(lock),
-                         freed_at == nullptr ? std::nullopt : std::optional(*freed_at), now.time);
 }
 
 bool past_cutoff(const Claim& claim, const StoreNow& now) {

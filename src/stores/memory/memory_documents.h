@@ -10,23 +10,11 @@
 // What the memory store asks of one document of `locks` and writes into it. Pure.
 namespace distlock {
 
-template <class Type>
-const Type* field_as(const Document& document, std::string_view name) {
-  const Value* value = find_field(document, name);
-  return value == nullptr ? nullptr : std::get_if<Type>(value);
-}
-
-bool carries(const Document& lock, const Token& ts);
-
 /// The fence of the next claim, or nothing if the stored one is malformed or cannot grow (R10).
 std::optional<Fence> next_fence(const Document& lock);
 
-/// Empty also where it is malformed.
-std::vector<Waiter> line_of(const Document& lock);
 /// An empty line is no field.
 void set_line(Document& lock, std::vector<Waiter> line);
-/// Whether the lock, which is free, may be claimed with this ticket now (R17).
-bool is_turn(const Document& lock, const Token& ticket, const StoreNow& now);
 
 bool past_cutoff(const Claim& claim, const StoreNow& now);
 /// Whether `lock` (null: there is none) is still as `basis` says, for this claim.

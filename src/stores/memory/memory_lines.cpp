@@ -26,7 +26,7 @@ Standing MemoryTables::stand(std::string_view name, const Claim& claim, const St
   if (spent || past_cutoff(claim, now)) {
     return {std::nullopt, line::stands(claim.ts, before.line), !before.taken()};
   }
-  if (!before.taken() && is_turn(lock, claim.ts, now)) {
+  if (!before.taken() && is_turn(lock, claim.ts, now.time)) {
     write_claim(lock, claim, before.fence + 1, now);
     set_line(lock, line::after_claim(claim.ts, before.line, now.time));
     locks_.put(lock);

@@ -67,8 +67,7 @@ struct MongoBell::Ear {
   }
 
   void hear(const Document& bell) const {
-    const Value* lock = find_field(bell, "lock");
-    const auto* name = lock == nullptr ? nullptr : std::get_if<std::string>(lock);
+    const auto* name = field_as<std::string>(bell, "lock");
     if (name != nullptr && !name->empty()) rung(*name);
   }
 

@@ -36,8 +36,7 @@ Standing MongoLine::stand(std::string_view name, const Claim& claim) {
   if (call.clock() != claim.cutoff.clock) return {};
   const auto document = value_of(call, call.write(stand_command(name, claim)));
   if (!document) call.odd("shows no lock", Effect::writes);
-  const Value* ts = find_field(*document, "ts");
-  const bool granted = ts != nullptr && *ts == Value(claim.ts);
+  const bool granted = carries(*document, claim.ts);
   LockRecord lock = granted ? written(*document, lock_from) : lock_from(*document);
   const bool in_line = !lock.line.empty();
   lock.line.clear();
@@ -54,12 +53,8 @@ Freed MongoLine::release_and_tell(std::string_view name, const Token& ts) {
   const MongoCall call(pool_, settings_, Doing{"release of lock", name});
   const auto before = value_of(call, call.write(release_and_tell_command(name, ts)));
   if (!before) return {};
-  const LockState state = required_state(*before);
-  if (state == LockState::free) return {ReleaseResult::already_free, {}};
-  const Value* line = find_field(*before, "line");
-  const auto* waiters = line == nullptr ? nullptr : std::get_if<std::vector<Waiter>>(line);
-  if (waiters == nullptr) return {ReleaseResult::freed, {}};
-  return {ReleaseResult::freed, line::next_in(*waiters)};
+  if (required_state(*before) == LockState::free) return {ReleaseResult::already_free, {}};
+  return {ReleaseResult::freed, line::next_in(line_of(*before))};
 }
 
 void MongoLine::ring(std::string_view name, const std::vector<std::string>& processes) {

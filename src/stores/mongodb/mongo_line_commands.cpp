@@ -28,25 +28,23 @@ Bson either(Bson condition, BsonValue then, BsonValue otherwise) {
 }
 
 Bson type_is(std::string_view expression, std::string_view type) {
-  return doc({{"$eq", array({doc({{"$type", expression}}), type})}});
+  return equal(doc({{"$type", expression}}), type);
 }
 
 Bson negated(Bson condition) { return doc({{"$not", array({std::move(condition)})}}); }
 
 Bson marked() { return type_is("$$w.v.passed", "date"); }
 
-Bson filtered(std::string_view input, Bson condition) {
-  return doc({{"$filter", doc({{"input", input}, {"as", "w"}, {"cond", std::move(condition)}})}});
+Bson filtered(BsonValue input, Bson condition) {
+  return doc({{"$filter",
+               doc({{"input", std::move(input)}, {"as", "w"}, {"cond", std::move(condition)}})}});
 }
 
 Bson waiters() {
   return either(type_is("$line", "object"), doc({{"$objectToArray", "$line"}}), array({}));
 }
 
-Bson unmarked_of(Bson line) {
-  return doc(
-      {{"$filter", doc({{"input", std::move(line)}, {"as", "w"}, {"cond", negated(marked())}})}});
-}
+Bson unmarked_of(BsonValue waiters) { return filtered(std::move(waiters), negated(marked())); }
 
 // Two to the number of turns since the release and one, less one; everybody without a release.
 Bson open_places() {
@@ -130,6 +128,11 @@ Bson free_if_new(std::string_view name) {
   return either(is_new(), std::move(free), doc({}));
 }
 
+// The line with this at the ticket's place, or at its end.
+Bson line_with(std::string_view hex, Bson place) {
+  return doc({{"line", merged({"$line", doc({{hex, std::move(place)}})})}});
+}
+
 Bson entered(std::string_view name, const Claim& claim, std::string_view hex) {
   const auto most = static_cast<std::int32_t>(line::kPlacesMost);
   Bson may_enter =
@@ -140,16 +143,16 @@ Bson entered(std::string_view name, const Claim& claim, std::string_view hex) {
               negated(equal("$ts", claim.ts))});
   Bson place =
       doc({{"process", literal(claim.process)}, {"who", literal(claim.who)}, {"since", "$$NOW"}});
-  Bson line = doc({{"line", merged({"$line", doc({{hex, std::move(place)}})})}});
-  return branch(std::move(may_enter), merged({"$$ROOT", free_if_new(name), std::move(line)}));
+  return branch(std::move(may_enter),
+                merged({"$$ROOT", free_if_new(name), line_with(hex, std::move(place))}));
 }
 
 // Its owner is there, so that nothing is held against it.
 Bson unmarked_again(std::string_view hex) {
   const std::string at = "$line." + std::string(hex);
   Bson place = doc({{"process", at + ".process"}, {"who", at + ".who"}, {"since", at + ".since"}});
-  Bson line = doc({{"line", merged({"$line", doc({{hex, std::move(place)}})})}});
-  return branch(type_is(at + ".passed", "date"), merged({"$$ROOT", std::move(line)}));
+  return branch(type_is(at + ".passed", "date"),
+                merged({"$$ROOT", line_with(hex, std::move(place))}));
 }
 
 Bson without_empty_line() {
@@ -171,7 +174,7 @@ Bson stand_command(std::string_view name, const Claim& claim) {
             array({granted(name, claim, hex), entered(name, claim, hex), unmarked_again(hex)})},
            {"default", merged({"$$ROOT", free_if_new(name)})}});
   Bson pipeline =
-      array({set(kWaitersArray, waiters()), set(kUnmarked, unmarked_of(waiters())),
+      array({set(kWaitersArray, waiters()), set(kUnmarked, unmarked_of(ref(kWaitersArray))),
              set(kPlace, place_of(hex)), set(kOpenPlaces, open_places()),
              doc({{"$replaceWith", doc({{"$switch", std::move(cases)}})}}), without_empty_line(),
              doc({{"$unset", array({kWaitersArray, kUnmarked, kPlace, kOpenPlaces})}})});

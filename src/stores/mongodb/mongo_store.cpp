@@ -157,8 +157,7 @@ std::optional<LockRecord> MongoStore::claim(std::string_view name, const ClaimBa
   if (call.clock() != claim.cutoff.clock) return std::nullopt;
   const auto document = value_of(call, call.write(claim_command(name, basis, claim)));
   if (!document) return std::nullopt;
-  const Value* ts = find_field(*document, "ts");
-  if (ts == nullptr || *ts != Value(claim.ts)) return refused(call, basis, *document);
+  if (!carries(*document, claim.ts)) return refused(call, basis, *document);
   return written(*document, lock_from);
 }
 

@@ -4,6 +4,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <boost/thread/lock_guard.hpp>
+#include <boost/thread/mutex.hpp>
 #include <cerrno>
 #include <utility>
 
@@ -59,6 +61,13 @@ void call_function(sqlite3_context* context, int, sqlite3_value**) {
 }
 
 }  // namespace
+
+// Of two that close at once, SQLite takes neither for the last, and both leave its log behind.
+void SqliteDatabase::Close::operator()(sqlite3* db) const noexcept {
+  static auto& one_at_a_time = *new boost::mutex;  // For stores that outlive all statics, too.
+  const boost::lock_guard<boost::mutex> lock(one_at_a_time);
+  sqlite3_close_v2(db);
+}
 
 Errc errc_of(int code, Effect effect, int system_error) {
   if (code == SQLITE_READONLY_DBMOVED) return Errc::not_applied;

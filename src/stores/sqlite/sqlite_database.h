@@ -100,7 +100,7 @@ class SqliteDatabase {
 
  private:
   struct Close {
-    void operator()(sqlite3* db) const noexcept { sqlite3_close_v2(db); }
+    void operator()(sqlite3* db) const noexcept;
   };
 
   /// The device's two numbers and the file's.

@@ -19,12 +19,9 @@ ClaimBasis basis_of(bool exists) {
 
 // Of one that does not stand in line. A malformed line says nothing of turns.
 bool is_newcomers_turn(const Document& lock, const Claim& claim, StoreTime now) {
-  const Value* line = find_field(lock, "line");
-  if (line != nullptr && !std::holds_alternative<std::vector<Waiter>>(*line)) return false;
-  const Value* freed = find_field(lock, "freed_at");
-  const auto* freed_at = freed == nullptr ? nullptr : std::get_if<StoreTime>(freed);
-  return line::may_claim(claim.ts, line_in(lock),
-                         freed_at == nullptr ? std::nullopt : std::optional(*freed_at), now);
+  const bool malformed =
+      find_field(lock, "line") != nullptr && field_as<std::vector<Waiter>>(lock, "line") == nullptr;
+  return !malformed && is_turn(lock, claim.ts, now);
 }
 
 LockRecord free_lock(std::string_view name) { return {.name = std::string(name)}; }
@@ -122,7 +119,7 @@ Freed SqliteLine::release_and_tell(std::string_view name, const Token& ts) {
   awaited(name) = release.awaited;
   if (!release.awaited) return {release.result, {}};
   const auto row = row_of(connection_, name);
-  return {release.result, row ? line::next_in(line_in(row->lock)) : std::vector<std::string>{}};
+  return {release.result, row ? line::next_in(line_of(row->lock)) : std::vector<std::string>{}};
 }
 
 std::atomic<bool>& SqliteLine::awaited(std::string_view name) {
@@ -158,7 +155,7 @@ std::optional<LockRecord> claim_beside_line(SqliteConnection& connection, std::s
   }
   auto lock = claim_row(connection, name, basis, claim, InLine::may_pass);
   if (!lock) return std::nullopt;
-  const std::vector<Waiter> line = line_in(row->lock);
+  const std::vector<Waiter> line = line_of(row->lock);
   write_line(connection, name, line, line::without(claim.ts, line));
   transaction.commit();
   return lock;

@@ -40,22 +40,12 @@ std::optional<StoreTime> time_at(const SqliteRun& run, int column) {
 std::optional<ReleaseResult> release_without_effect(const SqliteConnection& connection,
                                                     std::string_view name, const Token& ts) {
   const auto row = row_of(connection, name);
-  if (!row) return ReleaseResult::not_ours;
-  const Document& lock = row->lock;
-  const auto carried = std::find(lock.begin(), lock.end(), Document::value_type{"ts", ts});
-  if (carried == lock.end()) return ReleaseResult::not_ours;
-  const LockState state = required_state(lock);
-  if (state == LockState::free) return ReleaseResult::already_free;
+  if (!row || !carries(row->lock, ts)) return ReleaseResult::not_ours;
+  if (required_state(row->lock) == LockState::free) return ReleaseResult::already_free;
   return std::nullopt;
 }
 
 }  // namespace
-
-std::vector<Waiter> line_in(const Document& lock) {
-  const Value* value = find_field(lock, "line");
-  const auto* line = value == nullptr ? nullptr : std::get_if<std::vector<Waiter>>(value);
-  return line == nullptr ? std::vector<Waiter>{} : *line;
-}
 
 std::optional<SqliteRow> row_of(const SqliteConnection& connection, std::string_view name) {
   SqliteRun run(connection.statements().inspect);

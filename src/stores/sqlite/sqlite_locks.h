@@ -41,7 +41,4 @@ struct SqliteRelease {
 };
 SqliteRelease release_row(SqliteConnection& connection, std::string_view name, const Token& ts);
 
-/// The line in a document; empty where it is malformed.
-std::vector<Waiter> line_in(const Document& lock);
-
 }  // namespace distlock

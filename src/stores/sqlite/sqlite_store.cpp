@@ -156,18 +156,14 @@ std::vector<Listed<Record>> listed_rows(const SqliteStatement& statement, const 
   return all;
 }
 
-const std::string* text_of(const Document& document, std::string_view field) {
-  const Value* value = find_field(document, field);
-  return value == nullptr ? nullptr : std::get_if<std::string>(value);
-}
-
 // By the lock's name. A row whose lock is no text is nobody's place.
 std::map<std::string, SqlitePlaces> stored_lines(const SqliteStatement& statement) {
   std::map<std::string, SqlitePlaces> lines;
   SqliteRun run(statement);
   while (run.step()) {
     const Document lock = document_in(run.get(), 0, 1);
-    if (const std::string* name = text_of(lock, "lock")) lines[*name].add(run.get(), 1);
+    if (const std::string* name = field_as<std::string>(lock, "lock"))
+      lines[*name].add(run.get(), 1);
   }
   return lines;
 }
@@ -178,7 +174,7 @@ Listing SqliteStore::list() {
   Listing listing;
   auto lines = stored_lines(connection_.statements().places);
   const auto judge_lock = [&](Document lock) {
-    const std::string* name = text_of(lock, "_id");
+    const std::string* name = field_as<std::string>(lock, "_id");
     if (name != nullptr && lines.contains(*name)) lines[*name].put_into(lock);
     return listed(lock, lock_from);
   };
