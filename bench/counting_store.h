@@ -41,9 +41,8 @@ class CountingStore : public Store {
     ++writes_;
     return store_->release(name, ts);
   }
-  PingRecord ping(std::string_view process) override { return counted(store_->ping(process)); }
-  PingRecord ping_and_report(std::string_view process, const PingHealth& health) override {
-    return counted(store_->ping_and_report(process, health));
+  PingRecord ping(std::string_view process, const PingHealth& health) override {
+    return counted(store_->ping(process, health));
   }
   void remove_ping(std::string_view process) override {
     ++writes_;

@@ -136,14 +136,9 @@ class DISTLOCK_EXPORT Store {
   /// Frees the lock if its document carries `ts`, and nothing else (R3). May be repeated.
   virtual ReleaseResult release(std::string_view name, const Token& ts) = 0;
 
-  /// Stamps the process's ping with the store's clock, durably, and gives it back.
-  virtual PingRecord ping(std::string_view process) = 0;
-
-  /// As ping(), and keeps how this process's pings have fared with it, for people. A store that has
-  /// no room for that leaves it out.
-  virtual PingRecord ping_and_report(std::string_view process, const PingHealth& /*health*/) {
-    return ping(process);
-  }
+  /// Stamps the process's ping with the store's clock, durably, and gives it back. It keeps
+  /// `health` with the ping, for people; a store that has no room for that leaves it out.
+  virtual PingRecord ping(std::string_view process, const PingHealth& health = {}) = 0;
 
   /// Removes the process's ping, if there is one.
   virtual void remove_ping(std::string_view process) = 0;

@@ -45,7 +45,7 @@ void Session::ping() {
   Clock& clock = *environment.clock;
   const PingHealth health = health_at(clock.steady_now());
   const auto [record, span] =
-      timed(clock, [&] { return environment.store->ping_and_report(environment.process, health); });
+      timed(clock, [&] { return environment.store->ping(environment.process, health); });
   if (note_good_ping(record, span)) log::store_clock_stepped(record.clock.value_or(""));
 }
 

@@ -29,9 +29,8 @@ class ForkGuardedStore : public Store {
     return here().release(name, ts);
   }
   Line* line() override { return here().line(); }
-  PingRecord ping(std::string_view process) override { return here().ping(process); }
-  PingRecord ping_and_report(std::string_view process, const PingHealth& health) override {
-    return here().ping_and_report(process, health);
+  PingRecord ping(std::string_view process, const PingHealth& health) override {
+    return here().ping(process, health);
   }
   void remove_ping(std::string_view process) override { here().remove_ping(process); }
   std::int64_t forget_pings(std::chrono::milliseconds age) override {

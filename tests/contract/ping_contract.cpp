@@ -183,9 +183,10 @@ TEST_CASE("a ping keeps how many pings were good and failed", "[store][R12]") {
   const auto under_test = make_store_under_test();
   const auto store = under_test->open();
   const PingHealth health{.successes = 7, .failures = 2, .round_trip = 3ms, .late_by = 15s};
-  CHECK(store->ping_and_report("a", health).clock == store->ping("b").clock);
+  CHECK(store->ping("a", {.successes = 6}).health == PingHealth{.successes = 6});
+  CHECK(store->ping("a", health).clock == store->ping("b").clock);
   const Listing listing = store->list();
   REQUIRE(listing.pings.size() == 2);
   CHECK(listing.pings[0].record->health == health);
-  CHECK_FALSE(listing.pings[1].record->health);
+  CHECK(listing.pings[1].record->health == PingHealth{});
 }

@@ -54,6 +54,10 @@ std::string shown(const PingRecord& ping, const StoreNow& now) {
   return out.str();
 }
 
+std::string after_ping(const PingRecord& ping, const StoreNow& now) {
+  return shown(ping, now) + " after " + std::to_string(ping.health->successes) + " good ones";
+}
+
 std::string granted(LockRecord hold, const StoreNow& now) {
   hold.freed_at.reset();
   return "granted " + shown(hold, now);
@@ -142,9 +146,7 @@ std::string Answering::call(const Step& step) {
     case Call::release_and_tell:
       return release_and_tell(step);
     case Call::ping:
-      return shown(store_->ping(step.process), store_->list().now);
-    case Call::ping_and_report:
-      return shown(store_->ping_and_report(step.process, step.health), store_->list().now);
+      return after_ping(store_->ping(step.process, step.health), store_->list().now);
     case Call::remove_ping:
       store_->remove_ping(step.process);
       return "done";

@@ -20,11 +20,10 @@ const std::array<std::string, 2> kNames{"jobs", "$odd.n\xC3\xA4me"};
 const std::array<std::string, 3> kProcesses{"db7:1300000000:1", "db8:1300000000:2", "$process"};
 
 // A claim and a release are most of it. The numbers are weights.
-constexpr std::array<std::pair<Call, std::uint64_t>, 13> kCalls{{{Call::inspect, 3},
+constexpr std::array<std::pair<Call, std::uint64_t>, 12> kCalls{{{Call::inspect, 3},
                                                                  {Call::claim, 8},
                                                                  {Call::release, 5},
-                                                                 {Call::ping, 2},
-                                                                 {Call::ping_and_report, 2},
+                                                                 {Call::ping, 4},
                                                                  {Call::remove_ping, 1},
                                                                  {Call::forget_pings, 2},
                                                                  {Call::holds, 2},
@@ -194,10 +193,9 @@ std::vector<Step> steps_from(std::uint64_t seed, std::size_t count) {
 }
 
 std::string described(const Step& step) {
-  constexpr std::array kCallNames{"inspect",         "claim",       "release",          "ping",
-                                  "ping_and_report", "remove_ping", "forget_pings",     "holds",
-                                  "stand",           "leave",       "release_and_tell", "put_lock",
-                                  "put_ping"};
+  constexpr std::array kCallNames{"inspect",      "claim",   "release", "ping",  "remove_ping",
+                                  "forget_pings", "holds",   "stand",   "leave", "release_and_tell",
+                                  "put_lock",     "put_ping"};
   constexpr std::array kBasisNames{"absent", "free", "free of a hold", "hold"};
   constexpr std::array kCutoffNames{"ahead", "past", "of another clock"};
   std::ostringstream out;

@@ -15,7 +15,6 @@ enum class Call {
   claim,
   release,
   ping,
-  ping_and_report,
   remove_ping,
   forget_pings,
   holds,

@@ -32,9 +32,9 @@ class WatchedStore : public FaultyStore {
 
   void refuse_pings() { refusing_ = true; }
 
-  PingRecord ping(std::string_view process) override {
+  PingRecord ping(std::string_view process, const PingHealth& health) override {
     if (refusing_) throw Error(Errc::not_applied, "no more pings, says the test");
-    return FaultyStore::ping(process);
+    return FaultyStore::ping(process, health);
   }
 
   std::optional<LockRecord> claim(std::string_view name, const ClaimBasis& basis,

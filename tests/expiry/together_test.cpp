@@ -26,9 +26,9 @@ class Pinged : public FaultyStore {
  public:
   using FaultyStore::FaultyStore;
 
-  PingRecord ping(std::string_view process) override {
+  PingRecord ping(std::string_view process, const PingHealth& health) override {
     if (refusing) throw Error(Errc::not_applied, "no ping now, says the test");
-    return FaultyStore::ping(process);
+    return FaultyStore::ping(process, health);
   }
 
   std::atomic<bool> refusing = false;

@@ -55,8 +55,8 @@ class UnrulyStore : public distlock::Store {
   distlock::ReleaseResult release(std::string_view name, const distlock::Token& ts) override {
     return through([&] { return inner_->release(name, ts); });
   }
-  distlock::PingRecord ping(std::string_view process) override {
-    return through([&] { return inner_->ping(process); });
+  distlock::PingRecord ping(std::string_view process, const distlock::PingHealth& health) override {
+    return through([&] { return inner_->ping(process, health); });
   }
   void remove_ping(std::string_view process) override {
     through([&] {

@@ -168,11 +168,12 @@ std::shared_ptr<void> SimStore::listen(std::string_view process, Rung rung) {
   return servers_.bell().listen(process, std::move(rung));
 }
 
-PingRecord SimStore::ping(std::string_view process) {
-  PingRecord ping = call("ping", process, true, true,
-                         [id = std::string(process)](MemoryTables& tables, const StoreNow& now) {
-                           return tables.ping(id, now);
-                         });
+PingRecord SimStore::ping(std::string_view process, const PingHealth& health) {
+  PingRecord ping =
+      call("ping", process, true, true,
+           [id = std::string(process), health](MemoryTables& tables, const StoreNow& now) {
+             return tables.ping(id, health, now);
+           });
   clocks_read_.insert(*ping.clock);
   return ping;
 }

@@ -39,7 +39,7 @@ class SimStore : public Store, private Line {
   std::optional<LockRecord> claim(std::string_view name, const ClaimBasis& basis,
                                   const Claim& claim) override;
   ReleaseResult release(std::string_view name, const Token& ts) override;
-  PingRecord ping(std::string_view process) override;
+  PingRecord ping(std::string_view process, const PingHealth& health) override;
   void remove_ping(std::string_view process) override;
   std::int64_t forget_pings(std::chrono::milliseconds age) override;
   std::vector<StoredHold> holds(std::string_view process) override;

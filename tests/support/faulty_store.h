@@ -83,8 +83,10 @@ class FaultyStore : public Store, private distlock::Line {
     return call("release",
                 [this, name = std::string(name), ts] { return inner_->release(name, ts); });
   }
-  PingRecord ping(std::string_view process) override {
-    return call("ping", [this, process = std::string(process)] { return inner_->ping(process); });
+  PingRecord ping(std::string_view process, const PingHealth& health) override {
+    return call("ping", [this, process = std::string(process), health] {
+      return inner_->ping(process, health);
+    });
   }
   void remove_ping(std::string_view process) override {
     call("remove_ping", [this, process = std::string(process)] {

@@ -56,10 +56,10 @@ class ServerStore : public FaultyStore {
     inner.cutoff = {claim.cutoff.time - clock_->off, "memory"};
     return FaultyStore::claim(name, basis, inner);
   }
-  PingRecord ping(std::string_view process) override {
-    PingRecord ping = FaultyStore::ping(process);
+  PingRecord ping(std::string_view process, const PingHealth& health) override {
+    PingRecord ping = FaultyStore::ping(process, health);
     clock_->stamped[std::string(process)] = {clock_->off, clock_->name};
-    return {ping.process, ping.ping + clock_->off, clock_->name};
+    return {ping.process, ping.ping + clock_->off, clock_->name, ping.health};
   }
 
   std::vector<StoreNow> cutoffs;

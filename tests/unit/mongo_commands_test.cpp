@@ -41,7 +41,7 @@ TEST_CASE("texts of callers are never read as expressions", "[mongo]") {
   CHECK(text_under(first, "update.0.$replaceWith.$cond.1._id.$literal") == "$lock");
   CHECK(text_under(first, "update.0.$replaceWith.$cond.2._id.$literal") == "$lock");
 
-  CHECK(text_under(ping_command("$p", "$c"), "update.0.$set.clock.$literal") == "$c");
+  CHECK(text_under(ping_command("$p", "$c", {}), "update.0.$set.clock.$literal") == "$c");
 }
 
 TEST_CASE("a command on no collection names no privilege", "[mongo]") {

@@ -74,14 +74,9 @@ class MemoryStore : public Store, private Line {
     return data_->tables.release(name, ts, data_->clock.now());
   }
 
-  PingRecord ping(std::string_view process) override {
+  PingRecord ping(std::string_view process, const PingHealth& health) override {
     const Guard guard(data_->mutex);
-    return data_->tables.ping(process, data_->clock.now());
-  }
-
-  PingRecord ping_and_report(std::string_view process, const PingHealth& health) override {
-    const Guard guard(data_->mutex);
-    return data_->tables.ping(process, data_->clock.now(), &health);
+    return data_->tables.ping(process, health, data_->clock.now());
   }
 
   void remove_ping(std::string_view process) override {

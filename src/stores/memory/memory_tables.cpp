@@ -72,15 +72,13 @@ ReleaseResult MemoryTables::release(std::string_view name, const Token& ts, cons
   return ReleaseResult::freed;
 }
 
-PingRecord MemoryTables::ping(std::string_view process, const StoreNow& now,
-                              const PingHealth* health) {
+PingRecord MemoryTables::ping(std::string_view process, const PingHealth& health,
+                              const StoreNow& now) {
   const Document* stored = pings_.find(process);
   Document ping = stored != nullptr ? *stored : Document{{"_id", std::string(process)}};
   set_field(ping, "ping", now.time);
   set_field(ping, "clock", now.clock);
-  if (health != nullptr) {
-    for (const auto& [name, number] : fields_of(*health)) set_field(ping, name, number);
-  }
+  for (const auto& [name, number] : fields_of(health)) set_field(ping, name, number);
   pings_.put(ping);
   return written(ping, ping_from);
 }

@@ -30,8 +30,7 @@ class MemoryTables {
   void leave(std::string_view name, const Token& ticket);
   /// Whom to ring when the lock is free.
   std::vector<std::string> next(std::string_view name) const;
-  PingRecord ping(std::string_view process, const StoreNow& now,
-                  const PingHealth* health = nullptr);
+  PingRecord ping(std::string_view process, const PingHealth& health, const StoreNow& now);
   void remove_ping(std::string_view process);
   std::int64_t forget_pings(std::chrono::milliseconds age, const StoreNow& now);
   std::vector<StoredHold> holds(std::string_view process) const;

@@ -100,11 +100,9 @@ Bson inspect_command(std::string_view name) {
                      doc({{"$lookup", std::move(lookup)}})}));
 }
 
-Bson ping_command(std::string_view process, std::string_view clock, const PingHealth* health) {
+Bson ping_command(std::string_view process, std::string_view clock, const PingHealth& health) {
   Bson fields = doc({{"ping", "$$NOW"}, {"clock", literal(clock)}});
-  if (health != nullptr) {
-    for (const auto& [name, number] : fields_of(*health)) append(fields, name, number);
-  }
+  for (const auto& [name, number] : fields_of(health)) append(fields, name, number);
   return doc({{"findAndModify", kLockPings},
               {"query", doc({{"_id", process}})},
               {"update", array({doc({{"$set", std::move(fields)}})})},

@@ -25,8 +25,7 @@ Bson release_command(std::string_view name, const Token& ts);
 Bson inspect_command(std::string_view name);
 
 /// findAndModify that gives the new document.
-Bson ping_command(std::string_view process, std::string_view clock,
-                  const PingHealth* health = nullptr);
+Bson ping_command(std::string_view process, std::string_view clock, const PingHealth& health);
 Bson remove_ping_command(std::string_view process);
 
 /// aggregate that gives `_id`, `ping` and `clock` of at most `kForgetAtOnce` pings older than `age`

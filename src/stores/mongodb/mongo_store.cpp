@@ -67,10 +67,7 @@ class MongoStore : public Store {
   std::optional<LockRecord> claim(std::string_view name, const ClaimBasis& basis,
                                   const Claim& claim) override;
   ReleaseResult release(std::string_view name, const Token& ts) override;
-  PingRecord ping(std::string_view process) override { return stamp(process, nullptr); }
-  PingRecord ping_and_report(std::string_view process, const PingHealth& health) override {
-    return stamp(process, &health);
-  }
+  PingRecord ping(std::string_view process, const PingHealth& health) override;
   void remove_ping(std::string_view process) override;
   std::int64_t forget_pings(std::chrono::milliseconds age) override;
   std::vector<StoredHold> holds(std::string_view process) override;
@@ -78,7 +75,6 @@ class MongoStore : public Store {
   Line* line() override { return line_.get(); }
 
  private:
-  PingRecord stamp(std::string_view process, const PingHealth* health);
   MongoCall call(std::string_view verb, std::string_view object = {}) const {
     return {pool_.get(), settings_, Doing{verb, object}};
   }
@@ -180,7 +176,7 @@ void make_indexes(const MongoCall& call) {
   }
 }
 
-PingRecord MongoStore::stamp(std::string_view process, const PingHealth* health) {
+PingRecord MongoStore::ping(std::string_view process, const PingHealth& health) {
   const MongoCall call = this->call("ping of process", process);
   if (!indexes_made_.exchange(true)) make_indexes(call);
   const WriteOutcome outcome = call.write(ping_command(process, call.clock(), health));

@@ -26,10 +26,7 @@ class SqliteStore : public Store {
   std::optional<LockRecord> claim(std::string_view name, const ClaimBasis& basis,
                                   const Claim& claim) override;
   ReleaseResult release(std::string_view name, const Token& ts) override;
-  PingRecord ping(std::string_view process) override { return stamp(process, nullptr); }
-  PingRecord ping_and_report(std::string_view process, const PingHealth& health) override {
-    return stamp(process, &health);
-  }
+  PingRecord ping(std::string_view process, const PingHealth& health) override;
   void remove_ping(std::string_view process) override;
   std::int64_t forget_pings(std::chrono::milliseconds age) override;
   std::vector<StoredHold> holds(std::string_view process) override;
@@ -37,7 +34,6 @@ class SqliteStore : public Store {
   Line* line() override { return &line_; }
 
  private:
-  PingRecord stamp(std::string_view process, const PingHealth* health);
   bool is_awaited(std::string_view name) const;
 
   std::optional<SqliteBell> bell_;  // Outlives the connection.
@@ -102,18 +98,16 @@ ReleaseResult SqliteStore::release(std::string_view name, const Token& ts) {
 
 // The stamp is older than the commit by what the commit takes. So the ping looks older to a
 // contender than it is, never younger; a holder counts from before it asked (R9).
-PingRecord SqliteStore::stamp(std::string_view process, const PingHealth* health) {
+PingRecord SqliteStore::ping(std::string_view process, const PingHealth& health) {
   const SqliteCall call = connection_.begin_call(Access::ping);
   SqliteRun run(connection_.statements().ping);
   run.bind(1, process).bind(2, connection_.clock().name);
-  if (health != nullptr) {
-    int parameter = 3;
-    for (const auto& [name, number] : fields_of(*health)) run.bind(parameter++, number);
-  }
+  int parameter = 3;
+  for (const auto& [name, number] : fields_of(health)) run.bind(parameter++, number);
   run.step();
   const StoreTime time{std::chrono::milliseconds{run.integer(0)}};
   run.finish();
-  return {std::string(process), time, connection_.clock().name};
+  return {std::string(process), time, connection_.clock().name, health};
 }
 
 void SqliteStore::remove_ping(std::string_view process) {
