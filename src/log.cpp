@@ -123,8 +123,8 @@ void store_clock_stepped(std::string_view clock) {
         " was seen to step: nothing is taken over until a whole window has passed");
 }
 
-void not_ours_any_more(std::string_view name) {
-  write(LogLevel::warning, "dist_lock unlock: \"", escaped(name),
+void not_ours_any_more(std::string_view name, bool told) {
+  write(told ? LogLevel::info : LogLevel::warning, "dist_lock unlock: \"", escaped(name),
         "\" is not ours any more; nothing was changed");
 }
 

@@ -48,7 +48,8 @@ void unlock_not_consummated(std::string_view name, std::chrono::milliseconds tak
 void taken_under_another_clock(const LockRecord& lock, std::chrono::milliseconds watched);
 void wall_clock_skew(const LockRecord& lock, std::chrono::milliseconds skew);
 void store_clock_stepped(std::string_view clock);
-void not_ours_any_more(std::string_view name);
+/// `told`: its loss was logged before, so that this is no warning.
+void not_ours_any_more(std::string_view name, bool told);
 void claim_outcome_unknown(std::string_view name, std::string_view error);
 void claim_came_too_late(std::string_view name);
 void pending_release_settled(std::string_view name);

@@ -104,13 +104,16 @@ Command command_of(const RunArguments& arguments, const LockRecord& hold, Steady
                           {"DISTLOCK_VALID_UNTIL", boot_seconds(valid_until)}}};
 }
 
+std::string end_in_words(const RunArguments& arguments, int signal) {
+  return escaped(arguments.command.front()) + " was ended by " + strsignal(signal);
+}
+
 // How the command ended, or why it could not be started.
 Ending ending_of_command(const RunArguments& arguments, const Command& command,
                          const RunContext& context) try {
   const Ending ending = context.spawn(command);
-  if (ending.by_signal) {
-    context.err << "distlock: " << escaped(arguments.command.front()) << " was ended by "
-                << strsignal(*ending.by_signal) << '\n';
+  if (ending.by_signal && !ending.cut_short) {
+    context.err << "distlock: " << end_in_words(arguments, *ending.by_signal) << '\n';
   }
   return ending;
 } catch (const StartFailure& failure) {
@@ -173,7 +176,11 @@ int run(const RunArguments& arguments, DistributedLock& lock, const RunContext& 
   const Command command = command_of(arguments, hold, lock.valid_until());
   const Ending ending = ending_of_command(arguments, command, context);
   if (const auto loss = loss_of(lock, ending)) {
-    err << "distlock: " << *loss << '\n';
+    err << "distlock: " << *loss;
+    if (ending.by_signal && ending.cut_short) {
+      err << "; " << end_in_words(arguments, *ending.by_signal);
+    }
+    err << '\n';
     lock.unlock();
     return kLockLost;
   }

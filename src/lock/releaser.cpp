@@ -39,7 +39,7 @@ UnlockResult Releaser::result_of(ReleaseResult result, bool perhaps_freed,
     log::unlocked(name_);
     return UnlockResult::released;
   }
-  log::not_ours_any_more(name_);
+  log::not_ours_any_more(name_, valid_until == SteadyTime::min());
   return UnlockResult::not_ours;
 }
 

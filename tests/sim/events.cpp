@@ -92,7 +92,7 @@ void taken_under_another_clock(const LockRecord&, milliseconds) {
 }
 void wall_clock_skew(const LockRecord&, milliseconds) { count(Event::wall_clock_skew); }
 void store_clock_stepped(View) { count(Event::store_clock_stepped); }
-void not_ours_any_more(View) { count(Event::not_ours_any_more); }
+void not_ours_any_more(View, bool) { count(Event::not_ours_any_more); }
 void claim_outcome_unknown(View, View) { count(Event::claim_outcome_unknown); }
 void claim_came_too_late(View) { count(Event::claim_came_too_late); }
 void pending_release_settled(View) { count(Event::pending_release_settled); }

@@ -96,6 +96,20 @@ TEST_CASE("a pinger that is late says so once, and again when it recovers", "[lo
   CHECK(log.count(severity_level::warning, "pinging again") == 1);
 }
 
+TEST_CASE("a loss is one warning, also where unlock() follows", "[log][R3][R9]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  const auto lock = a.lock("balancer");
+  REQUIRE(lock->lock_try("x"));
+  REQUIRE(fleet.store->release("balancer", *lock->record().ts) == ReleaseResult::freed);
+  const bool noticed = GENERATE(true, false);
+  Captured log;
+  if (noticed) a.pinger->ping_round();
+  CHECK(lock->unlock() == UnlockResult::not_ours);
+  CHECK(log.count(severity_level::warning, noticed ? "lost" : "is not ours any more") == 1);
+  CHECK(log.count(severity_level::warning, "") == 1);
+}
+
 TEST_CASE("a wait says the same thing once", "[log][R15]") {
   Fleet fleet;
   const auto gone = fleet.process("gone").lock("balancer");
