@@ -17,7 +17,7 @@ LANES = ROOT / "build/mutants"
 # guard of its own.
 IN_LIBRARIES = {
     False: re.compile(r"src/CMakeFiles/|tests/contract/CMakeFiles/contract_words"),
-    True: re.compile(r"src/CMakeFiles/distlock.dir/(?!log\.|fork_guard\.)"
+    True: re.compile(r"src/CMakeFiles/distlock(?:_inner)?.dir/(?!log\.|fork_guard\.)"
                      r"|tests/sim/CMakeFiles/simulation"),
 }
 

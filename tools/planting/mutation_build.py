@@ -13,7 +13,7 @@ from tools.planting.mutant_build import DEV, IN_LIBRARIES, ROOT, Build, Lane, Sp
 
 WORK = ROOT / "build/mutation"
 HEAD = ROOT / "tests/mutation/planted.h"
-COMMAND = re.compile(r"src/cli/CMakeFiles/distlock_cli\.dir/(?!__/)")
+COMMAND = re.compile(r"src/cli/CMakeFiles/distlock_cli\.dir/")
 QUIETLY = ["nice", "-n", "19"]
 CACHED = ["ccache"] if shutil.which("ccache") else []
 # Or the compiler takes it that no mistake can leave a function without its result.
@@ -81,13 +81,9 @@ class Planted(Lane):
             (self.tree / name).write_text(text, encoding="latin-1")
         changed = self.build.objects_of({str(ROOT / name) for name in texts})
         self.made = {made: (source, self.tree / (made.replace("/", "+")))
-                     for made, source in changed.items() if not self._compiled_twice(made)}
+                     for made, source in changed.items()}
         for _, target in self.made.values():
             target.unlink(missing_ok=True)
-
-    @staticmethod
-    def _compiled_twice(made: Any) -> Any:
-        return made.startswith("src/cli/") and not COMMAND.match(made)
 
     def compile(self, lanes: Any, programs: Iterable[str]) -> None:
         """All that these programs need, at so many at once."""
