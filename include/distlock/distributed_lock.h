@@ -17,6 +17,7 @@
 #include "distlock/options.h"
 #include "distlock/pinger.h"
 #include "distlock/record.h"
+#include "distlock/wait_report.h"
 
 namespace distlock {
 
@@ -93,6 +94,12 @@ class DISTLOCK_EXPORT DistributedLock {
   [[nodiscard]] bool lock(const std::stop_token& stop, std::string_view why = {},
                           LockRecord* other = nullptr);
   [[nodiscard]] bool try_lock() { return lock_try({}); }
+
+  /// Sets the callback that is told of each wait, from the next one on: once what was seen of the
+  /// lock half a second after the wait has begun, or at the first look after that, and once that
+  /// the store fails. It runs within lock() and its kin, on the waiting thread, which loses its
+  /// turn if that comes meanwhile. What it throws ends the wait.
+  void on_waiting(std::function<void(const WaitReport&)> callback);
 
   /// As lock(), but gives up (false) after `limit`, or when a stop is requested. No further call of
   /// the store begins then. 0 is one lock_try().

@@ -1,7 +1,5 @@
 #include "cli/run.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -10,73 +8,43 @@
 
 #include "cli/duration.h"
 #include "cli/exit_status.h"
-#include "cli/holder.h"
-#include "cli/opening.h"
 #include "cli/view_cells.h"
 #include "distlock/error.h"
-#include "failure.h"
 #include "text.h"
 
 namespace distlock::cli {
 namespace {
-
-// A wait that is over sooner is not worth a word.
-constexpr std::chrono::milliseconds kSilentWait{500};
-
-bool claim(const RunArguments& arguments, std::optional<std::chrono::milliseconds> wait,
-           DistributedLock& lock, const RunContext& context, LockRecord& other) {
-  if (!wait) return lock.lock(context.stop, arguments.why, &other);
-  if (wait->count() == 0) return lock.lock_try(arguments.why, &other);
-  return lock.try_lock_for(*wait, context.stop, arguments.why, &other);
-}
 
 void tell_holder(const LockRecord& other, std::ostream& err) {
   err << "held by " << holder_in_words(other);
   if (!other.why.empty()) err << " (" << escaped(other.why) << ")";
 }
 
-// Behind all but this process, which enters the line anew after the first moment of its wait.
-std::size_t place_behind(const std::vector<Waiter>& line) {
-  return static_cast<std::size_t>(std::count_if(line.begin(), line.end(), [](const Waiter& waiter) {
-    return holder_of(waiter).process_number != getpid();
-  }));
-}
-
-void tell_waiting(const RunArguments& arguments, const LockRecord& other,
+void tell_waiting(const RunArguments& arguments, const WaitReport& wait,
                   const RunContext& context) {
+  if (!wait.lock) {
+    context.err << "distlock: " << wait.failure << "; waiting for the store\n" << std::flush;
+    return;
+  }
   const bool quiet = arguments.common.verbosity == Verbosity::quiet;
-  if (quiet || !context.err_is_terminal || !other.taken()) return;
-  context.err << "distlock: waiting for " << escaped(arguments.lock) << ", ";
-  tell_holder(other, context.err);
-  if (!other.line.empty())
-    context.err << ", " << place_text(place_behind(other.line)) << " in line";
+  if (quiet || !context.err_is_terminal) return;
+  context.err << "distlock: waiting for " << escaped(arguments.lock);
+  if (wait.lock->taken()) {
+    context.err << ", ";
+    tell_holder(*wait.lock, context.err);
+  }
+  if (wait.place) context.err << ", " << place_text(*wait.place) << " in line";
   context.err << '\n' << std::flush;
 }
 
-// The first moment of a wait, after which it is told that there is one. A store that is away is
-// no end of it.
-bool claim_at_once(const RunArguments& arguments, DistributedLock& lock, const RunContext& context,
-                   LockRecord& other) try {
-  if (claim(arguments, kSilentWait, lock, context, other)) return true;
-  tell_waiting(arguments, other, context);
-  return false;
-} catch (const Error& error) {
-  if (!may_pass(error)) throw;
-  context.err << "distlock: " << error.what() << "; waiting for the store\n" << std::flush;
-  return false;
-}
-
+// One wait, which keeps its place in line from its beginning to its end.
 bool claim(const RunArguments& arguments, DistributedLock& lock, const RunContext& context,
            LockRecord& other) {
-  auto left = arguments.wait;
-  if (left) *left = std::max(*left - context.waited, std::chrono::milliseconds{0});
-  const bool short_patience = arguments.store_patience && *arguments.store_patience <= kSilentWait;
-  if ((left && *left <= kSilentWait) || short_patience) {
-    return claim(arguments, left, lock, context, other);
-  }
-  if (claim_at_once(arguments, lock, context, other)) return true;
-  if (left) *left -= kSilentWait;
-  return claim(arguments, left, lock, context, other);
+  lock.on_waiting([&](const WaitReport& wait) { tell_waiting(arguments, wait, context); });
+  if (!arguments.wait) return lock.lock(context.stop, arguments.why, &other);
+  const auto left = *arguments.wait - context.waited;
+  if (left.count() <= 0) return lock.lock_try(arguments.why, &other);
+  return lock.try_lock_for(left, context.stop, arguments.why, &other);
 }
 
 void tell_busy(const RunArguments& arguments, const LockRecord& other, std::ostream& err) {

@@ -12,6 +12,7 @@
 #include "lock/claim_sender.h"
 #include "lock/refusal_log.h"
 #include "lock/releaser.h"
+#include "lock/wait_teller.h"
 #include "pinger/holds.h"
 #include "pinger/lobby.h"
 #include "pinger/session.h"
@@ -31,6 +32,7 @@ struct WaitRequest {
   std::stop_token stop;
   std::string_view why;
   LockRecord* other = nullptr;
+  WaitTeller* teller = nullptr;
 };
 
 /// One lock object that contends for its lock. Its phase says which thread may touch what:
@@ -68,6 +70,7 @@ class DistributedLock::Contender {
   bool wait_polling(const WaitRequest& request);
   /// Waits in the line of the lock (R17). Errors: those of lock_try().
   bool wait_in_line(const WaitRequest& request);
+  WaitTeller teller_of_a_wait() const;
   /// How long a wait goes on while the store fails at every look.
   std::chrono::milliseconds patience() const;
   /// `only`: that hold and no other.
@@ -103,6 +106,7 @@ class DistributedLock::Contender {
   Phase phase = Phase::idle;
   std::uint64_t holder = 0;  // the holding thread's number
   std::chrono::milliseconds until_takeover{0};
+  std::shared_ptr<const WaitTeller::Callback> on_waiting;
   // Written with the mutex by the thread that has the object, which reads it without.
   std::optional<LockRecord> claimed;
 
@@ -121,6 +125,8 @@ class DistributedLock::Contender {
   void claim_anew_from_lost();
   bool wait_for_this_object(Lobby::Place& place, const WaitRequest& request);
   bool held_by_this_thread() const;
+  /// Looks at the lock for a wait that has no place of its own in the store's line.
+  void tell_behind_another(WaitTeller& teller);
   /// When a wait is to look again, and its deadline where no look fits in before it.
   SteadyTime next_look(int round, SteadyTime deadline) const;
 };

@@ -60,9 +60,10 @@ void StandingInLine::begin_with_new_ticket() {
   ticket_spent_ = false;
   doubtful_ = false;
   lock_.session->holds.enlist(lock_.hold, ticket_);
-  stand_at_ = look_at_ = clock_.steady_now();
+  stand_at_ = clock_.steady_now();
   // Many get the lock before a look would help. The caller who wants to know the holder has one.
-  if (request_.other == nullptr) look_at_ += first_look(lock_.options);
+  const bool at_once = request_.other != nullptr;
+  look_at(at_once ? stand_at_ : stand_at_ + first_look(lock_.options));
 }
 
 bool StandingInLine::wait() {
@@ -71,10 +72,22 @@ bool StandingInLine::wait() {
     const std::stop_token rung = place_.wake().arm();
     if (step_on()) return true;
     late_ = lock_.out_of_time();
-    if (!late_) rest(rung);
+    if (late_) break;
+    tell();
+    rest(rung);
   }
   if (failure_ && !request_.stop.stop_requested()) throw Error(*failure_);
   return false;
+}
+
+void StandingInLine::tell() {
+  const auto seen = std::exchange(seen_, std::nullopt);
+  const SteadyTime now = clock_.steady_now();
+  if (failure_) {
+    request_.teller->failed(*failure_, now);
+  } else if (seen) {
+    request_.teller->saw(*seen, ticket_, now);
+  }
 }
 
 bool StandingInLine::step_on() {
@@ -166,6 +179,7 @@ bool StandingInLine::look() {
   TimedInspection look;
   const protocol::Judgement judgement = lock_.judge_now(look);
   if (request_.other != nullptr && look.seen.lock) *request_.other = *look.seen.lock;
+  if (clock_.steady_now() >= request_.teller->due()) seen_ = look.seen.lock;
   look_again_in(nanoseconds{lock_.options.recheck});
   if (lock_.out_of_time()) return false;
   // Granted after all, by a claim that the store had refused once or never answered.
@@ -202,8 +216,14 @@ bool StandingInLine::take_over(const TimedInspection& look) {
 void StandingInLine::look_again_in(nanoseconds pause) {
   const auto random = lock_.session->environment.random();
   const auto spread = static_cast<std::uint64_t>(pause.count());
-  look_at_ =
-      clock_.steady_now() + pause / 2 + nanoseconds{static_cast<std::int64_t>(random % spread)};
+  look_at(clock_.steady_now() + pause / 2 +
+          nanoseconds{static_cast<std::int64_t>(random % spread)});
+}
+
+// Sooner where a program wants to be told.
+void StandingInLine::look_at(SteadyTime next) {
+  const SteadyTime told = request_.teller->due();
+  look_at_ = told > clock_.steady_now() ? std::min(next, told) : next;
 }
 
 // The first in line looks when the holder can be dead, the next a turn later, and so on.
@@ -249,7 +269,10 @@ bool Contender::wait_for_this_object(Lobby::Place& place, const WaitRequest& req
     if (our_turn && begin_claiming(request.other)) return true;
     const SteadyTime now = clock.steady_now();
     if (request.stop.stop_requested() || now >= request.deadline) return false;
-    clock.wait_until(std::min(now + nanoseconds{options.recheck}, request.deadline), rung);
+    const SteadyTime told = request.teller->due();
+    if (now >= told) tell_behind_another(*request.teller);
+    const SteadyTime next = std::min(now + nanoseconds{options.recheck}, request.deadline);
+    clock.wait_until(told > now ? std::min(next, told) : next, rung);
   }
 }
 

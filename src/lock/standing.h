@@ -44,6 +44,8 @@ class StandingInLine {
   bool look();
   bool take_over(const TimedInspection& look);
   void look_again_in(std::chrono::nanoseconds pause);
+  void look_at(SteadyTime next);
+  void tell();
   void look_at_takeover(const TimedInspection& look, std::chrono::milliseconds left);
   void bear(const Error& error);
   bool keep(LockRecord record);
@@ -64,6 +66,7 @@ class StandingInLine {
   SteadyTime last_sent_;
   SteadyTime store_answered_;
   std::optional<Error> failure_;
+  std::optional<LockRecord> seen_;  // What the last look showed, where that is to be told.
   int failures_ = 0;
   SteadyTime stand_at_ = SteadyTime::min();
   SteadyTime look_at_ = SteadyTime::min();

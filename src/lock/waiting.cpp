@@ -14,6 +14,15 @@ using std::chrono::nanoseconds;
 
 constexpr std::chrono::hours kForEver{24 * 365 * 100};
 
+void tell(WaitTeller& teller, const LockRecord& seen, const std::optional<Error>& failure,
+          SteadyTime now) {
+  if (failure) {
+    teller.failed(*failure, now);
+  } else {
+    teller.saw(seen, std::nullopt, now);
+  }
+}
+
 }  // namespace
 
 void DistributedLock::lock() { (void)lock(std::stop_token{}); }
@@ -32,8 +41,23 @@ bool DistributedLock::wait_for(nanoseconds limit, const std::stop_token& stop, s
   const SteadyTime deadline = contender_->session->environment.clock->steady_now() + limit;
   const bool in_line = contender_->options.wait_rule == WaitRule::in_line &&
                        contender_->session->environment.store->line() != nullptr;
-  if (in_line) return contender_->wait_in_line({deadline, stop, why, other});
-  return contender_->wait_polling({deadline, stop, why, other});
+  WaitTeller teller = contender_->teller_of_a_wait();
+  const WaitRequest request{deadline, stop, why, other, &teller};
+  return in_line ? contender_->wait_in_line(request) : contender_->wait_polling(request);
+}
+
+void DistributedLock::on_waiting(std::function<void(const WaitReport&)> callback) {
+  contender_->session->fork_guard.check("the lock");
+  auto next =
+      callback ? std::make_shared<const WaitTeller::Callback>(std::move(callback)) : nullptr;
+  const boost::lock_guard<boost::mutex> lock(contender_->mutex);
+  contender_->on_waiting.swap(next);
+}
+
+WaitTeller Contender::teller_of_a_wait() const {
+  const SteadyTime now = session->environment.clock->steady_now();
+  const boost::lock_guard<boost::mutex> lock(mutex);
+  return {on_waiting, now};
 }
 
 bool Contender::wait_polling(const WaitRequest& request) {
@@ -42,20 +66,37 @@ bool Contender::wait_polling(const WaitRequest& request) {
   const Limit until{request.deadline, request.stop};
   SteadyTime store_answered = clock.steady_now();
   std::optional<Error> failure;
+  LockRecord seen;
   for (int round = 0; !until.over(clock); ++round) {
     try {
       failure.reset();
-      if (lock_try(request.why, request.other, until)) return true;
+      if (lock_try(request.why, &seen, until)) return true;
       store_answered = clock.steady_now();
+      if (request.other != nullptr) *request.other = seen;
     } catch (const Error& error) {
       if (!may_pass(error) || clock.steady_now() >= store_answered + patience()) throw;
       failure = error;
       log::store_failed_while_waiting(name, error.what());
     }
+    if (until.over(clock)) break;
+    tell(*request.teller, seen, failure, clock.steady_now());
     clock.wait_until(next_look(round, request.deadline), request.stop);
   }
   if (failure && !request.stop.stop_requested()) throw Error(*failure);
   return false;
+}
+
+// Looks, since whoever stands in the store's line looks for itself only.
+void Contender::tell_behind_another(WaitTeller& teller) {
+  Clock& clock = *session->environment.clock;
+  std::optional<LockRecord> seen;
+  try {
+    seen = session->look(name, Freshness::ordinary).seen.lock;
+  } catch (const Error& error) {
+    if (!may_pass(error)) throw;
+    teller.failed(error, clock.steady_now());
+  }
+  if (seen) teller.saw(*seen, std::nullopt, clock.steady_now());
 }
 
 std::chrono::milliseconds Contender::patience() const {

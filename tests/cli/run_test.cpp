@@ -37,6 +37,25 @@ class Runner {
                 .waited = waited});
   }
 
+  /// A waiter more, at the end of the line.
+  void stands_behind(int ticket) {
+    const StoreNow now = fleet.store->list().now;
+    const Claim claim{.process = "waiter",
+                      .who = "waiter:1:1",
+                      .why = "waits",
+                      .ts = Token{{static_cast<std::uint8_t>(ticket)}},
+                      .takeover_after = 16min,
+                      .cutoff = {now.time + 1h, now.clock}};
+    REQUIRE(fleet.store->line()->stand("jobs", claim).in_line);
+  }
+
+  /// From now on the store answers nothing that a wait has to ask.
+  void goes_away() {
+    for (const char* const call : {"ping", "inspect"}) {
+      runner.store->fail(call, distlock::testing::Fault::rejected, 1000);
+    }
+  }
+
   distlock::testing::Fleet fleet;
   distlock::testing::Process runner = fleet.process("runner");
   distlock::testing::Process rival = fleet.process("rival");
@@ -120,16 +139,8 @@ TEST_CASE("a run that waits on a terminal says its place behind the waiters in l
   runner.on_terminal = true;
   const auto held = runner.rival.lock("jobs");
   REQUIRE(held->lock_try("a long job"));
-  const StoreNow now = runner.fleet.store->list().now;
-  for (const unsigned char place : {1, 2}) {
-    const Claim claim{.process = "waiter",
-                      .who = "waiter:1:1",
-                      .why = "waits",
-                      .ts = Token{{place}},
-                      .takeover_after = 16min,
-                      .cutoff = {now.time + 1h, now.clock}};
-    REQUIRE(runner.fleet.store->line()->stand("jobs", claim).in_line);
-  }
+  runner.runner.store->has_line = true;
+  for (const int ticket : {1, 2}) runner.stands_behind(ticket);
   RunArguments arguments = arguments_for("jobs");
   arguments.wait = 1min;
   CHECK(runner.runs(arguments, [](const Command&) { return exits(0); }) == kBusy);
@@ -137,8 +148,32 @@ TEST_CASE("a run that waits on a terminal says its place behind the waiters in l
              Catch::Contains("waiting for jobs, held by rival (a long job), 3rd in line\n"));
 }
 
+TEST_CASE("a run keeps its place in line for as long as it waits", "[cli][run][R17]") {
+  Runner runner;
+  runner.on_terminal = true;
+  runner.runner.store->has_line = true;
+  const auto held = runner.rival.lock("jobs");
+  REQUIRE(held->lock_try("a long job"));
+  const auto began = runner.fleet.clock->steady_now();
+  // Behind the run, which looks at the lock once it stands in line.
+  runner.runner.store->before("inspect", [&] { runner.stands_behind(1); });
+  bool freed = false;
+  runner.runner.store->during_each_call([&](const std::string& call) {
+    if (freed || call != "inspect" || runner.fleet.clock->steady_now() < began + 10s) return;
+    freed = true;
+    CHECK(held->unlock() == UnlockResult::released);
+  });
+  CHECK(runner.runs(arguments_for("jobs"), [](const Command&) { return exits(3); }) == 3);
+  CHECK_THAT(runner.err.str(),
+             Catch::Contains("waiting for jobs, held by rival (a long job), 1st in line\n"));
+  const std::vector<Waiter> line = runner.fleet.stored("jobs").line;
+  REQUIRE(line.size() == 1);
+  CHECK_FALSE(line.front().passed_over);
+}
+
 TEST_CASE("a wait goes on through an outage of the store until its own end", "[cli][run][R15]") {
   Runner runner;
+  runner.runner.store->has_line = GENERATE(false, true);
   RunArguments arguments = arguments_for("jobs");
   arguments.wait = 1min;
   REQUIRE(runner.runner.store->calls() == 0);
@@ -152,14 +187,14 @@ TEST_CASE("a wait goes on through an outage of the store until its own end", "[c
     CHECK(said.find("waiting for the store") == said.rfind("waiting for the store"));
   }
   SECTION("the store stays away") {
-    runner.runner.store->fail("inspect", distlock::testing::Fault::rejected, 1000);
+    runner.goes_away();
     CHECK_THROWS_AS(runner.runs(arguments, [](const Command&) { return exits(3); }), Error);
     CHECK(runner.fleet.clock->waited() >= 1min);
     CHECK(runner.fleet.clock->waited() < 61s);
   }
   SECTION("less patience was asked for") {
     arguments.store_patience = GENERATE(0ms, 10s);
-    runner.runner.store->fail("inspect", distlock::testing::Fault::rejected, 1000);
+    runner.goes_away();
     CHECK_THROWS_AS(runner.runs(arguments, [](const Command&) { return exits(3); }), Error);
     CHECK(runner.fleet.clock->waited() <= *arguments.store_patience + 1500ms);
   }

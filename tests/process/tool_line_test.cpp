@@ -1,0 +1,46 @@
+// Several `distlock run` that wait for one lock.
+#include <catch2/catch.hpp>
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <vector>
+
+#include "process/tool_fixture.h"
+
+using namespace distlock::testing;
+
+namespace {
+
+nlohmann::json line_of(ToolFixture& fixture) {
+  REQUIRE(fixture.status({"status", "jobs", "--json"}) == 0);
+  return nlohmann::json::parse(fixture.output)["locks"][0]["line"];
+}
+
+}  // namespace
+
+TEST_CASE("runs that wait get the lock in the order in which they came, however long they waited",
+          "[process][run][R17]") {
+  ToolFixture fixture;
+  const auto holder = fixture.hold();
+  std::vector<std::unique_ptr<ToolProcess>> waiters;
+  const std::string order = (fixture.folder.path() / "order").string();
+  for (const std::string number : {"1", "2", "3"}) {
+    waiters.push_back(
+        fixture.start({"run", "jobs", "sh", "-c", "echo " + number + " >> " + order}));
+    while (line_of(fixture).size() < waiters.size()) continue;
+  }
+  const nlohmann::json came = line_of(fixture);
+  // All have waited for longer than it takes before a wait is told.
+  nlohmann::json line = came;
+  while (line.size() == 3 && line.back()["waiting_ms"] < 800) line = line_of(fixture);
+  REQUIRE(line.size() == 3);
+  for (std::size_t place = 0; place < 3; ++place) {
+    CHECK(line.at(place)["ticket"] == came.at(place)["ticket"]);
+  }
+  holder->close_input();
+  for (const auto& waiter : waiters) CHECK(waiter->wait() == 0);
+  std::ostringstream said;
+  said << std::ifstream(order).rdbuf();
+  CHECK(said.str() == "1\n2\n3\n");
+}

@@ -1,0 +1,125 @@
+// What a program is told of a wait of its own (R15, R17).
+#include <catch2/catch.hpp>
+#include <vector>
+
+#include "distlock/error.h"
+#include "support/fleet.h"
+
+using namespace distlock;
+using namespace distlock::testing;
+using namespace std::chrono_literals;
+
+namespace {
+
+// A lock that "holder" holds, and one that waits for it, with or without a line.
+struct WaitingRoom {
+  explicit WaitingRoom(bool in_line) {
+    REQUIRE(held->lock_try("a long job"));
+    waiter.store->has_line = in_line;
+    lock->on_waiting([this](const WaitReport& report) {
+      reports.push_back(report);
+      told_at = fleet.clock->steady_now() - began;
+    });
+  }
+
+  Fleet fleet;
+  std::unique_ptr<DistributedLock> held = fleet.process("holder").lock("jobs");
+  Process waiter = fleet.process("waiter");
+  std::unique_ptr<DistributedLock> lock = waiter.lock("jobs");
+  SteadyTime began = fleet.clock->steady_now();
+  std::vector<WaitReport> reports;
+  std::chrono::nanoseconds told_at{0};
+};
+
+}  // namespace
+
+TEST_CASE("a wait of more than half a second is told once what it waits for", "[waiting][R15]") {
+  const bool in_line = GENERATE(true, false);
+  WaitingRoom room(in_line);
+  CHECK_FALSE(room.lock->try_lock_for(1min));
+  REQUIRE(room.reports.size() == 1);
+  const WaitReport& told = room.reports.front();
+  REQUIRE(told.lock);
+  CHECK(told.lock->process == "holder");
+  CHECK(told.lock->why == "a long job");
+  CHECK(told.place == (in_line ? std::optional<std::size_t>(0) : std::nullopt));
+  CHECK(told.failure.empty());
+  CHECK(room.told_at >= 500ms);
+  CHECK(room.told_at <= (in_line ? 500ms : 1500ms));
+}
+
+TEST_CASE("a wait keeps its place in line when it is told", "[waiting][R17]") {
+  WaitingRoom room(true);
+  room.lock->on_waiting([&](const WaitReport&) {
+    const StoreNow now = room.fleet.store->list().now;
+    const Claim behind{.process = "behind",
+                       .who = "behind:1:1",
+                       .why = "waits",
+                       .ts = Token{{7}},
+                       .takeover_after = 16min,
+                       .cutoff = {now.time + 1h, now.clock}};
+    REQUIRE(room.fleet.store->line()->stand("jobs", behind).in_line);
+  });
+  room.waiter.store->during_each_call([&](const std::string&) {
+    if (room.fleet.clock->steady_now() < room.began + 10s || !room.held->held()) return;
+    CHECK(room.held->unlock() == UnlockResult::released);
+  });
+  REQUIRE(room.lock->try_lock_for(1min));
+  const std::vector<Waiter> line = room.fleet.stored("jobs").line;
+  REQUIRE(line.size() == 1);
+  CHECK(line.front().ticket == Token{{7}});
+  CHECK_FALSE(line.front().passed_over);
+}
+
+TEST_CASE("each wait is told anew, and a wait that is short is not told", "[waiting][R15]") {
+  WaitingRoom room(GENERATE(true, false));
+  CHECK_FALSE(room.lock->try_lock_for(400ms));
+  CHECK(room.reports.empty());
+  CHECK_FALSE(room.lock->try_lock_for(5s));
+  CHECK_FALSE(room.lock->try_lock_for(5s));
+  CHECK(room.reports.size() == 2);
+  room.lock->on_waiting({});
+  CHECK_FALSE(room.lock->try_lock_for(5s));
+  CHECK(room.reports.size() == 2);
+}
+
+TEST_CASE("a wait is told once that the store fails, and what it waits for when that is over",
+          "[waiting][R15]") {
+  WaitingRoom room(GENERATE(true, false));
+  room.waiter.store->fail("inspect", Fault::rejected, 20);
+  CHECK_FALSE(room.lock->try_lock_for(1min));
+  REQUIRE(room.reports.size() == 2);
+  CHECK_FALSE(room.reports[0].lock);
+  CHECK_THAT(room.reports[0].failure, Catch::Contains("inspect rejected by the test"));
+  REQUIRE(room.reports[1].lock);
+  CHECK(room.reports[1].failure.empty());
+}
+
+TEST_CASE("what is thrown when a wait is told ends the wait and its place", "[waiting][R15][R17]") {
+  WaitingRoom room(true);
+  room.lock->on_waiting([](const WaitReport&) { throw std::logic_error("enough"); });
+  CHECK_THROWS_AS(room.lock->try_lock_for(1min), std::logic_error);
+  CHECK(room.fleet.stored("jobs").line.empty());
+  room.held->unlock();
+  CHECK(room.lock->lock_try("after all"));
+}
+
+TEST_CASE("a wait behind another one of its process is told without a place",
+          "[waiting][R15][R20]") {
+  WaitingRoom room(true);
+  const auto behind = room.waiter.lock("jobs");
+  std::vector<WaitReport> reports;
+  behind->on_waiting([&](const WaitReport& report) { reports.push_back(report); });
+  // While it is told, the first wait has the place of this process.
+  room.lock->on_waiting([&](const WaitReport& report) {
+    CHECK(report.place == 0U);
+    room.waiter.store->fail("inspect", Fault::rejected);
+    CHECK_FALSE(behind->try_lock_for(10s));
+  });
+  CHECK_FALSE(room.lock->try_lock_for(1min));
+  REQUIRE(reports.size() == 2);
+  CHECK_FALSE(reports[0].lock);
+  REQUIRE(reports[1].lock);
+  CHECK(reports[1].lock->process == "holder");
+  CHECK_FALSE(reports[1].place);
+}
