@@ -107,11 +107,11 @@ ClaimResult Contender::claim_remembered(std::string_view why) {
 ClaimResult Contender::claim(const ClaimBasis& basis, std::string_view why) {
   const Token ts = new_token(session->environment);
   session->holds.enlist(hold, ts);
-  const auto ping_sent = session->ensure_pinged(hold->validity_span, limit);
-  if (!ping_sent || out_of_time()) return {};
+  if (!session->ensure_pinged(hold->validity_span, limit) || out_of_time()) return {};
+  session->begin_claim(*hold);
   auto [record, failure] = claims.send(basis, claims.claim_with(ts, why), limit);
   if (!record) return {false, failure};
-  if (keep(std::move(*record), *ping_sent)) return {true, std::nullopt};
+  if (keep(std::move(*record))) return {true, std::nullopt};
   return {false, Error(Errc::not_applied, came_too_late(name))};
 }
 
@@ -165,9 +165,9 @@ void Contender::end_claiming() noexcept {
   phase = Phase::idle;
 }
 
-bool Contender::keep(LockRecord record, SteadyTime ping_sent) {
+bool Contender::keep(LockRecord record) {
   const SteadyTime now = session->environment.clock->steady_now();
-  if (!session->holds.begin(*hold, *record.ts, ping_sent, now)) {
+  if (!session->holds.begin(*hold, *record.ts, now)) {
     log::claim_came_too_late(name);
     releaser.release(*record.ts, SteadyTime::min());
     return false;

@@ -86,7 +86,7 @@ class DistributedLock::Contender {
   protocol::Judgement judge_now(TimedInspection& look);
   /// Makes the granted claim the hold, and leaves the phase; false, and gives the claim back, where
   /// its deadline has passed (R9).
-  bool keep(LockRecord record, SteadyTime ping_sent);
+  bool keep(LockRecord record);
   /// What ran out becomes a pending release.
   void give_up_old_hold();
 

@@ -40,7 +40,6 @@ StandingInLine::StandingInLine(Contender& lock, Lobby::Place& place, const WaitR
 StandingInLine::~StandingInLine() {
   // A claim from this place may have been granted, or may still be.
   if (asked_) lock_.claims.leave_pending(ticket_, last_sent_);
-  lock_.hold->wait_validity.end();
   if (!late_ && !failure_ && clock_.steady_now() < request_.deadline) give_up_place();
 }
 
@@ -127,6 +126,10 @@ bool StandingInLine::step() {
   return clock_.steady_now() >= look_at_ && look();
 }
 
+bool StandingInLine::pinged() {
+  return lock_.session->ensure_pinged(lock_.hold->validity_span, lock_.limit);
+}
+
 // From one's own hold that ran out or one's own release. The pings of this process would keep what
 // ran out from everybody, so it is given up then.
 bool StandingInLine::claim_remembered() {
@@ -143,13 +146,12 @@ bool StandingInLine::claim_remembered() {
 }
 
 bool StandingInLine::stand() {
-  const auto ping_sent = lock_.session->ensure_pinged(lock_.hold->validity_span, lock_.limit);
-  if (!ping_sent || lock_.out_of_time()) return false;
+  if (!pinged() || lock_.out_of_time()) return false;
   const Claim claim = lock_.claims.claim_with(ticket_, request_.why);
   stand_at_ = SteadyTime::max();
   last_sent_ = clock_.steady_now();
   perhaps_in_line_ = true;
-  if (!std::exchange(asked_, true)) lock_.hold->wait_validity.begin(*ping_sent);
+  if (!std::exchange(asked_, true)) lock_.session->begin_claim(*lock_.hold);
   Standing standing = line_.stand(lock_.name, claim);
   if (standing.hold) return keep(std::move(*standing.hold));
   perhaps_in_line_ = standing.in_line;
@@ -160,13 +162,9 @@ bool StandingInLine::stand() {
 // It may have been granted by an earlier claim than the last. So its deadline is counted through
 // all pings since the first, and a ping after a pause gives it none that it never had (R9).
 bool StandingInLine::keep(LockRecord record) {
-  Validity& validity = lock_.hold->wait_validity;
   perhaps_in_line_ = false;
   asked_ = false;
-  const bool over = validity.over(clock_.steady_now());
-  const SteadyTime ping_sent =
-      over ? SteadyTime::min() : validity.until() - lock_.hold->validity_span;
-  if (lock_.keep(std::move(record), ping_sent)) {
+  if (lock_.keep(std::move(record))) {
     if (doubtful_) lock_.granted_once_more = {ticket_, last_sent_};
     return true;
   }
@@ -200,8 +198,9 @@ bool StandingInLine::look() {
 
 bool StandingInLine::take_over(const TimedInspection& look) {
   const LockRecord& dead = *look.seen.lock;
-  const auto ping_sent = lock_.session->ensure_pinged(lock_.hold->validity_span, lock_.limit);
-  if (!ping_sent || lock_.out_of_time()) return false;
+  if (!pinged() || lock_.out_of_time()) return false;
+  // No claim of this place was granted before that look.
+  lock_.session->begin_claim(*lock_.hold);
   // What becomes of it may stay unknown, and is freed later then: no claim may carry that `ts`
   // anew.
   ticket_spent_ = true;
@@ -209,7 +208,6 @@ bool StandingInLine::take_over(const TimedInspection& look) {
       FromHold{*dead.ts, dead.when}, lock_.claims.claim_with(ticket_, request_.why), lock_.limit);
   ticket_spent_ = failure.has_value();
   if (!record) return false;
-  lock_.hold->wait_validity.begin(*ping_sent);
   return keep(std::move(*record));
 }
 

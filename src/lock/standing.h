@@ -39,6 +39,7 @@ class StandingInLine {
   void give_up_place();
   /// Stands and looks, as far as it is due. True: held.
   bool step();
+  bool pinged();
   bool claim_remembered();
   bool stand();
   bool look();

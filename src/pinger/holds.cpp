@@ -32,12 +32,13 @@ void Holds::enlist(const std::shared_ptr<Hold>& hold, const Token& claiming) {
   enlisted_.emplace(hold->number, hold);
 }
 
-bool Holds::begin(Hold& hold, const Token& ts, SteadyTime ping_sent, SteadyTime now) {
+bool Holds::begin(Hold& hold, const Token& ts, SteadyTime now) {
   std::stop_source changed(std::nostopstate);
   {
     const Guard lock(mutex_);
     hold.ts = ts;
-    hold.validity.begin(ping_sent);
+    hold.validity.begin_as(hold.claim_validity);
+    hold.claim_validity.end();
     if (hold.validity.over(now)) return false;
     hold.active = true;
     hold.risk_told = false;
@@ -68,6 +69,7 @@ void Holds::delist(const std::shared_ptr<Hold>& hold) {
   const Guard lock(mutex_);
   hold->active = false;
   hold->validity.end();
+  hold->claim_validity.end();
   enlisted_.erase(hold->number);
 }
 
@@ -99,7 +101,7 @@ void Holds::wake_watch() {
 void Holds::extend(SteadyTime sent, SteadyTime confirmed) {
   const Guard lock(mutex_);
   for (const auto& [number, hold] : enlisted_) {
-    hold->wait_validity.extend(sent, confirmed);
+    hold->claim_validity.extend(sent, confirmed);
     if (!hold->active) continue;
     const SteadyTime before = hold->validity.until();
     hold->validity.extend(sent, confirmed);

@@ -29,15 +29,16 @@ struct Hold {
       : name(std::move(lock_name)),
         validity_span(span),
         validity(span),
-        wait_validity(span),
+        claim_validity(span),
         listener(name) {}
 
   const std::string name;
   const std::chrono::nanoseconds validity_span;
   Validity validity;
-  /// Until when a hold counts that one of the claims of a wait has got, perhaps without an answer
-  /// (R9). Pings move it on, from the first of these claims.
-  Validity wait_validity;
+  /// Until when a hold counts that a claim gets which is under way, or one of the claims of a wait,
+  /// perhaps without an answer (R9). Pings move it on, from before the first of these claims is
+  /// sent.
+  Validity claim_validity;
 
  private:
   friend class Holds;
@@ -70,7 +71,8 @@ struct ActiveHold {
 ///
 ///   enlist()   before its claim is sent. From here on the process pings, and its ping stays (R12);
 ///              a round takes the claim's `ts` for no stray.
-///   begin()    the claim was granted. The deadline counts from the ping before it.
+///   begin()    the claim was granted. The deadline counts from the ping before it, and from those
+///              that were confirmed while it was under way.
 ///   extend()   a ping was confirmed: the deadlines of all holds move on.
 ///   retire()   unlock() was called. The hold is valid no more, but the ping stays until the
 ///              release is through: a hold without a ping could be taken over (R7).
@@ -95,9 +97,9 @@ class Holds {
   /// From before a claim is sent until its hold is released or pending: as long as any object is
   /// enlisted, the process's ping stays (R12). Errors: `stopped` if closed.
   void enlist(const std::shared_ptr<Hold>& hold, const Token& claiming);
-  /// The claim is held; `ping_sent`: from before the last confirmed ping was sent. False if its
-  /// deadline has passed by `now`: then there is no hold.
-  bool begin(Hold& hold, const Token& ts, SteadyTime ping_sent, SteadyTime now);
+  /// The claim is held, for as long as its `claim_validity`. False if that has passed by `now`:
+  /// then there is no hold.
+  bool begin(Hold& hold, const Token& ts, SteadyTime now);
   /// Given up: valid no more, but still under the ping's protection. A hold whose deadline has
   /// passed by `now` is lost. Gives the deadline, the distant past if it was lost before.
   SteadyTime retire(const std::shared_ptr<Hold>& hold, SteadyTime now);

@@ -98,7 +98,7 @@ Freed Session::release_and_ring(const std::string& name, const Token& ts) {
   return freed;
 }
 
-std::optional<SteadyTime> Session::ensure_pinged(nanoseconds validity, const Limit& limit) {
+bool Session::ensure_pinged(nanoseconds validity, const Limit& limit) {
   Clock& clock = *environment.clock;
   const auto last_ping = [&] {
     const Guard lock(mutex_);
@@ -113,7 +113,13 @@ std::optional<SteadyTime> Session::ensure_pinged(nanoseconds validity, const Lim
   const bool must =
       protocol::must_ping_before_claim(last_ping(), clock.steady_now(), validity, options);
   if (must && !limit.over(clock)) ping();
-  return last_ping();
+  return last_ping().has_value();
+}
+
+// A ping that comes in between is noted under the same mutex, and then moves on what began here.
+void Session::begin_claim(Hold& hold) const {
+  const Guard lock(mutex_);
+  hold.claim_validity.begin(*last_ping_sent_);
 }
 
 TimedInspection Session::look(std::string_view name, Freshness freshness) {

@@ -48,10 +48,12 @@ class DistributedLockPinger::Session {
   void ping();
   SteadyTime round() noexcept;
 
-  /// Makes sure that a claim now would be born with time to live (R7, R9), and gives the instant
-  /// from which its deadline counts. Pings no more where `limit` is over; if there was no ping,
-  /// gives nothing then. Errors: those of Store::ping().
-  std::optional<SteadyTime> ensure_pinged(std::chrono::nanoseconds validity, const Limit& limit);
+  /// Makes sure that a claim now would be born with time to live (R7, R9). Pings no more where
+  /// `limit` is over; false if there was no ping then. Errors: those of Store::ping().
+  bool ensure_pinged(std::chrono::nanoseconds validity, const Limit& limit);
+  /// From now on `claim_validity` counts from the last confirmed ping, and from each later one. For
+  /// a claim that is sent after it, of an enlisted hold. Only after ensure_pinged().
+  void begin_claim(Hold& hold) const;
 
   /// Errors: `forked`, `stopped`.
   void check_usable() const;

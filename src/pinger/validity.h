@@ -9,17 +9,19 @@
 
 namespace distlock {
 
-/// Until when one lock object may act on its hold (R9). Begun by a claim, moved on by confirmed
+/// Until when one lock object may act on its hold (R9). Begun with a claim, moved on by confirmed
 /// pings, ended by whoever first sees that it has passed – and then it stays ended: what was once
 /// seen to be over is not revived by a ping that comes later.
 ///
-/// Threads: begin() and end() by the lock object, one at a time; the others by anybody.
+/// Threads: begin(), begin_as() and end() by the lock object, one at a time; the others by anybody.
 class Validity {
  public:
   explicit Validity(std::chrono::nanoseconds span) : span_(span) {}
 
   /// `ping_sent`: from before the last confirmed ping was sent. A claim does not extend it.
   void begin(SteadyTime ping_sent) { store(ping_sent + span_); }
+  /// As far as that one goes, also if it has ended.
+  void begin_as(const Validity& other) { store(other.until()); }
   void end() { until_.store(kEnded, std::memory_order_release); }
 
   /// A ping that was sent at `sent` is known since `confirmed` to be durable.

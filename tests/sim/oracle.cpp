@@ -111,6 +111,10 @@ void Oracle::pinged(const std::string& process, Time read_at) {
   ping.stamped = read_at;
 }
 
+void Oracle::heard_of_ping(const std::string& process, SteadyTime sent, Time call_limit) {
+  heard_.insert_or_assign(process, Heard{sent, call_limit});
+}
+
 Time Oracle::Ping::longest_silence_since(Time since) const {
   const auto found = std::find_if(silences.begin(), silences.end(),
                                   [&](const Silence& silence) { return silence.ended >= since; });
@@ -158,6 +162,7 @@ void Oracle::gave_up(const Token& ts) {
 }
 
 void Oracle::died(std::string_view process) {
+  heard_.erase(std::string(process));
   std::erase_if(beliefs_, [&](const Belief& belief) { return belief.process == process; });
 }
 
@@ -268,6 +273,7 @@ void Oracle::check_now() {
               beliefs_[i].lock + " is valid");
     }
     check_margin(beliefs_[i]);
+    check_lasts(beliefs_[i]);
     for (std::size_t j = 0; j < i; ++j) check_pair(beliefs_[j], beliefs_[i]);
   }
 }
@@ -277,8 +283,7 @@ void Oracle::check_pair(const Belief& one, const Belief& other) {
   violate("two valid holders of " + one.lock + ": " + one.process + " and " + other.process);
 }
 
-// A contender may be as far ahead of the clock that stamped the ping as two tolerances allow, and
-// the clocks of both may run at different rates.
+// A contender may be two tolerances ahead of the clock that stamped the ping.
 void Oracle::check_margin(const Belief& belief) {
   const auto ping = pings_.find(belief.process);
   if (!margins_hold_ || ping == pings_.end()) return;
@@ -288,6 +293,19 @@ void Oracle::check_margin(const Belief& belief) {
   if (true_deadline(belief) <= earliest) return;
   violate(belief.process + " believes that it may act on " + belief.lock + " until " +
           text_of(true_deadline(belief)) + ", but a rival may have it from " + text_of(earliest));
+}
+
+// Each confirmed ping counts for all holds of its process, also for one that is being claimed.
+void Oracle::check_lasts(const Belief& belief) {
+  const auto heard = heard_.find(belief.process);
+  if (heard == heard_.end()) return;
+  const Time window = claims_.at(belief.ts).takeover_after;
+  const Time allowance = 2 * std::min<Time>(std::chrono::seconds{30}, window / 16) +
+                         heard->second.call_limit + window / 1000;
+  const Time missing = heard->second.sent + (window - allowance) - belief.object->valid_until();
+  if (missing <= Time{0}) return;
+  violate(belief.process + " believes that its hold of " + belief.lock + " ends " +
+          text_of(missing) + " before the deadline that its last ping gives it");
 }
 
 Time Oracle::true_deadline(const Belief& belief) const {

@@ -58,6 +58,8 @@ class Oracle {
   /// `read_at`: when the store read its clock for it.
   void pinged(const std::string& process, Time read_at);
   void ping_removed(const Doer& by, const std::string& process, bool holds_something);
+  /// Its round sent a ping at `sent` or later, on its own clock, and heard that it is durable.
+  void heard_of_ping(const std::string& process, SteadyTime sent, Time call_limit);
   /// The store's clocks have been further from the truth than a contender tolerates.
   void clocks_beyond_tolerance() { margins_hold_ = false; }
   /// They run at one rate and are never stepped.
@@ -82,7 +84,7 @@ class Oracle {
   /// A lock_try() that began at `asked` got nothing and no error.
   void said_busy(const std::string& process, const std::string& name, Time asked, bool fresh);
 
-  /// After every step: no two valid holders, no deadline too late.
+  /// After every step: no two valid holders, no deadline too late or too early.
   void check_now();
   /// Nothing has gone wrong for a while: what is taken is somebody's who knows it.
   void check_nothing_is_stray(const std::function<bool(const std::string& process)>& runs,
@@ -116,6 +118,7 @@ class Oracle {
   void release_took_effect(const Doer& by, const std::string& name, const StoredLock& before);
   void check_pair(const Belief& one, const Belief& other);
   void check_margin(const Belief& belief);
+  void check_lasts(const Belief& belief);
   Time true_deadline(const Belief& belief) const;
   LockHistory& history(const std::string& name);
 
@@ -137,7 +140,12 @@ class Oracle {
     Time longest_silence_since(Time since) const;
   };
   std::unordered_map<std::string, Ping> pings_;
-  std::unordered_set<std::string> tampered_;  // processes whose ping an outsider touched
+  struct Heard {
+    SteadyTime sent;
+    Time call_limit;
+  };
+  std::unordered_map<std::string, Heard> heard_;  // by process
+  std::unordered_set<std::string> tampered_;      // processes whose ping an outsider touched
   struct Claimed {
     std::string process;
     Time when;

@@ -60,7 +60,12 @@ void SimProcess::run_worker(int number, int locks) {
 void SimProcess::run_pings() {
   std::stop_token ending = ending_.get_token();
   while (!dead_ && !(ending.stop_requested() && working_ == 0)) {
+    const SteadyTime before = clock_->steady_at_this_moment();
+    const std::int64_t failures = pinger_->stats().health.failures;
     const SteadyTime next = pinger_->ping_round();
+    if (!dead_ && pinger_->stats().health.failures == failures) {
+      world_.oracle.heard_of_ping(id_, before, world_.setup.call_limit);
+    }
     clock_->wait_until(next, working_ == 0 ? ending : std::stop_token{});
   }
   if (dead_) return stopping_watch_.request_stop(), void();

@@ -61,7 +61,8 @@ class Watched {
     const Token ts{{static_cast<std::uint8_t>(all_.size())}};
     if (on_lost) holds_.on_lost(*hold, std::move(on_lost));
     holds_.enlist(hold, ts);
-    holds_.begin(*hold, ts, SteadyTime{0h}, SteadyTime{0h});
+    hold->claim_validity.begin(SteadyTime{0h});
+    holds_.begin(*hold, ts, SteadyTime{0h});
     return holds_.stop_token(*hold);
   }
 

@@ -34,6 +34,42 @@ TEST_CASE("a claim counts from before the last ping was sent", "[lock][R9]") {
   CHECK(lock->valid_until() == sent + 16min - 70s - 960ms);
 }
 
+TEST_CASE("a ping that is confirmed while a claim is under way counts for the hold", "[lock][R9]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  const auto lock = a.lock("balancer");
+  a.pinger->ping_round();
+  SteadyTime pinged;
+  const auto ping = [&] {
+    fleet.clock->advance(2s);
+    pinged = fleet.clock->steady_now();
+    a.pinger->ping_round();
+    fleet.clock->advance(2s);
+  };
+
+  SECTION("from no document") { a.store->before("claim", ping); }
+  SECTION("whose reply is lost, so that it is read back") {
+    make_known_free(*lock);
+    a.store->fail("claim", Fault::lost_reply);
+    a.store->before("inspect", ping);
+  }
+  SECTION("from the own hold that ran out") {
+    REQUIRE(lock->lock_try("x"));
+    fleet.clock->advance(15min);
+    a.store->before("claim", ping);
+  }
+  SECTION("by reclaim()") {
+    REQUIRE(lock->lock_try("x"));
+    fleet.clock->advance(15min);
+    a.store->before("claim", ping);
+    REQUIRE(lock->reclaim("y"));
+    CHECK(lock->valid_until() == pinged + 16min - 70s - 960ms);
+    return;
+  }
+  REQUIRE(lock->lock_try("x"));
+  CHECK(lock->valid_until() == pinged + 16min - 70s - 960ms);
+}
+
 TEST_CASE("a deadline that passed is not revived by a ping", "[lock][R9]") {
   Fleet fleet;
   const auto a = fleet.process("a");

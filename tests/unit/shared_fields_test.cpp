@@ -10,6 +10,7 @@
 #include "distlock/stores.h"
 #include "pinger/pending_releases.h"
 #include "support/faulty_store.h"
+#include "support/fleet.h"
 
 using namespace distlock;
 using namespace distlock::testing;
@@ -158,6 +159,24 @@ TEST_CASE("locks come and go while the pinger pings, watches and counts",
   });
   expect(world.pinger->stats().holds == 0);
   CHECK(expect.unmet() == 0);
+}
+
+TEST_CASE("no ping is lost between a claim and its hold", "[lock][R9][threads]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  const auto lock = a.lock("balancer");
+  a.pinger->ping_round();
+  for (int i = 0; i < kTimes; ++i) {
+    fleet.clock->advance(1s);
+    const SteadyTime pinged = fleet.clock->steady_now();
+    boost::thread ping([&] { a.pinger->ping_round(); });
+    const bool got = lock->lock_try("x");
+    ping.join();
+    REQUIRE(got);
+    // Before another ping makes up for it.
+    REQUIRE(lock->valid_until() == pinged + 16min - 70s - 960ms);
+    REQUIRE(lock->unlock() == UnlockResult::released);
+  }
 }
 
 TEST_CASE("a stop meets claims, rounds and other stops", "[pinger][R12][threads]") {

@@ -137,6 +137,51 @@ TEST_CASE("no hold that was accepted is lost on a store that answers in time",
   }
 }
 
+// The pinger's thread beside a thread that claims. A round that is due in the middle of a call
+// happens there, and its ping is confirmed before that call ends.
+TEST_CASE("no hold is lost that a slow claim got beside pings in time", "[lock][R9][R12]") {
+  const unsigned seed = std::random_device{}();
+  CAPTURE(seed);
+  std::mt19937 random(seed);
+  for (int i = 0; i < 200; ++i) {
+    const Options options = some_options(random);
+    Fleet fleet;
+    fleet.store = make_memory_store(fleet.clock, {.call_limit = options.call_limit});
+    const auto a = fleet.process("a", options.pinger);
+    const auto lock = a.lock("balancer", options.lock);
+    const auto pass_to = [&](SteadyTime time) { fleet.clock->wait_until(time, {}); };
+    const nanoseconds longest = nanoseconds{options.call_limit} - 1ns;
+    SteadyTime due = a.pinger->ping_round();
+    SteadyTime reply;
+    bool in_round = false;
+    a.store->during_each_call([&](const std::string& call) {
+      if (in_round) return pass_to(call == "ping" ? reply : fleet.clock->steady_now());
+      reply = fleet.clock->steady_now() + longest;
+      if (due < reply) {
+        pass_to(due);
+        in_round = true;
+        due = a.pinger->ping_round();
+        in_round = false;
+      }
+      pass_to(reply);
+    });
+    // It falls due while the claim is under way, which follows a look.
+    pass_to(due - longest - longest / (2 + random() % 8));
+    CAPTURE(options.lock.takeover_after, options.pinger.ping_every, longest);
+    REQUIRE(lock->lock_try("x"));
+    CHECK(a.store->calls("ping") >= 2);
+    for (int round = 0; round < 4; ++round) {
+      pass_to(due);
+      reply = fleet.clock->steady_now() + longest;
+      in_round = true;
+      due = a.pinger->ping_round();
+      in_round = false;
+      REQUIRE(lock->held());
+    }
+    a.store->during_each_call({});
+  }
+}
+
 // As the tool's options are, and those of fitting().
 TEST_CASE("a quick store's round does everything, however long a call may take",
           "[pinger][R9][R12]") {

@@ -22,7 +22,8 @@ struct Untold {
   Token claim() {
     const Token ts{{++claims}};
     holds.enlist(hold, ts);
-    REQUIRE(holds.begin(*hold, ts, SteadyTime{1h}, SteadyTime{1h}));
+    hold->claim_validity.begin(SteadyTime{1h});
+    REQUIRE(holds.begin(*hold, ts, SteadyTime{1h}));
     return ts;
   }
 
