@@ -95,10 +95,10 @@ class DISTLOCK_EXPORT DistributedLock {
                           LockRecord* other = nullptr);
   [[nodiscard]] bool try_lock() { return lock_try({}); }
 
-  /// Sets the callback that is told of each wait, from the next one on: once what was seen of the
-  /// lock half a second after the wait has begun, or at the first look after that, and once that
-  /// the store fails. It runs within lock() and its kin, on the waiting thread, which loses its
-  /// turn if that comes meanwhile. What it throws ends the wait.
+  /// Sets the callback that is told of each wait, from the next one on. It is told once of the lock
+  /// as seen at the first look from half a second on, and once that the store fails. It runs within
+  /// lock() and its kin, on the waiting thread, which loses its turn if that comes meanwhile. An
+  /// exception of it ends the wait.
   void on_waiting(std::function<void(const WaitReport&)> callback);
 
   /// As lock(), but gives up (false) after `limit`, or when a stop is requested. No further call of

@@ -13,14 +13,14 @@
 
 namespace distlock {
 
-/// What a call from a place in line came to.
+/// The answer to a call from a place in line.
 struct Standing {
   std::optional<LockRecord> hold;  ///< Granted: the lock is held, and the place is given up.
   bool in_line = false;            ///< The place is kept. False: the line is full.
   bool free = false;               ///< The lock is free, and it is not this ticket's turn yet.
 };
 
-/// What a release came to, and which processes are next.
+/// The result of a release, and which processes are next.
 struct Freed {
   ReleaseResult result = ReleaseResult::not_ours;
   std::vector<std::string> next;  ///< Process ids, each once, in the order of their places.
@@ -39,8 +39,9 @@ class DISTLOCK_EXPORT Line {
 
   /// Stands in line for lock `name`, with `claim.ts` as the ticket, at the end or where the ticket
   /// already stands; and claims from there at once, in the same write, if the lock is free and it
-  /// is this ticket's turn. May be repeated: whoever already holds with that `ts` gets the hold.
-  /// A claim that passes others over marks them. A marked ticket that is refused loses its mark.
+  /// is this ticket's turn. May be repeated: a call that already holds with that `ts` gets the
+  /// hold. A claim that passes others over marks them. A marked ticket that is refused loses its
+  /// mark.
   virtual Standing stand(std::string_view name, const Claim& claim) = 0;
 
   /// Gives the place up, if there is one. May be repeated.

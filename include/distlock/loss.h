@@ -9,7 +9,7 @@ namespace distlock {
 /// How a hold was lost, as far as this process can tell.
 enum class LossReason {
   deadline_passed,  ///< No confirmed ping for so long that a contender may win any moment (R9).
-  taken_over,       ///< Another holds the lock now.
+  taken_over,       ///< Another process or object holds the lock now.
   freed,            ///< The store says that it is free: `distlock break`, or released elsewhere.
   replaced,         ///< The store has another `ts`, of a hold that came and went, or none.
   document_gone,    ///< Somebody deleted the lock's document.

@@ -14,7 +14,7 @@ enum class TakeoverRule {
   watched,      ///< The contender has itself seen nothing change for the whole window.
 };
 
-/// What to do about a taken lock whose holder has no ping (R7).
+/// How a contender judges a taken lock whose holder has no ping (R7).
 enum class MissingPing {
   refuse,            ///< As the original: an operator has to break it.
   expire_from_when,  ///< Count from the acquisition instead.
@@ -58,7 +58,7 @@ struct DISTLOCK_EXPORT LockOptions {
   /// MongoDB's own count on 15 minutes, also where this process's own holds are shorter (R6).
   std::chrono::milliseconds unstated_window{0};
 
-  /// What the lock is for, kept in its record for people to read, where a call says nothing else.
+  /// The purpose of the lock, kept in its record for people to read, where a call gives no other.
   std::string why = {};
 
   /// The original's constructor argument: `minutes` of silence, compared in whole minutes, so that

@@ -47,7 +47,7 @@ enum class LockState : std::int32_t {
   taken_by_mongodb = 2,  ///< As later generations of MongoDB's own lock manager write it.
 };
 
-/// One that stands in line for a lock (R17).
+/// A place in the line for a lock (R17).
 struct Waiter {
   Token ticket;  ///< Also the `ts` of the hold that it gets.
   std::string process;
@@ -65,7 +65,7 @@ struct LockRecord {
   LockState state = LockState::free;
   std::string process;  ///< The holder's process id; names its document in `lockpings`.
   std::string who;      ///< `process:thread:random`
-  std::string why;      ///< What for, for people.
+  std::string why;      ///< The purpose of the hold, for people.
   std::optional<StoreTime> when;
   std::optional<Token> ts;
   Fence fence = 0;

@@ -20,12 +20,12 @@ struct StoreNow {
   std::string clock;
   /// The clock cannot be stepped, so that no wall clock need be asked about it (R5).
   bool steady = false;
-  /// Not empty: other clocks whose names begin so run beside this one and are any time apart from
-  /// it, so that it cannot tell the age of what they stamped (R6). Containers on a SQLite file.
+  /// Not empty: other clocks, whose names begin so, run beside this one, any time apart from it. It
+  /// cannot tell the age of what they stamped (R6). Example: containers on one SQLite file.
   std::string unrelated;
 };
 
-/// What one read of one lock showed, all at one instant.
+/// The answer to one read of one lock, all at one instant.
 struct Inspection {
   std::optional<LockRecord> lock;  ///< Nothing: no document has this name.
   std::optional<PingRecord> ping;  ///< The holder's, if the lock is taken and it has one.
@@ -33,8 +33,8 @@ struct Inspection {
   bool fresh = false;              ///< The read reflects every write confirmed before it began.
 };
 
-/// What a lock's document says of the hold that it carries: each field if it is well-formed there,
-/// whatever else the document says.
+/// The hold that a lock's document carries: each field if it is well-formed there, whatever else
+/// the document says.
 struct Carried {
   std::optional<Token> ts;
   std::optional<LockState> state;
@@ -43,7 +43,7 @@ struct Carried {
 /// How sure a read must be. A takeover is judged on a `fresh` one only (R6).
 enum class Freshness { ordinary, fresh };
 
-/// What a claim starts from (R2): no document, a free one, or exactly the hold judged dead.
+/// The basis of a claim (R2): no document, a free one, or exactly the hold judged dead.
 struct FromAbsent {};
 struct FromFree {
   /// Of the hold that it was freed from, if that is known: then a delayed claim finds nothing to
@@ -58,15 +58,15 @@ struct FromHold {
 };
 using ClaimBasis = std::variant<FromAbsent, FromFree, FromHold>;
 
-/// What a claim writes, and until when it may be written.
+/// The content of a claim, and until when it may be written.
 struct Claim {
   std::string process;
   std::string who;
   std::string why;
   Token ts;
   std::chrono::milliseconds takeover_after{};
-  /// Refused by the store when its clock is past `cutoff.time` or is another than `cutoff.clock`,
-  /// so that a delayed request takes nothing for a caller that has long gone (R8).
+  /// The store refuses the claim when its clock is past `cutoff.time` or is not `cutoff.clock`. So
+  /// a delayed request takes nothing for a caller that has long gone (R8).
   StoreNow cutoff;
 };
 
@@ -100,8 +100,8 @@ class Line;
 /// Where locks and pings are kept, shared by every process that competes. The one place where
 /// processes interleave; everything else is decided in src/protocol/protocol.h.
 ///
-/// A store is correct if each write is atomic and linearizable, `when`, `ping` and `now` come from
-/// its own clock, and it keeps fields that it does not know. tests/contract checks any store.
+/// In a correct store each write is atomic and linearizable. `when`, `ping` and `now` come from its
+/// own clock, and it keeps fields that it does not know. tests/contract checks any store.
 ///
 /// Errors: every function throws Error. `outcome_unknown` if a write may have been applied,
 /// also if it left a malformed document; `bad_record` if the document that it had to judge is
@@ -122,14 +122,16 @@ class DISTLOCK_EXPORT Store {
   /// One round trip. Throws `bad_record` if the lock's document or its holder's ping is malformed.
   virtual Inspection inspect(std::string_view name, Freshness freshness) = 0;
 
-  /// What the lock's document carries, or nothing if there is no document, by a fresh read. Unlike
-  /// inspect() it judges nothing: a malformed document is an answer, and no ping is looked at.
+  /// The hold that the document carries, or nothing if there is no document, by a fresh read.
+  /// Unlike inspect() it judges nothing: a malformed document is an answer, and no ping is looked
+  /// at.
   virtual std::optional<Carried> carried(std::string_view name) = 0;
 
-  /// One atomic compare-and-set: if the document is still as `basis` says, the store's clock is the
-  /// cutoff's and not past it, writes the claim, stamps `when`, adds one to `fence`, and gives the
-  /// new record. Otherwise, or if the stored state or fence is malformed, gives nothing and leaves
-  /// the document as it was. FromAbsent past the cutoff may leave a free document behind.
+  /// One atomic compare-and-set, on two conditions: the document is still as `basis` says, and the
+  /// store's clock is the cutoff's and not past it. Then it writes the claim, stamps `when`, adds
+  /// one to `fence`, and gives the new record. Otherwise, or if the stored state or fence is
+  /// malformed, it gives nothing and leaves the document as it was. FromAbsent past the cutoff may
+  /// leave a free document behind.
   virtual std::optional<LockRecord> claim(std::string_view name, const ClaimBasis& basis,
                                           const Claim& claim) = 0;
 

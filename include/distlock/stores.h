@@ -14,9 +14,12 @@ namespace distlock {
 /// Opens the store that the connection string names, making what is missing (a SQLite file, its
 /// folder). All handles on `memory:` that live at one time in a process are on one store.
 ///
-/// Errors: `not_applied` if it cannot be reached, `permission_denied`, `bad_record` for a SQLite
-/// file that is no database of ours or of a newer schema, `invalid_argument` for a server that
-/// cannot serve (a secondary, an arbiter, a mongos, MongoDB before 4.2), or options out of range.
+/// Errors:
+///   `not_applied`        the store cannot be reached
+///   `permission_denied`  the user may not use it
+///   `bad_record`         the SQLite file is no database of ours, or its schema is newer
+///   `invalid_argument`   options out of range, or a server that cannot serve: a secondary, an
+///                        arbiter, a mongos, MongoDB before 4.2
 DISTLOCK_EXPORT std::shared_ptr<Store> open_store(const ConnectionString& connection,
                                                   const StoreOptions& options = {});
 

@@ -12,13 +12,23 @@ import tempfile
 from tools.checks import tidy_checks, tidy_documents
 from tools.checks.tidy_checks import (
     LINES_MOST, RULES, Tree, check_arrows, check_built, check_clocks, check_examples, check_finished,
-    check_format, check_headers_once, check_include_homes, check_protocol, check_public_headers,
+    check_format, check_headers_once, check_include_homes, check_planted, check_protocol, check_public_headers,
     check_rules, check_sizes, check_sleepless_tests)
 from tools.checks.tidy_documents import (
     check_links, check_map, check_port, check_promises, check_quoted_tests, check_words)
 
 CHECKS = [*tidy_checks.CHECKS, *tidy_documents.CHECKS]
 
+PATCH = """Rule: R1
+Idea: a header twice.
+
+diff --git a/src/log.h b/src/log.h
+--- a/src/log.h
++++ b/src/log.h
+@@ -1 +1,2 @@
+ #pragma once
++#pragma once
+"""
 # For the self-test: which check must object to which file.
 FAULTS = [
     (check_include_homes, "src/pinger/pinger.cpp", "#include <mongoc/mongoc.h>\n"),
@@ -48,6 +58,11 @@ FAULTS = [
     (check_port, "include/distlock/store.h", "class Store {\n  virtual Token claim(Token ts) = 0;\n"),
     (check_words, "docs/a.md", "A word" + " and a word" * 8 + ".\n"),
     (check_words, "docs/a.md", "- It waits, unless told not to.\n"),
+    (check_words, "docs/a.md", "It waits. Who comes first is served first.\n"),
+    (check_words, "docs/a.md", "One that waits is served.\n"),
+    (check_words, "include/distlock/a.h", "#pragma once\n\n/// A name.\n/// What it means is told below.\n"),
+    (check_words, "include/distlock/a.h", "#pragma once\n\nint a;  ///< A word" + " and a word" * 8 + ".\n"),
+    (check_planted, "tests/mutants/a.patch", PATCH.replace("log.h", "gone.h")),
     (check_finished, "src/pinger/pinger.cpp", "// TODO later\n"),  # tidy: names them
     (check_sizes, "src/log.h", "\n" * (LINES_MOST + 1)),
     (check_sizes, "include/distlock/a.h", "\n" * (LINES_MOST - 1)),
@@ -97,6 +112,7 @@ def sound_tree(root: str) -> None:
     plant(root, "examples/a/main.cpp", '#include "distlock/a.h"\n')
     plant(root, "tests/unit/CMakeLists.txt", "a_test.cpp b_test.cpp\n")
     plant(root, "tests/unit/a_test.cpp", 'TEST_CASE("a "\n          "test") {}\n')
+    plant(root, "tests/mutants/sound.patch", PATCH)
     plant(root, "docs/b.md", "“Curly quotes” name a test: “a\ntest”\n")
     plant(root, "tests/unit/b_test.cpp", f'// "{tags}"\n')
 

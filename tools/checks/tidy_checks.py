@@ -189,6 +189,16 @@ def check_rules(tree: Tree) -> Iterator[str]:
         yield f"tests:1: a test has the tag [{tag}], but there is no such rule"
 
 
+def check_planted(tree: Tree) -> Iterator[str]:
+    """A planted bug that does not apply any more tests nothing."""
+    for name in tree.files:
+        if name.endswith(".patch"):
+            done = subprocess.run(["git", "apply", "--check", name], cwd=tree.root,
+                                  capture_output=True, text=True)
+            if done.returncode != 0:
+                yield f"{name}:1: does not apply: {done.stderr.strip().splitlines()[-1]}"
+
+
 def check_finished(tree: Tree) -> Iterator[str]:
     for name, number, line in tree.lines():
         if UNFINISHED.search(line) and "tidy: names them" not in line:

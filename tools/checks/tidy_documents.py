@@ -10,6 +10,11 @@ from tools.checks.tidy_checks import Tree
 MAP, PORT = "docs/developer/design.md", "include/distlock/store.h"
 WORDS_MOST = 25  # In a sentence. A colon and a semicolon end one.
 FORBIDDEN = re.compile(r"\bunless told\b", re.IGNORECASE)
+# A pronoun alone as the subject. "One store" and "What next?" are none.
+BARE = re.compile(
+    r"(?:Who|Whoever|What|Whatever|Others)\b(?!.*\?)|(?:One|Another) "
+    r"(?:is|are|was|were|has|had|may|can|must|might|will|would|does|did|that|which|who|whose|of|by|comes|gets|goes"
+    r"|holds|takes|waits)\b")
 
 
 def check_quoted_tests(tree: Tree) -> Iterator[str]:
@@ -125,17 +130,40 @@ def sentences(text: str) -> list[str]:
     return re.split(r"(?<=[.!?:;])[\"”)*_\]]*\s+", text)
 
 
-def check_words(tree: Tree) -> Iterator[str]:
+def comments(text: str) -> Iterator[tuple[int, str]]:
+    """Paragraphs of comments, with their first lines. A comment beside code goes on below it."""
+    kept: list[str] = []
+    start = 0
+    for number, line in enumerate([*text.splitlines(), ""], 1):
+        code, found, words = re.sub(r'"(?:[^"\\]|\\.)*"', '""', line).partition("//")
+        words = words.removeprefix("/").removeprefix("<").strip()
+        begins = bool(code.strip()) or not kept
+        if kept and (not words or code.strip() or words[0] in "|-`"):
+            yield start, " ".join(kept)
+            kept = []
+        if words and not words.startswith(("|", "clang-format")):
+            start = number if begins else start
+            kept.append(words)
+
+
+def prose(tree: Tree) -> Iterator[tuple[str, int, str]]:
     for name, text in documents(tree):
-        if name.startswith("docs/generated/") or name == "CHANGELOG.md":
-            continue
-        for line, unit in units(text):
-            for sentence in sentences(unit):
-                length = len([word for word in sentence.split() if re.search(r"\w", word)])
-                if length > WORDS_MOST:
-                    yield f"{name}:{line}: {length} words in a sentence: {sentence[:60]}…"
-                if found := FORBIDDEN.search(re.sub(r'"[^"]*"', "quote", sentence)):
-                    yield f"{name}:{line}: “{found[0]}”; docs/developer/style.md, Words"
+        if not name.startswith("docs/generated/") and name != "CHANGELOG.md":
+            yield from ((name, line, unit) for line, unit in units(text))
+    for name, text in tree.files.items():
+        if name.startswith("include/"):
+            yield from ((name, line, unit) for line, unit in comments(text))
+
+
+def check_words(tree: Tree) -> Iterator[str]:
+    for name, line, unit in prose(tree):
+        for sentence in sentences(unit):
+            length = len([word for word in sentence.split() if re.search(r"\w", word)])
+            if length > WORDS_MOST:
+                yield f"{name}:{line}: {length} words in a sentence: {sentence[:60]}…"
+            said = re.sub(r'"[^"]*"', "quote", sentence)
+            if found := FORBIDDEN.search(said) or BARE.match(said):
+                yield f"{name}:{line}: “{found[0]}”; docs/developer/style.md, Words"
 
 
 CHECKS = [check for name, check in list(globals().items()) if name.startswith("check_")]
