@@ -57,7 +57,7 @@ std::shared_ptr<Clock> host_clock() {
 
 namespace {
 
-// Whoever is forked while another thread makes it would wait for that for ever.
+// A child that is forked while another thread makes it would wait for that for ever.
 [[maybe_unused]] const bool kClockAtLoad = host_clock() != nullptr;
 
 }  // namespace

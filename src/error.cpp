@@ -41,7 +41,7 @@ const std::error_category& error_category() noexcept {
 
 namespace {
 
-// Whoever is forked while another thread makes it would wait for that for ever.
+// A child that is forked while another thread makes it would wait for that for ever.
 [[maybe_unused]] const std::error_category* const kCategoryAtLoad = &error_category();
 
 }  // namespace

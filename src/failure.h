@@ -11,7 +11,7 @@ inline bool may_pass(const Error& error) {
   return error.errc() == Errc::not_applied || error.errc() == Errc::outcome_unknown;
 }
 
-/// What is known of an exception where none may get through: in a destructor, an unlock, a thread.
+/// The facts about an exception where none may get through: in a destructor, an unlock, a thread.
 struct Failure {
   std::string what;
   bool outcome_unknown = false;

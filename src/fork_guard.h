@@ -14,7 +14,7 @@ class ForkGuard {
  public:
   ForkGuard() : generation_(fork_generation()) {}
 
-  /// In a child that was forked after this was made. What it guards must not be touched there.
+  /// In a child that was forked after this was made. The guarded object must not be touched there.
   bool in_child() const noexcept { return generation_ != fork_generation(); }
 
   /// Errors: `forked` if in_child(), naming what is guarded.
@@ -24,10 +24,10 @@ class ForkGuard {
   std::uint64_t generation_;
 };
 
-/// Something that every process has its own of, however it came to be. Made by the first use, for
-/// which no thread waits: one that a fork has left behind would keep its child waiting for ever.
-/// Two may be made at once; one of them is dropped. Never destroyed, so that it may be used while
-/// the program ends.
+/// An object that every process has its own of, also a forked child. The first use makes it, and no
+/// thread waits for another: a thread that a fork has left behind would never be done. Two threads
+/// may make one at once; the second is dropped. Never destroyed, so that it may be used while the
+/// program ends.
 template <class T>
 class PerProcess {
  public:

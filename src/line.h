@@ -7,21 +7,21 @@
 
 #include "distlock/record.h"
 
-// Whose turn it is (R17): pure, and the same for every store and for those who wait. A store that
+// Decides whose turn it is (R17): pure, and the same for every store and for waiters. A store that
 // decides in a language of its own, as MongoDB does, decides the same.
 //
-// A free lock is for the first in line. Whoever is not there when his turn comes is passed over:
-// from one turn after the release on the next two may claim as well, after another turn the next
-// four, and so on, so that many dead in front cost a few turns together and not a turn each. A
-// claim marks those whom it passes over. A mark takes nobody out of the line: marked ones may claim
-// at once, and are not waited for.
+// A free lock is for the first in line. A waiter that is not there at its turn is passed over. From
+// one turn after the release on the next two may claim as well, after another turn the next four,
+// and so on. So many dead in front cost a few turns together, and not a turn each. A claim marks
+// the waiters that it passes over. A mark takes nobody out of the line: marked ones may claim at
+// once, and are not waited for.
 namespace distlock::line {
 
 /// How long the lock waits for those whose turn it is.
 inline constexpr std::chrono::milliseconds kTurn{100};
 /// A marked place that nobody has come back to for so long is removed by the next claim.
 inline constexpr std::chrono::minutes kMarkedMost{1};
-/// So many places has a line. Who finds it full looks again later.
+/// The places of a line. A waiter that finds it full looks again later.
 inline constexpr std::size_t kPlacesMost = 1000;
 
 /// How many of those not marked may claim, the lock having been free for so long.

@@ -141,7 +141,7 @@ void LineWriter::Shared::write_next(Lock& lock) {
 }
 
 void LineWriter::Shared::write_here(Lock& lock) {
-  // What a write itself adds waits for the end of that write.
+  // A line that a write itself adds waits for the end of that write.
   while (!waiting.empty() && !writing) {
     if (!changed.wait_for(lock, kTurnMost, [&] { return !busy && !still; })) return;
     if (!waiting.empty()) write_next(lock);

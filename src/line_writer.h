@@ -23,7 +23,7 @@ class LineWriter {
  public:
   using Write = std::function<void(LogLevel, const std::string&)>;
 
-  /// `write` throws nothing. `speaker`: who says how many lines were dropped.
+  /// `write` throws nothing. `speaker`: the name before the number of dropped lines.
   LineWriter(std::string speaker, Write write)
       : shared_(std::make_shared<Shared>(std::move(speaker), std::move(write))) {}
   /// Waits for nothing: a write that blocks goes on alone.
@@ -38,8 +38,9 @@ class LineWriter {
   /// writing thread it is false at once.
   bool flush(std::chrono::milliseconds most);
 
-  /// Waits at most that long until nothing is left, and ends the thread: whoever adds a line from
-  /// then on writes it itself. If the time was too short, what is left and what comes is dropped.
+  /// Waits at most that long until nothing is left, and ends the thread. A caller that adds a line
+  /// from then on writes it itself. If the time was too short, what is left and what comes is
+  /// dropped.
   bool end(std::chrono::milliseconds most);
 
   /// Before a fork: until go_on() nothing is written or added. Waits at most that long for the line

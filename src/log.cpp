@@ -25,7 +25,7 @@ void append_store(std::string& text, const Store& store) {
 template <class... Parts>
 void write(LogLevel level, const Parts&... parts) noexcept {
   if (!wanted(level)) return;
-  // What cannot be said for want of memory must not cost a lock.
+  // A message that finds no memory must not cost a lock.
   try {
     std::string text;
     (append(text, parts), ...);

@@ -61,7 +61,7 @@ void stray_hold(std::string_view name);
 void forgot_pings(std::int64_t count);
 /// Of the pinger's rounds, other than the ping itself.
 void chore_failed(std::string_view what, std::string_view error);
-/// Whoever waits for a lock in the file's database looks every few seconds.
+/// Waiters for a lock in the file's database look every few seconds.
 void no_bell(std::string_view file);
 void place_not_given_up(std::string_view name, std::string_view error);
 void store_failed_while_waiting(std::string_view name, std::string_view error);

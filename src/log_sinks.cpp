@@ -34,7 +34,7 @@ class StandIn : public boost::log::sinks::sink {
  public:
   explicit StandIn(Core core) : sink(false), core_(std::move(core)) {}
 
-  /// What `open` gives, but nothing if only Boost.Log's own printing wants it.
+  /// The record that `open` gives, but nothing if only Boost.Log's own printing wants it.
   template <class Open>
   boost::log::record wanted_by_the_program(const boost::shared_ptr<sink>& self, const Open& open) {
     const std::lock_guard<std::mutex> one_at_a_time(mutex_);
@@ -86,8 +86,8 @@ Sinks& sinks() {
   return used;
 }
 
-// Whoever is forked while another thread makes them would wait for that for ever. Also, what the
-// end of the program destroys of Boost.Log outlives the log's thread.
+// A child that is forked while another thread makes them would wait for that for ever. Also, the
+// parts of Boost.Log that the end of the program destroys outlive the log's thread.
 [[maybe_unused]] const Sinks* const kSinksAtLoad = &sinks();
 
 void StandIn::consume(const boost::log::record_view& record) {
@@ -148,7 +148,7 @@ void write_to_sinks(LogLevel level, const std::string& text, LogLevel least_on_s
     if (!to.core->get_logging_enabled()) return;
     boost::log::record record = to.stand_in->wanted_by_the_program(to.stand_in, open);
     if (record) return push(to, std::move(record), text);
-    // What opens without the stand-in would be printed to standard output.
+    // A record that opens without the stand-in would be printed to standard output.
     if (level >= least_on_stderr && open()) write_to_stderr(level, text);
   } catch (...) {
   }

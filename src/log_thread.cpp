@@ -20,7 +20,7 @@ using std::chrono::milliseconds;
 constexpr milliseconds kEndMost{1000};
 constexpr milliseconds kForkMost{100};
 
-// What the program has chosen; nothing at first.
+// The level that the program has chosen; kNotChosen at first.
 constexpr int kNotChosen = -1;
 std::atomic<int> chosen_level{kNotChosen};
 

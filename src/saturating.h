@@ -5,8 +5,8 @@
 
 #include "distlock/record.h"
 
-// Dates in documents may be anything that 64 bits hold, so sums and differences of them end at the
-// least and the greatest value instead of overflowing.
+// Dates in documents may be anything that 64 bits hold. So sums and differences of them end at the
+// least and the greatest value, and do not overflow.
 namespace distlock {
 
 inline std::chrono::milliseconds saturating_sum(std::chrono::milliseconds a,

@@ -8,9 +8,9 @@ namespace distlock {
 /// Whether `text` is well-formed UTF-8: no overlong form, no surrogate, nothing past U+10FFFF.
 bool is_utf8(std::string_view text);
 
-/// `text`, fit to be shown on a terminal or in a log: control characters (also DEL and U+0080 to
-/// U+009F, which terminals obey), invisible ones (also those that turn the direction of writing)
-/// and bytes that are not UTF-8 become `\xNN`, a backslash `\\`.
+/// `text`, fit to be shown on a terminal or in a log. Bytes that are not UTF-8, control characters
+/// and invisible ones become `\xNN`, a backslash `\\`. Terminals also obey DEL and U+0080 to
+/// U+009F. Among the invisible ones are those that turn the direction of writing.
 std::string escaped(std::string_view text);
 
 /// `escaped(text)` in double quotes.

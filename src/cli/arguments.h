@@ -21,7 +21,7 @@ struct StoreArguments {
 
 enum class Verbosity { quiet, normal, verbose };
 
-/// What every command takes.
+/// Options that every command takes.
 struct CommonArguments {
   StoreArguments store;
   Verbosity verbosity = Verbosity::normal;
@@ -82,7 +82,7 @@ struct Information {
   std::string text;
 };
 
-/// What is wrong with a command line, without "distlock: ". Never shows a connection string.
+/// The error of a command line, without "distlock: ". Never shows a connection string.
 struct UsageError {
   std::string problem;
 };

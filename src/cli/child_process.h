@@ -31,14 +31,14 @@ struct StartFailure {
 
 /// A running command that dies with this process.
 ///
-/// With a terminal among its standard streams it stays in our process group, as under flock(1):
-/// then the terminal's ^C, ^Z, `fg` and who may read work for it, for pipelines and for the script
-/// around us as if we were not there. (A foreground group of its own would make us a shell that has
-/// to pass the terminal to and fro, and break `distlock run ... | less`.) Without one it leads a
-/// group of its own, so that a signal reaches all that it has started.
+/// With a terminal among its standard streams it stays in our process group, as under flock(1). So
+/// the terminal treats it, pipelines and the script around us as without `distlock`: ^C, ^Z, `fg`,
+/// and its turn to read. (A foreground group of its own would make us a shell that has to pass the
+/// terminal to and fro, and break `distlock run ... | less`.) Without one it leads a group of its
+/// own, so that a signal reaches all that it has started.
 ///
-/// This process becomes the reaper of all that the command starts, so that a loss can end those
-/// too that have left the group or lost their parent.
+/// This process becomes the reaper of all that the command starts. So a loss also ends processes
+/// that have left the group or lost their parent.
 ///
 /// Threads: start it from the main thread, which PR_SET_PDEATHSIG follows; one thread uses it.
 class ChildProcess {

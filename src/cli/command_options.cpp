@@ -39,7 +39,8 @@ std::string variable(const std::string& name) {
   return text;
 }
 
-// An absolute directory, as the XDG specification wants it; others are to be ignored.
+// An absolute directory, as the XDG specification wants it; it tells programs to ignore other
+// values.
 std::optional<std::string> directory(const GetEnvironment& get, const char* name) {
   const char* path = get(name);
   if (path == nullptr || *path != '/') return std::nullopt;

@@ -14,7 +14,7 @@ namespace distlock::cli {
 
 using Words = std::vector<std::string>;
 
-/// What is wrong with a command line.
+/// The error of a command line.
 class Usage : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -36,14 +36,14 @@ class CommandOptions {
   void add_common();
   void add(const std::string& name, const std::string& value, const std::string& purpose,
            const std::string& short_name = {});
-  /// One that the environment does not give.
+  /// An option that the environment does not give.
   void add_without_variable(const std::string& name, const std::string& value,
                             const std::string& purpose);
   void flag(const std::string& names, const std::string& purpose);
 
   void parse(const Words& words);
 
-  /// What parse() has found no place for, as it was given.
+  /// The words that parse() has found no place for, as they were given.
   Words remaining() const;
 
   bool given(const std::string& flag) const { return app_.count("--" + flag) > 0; }

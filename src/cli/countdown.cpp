@@ -12,7 +12,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Whoever escapes a SIGKILL by having just been forked gets the next one so soon.
+// A process that was just forked escapes a SIGKILL. The next one comes so soon.
 constexpr milliseconds kKillAgainAfter{20};
 
 milliseconds longest_silence(const LeaseTimes& times) {

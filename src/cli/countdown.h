@@ -8,11 +8,11 @@
 
 namespace distlock::cli {
 
-/// What `run` allows at most by default between SIGTERM and SIGKILL, and then to be reaped.
+/// The time that `run` allows at most by default between SIGTERM and SIGKILL, and then for reaping.
 inline constexpr std::chrono::milliseconds kGraceMost = std::chrono::seconds{5};
 inline constexpr std::chrono::milliseconds kMarginMost = std::chrono::seconds{1};
 
-/// What becomes of the command when its lock is lost, or about to be.
+/// The fate of the command when its lock is lost, or about to be.
 enum class OnLoss {
   terminate,  ///< SIGTERM, and SIGKILL after the grace.
   kill,       ///< SIGKILL.
@@ -27,7 +27,7 @@ struct EndingPlan {
   std::chrono::milliseconds look_every{};  ///< Whether pings have moved the deadline on.
 };
 
-/// What decides how much time there is to end a command.
+/// The times that decide how long a command may take to end.
 struct LeaseTimes {
   LockOptions lock;
   std::chrono::milliseconds ping_every{};

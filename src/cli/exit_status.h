@@ -19,7 +19,7 @@ inline constexpr int kNotExecutable = 126;
 inline constexpr int kNotFound = 127;
 inline constexpr int kSignalled = 128;  ///< Plus the number of the signal.
 
-/// What the tool exits with when the library throws `code`.
+/// The exit status of the tool when the library throws `code`.
 int exit_status_of(Errc code);
 
 }  // namespace distlock::cli

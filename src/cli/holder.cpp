@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::string_view kNumber = "/pid";
 
-// What stands between `process:` and `:random`.
+// The text between `process:` and `:random`.
 std::string_view thread_of(const std::string& process, std::string_view who) {
   if (!who.starts_with(process + ':')) return {};
   who.remove_prefix(process.size() + 1);

@@ -8,7 +8,7 @@
 
 namespace distlock::cli {
 
-/// What a hold says of its holder, as far as it says it.
+/// The holder, as far as the hold says who it is.
 struct Holder {
   std::string host;
   std::optional<std::int64_t> process_number;  ///< On that host.

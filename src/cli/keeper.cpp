@@ -20,7 +20,7 @@
 namespace distlock::cli {
 namespace {
 
-/// What is sent to the keeper.
+/// A message to the keeper.
 struct Order {
   enum class Kind : std::int64_t { kill_at, group, dismiss };
   Kind kind = Kind::dismiss;
@@ -73,7 +73,7 @@ class Watch {
     if (group_ > 0) kill(-group_, SIGKILL);
     bool left = false;
     for (const pid_t id : descendants_of(parent_, getpid())) left |= kill(id, SIGKILL) == 0;
-    // Who has just been forked gets the next one.
+    // A process that was just forked gets the next one.
     const auto again = host_clock()->steady_now() + std::chrono::milliseconds{20};
     timer_.set(left ? again : SteadyTime::max());
   }

@@ -187,7 +187,7 @@ int main(int count, char** words) {
     forbid_core_files();
     ignore(SIGXFSZ);
     // The MongoDB driver keeps counters there from before main() on, and a SIGKILL would leave the
-    // file behind. Who maps it already goes on doing so.
+    // file behind. A process that has mapped it already keeps its map.
     shm_unlink(("/mongoc-" + std::to_string(getpid())).c_str());
 
     const std::vector<std::string> arguments(words + std::min(count, 1), words + count);

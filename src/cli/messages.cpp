@@ -27,7 +27,7 @@ void write_to_stderr(std::string line) {
     if (done >= 0) {
       left.remove_prefix(static_cast<std::size_t>(done));
     } else if (errno == EAGAIN) {
-      // Whoever shares it with us has made it so.
+      // Another program that shares it with us has made it so.
       pollfd waited{.fd = STDERR_FILENO, .events = POLLOUT, .revents = 0};
       poll(&waited, 1, -1);
     } else if (errno != EINTR) {

@@ -10,11 +10,11 @@ namespace distlock::cli {
 
 /// Sums up lines that come again and again, as those of pings that fail eight times a second.
 ///
-/// Threads: one at a time.
+/// Threads: calls must not overlap.
 class Repeats {
  public:
-  /// What to write of `line`: nothing if it was written less than 10 s ago, else the line, with how
-  /// often it has come since.
+  /// The text to write for `line`: nothing if it was written less than 10 s ago, else the line,
+  /// with how often it has come since.
   std::optional<std::string> to_write(const std::string& line, SteadyTime now);
 
  private:

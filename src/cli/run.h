@@ -10,7 +10,7 @@
 
 namespace distlock::cli {
 
-/// What `run` needs besides the lock.
+/// The needs of `run` besides the lock.
 struct RunContext {
   /// Runs a command to its end. Errors: those of ChildProcess().
   std::function<Ending(const Command&)> spawn;

@@ -52,8 +52,8 @@ milliseconds ping_every_from(const CommandOptions& options, milliseconds takeove
   return PingerOptions::fitting(takeover_after).ping_every;
 }
 
-// Who names no window means neither the original's processes nor MongoDB's own, which know none but
-// theirs.
+// A default window is for holds of ours. The original's processes and MongoDB's own know no window
+// but theirs.
 void take_window(const CommandOptions& options, RunArguments& run) {
   run.takeover_after = kTakeoverAfter;
   run.unstated_window = LockOptions{}.takeover_after;
@@ -63,7 +63,8 @@ void take_window(const CommandOptions& options, RunArguments& run) {
   }
 }
 
-// What follows the options: the lock's name and the command, whose own options and `--` stay its.
+// The words behind the options: the lock's name and the command, whose own options and `--` stay
+// its.
 Words run_words(CommandOptions& options, const Words& words) {
   CLI::Option* const name = options.app().add_option("NAME")->group("");
   const auto cut = std::find(words.begin(), words.end(), "--");

@@ -7,7 +7,7 @@
 
 namespace distlock::cli {
 
-/// What follows the word `run`. Throws Usage or Help (command_options.h).
+/// Parses the words behind `run`. Throws Usage or Help (command_options.h).
 Arguments parse_run(const std::vector<std::string>& words, const GetEnvironment& get);
 
 }  // namespace distlock::cli

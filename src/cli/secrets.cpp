@@ -29,7 +29,7 @@ char* mongodb_uri_in(char* word) {
   return plain != nullptr ? plain : std::strstr(word, "mongodb+srv://");
 }
 
-// What may be shown of it, or nothing if all of it may.
+// The part of it that may be shown, or nothing if all of it may.
 std::optional<std::string> shown_instead(const std::string& uri) {
   try {
     const ConnectionString connection(uri);

@@ -36,7 +36,7 @@ void restore_dispositions() {
 }
 
 Signals::Signals() {
-  // Whoever started us may have ignored it, and then nobody could wait for a child.
+  // Our parent may have ignored it, and then we could not wait for a child.
   set_disposition(SIGCHLD, SIG_DFL);
   sigset_t ours;
   sigemptyset(&ours);
@@ -50,7 +50,7 @@ Signals::Signals() {
 }
 
 Signals::~Signals() {
-  // What is still pending was meant for the child, and must not end us in its place.
+  // A signal that is still pending was meant for the child, and must not end us in its place.
   while (next()) {
   }
   close(descriptor_);

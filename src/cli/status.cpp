@@ -38,7 +38,7 @@ bool is_free(const LockView& lock) { return lock.record && !lock.record->taken()
 
 bool of_some(const ListArguments& arguments) { return arguments.held || arguments.pattern; }
 
-// What was asked for. Some of the locks stand alone, without everybody's pings.
+// Leaves the locks that were asked for. Some of the locks stand alone, without everybody's pings.
 void leave_out(View& view, const ListArguments& arguments) {
   if (!of_some(arguments)) return;
   view.pings.clear();

@@ -15,8 +15,8 @@ struct Place {
   const ConnectionString& connection;
 };
 
-/// distlock status [NAME]: who holds NAME, or every lock that is held. Gives 0 whether it is held
-/// or not, or 65 if a document is malformed.
+/// distlock status [NAME]: shows the holder of NAME, or every lock that is held. Gives 0 whether it
+/// is held or not, or 65 if a document is malformed.
 /// Errors: those of the store.
 int status(const StatusArguments& arguments, const Place& place, const Streams& streams);
 

@@ -5,7 +5,7 @@
 
 namespace distlock::cli {
 
-/// What a command reads and writes. Data goes to `out`, messages to `err`.
+/// The streams that a command reads and writes. Data goes to `out`, messages to `err`.
 struct Streams {
   std::istream& in;
   std::ostream& out;

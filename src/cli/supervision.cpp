@@ -38,7 +38,7 @@ class Event {
 
 void pass_on(const Signals& signals, const ChildProcess& child) {
   while (const auto signal = signals.next()) {
-    // What the terminal sent to our group has reached the child already.
+    // A signal that the terminal sent to our group has reached the child already.
     const bool has_it = signal->to_group && !child.leads_group();
     if (signal->number != SIGCHLD && !has_it) child.send(signal->number);
   }
@@ -48,7 +48,7 @@ void carry_out(Countdown::Step step, const ChildProcess& child) {
   if (step == Countdown::Step::kill) child.send_to_all(SIGKILL);
   if (step == Countdown::Step::terminate) {
     child.send_to_all(SIGTERM);
-    child.send_to_all(SIGCONT);  // One that is stopped could not use its grace.
+    child.send_to_all(SIGCONT);  // A stopped process could not use its grace.
   }
 }
 
@@ -88,7 +88,7 @@ Ending run_to_end(const Command& command, const Signals& signals, const Guarded&
                                   {.fd = lost.descriptor(), .events = POLLIN, .revents = 0}}};
     poll(waited.data(), waited.size(), -1);
     if (waited[2].revents != 0) lost.clear();
-    // What has come due goes before what was sent.
+    // A deadline that has come due goes before a signal.
     if (waited[1].revents == 0 && waited[2].revents == 0) pass_on(signals, child);
   }
 }

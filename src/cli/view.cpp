@@ -114,7 +114,7 @@ OneLock look_at(const Observer& observer, std::string_view name) {
       timed(observer.clock, [&] { return observer.store.inspect(name, Freshness::ordinary); });
   OneLock one{.lock = {.name = std::string(name), .record = seen.lock, .ping = seen.ping},
               .now = seen.now};
-  // What nobody has claimed yet is as free as it can be.
+  // A lock that nobody has claimed yet is free.
   if (!seen.lock) one.lock.record.emplace().name = name;
   one.lock.takeover = takeover(observer, seen, span);
   return one;

@@ -45,7 +45,7 @@ struct PingView {
   std::int64_t holds = 0;
 };
 
-/// What `status` and `list` show.
+/// The content of `status` and `list`.
 struct View {
   std::string store;            ///< The redacted connection string.
   std::optional<StoreNow> now;  ///< Missing if only a lock that nobody ever claimed was looked at.

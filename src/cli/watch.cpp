@@ -19,7 +19,7 @@ constexpr const char* kBelow = "\033[J";
 
 std::string frame_of(const ListArguments& arguments, const Place& place, const Streams& streams) {
   std::ostringstream frame;
-  std::ostringstream elsewhere;  // What is malformed is in the table, too.
+  std::ostringstream elsewhere;  // Malformed documents are in the table, too.
   Streams into{streams.in, frame, elsewhere};
   into.out_in_colour = streams.out_in_colour;
   into.out_width = streams.out_width;
@@ -31,7 +31,7 @@ std::string frame_of(const ListArguments& arguments, const Place& place, const S
   return frame.str();
 }
 
-// Over what was there, without a flicker. What does not fit the terminal is left out.
+// Writes over the last frame, without a flicker. Lines that do not fit the terminal are left out.
 void redraw(std::ostream& out, const std::string& frame, std::size_t height) {
   out << kHome;
   std::istringstream lines(frame);

@@ -9,7 +9,7 @@
 namespace distlock::cli {
 
 /// distlock list --watch: the list every second, on a terminal in place, until a stop is requested
-/// or nobody reads it any more. What fails is shown and tried again. Gives 0.
+/// or nobody reads it any more. A failure is shown, and the call tried again. Gives 0.
 int watch_list(const ListArguments& arguments, const Place& place, const Streams& streams,
                const std::stop_token& stop = {});
 

@@ -7,7 +7,8 @@
 
 namespace distlock {
 
-/// Whatever ends a claim: unless it is certainly held or certainly refused, it is freed later.
+/// At the end of a claim, also by an exception: unless it is certainly held or certainly refused,
+/// it is freed later.
 struct ClaimSender::PendingUnlessCertain {
   ~PendingUnlessCertain() {
     if (!certain) sender.leave_pending(ts, sent);

@@ -30,11 +30,11 @@ class ClaimSender {
   /// `outcome_unknown` and whatever is no Error, the claim is a pending release.
   Answer send(const ClaimBasis& basis, const Claim& claim, const Limit& limit);
 
-  /// What may have been claimed with `ts`, by a call that began at `sent`, is to be freed.
+  /// A hold that may have been claimed with `ts`, by a call that began at `sent`, is to be freed.
   void leave_pending(const Token& ts, SteadyTime sent) noexcept;
 
  private:
-  /// What is certain about a claim so far.
+  /// The certain result of a claim, if there is one.
   enum class Fate { held, not_held, uncertain };
   struct ReadBack {
     Fate fate = Fate::uncertain;

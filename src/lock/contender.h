@@ -20,13 +20,14 @@
 
 namespace distlock {
 
-/// What came of one claim. `failure`: why it got nothing, unless another was just quicker.
+/// The result of one claim. `failure`: why it got nothing, unless another contender was just
+/// quicker.
 struct ClaimResult {
   bool held = false;
   std::optional<Error> failure;
 };
 
-/// What one wait is for, and how long it may last.
+/// The purpose of one wait, and how long it may last.
 struct WaitRequest {
   SteadyTime deadline;
   std::stop_token stop;
@@ -87,7 +88,7 @@ class DistributedLock::Contender {
   /// Makes the granted claim the hold, and leaves the phase; false, and gives the claim back, where
   /// its deadline has passed (R9).
   bool keep(LockRecord record);
-  /// What ran out becomes a pending release.
+  /// A hold that ran out becomes a pending release.
   void give_up_old_hold();
 
   const std::shared_ptr<DistributedLockPinger> pinger;

@@ -31,7 +31,7 @@ DistributedLock::DistributedLock(const ConnectionString& config, std::string nam
 
 DistributedLock::DistributedLock(const ConnectionString& config, std::string name,
                                  const LockOptions& options) {
-  // Before the store is opened: what is wrong with the arguments is no matter of the store's.
+  // Before the store is opened: a wrong argument is an error whatever the store says.
   protocol::check_name(name);
   protocol::check_options(options);
   const auto pinging_options = PingerOptions::fitting(options.takeover_after);
@@ -45,7 +45,7 @@ DistributedLock::DistributedLock(const ConnectionString& config, std::string nam
 
 DistributedLock::~DistributedLock() {
   if (contender_->session->fork_guard.in_child()) {
-    // What it holds is the parent's (R16).
+    // Its hold is the parent's (R16).
     (void)contender_.release();
     return;
   }

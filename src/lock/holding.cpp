@@ -3,7 +3,7 @@
 #include "lock/contender.h"
 #include "text.h"
 
-// What a holder knows of its hold's end, and how it is told (R9).
+// How a holder asks for the end of its hold, and is told of it (R9).
 namespace distlock {
 namespace {
 

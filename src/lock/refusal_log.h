@@ -28,7 +28,7 @@ class RefusalLog {
   };
   bool somebody_waits() const;
 
-  /// What was made of a lock's document. Nothing is logged of a free lock.
+  /// Notes the judgement of a lock's document. Nothing is logged of a free lock.
   void judged(const Inspection& seen, const protocol::Judgement& judgement);
   /// After a claim from what was seen got nothing. `name`: the lock's.
   static void claim_refused(const Inspection& seen, const protocol::Judgement& judgement,

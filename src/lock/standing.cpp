@@ -201,7 +201,7 @@ bool StandingInLine::take_over(const TimedInspection& look) {
   if (!pinged() || lock_.out_of_time()) return false;
   // No claim of this place was granted before that look.
   lock_.session->begin_claim(*lock_.hold);
-  // What becomes of it may stay unknown, and is freed later then: no claim may carry that `ts`
+  // Its outcome may stay unknown, and the hold is freed later then: no claim may carry that `ts`
   // anew.
   ticket_spent_ = true;
   auto [record, failure] = lock_.claims.send(
@@ -256,8 +256,8 @@ bool Contender::wait_in_line(const WaitRequest& request) {
   return claiming.held;
 }
 
-// Until it is this thread's turn in the process, and no other thread has the object. Who has it
-// already waits for nobody: those in front may wait for just that hold.
+// Until it is this thread's turn in the process, and no other thread has the object. A thread that
+// has it already waits for nobody: those in front may wait for just that hold.
 bool Contender::wait_for_this_object(Lobby::Place& place, const WaitRequest& request) {
   Clock& clock = *session->environment.clock;
   for (;;) {

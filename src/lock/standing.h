@@ -62,12 +62,12 @@ class StandingInLine {
   bool perhaps_in_line_ = false;
   bool ticket_spent_ = false;
   bool asked_ = false;     // with this ticket
-  bool doubtful_ = false;  // What became of a request with this ticket is unknown.
+  bool doubtful_ = false;  // The outcome of a request with this ticket is unknown.
   bool late_ = false;      // A call has outlasted the wait.
   SteadyTime last_sent_;
   SteadyTime store_answered_;
   std::optional<Error> failure_;
-  std::optional<LockRecord> seen_;  // What the last look showed, where that is to be told.
+  std::optional<LockRecord> seen_;  // The lock at the last look, where that is to be told.
   int failures_ = 0;
   SteadyTime stand_at_ = SteadyTime::min();
   SteadyTime look_at_ = SteadyTime::min();

@@ -22,9 +22,9 @@ struct OfListener;
 template <class Tag>
 using Hook = boost::intrusive::list_base_hook<boost::intrusive::tag<Tag>>;
 
-/// What is told of one hold: its loss, or that it is at risk. Whatever it takes is in here from the
-/// moment when it was noticed, so that it reaches that hold and no later one. Made beforehand, so
-/// that telling takes no memory.
+/// The news of one hold: its loss, or that it is at risk. All that the announcement needs is in
+/// here from the moment when it was noticed. So it reaches that hold and no later one. Made
+/// beforehand, so that telling takes no memory.
 struct Announcement : Hook<InQueue>, Hook<OfListener> {
   std::shared_ptr<Listener> to;
   std::stop_source stop{std::nostopstate};  // stopped before the callback is called
@@ -55,7 +55,7 @@ struct Listener {
   // struct.
   boost::intrusive::list<Announcement, boost::intrusive::base_hook<Hook<OfListener>>> waiting;
   boost::intrusive::list<Running> running;
-  bool finished = false;  // what is left is told to nobody
+  bool finished = false;  // the rest is told to nobody
   // NOLINTEND(readability-identifier-naming)
 };
 

@@ -106,7 +106,7 @@ void Announcer::run(Announcement& announcement, Crew::Member& self, Lock& lock) 
   --busy_;
 }
 
-// The last one that is free is for tokens. Whoever called try_again() will come back to it.
+// The last free thread is for tokens. The caller of try_again() will come back to it.
 void Announcer::wait_for_another(Lock& lock) noexcept {
   shortage_ = true;
   if (std::exchange(wanting_, true)) return something_waits_.wait(lock);
@@ -137,7 +137,7 @@ bool Announcer::another_is_free(Lock& lock) noexcept {
   return started;
 }
 
-// Stops its token, or calls what is to be called. Whatever is a user's ends before this is over.
+// Stops its token, or calls its callback. The user's code ends before this is over.
 void Announcer::tell(Announcement& announcement, Lock& lock) noexcept {
   Announcements& from = announcement.stop.stop_possible() ? tokens_ : callbacks_;
   const std::shared_ptr<Listener> to = announcement.to;
@@ -170,7 +170,7 @@ void Announcer::tell(Announcement& announcement, Lock& lock) noexcept {
 }
 
 void Announcer::call(const Announcement& announcement) noexcept {
-  // Whatever a callback throws: it has nowhere else to go, and the process must not end for it.
+  // An exception of a callback has nowhere else to go, and the process must not end for it.
   try {
     if (announcement.on_lost) (*announcement.on_lost)(announcement.reason);
     if (announcement.on_at_risk) (*announcement.on_at_risk)(announcement.valid_until);

@@ -18,9 +18,9 @@ enum class AnnounceOn { own_threads, caller };
 /// Stops tokens and runs callbacks of all locks of one pinger. Callbacks may throw, block, unlock
 /// or destroy the lock; none of that reaches whoever announces.
 ///
-/// Tokens come before callbacks. Nothing of a user's runs on the last thread that is free while
-/// another thread can be had, and where none can be had that thread is for tokens alone. So what
-/// blocks holds up no other lock.
+/// Tokens come before callbacks. While another thread can be had, the last free thread runs nothing
+/// of a user's. Where none can be had, that thread is for tokens alone. So a callback that blocks
+/// holds up no other lock.
 class Announcer : public std::enable_shared_from_this<Announcer> {
  public:
   explicit Announcer(AnnounceOn announce_on) : announce_on_(announce_on) {}

@@ -7,10 +7,10 @@
 
 namespace distlock {
 
-/// The time that the chores of one round have. A call of the store begins only where it may take
-/// its whole limit before the next ping is due, or before two limits since the round began have
-/// passed. The first of a round begins in any case, or a slow store would put the chores off for
-/// ever. protocol::check_room() counts that. No call begins after a stop.
+/// The time that the chores of one round have. A call of the store begins only if it may take its
+/// whole limit. That limit ends before the next ping is due, or before two limits since the round
+/// began have passed. The first of a round begins in any case, or a slow store would put the chores
+/// off for ever. protocol::check_room() counts that. No call begins after a stop.
 class ChoreTime {
  public:
   /// `begin_until`: the last moment for a call to begin, but for the first.

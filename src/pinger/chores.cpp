@@ -53,7 +53,7 @@ void Chores::attempt(const char* what, const std::function<void()>& chore) noexc
   }
 }
 
-// One by one: what cannot be learned of one lock says nothing of the next (R14).
+// Each by itself: a lock that cannot be read says nothing of the next (R14).
 void Chores::verify_holds(ChoreTime& time) {
   if (missing_.empty() && unknown_.empty()) {
     if (!time.for_a_call()) return;

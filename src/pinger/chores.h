@@ -16,9 +16,9 @@
 
 namespace distlock {
 
-/// What a pinger does after each good ping: it finds out which of its process's holds are lost and
-/// which nobody knows of, works off pending releases, and removes old pings (R8, R9, R13). It goes
-/// on where the round before ran out of time, so that none of it waits for ever.
+/// The work of a pinger after each good ping. It finds out which of its process's holds are lost
+/// and which nobody knows of. It works off pending releases, and removes old pings (R8, R9, R13).
+/// It goes on where the round before ran out of time, so that none of it waits for ever.
 ///
 /// Threads: work_off() by any; while one is at it, the others leave it alone.
 class Chores {
@@ -29,7 +29,7 @@ class Chores {
   /// As far as there is time before the next ping is due, in a round that began at `begun`.
   void work_off(SteadyTime begun, const std::stop_token& stop) noexcept;
 
-  /// What may fail without anything else being lost for it.
+  /// Does a chore that may fail; the other chores go on.
   static void attempt(const char* what, const std::function<void()>& chore) noexcept;
 
   /// Why the store no longer has that hold, or nothing if it has. Errors: those of a read.

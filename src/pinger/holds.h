@@ -22,8 +22,8 @@ struct Loss {
   LossReason reason;
 };
 
-/// What the pinger knows of one lock object. Shared, since whoever announces a loss must not find
-/// it destroyed.
+/// One lock object, as the pinger knows it. Shared, since a thread that announces a loss must not
+/// find it destroyed.
 struct Hold {
   Hold(std::string lock_name, std::chrono::nanoseconds span)
       : name(std::move(lock_name)),
@@ -35,9 +35,8 @@ struct Hold {
   const std::string name;
   const std::chrono::nanoseconds validity_span;
   Validity validity;
-  /// Until when a hold counts that a claim gets which is under way, or one of the claims of a wait,
-  /// perhaps without an answer (R9). Pings move it on, from before the first of these claims is
-  /// sent.
+  /// The deadline of a hold that a claim under way may get, or one of the claims of a wait, perhaps
+  /// without an answer (R9). Pings move it on, from before the first of these claims is sent.
   Validity claim_validity;
 
  private:
@@ -53,7 +52,7 @@ struct Hold {
   std::shared_ptr<const OnLost> on_lost;
   std::shared_ptr<const OnAtRisk> on_at_risk;
   std::stop_source stop{std::nostopstate};  // of this hold alone, once somebody asks for it
-  // What the end of the hold takes, made before it begins: 0 or 1.
+  // The announcement of the hold's end, made before the hold begins: 0 or 1.
   std::unique_ptr<Announcement> announcement;
   std::list<Loss> loss;
   Listener listener;
@@ -80,9 +79,9 @@ struct ActiveHold {
 ///              gone. announce_due() finds the deadlines, Chores finds the rest.
 ///   delist()   the release is through, or pending elsewhere; or the claim was refused.
 ///
-/// A hold ends once, under the mutex, by retire() or lose(). What is to be told of it is handed to
-/// the announcer before the mutex is let go. So an announcement reaches that hold and no later one,
-/// and none is made after silence(). The memory for it is taken by enlist(), where a failure still
+/// A hold ends once, under the mutex, by retire() or lose(). Its announcement is handed to the
+/// announcer before the mutex is let go. So an announcement reaches that hold and no later one, and
+/// none is made after silence(). The memory for it is taken by enlist(), where a failure still
 /// costs nothing.
 ///
 /// Mutexes: the one of Holds guards what Hold says of it. Holding it, a thread takes the
@@ -118,7 +117,7 @@ class Holds {
   /// That hold is lost; announced once.
   void lose(const ActiveHold& lost, LossReason reason);
   std::optional<LossReason> lost(const Hold& hold) const;
-  /// What was lost since this was last asked. The watch must not wait for a log.
+  /// The losses since the last call. The watch must not wait for a log.
   std::list<Loss> take_unlogged();
 
   void on_lost(Hold& hold, OnLost callback);

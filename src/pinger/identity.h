@@ -13,7 +13,8 @@ namespace distlock {
 Environment completed(Environment environment);
 
 /// `host:unixSeconds:random` with 64 random bits, as two processes with one id would free each
-/// other's holds. A host's name may be of any bytes: what is not fit to be shown is escaped.
+/// other's holds. A host's name may be of any bytes: those that are not fit to be shown are
+/// escaped.
 std::string new_process(const Environment& environment, std::string_view host);
 
 /// An ObjectId: seconds of this host's clock, then 64 random bits. Unique is all that it must be.

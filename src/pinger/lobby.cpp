@@ -61,7 +61,7 @@ Lobby::Place::~Place() {
     std::erase(queue->second, wake_);
     if (queue->second.empty()) queues_->by_lock.erase(queue);
   }
-  queues_->ring_first(name_);  // Whoever was behind may be the first now.
+  queues_->ring_first(name_);  // The next thread may be the first now.
 }
 
 bool Lobby::Place::first() const {

@@ -9,8 +9,8 @@
 
 namespace distlock {
 
-/// A thread that any number of threads may wait for, itself among them: it then goes on alone. What
-/// it runs must keep alive what it runs on.
+/// A thread that any number of threads may wait for, itself among them: it then goes on alone. Its
+/// function must keep alive the objects that it uses.
 class OwnThread {
  public:
   OwnThread() = default;
@@ -33,7 +33,7 @@ class OwnThread {
   void join() noexcept {
     if (!started_ || itself_ == pthread_self()) return;
     const boost::this_thread::disable_interruption no_interruption;
-    // Whoever comes second waits for the first.
+    // The second caller waits for the first.
     std::call_once(joined_, [this] { thread_.join(); });
   }
 

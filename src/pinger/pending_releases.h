@@ -20,7 +20,7 @@ struct PendingRelease {
   bool failure_logged = false;
 };
 
-/// What the pinger works off until the store confirms.
+/// The releases that the pinger tries until the store confirms them.
 class PendingReleases {
  public:
   void add(PendingRelease release);
@@ -29,7 +29,8 @@ class PendingReleases {
   bool contains(const Token& ts) const;
 
   /// Tries each once, as far as there is time, and keeps what is not settled, to be tried last next
-  /// time. What the store refuses, or does not answer, holds up no other for longer than its call.
+  /// time. A release that the store refuses, or does not answer, holds up no other for longer than
+  /// its call.
   void work_off(Store& store, const Clock& clock, ChoreTime& time);
 
  private:

@@ -40,7 +40,7 @@ std::shared_ptr<Session> Session::owner_of(std::shared_ptr<Session> pinger) {
           }};
 }
 
-// Pings come last: what is not complete must have sent nothing.
+// Pings come last: a pinger that is not complete must have sent nothing.
 void Session::start_threads(const std::shared_ptr<Session>& pinger) {
   const log::OfStore of_store(*pinger->environment.store);
   log::creating_ping_thread(pinger->environment.process);
@@ -164,7 +164,7 @@ PingerStats Session::stats() const {
 
 void Session::stop() noexcept {
   const log::OfStore of_store(*environment.store);
-  // Whoever comes second waits for the first.
+  // The second caller waits for the first.
   std::call_once(stop_once_, [this] {
     stopped_ = true;
     stopping.request_stop();

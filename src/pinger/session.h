@@ -23,7 +23,7 @@
 
 namespace distlock {
 
-/// What an inspection showed, and when it was made.
+/// An inspection, and when it was made.
 struct TimedInspection {
   Inspection seen;
   LocalSpan span;
@@ -35,8 +35,8 @@ class DistributedLockPinger::Session {
  public:
   Session(Environment given, const PingerOptions& given_options, PingerDrive given_drive);
 
-  /// What owns a pinger with threads: they end with the last copy, and the last of them to end, or
-  /// the owner, destroys the pinger. So it may be one of the threads that lets go of it.
+  /// The owner of a pinger with threads. They end with its last copy, and the last of them to end,
+  /// or the owner, destroys the pinger. So it may be one of the threads that lets go of it.
   static std::shared_ptr<Session> owner_of(std::shared_ptr<Session> pinger);
   /// Errors: `not_applied` if there is no thread to be had. Nothing was sent then.
   static void start_threads(const std::shared_ptr<Session>& pinger);

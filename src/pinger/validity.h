@@ -10,8 +10,8 @@
 namespace distlock {
 
 /// Until when one lock object may act on its hold (R9). Begun with a claim, moved on by confirmed
-/// pings, ended by whoever first sees that it has passed – and then it stays ended: what was once
-/// seen to be over is not revived by a ping that comes later.
+/// pings, ended by the thread that first sees that it has passed. Then it stays ended: a ping that
+/// comes later revives nothing that was seen to be over.
 ///
 /// Threads: begin(), begin_as() and end() by the lock object, one at a time; the others by anybody.
 class Validity {

@@ -65,7 +65,7 @@ Judgement dead_unless_skewed(milliseconds elapsed, const StoreNow& now, const Lo
   return {Verdict::dead, Reason::silent, elapsed, milliseconds{0}, elapsed > kHundredYears};
 }
 
-/// What may be the `_id` of a document; `what` it is called.
+/// Checks what is to be the `_id` of a document; messages call it `what`.
 void check_id(const std::string& what, std::string_view id) {
   if (id.empty()) refuse(what + " is empty: give it at least one character");
   if (id.size() > kIdBytesMax) {
@@ -200,7 +200,7 @@ Judgement judge(const Inspection& seen, const LocalSpan& span, bool clock_steppe
                 const LockOptions& options, HolderWatch& watch) {
   if (!seen.lock) return {Verdict::absent};
   if (!seen.lock->taken()) {
-    // Whoever asks by this is not in line, and so the last.
+    // A contender that asks by this is not in line, and so the last.
     const bool our_turn =
         line::may_claim(Token{}, seen.lock->line, seen.lock->freed_at, seen.now->time);
     return {our_turn ? Verdict::free : Verdict::busy,

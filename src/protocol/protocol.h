@@ -31,9 +31,9 @@ void check_process(std::string_view process);
 void check_why(std::string_view why);
 void check_options(const LockOptions& options);
 void check_options(const PingerOptions& options);
-/// What a hold needs from the sending of one ping to the confirmation of the next, on a store whose
-/// every call takes its whole limit (R12). Between the sendings lies the interval, or a ping and
-/// one call of a chore if these are longer. Where the interval is long, one call is to spare.
+/// The time from the sending of one ping to the confirmation of the next, where every call takes
+/// its whole limit (R12). Between the sendings lies the interval, or a ping and one call of a chore
+/// if these are longer. Where the interval is long, one call is to spare.
 std::chrono::nanoseconds room_for_pings(const PingerOptions& pinger,
                                         std::chrono::milliseconds call_limit);
 /// Whether a holder has that time before its deadline; the message does the sum (R9).
@@ -50,15 +50,15 @@ std::optional<LossReason> fate(std::string_view name, const Token& ts,
 /// `unstated_window` where the document states none (R6).
 std::chrono::milliseconds window(const LockRecord& lock, const LockOptions& options);
 
-/// What a contender tolerates of the store's clock before a takeover after `window` (R5). Options
-/// can only make it less, so that no holder need know them.
+/// The skew of the store's clock that a contender tolerates before a takeover after `window` (R5).
+/// Options can only make it less, so that no holder need know them.
 std::chrono::milliseconds max_clock_skew(std::chrono::milliseconds window,
                                          const LockOptions& options);
 
-/// What a deadline keeps clear of the earliest takeover (R9): twice the largest skew that any
-/// contender tolerates, since the clock may have been that far behind at the ping and that far
-/// ahead at the judgement; one call, since a ping that got stuck in the store may overwrite a later
-/// one; and a thousandth of the window for clocks that run at different rates.
+/// The distance between a deadline and the earliest takeover (R9). Twice the largest skew that any
+/// contender tolerates: the clock may have been that far behind at the ping, and that far ahead at
+/// the judgement. One call: a ping that got stuck in the store may overwrite a later one. A
+/// thousandth of the window: clocks run at different rates.
 std::chrono::nanoseconds allowance(const LockOptions& options,
                                    std::chrono::milliseconds call_limit);
 
@@ -76,7 +76,7 @@ std::chrono::milliseconds settled_after(const LockOptions& options,
 bool must_ping_before_claim(std::optional<SteadyTime> last_ping_sent, SteadyTime now,
                             std::chrono::nanoseconds validity, const PingerOptions& pinger);
 
-/// What one contender remembers of one holder: since when it has seen nothing change (R6).
+/// The memory that one contender has of one holder: since when it has seen nothing change (R6).
 class HolderWatch {
  public:
   /// Notes what an inspection showed of a taken lock, and says for how long exactly that has been

@@ -11,7 +11,7 @@
 
 namespace distlock {
 
-/// What this process has seen of the store's clock against its own steady one: whether it stepped
+/// The readings of the store's clock against this process's own steady one: whether it stepped
 /// (R5), and what it says by now at the latest (R8's cutoff). Not synchronised.
 ///
 /// The store reads its clock at some instant between the sending of a call and the receipt of its
@@ -39,8 +39,8 @@ class StoreClockHistory {
 
   void note(const StoreNow& now, const LocalSpan& span);
 
-  /// Whether two readings of that clock within the last `window`, and the one before it, put it
-  /// more than `limit` apart from where its own pace would have carried it.
+  /// Whether that clock has stepped by more than `limit`, by two readings within the last `window`,
+  /// or the one before it. Its own pace is no step.
   bool stepped(const std::string& clock, SteadyTime now, std::chrono::nanoseconds window,
                std::chrono::nanoseconds limit);
 

@@ -77,7 +77,7 @@ class Reader {
     return number;
   }
 
-  // One that cannot grow would be a lock that nobody gets and nobody hears why (R10).
+  // With a fence that cannot grow nobody would get the lock, and nobody would hear why (R10).
   Fence fence() const {
     const Fence fence = count("fence").value_or(0);
     if (fence == std::numeric_limits<Fence>::max()) {
@@ -129,7 +129,8 @@ std::string shortened(const std::string& text) {
   return text.substr(0, kShown) + "... (" + std::to_string(text.size()) + " bytes)";
 }
 
-// What a taken lock cannot do without. `takeover_after` and `fence` are absent in others'.
+// The fields that a taken lock needs. `takeover_after` and `fence` are absent in documents of other
+// programs.
 void require_holder(const Reader& reader) {
   reader.required<std::string>("process", "a string in a taken lock");
   reader.required<std::string>("who", "a string in a taken lock");

@@ -60,7 +60,7 @@ std::vector<Waiter> line_of(const Document& lock);
 /// Whether the lock, which is free, may be claimed with this ticket now (R17).
 bool is_turn(const Document& lock, const Token& ticket, StoreTime now);
 
-/// What a document of `locks` says of its hold, malformed or not. A field that is there twice says
+/// The hold that a document of `locks` carries, malformed or not. A field that is there twice says
 /// nothing.
 Carried carried_in(const Document& lock);
 
@@ -75,7 +75,8 @@ PingRecord ping_from(const Document& document);
 /// Says of `error`, thrown by one of the two above, that the document was written all the same.
 [[noreturn]] void throw_written_malformed(const Error& error);
 
-/// What `judge`, one of the two, says of the document that a write of ours has just left.
+/// The record that `judge`, one of the two, makes of the document that a write of ours has just
+/// left.
 /// Errors: `outcome_unknown` where it is malformed, for the write took effect.
 template <class Record>
 Record written(const Document& document, Record (*judge)(const Document&)) {
@@ -89,14 +90,13 @@ Record written(const Document& document, Record (*judge)(const Document&)) {
 /// How a process's pings have fared, as fields of its ping's document.
 std::array<std::pair<std::string_view, std::int64_t>, 4> fields_of(const PingHealth& health);
 
-/// What is wrong with a lock that a claim has just written, which has this fence. Errors: as
-/// written().
+/// Judges a lock that a claim has just written, which has this fence. Errors: as written().
 void check_written_fence(std::string_view name, Fence fence);
 
 /// The `_id` of a document, for people: the string, or what it is instead.
 std::string id_of(const Document& document);
 
-/// The line of a listing for a document: what `judge`, one of the two above, says of it.
+/// The line of a listing for a document, by `judge`, one of the two above.
 template <class Record>
 Listed<Record> listed(const Document& document, Record (*judge)(const Document&)) {
   try {

@@ -106,8 +106,8 @@ bool has_secret(std::string_view options) {
   });
 }
 
-// "option NAME: " where that may be shown. What is not known by name may be a piece of a password
-// that was not encoded: of the user's, which then has an `@` behind it, or of another option's.
+// "option NAME: " where that may be shown. An unknown name may be a piece of a password that was
+// not encoded: of the user's, which then has an `@` behind it, or of another option's.
 std::string named(std::string_view option, std::string_view options) {
   constexpr std::size_t kNameMost = 40;
   const std::string_view name = option.substr(0, option.find('='));

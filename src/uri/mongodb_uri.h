@@ -5,7 +5,7 @@
 
 namespace distlock {
 
-/// What is wrong with `uri`, which begins with `mongodb://` or `mongodb+srv://`, and what to write
+/// The error of `uri`, which begins with `mongodb://` or `mongodb+srv://`, and what to write
 /// instead; empty if nothing is. Never shows a piece of it that may be a secret.
 std::string problem_of_mongodb_uri(std::string_view uri);
 

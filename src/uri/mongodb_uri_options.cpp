@@ -22,8 +22,8 @@ struct Option {
   std::string_view note = {};
 };
 
-// Of libmongoc 1.23. What would weaken the guarantees is here too, to say why it is refused: the
-// library always writes with w=majority and journal=true, on the primary.
+// Of libmongoc 1.23. Options that would weaken the guarantees are here too, to say why they are
+// refused: the library always writes with w=majority and journal=true, on the primary.
 constexpr std::array kOptions = std::to_array<Option>({
     {"appName", Allowed::any},
     {"authMechanism", Allowed::any},

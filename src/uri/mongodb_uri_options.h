@@ -5,8 +5,8 @@
 
 namespace distlock {
 
-/// What is wrong with one `name=value` of a MongoDB connection string; empty if nothing is. Never
-/// shows a value.
+/// The error of one `name=value` of a MongoDB connection string; empty if nothing is. Never shows a
+/// value.
 std::string problem_of_mongodb_option(std::string_view option);
 
 /// Whether an option of a MongoDB connection string has this name, be it one that is refused.

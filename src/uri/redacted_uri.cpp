@@ -52,7 +52,7 @@ std::string redacted_uri(std::string_view uri) {
 
 std::string redacted_malformed_uri(std::string_view text) {
   const std::string scheme(pieces_of(text).scheme);
-  // What stands behind may be a secret or its end, and so may what stands before.
+  // The text behind it may be a secret or its end, and so may the text before.
   if (text.find('#') != std::string_view::npos) return escaped(scheme) + kHidden;
   const std::size_t at = text.rfind('@');
   if (at == std::string_view::npos) {

@@ -29,7 +29,7 @@ struct LoggedLine {
   std::string text;
 };
 
-/// What a program with a sink of its own sees while this lives.
+/// The records that a program with a sink of its own sees while this lives.
 class Captured {
  public:
   Captured() {

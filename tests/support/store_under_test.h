@@ -19,8 +19,8 @@ class StoreUnderTest {
   /// store has one process only and gives the same.)
   virtual std::shared_ptr<Store> open() = 0;
 
-  /// Writes the document as it is, replacing the one with its `_id`. What the engine has no type
-  /// for, it stores as the nearest that it has; `Foreign` is any type that no field of ours has.
+  /// Writes the document as it is, replacing the one with its `_id`. A value that the engine has no
+  /// type for becomes the nearest that it has; `Foreign` is any type that no field of ours has.
   virtual void put_lock(const Document& document) = 0;
   virtual void put_ping(const Document& document) = 0;
 

@@ -5,7 +5,7 @@ import posixpath
 import re
 from collections.abc import Iterator
 
-from tools.checks.tidy_checks import Tree
+from tools.checks.tidy_checks import CXX, Tree
 
 MAP, PORT = "docs/developer/design.md", "include/distlock/store.h"
 WORDS_MOST = 25  # In a sentence. A colon and a semicolon end one.
@@ -131,12 +131,14 @@ def sentences(text: str) -> list[str]:
 
 
 def comments(text: str) -> Iterator[tuple[int, str]]:
-    """Paragraphs of comments, with their first lines. A comment beside code goes on below it."""
+    """Paragraphs of comments, with their first lines. A comment beside code goes on below it.
+    Three blanks begin a line of a table or of an example."""
     kept: list[str] = []
     start = 0
     for number, line in enumerate([*text.splitlines(), ""], 1):
         code, found, words = re.sub(r'"(?:[^"\\]|\\.)*"', '""', line).partition("//")
-        words = words.removeprefix("/").removeprefix("<").strip()
+        words = words.removeprefix("/").removeprefix("<")
+        words = "" if words.startswith("   ") else words.strip()
         begins = bool(code.strip()) or not kept
         if kept and (not words or code.strip() or words[0] in "|-`"):
             yield start, " ".join(kept)
@@ -151,7 +153,7 @@ def prose(tree: Tree) -> Iterator[tuple[str, int, str]]:
         if not name.startswith("docs/generated/") and name != "CHANGELOG.md":
             yield from ((name, line, unit) for line, unit in units(text))
     for name, text in tree.files.items():
-        if name.startswith("include/"):
+        if name.startswith(("include/", "src/", "tests/support/")) and name.endswith(CXX):
             yield from ((name, line, unit) for line, unit in comments(text))
 
 

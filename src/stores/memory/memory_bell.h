@@ -10,7 +10,7 @@
 
 namespace distlock {
 
-/// The bell of a memory store: whoever rings calls the listeners (R19).
+/// The bell of a memory store: the ringing thread calls the listeners (R19).
 class MemoryBell {
  public:
   std::shared_ptr<void> listen(std::string_view process, Line::Rung rung);

@@ -7,7 +7,7 @@
 #include "distlock/store.h"
 #include "stores/document.h"
 
-// What the memory store asks of one document of `locks` and writes into it. Pure.
+// The memory store's reads and writes of one document of `locks`. Pure.
 namespace distlock {
 
 /// The fence of the next claim, or nothing if the stored one is malformed or cannot grow (R10).
@@ -23,7 +23,7 @@ bool matches(const Document* lock, const ClaimBasis& basis, const Claim& claim,
 
 /// Without the line, which depends on the basis.
 void write_claim(Document& lock, const Claim& claim, Fence fence, const StoreNow& now);
-/// What a claim gives back: the record without its line.
+/// The result of a claim: the record without its line.
 LockRecord claimed_record(const Document& lock);
 
 }  // namespace distlock

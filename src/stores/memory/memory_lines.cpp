@@ -21,7 +21,7 @@ Standing MemoryTables::stand(std::string_view name, const Claim& claim, const St
   Document lock = stored != nullptr ? *stored : free_document(name);
   const LockRecord before = lock_from(lock);  // Throws for a malformed one.
   if (before.taken() && carries(lock, claim.ts)) return {claimed_record(lock)};
-  // What is free and carries the ticket has been held with it: this request comes once more.
+  // A free lock that carries the ticket has been held with it: this request comes once more.
   const bool spent = carries(lock, claim.ts);
   if (spent || past_cutoff(claim, now)) {
     return {std::nullopt, line::stands(claim.ts, before.line), !before.taken()};

@@ -86,7 +86,7 @@ PingRecord MemoryTables::ping(std::string_view process, const PingHealth& health
 void MemoryTables::remove_ping(std::string_view process) { pings_.remove(process); }
 
 std::int64_t MemoryTables::forget_pings(std::chrono::milliseconds age, const StoreNow& now) {
-  // Whatever is not certainly free protects, also a malformed lock.
+  // A lock that is not certainly free protects, also a malformed one.
   std::set<std::string, std::less<>> holders;
   for (const auto& [name, lock] : locks_.named) {
     const auto* process = field_as<std::string>(lock, "process");

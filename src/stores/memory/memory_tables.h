@@ -14,7 +14,7 @@
 namespace distlock {
 
 /// The two collections as plain data, and what each call of the port does to them. No lock, no
-/// clock, no failure: whoever owns the tables brings those, so a simulation drives the same code
+/// clock, no failure: the owner of the tables brings those, so a simulation drives the same code
 /// with its own. Kept as documents rather than records so that malformed ones exist here too (R14).
 ///
 /// Errors: `bad_record`, as Store. Threads: none of its own; calls must not overlap.

@@ -14,8 +14,8 @@
 namespace distlock {
 namespace {
 
-// How long the server lets one getMore wait. What is left of it when a client dies it waits in
-// vain, and a collection that is dropped is noticed after it.
+// How long the server lets one getMore wait. When a client dies, the server waits for the rest of
+// that in vain. A collection that is dropped is noticed after it.
 constexpr std::chrono::milliseconds kAwaitMost{2000};
 constexpr std::chrono::milliseconds kBeforeNextTry{500};
 
@@ -38,7 +38,7 @@ struct MongoBell::Ear {
         ring_oneself();
         listen(stopped);
       } catch (...) {
-        // Whatever it is, waiters look by themselves until it has passed.
+        // Waiters look by themselves until the trouble has passed.
       }
       clock->wait_until(clock->steady_now() + kBeforeNextTry, stopped);
     }

@@ -43,7 +43,7 @@ class Bson {
   Kind kind_ = Kind::document;
 };
 
-/// What a command is built from. Strings are borrowed until the document is made.
+/// A value of a command. Strings are borrowed until the document is made.
 using BsonValue = std::variant<bool, std::int32_t, std::int64_t, double, std::string_view,
                                StoreTime, Token, Bson>;
 

@@ -47,8 +47,8 @@ Bson read_options(const ServerDescription& server, ReadConcern concern) {
   return options;
 }
 
-// One for all commands of a list. The driver would give each its own, and the server refuses a
-// getMore in another session than the cursor's.
+// One session for all commands of a list. The driver would give each its own, and the server
+// refuses a getMore in another session than the cursor's.
 ClientSession session_of(mongoc_client_t* client) {
   mongoc_session_opt_t* options = mongoc_session_opts_new();
   // Else it would name a time to read after, which a linearizable read may not.
@@ -71,7 +71,7 @@ bool has_document_error(const bson_t* reply, bson_error_t* error) {
   return true;
 }
 
-// What the cursor of a reply says: more is to come under this id, unless it is 0.
+// The cursor of a reply: more is to come under this id, unless it is 0.
 struct Batch {
   std::vector<Document> documents;
   std::int64_t cursor = 0;
@@ -241,7 +241,7 @@ void MongoCall::odd(std::string_view lack, Effect effect) const {
               what() + ": the server's answer " + std::string(lack));
 }
 
-// What the server says repeats the command, cut off, and names no privilege.
+// The server's message repeats the command, cut off, and names no privilege.
 void MongoCall::fail(const bson_error_t& error, Effect effect, const Bson& command) const {
   if (is_unauthorized(error)) {
     const std::string why = why_refused(command);

@@ -13,7 +13,7 @@
 
 namespace distlock {
 
-/// What every call of one store has in common.
+/// The settings of every call of one store.
 struct MongoSettings {
   std::string database;
   /// How long the server may work on a command or wait for its replication. Shorter than the
@@ -21,16 +21,17 @@ struct MongoSettings {
   std::chrono::milliseconds server_limit{};
 };
 
-/// What a call is about, for messages: "claim of lock" and "x".
+/// The operation and its object, for messages: "claim of lock" and "x".
 struct Doing {
   std::string_view verb;
   std::string_view object;
 };
 
-/// How sure a read is: what a majority has, or what no later primary has overtaken either.
+/// How sure a read is. `majority`: a majority has it. `linearizable`: no later primary has
+/// overtaken it either.
 enum class ReadConcern { local, majority, linearizable };
 
-/// What a write command came to.
+/// The outcome of a write command.
 struct WriteOutcome {
   Bson reply;
   bool duplicate_key = false;
@@ -47,7 +48,7 @@ class MongoCall {
   /// do, for clients may know one server by several.
   const std::string& clock() const { return clock_; }
   bool replica_set() const { return replica_set_; }
-  /// What it is about and where, for messages.
+  /// The operation and the place, for messages.
   std::string what() const;
   /// Throws that the answer is not what the server should have said, which is `lack`. After a write
   /// the outcome is unknown.

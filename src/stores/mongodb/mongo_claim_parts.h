@@ -5,8 +5,8 @@
 #include "distlock/store.h"
 #include "stores/mongodb/mongo_bson.h"
 
-// What the commands that claim and release locks are made of. Inside $expr nothing descends into
-// arrays and no type is converted, so that only a number is equal to a number: a malformed document
+// The parts of the commands that claim and release locks. Inside $expr nothing descends into arrays
+// and no type is converted, so that only a number is equal to a number: a malformed document
 // matches nothing (R14).
 namespace distlock {
 
@@ -19,7 +19,7 @@ Bson fence_is_sound();
 /// As state_of(): a decimal is no state.
 Bson state_is_sound();
 
-/// What a claim writes, as the argument of $set.
+/// The fields that a claim writes, as the argument of $set.
 Bson claimed_fields(const Claim& claim);
 
 /// findAndModify that frees what carries `ts`, and gives `shown` of the document as it was.

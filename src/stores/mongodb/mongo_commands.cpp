@@ -154,7 +154,7 @@ Bson holds_command(std::string_view process) {
 }
 
 Bson everything_command(std::string_view collection) {
-  // Others may have put anything beside these.
+  // Other programs may have put anything beside these.
   Bson known;
   for (const std::string_view field :
        {"state", "process", "who", "when", "why", "ts", "fence", "takeover_after", "freed_at",

@@ -28,9 +28,9 @@ Bson inspect_command(std::string_view name);
 Bson ping_command(std::string_view process, std::string_view clock, const PingHealth& health);
 Bson remove_ping_command(std::string_view process);
 
-/// aggregate that gives `_id`, `ping` and `clock` of at most `kForgetAtOnce` pings older than `age`
-/// by the server's clock (one day more for pings by another clock than `clock`) whose process holds
-/// nothing (R13).
+/// aggregate that gives `_id`, `ping` and `clock` of at most `kForgetAtOnce` pings whose process
+/// holds nothing (R13). They are older than `age` by the server's clock; pings by another clock
+/// than `clock` are older by one more day.
 Bson forgettable_pings_command(std::chrono::milliseconds age, std::string_view clock);
 inline constexpr std::int32_t kForgetAtOnce = 1000;
 

@@ -12,7 +12,7 @@
 namespace distlock {
 namespace {
 
-// What libmongoc reads ahead on a connection of its own.
+// As much as libmongoc reads ahead on a connection of its own.
 constexpr std::size_t kReadAheadBytes = 1024;
 
 using Addresses = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;

@@ -19,7 +19,7 @@ std::optional<Document> document_at(const bson_iter_t* iter);
 /// type itself would lose that.
 struct alignas(bson_iter_t) Found : bson_iter_t {};
 
-/// What is under `path` (dots descend) in `bson`, or nothing.
+/// The value under `path` (dots descend) in `bson`, or nothing.
 std::optional<Found> find(const bson_t* bson, const char* path);
 
 }  // namespace distlock

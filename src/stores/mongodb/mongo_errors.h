@@ -9,8 +9,8 @@
 
 namespace distlock {
 
-/// What a failure of libmongoc (error API version 2) says about whether the command was applied.
-/// When in doubt `outcome_unknown`; a read never is.
+/// The error code for a failure of libmongoc (error API version 2): whether the command was
+/// applied. In doubt `outcome_unknown`, but never for a read.
 Errc errc_of(const bson_error_t& error, Effect effect);
 
 /// Throws what errc_of() says. `what` is the operation, its object and the server.

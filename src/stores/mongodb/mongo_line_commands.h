@@ -8,14 +8,15 @@
 
 namespace distlock {
 
-// The commands of MongoDB's lines and bell (R17 to R19): pure, as mongo_commands.h. What is decided
-// about places and turns is as in src/line.h, in the server's own language.
+// The commands of MongoDB's lines and bell (R17 to R19): pure, as mongo_commands.h. Places and
+// turns are decided as in src/line.h, in the server's own language.
 //
 // A line is the field `line` of the lock's document: an object whose keys are the tickets, in the
 // order of its fields. An array would be written anew with every change, also into the oplog.
 
 inline constexpr std::string_view kLockBells = "lockbells";
-/// Of the bell's capped collection. What is overwritten before it is heard costs a look (R19).
+/// Of the bell's capped collection. A ring that is overwritten before it is heard costs a look
+/// (R19).
 inline constexpr std::int64_t kLockBellsBytes = 1 << 20;
 
 /// Whether the lock's document, which is free, may be claimed by somebody who is not in line.

@@ -7,7 +7,7 @@
 
 namespace distlock {
 
-/// What identifies a message of MongoDB's wire protocol, first in each.
+/// The first part of each message of MongoDB's wire protocol.
 struct MessageHeader {
   std::int32_t length = 0;
   std::int32_t id = 0;

@@ -10,9 +10,9 @@ namespace {
 
 constexpr std::int32_t kWireVersion42 = 8;
 
-// How soon a new primary is seen where the server cannot announce it (before 4.4), how often an
-// unreachable one is tried again, and how old the name of a restarted server's clock may be. One
-// tiny exchange a second and member; the driver's own 10 s would add to every fail-over.
+// So soon a new primary is seen where the server cannot announce it (before 4.4). So often an
+// unreachable one is tried again. So old may the name of a restarted server's clock be. One tiny
+// exchange a second and member; the driver's own 10 s would add to every fail-over.
 constexpr std::int32_t kHeartbeatMs = 1000;
 
 // The driver writes to stderr on its own account. A library does not.
@@ -66,7 +66,7 @@ void greet(const PooledClient& client, const ServerDescription& server,
       doc({{"serverId", static_cast<std::int32_t>(mongoc_server_description_id(server.get()))}});
   bson_error_t error;
   if (!pinged(client, options, &error)) throw_error(error, Effect::reads, what(connection));
-  // MongoDB refuses a read concern that there is not. What takes any heeds none (R6).
+  // MongoDB refuses a read concern that does not exist. A server that takes any heeds none (R6).
   append(options, "readConcern", doc({{"level", "distlock"}}));
   if (pinged(client, options, &error))
     refuse(connection,
@@ -105,7 +105,7 @@ Uri tuned_uri(const ConnectionString& connection, std::chrono::milliseconds call
   // One attempt a call, so that each failure belongs to one known attempt; those who call repeat.
   mongoc_uri_set_option_as_bool(uri.get(), MONGOC_URI_RETRYWRITES, false);
   mongoc_uri_set_option_as_bool(uri.get(), MONGOC_URI_RETRYREADS, false);
-  // What is compressed cannot be judged before libmongoc sees it, and commands are small.
+  // Compressed messages cannot be judged before libmongoc sees them, and commands are small.
   mongoc_uri_set_compressors(uri.get(), nullptr);
   limit(uri.get(), MONGOC_URI_SERVERSELECTIONTIMEOUTMS, call_limit / 2);
   limit(uri.get(), MONGOC_URI_WAITQUEUETIMEOUTMS, call_limit / 2);

@@ -16,7 +16,7 @@ struct Privilege {
   friend bool operator==(const Privilege&, const Privilege&) = default;
 };
 
-/// What a user must be granted to send one of our commands.
+/// The privileges that a user needs to send one of our commands.
 std::vector<Privilege> needed_by(const Bson& command);
 
 /// Why `command` on `database` was refused to the user whom `status` tells of: the answer to

@@ -86,7 +86,7 @@ class MongoStore : public Store {
   std::atomic<bool> indexes_made_ = false;
 };
 
-// What is enough for people and for a first look.
+// Enough for people and for a first look.
 ReadConcern ordinary(const MongoCall& call) {
   return call.replica_set() ? ReadConcern::majority : ReadConcern::local;
 }
@@ -199,7 +199,7 @@ std::int64_t MongoStore::forget_pings(std::chrono::milliseconds age) {
                    if (listing.record) old.push_back(*listing.record);
                  });
   if (old.empty()) return 0;
-  // One that has been renewed meanwhile is another one.
+  // A ping that has been renewed meanwhile stays.
   const WriteOutcome outcome = call.write(forget_pings_command(old));
   const auto removed = find(outcome.reply.get(), "n");
   if (!removed || !BSON_ITER_HOLDS_NUMBER(&*removed)) call.odd("has no \"n\"", Effect::writes);

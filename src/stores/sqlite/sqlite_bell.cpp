@@ -46,7 +46,7 @@ std::size_t word_of(std::string_view process, std::string_view name) {
 
 }  // namespace
 
-// One who listens, and the tickets of its process.
+// A listener, and the tickets of its process.
 class SqliteBell::Ear {
  public:
   Ear(const SqliteBell& bell, std::string_view process, Line::Rung rung)

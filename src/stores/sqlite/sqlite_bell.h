@@ -15,13 +15,13 @@ namespace distlock {
 // THE BELL
 //
 // A file beside the database (sqlite_page.h). A process that waits for locks sleeps on the word of
-// its process id. A ring adds one to the word of the process and the lock together, then one to the
-// word of the process, and wakes who sleeps there. Who wakes up looks which words have changed of
-// the locks that it stands in line for.
+// its process id. A ring adds one to the word of the process and the lock together. Then it adds
+// one to the word of the process, and wakes the sleepers there. A process that wakes up looks which
+// words have changed of the locks that it stands in line for.
 //
 // Words are found by a hash, so that two may share one: then a ring is heard by one too many, which
 // costs a look at the store (R19). There is a bell once somebody waits, until the last who has the
-// database open closes it. Whoever cannot use it looks by itself.
+// database open closes it. A process that cannot use it looks by itself.
 
 /// The bell of one database, for one process.
 ///

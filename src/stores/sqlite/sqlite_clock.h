@@ -14,13 +14,13 @@ namespace distlock {
 //
 //     epoch + CLOCK_BOOTTIME,    epoch = wall clock - CLOCK_BOOTTIME, in milliseconds
 //
-// where the epoch is worked out once, by the first process that opens the file in this boot, and
-// kept in the file's table `clocks` for all the others. It looks like the wall clock to people, but
-// an administrator, NTP or libfaketime that steps the wall clock moves nobody's pings (R4, R5).
+// The first process that opens the file in a boot works the epoch out. It keeps it in the file's
+// table `clocks` for all the others. It looks like the wall clock to people. But an administrator,
+// NTP or libfaketime that steps the wall clock moves nobody's pings (R4, R5).
 //
-// Its name is the boot's id, for after a reboot it is another clock, and by how much CLOCK_BOOTTIME
-// is shifted in the process's time namespace: namespaces with the same shift have one clock. The
-// number of a namespace would be no name, for the kernel gives it anew.
+// Its name has two parts. The boot's id: after a reboot it is another clock. The shift of
+// CLOCK_BOOTTIME in the process's time namespace: namespaces with the same shift have one clock.
+// The number of a namespace would be no name, for the kernel gives it anew.
 //
 // Two clocks of one boot took their epochs from the wall clock at two instants, and containers may
 // have differed in it by days: neither can tell the age of what the other stamped (R6). A clock of

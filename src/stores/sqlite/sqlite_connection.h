@@ -37,7 +37,7 @@ class SqliteConnection {
  public:
   SqliteConnection(const ConnectionString& connection, const StoreOptions& options);
 
-  /// What a call does to the file, and how it waits for its turn.
+  /// The effect of a call on the file, and how it waits for its turn.
   enum class Access {
     read,
     write,
@@ -58,7 +58,7 @@ class SqliteConnection {
 
   const SqliteStatements& statements() const { return *statements_; }
   SqliteDatabase& db() { return db_; }
-  /// The time of this call's writes: one for all of them, the first that is asked for. A
+  /// The time of this call's writes: the same for all of them, the first that is asked for. A
   /// transaction asks after it has begun, and so after it got the write lock (R8).
   StoreTime write_time() { return StoreTime{std::chrono::milliseconds{store_now_()}}; }
   void forget_write_time() { write_time_.reset(); }

@@ -159,8 +159,9 @@ SqliteDatabase::SqliteDatabase(const std::string& path, std::chrono::millisecond
   log_ = {LogFile{file() + "-wal", {}}, LogFile{file() + "-shm", {}}};
 }
 
-// SQLite's own handler sleeps ever longer, up to 100 ms, and counts what it meant to sleep: whoever
-// has waited for long is passed by all who come later, and a call takes longer than it may.
+// SQLite's own handler sleeps ever longer, up to 100 ms, and counts what it meant to sleep. A
+// writer that has waited for long is passed by all that come later, and a call takes longer than it
+// may.
 int SqliteDatabase::wait_for_writer(void* database, int waits) {
   auto& db = *static_cast<SqliteDatabase*>(database);
   const auto now = since_boot();
@@ -208,11 +209,12 @@ bool SqliteDatabase::file_was_replaced() {
   return moved != 0 || was_replaced(log_[0]) || was_replaced(log_[1]);
 }
 
-// SQLite does not look: who opens the database when both are gone begins another log. They stay for
-// as long as anybody has the database open, so that no other file can have their numbers.
+// SQLite does not look: a process that opens the database when both are gone begins another log.
+// They stay for as long as anybody has the database open, so that no other file can have their
+// numbers.
 bool SqliteDatabase::was_replaced(LogFile& file) {
-  // Nothing of times: once they were asked for, Linux gives the next write a time of its own, and
-  // the sync that follows has that much more to do.
+  // Nothing of times: once they were asked for, Linux gives the next write a time of its own. The
+  // next sync would have that much more to do.
   struct statx status {};
   std::optional<FileId> id;
   if (statx(AT_FDCWD, file.path.c_str(), 0, STATX_INO, &status) == 0) {

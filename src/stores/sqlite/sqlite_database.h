@@ -38,7 +38,7 @@ class SqliteStatement {
   std::unique_ptr<sqlite3_stmt, Finalize> statement_;
 };
 
-/// One run of a statement: bind from 1 on, step, read columns from 0 on. What it wrote is committed
+/// One run of a statement: bind from 1 on, step, read columns from 0 on. Its write is committed
 /// once step() has given false.
 class SqliteRun {
  public:
@@ -86,8 +86,8 @@ class SqliteDatabase {
   std::int64_t changes() const { return sqlite3_changes64(db_.get()); }
 
   /// Whether the path of the file, or of one of its write-ahead log, leads to another one by now or
-  /// to none: what is written then reaches nobody. Of the log it is known from the first call on
-  /// that finds it there.
+  /// to none: a write then reaches nobody. Of the log it is known from the first call on that finds
+  /// it there.
   bool file_was_replaced();
 
   /// Whether it has waited for another writer since this was asked last.
@@ -142,7 +142,7 @@ class SqliteTransaction {
   bool done_ = false;
 };
 
-/// What an extended result code of SQLite means to a caller.
+/// The error code for an extended result code of SQLite.
 Errc errc_of(int code, Effect effect, int system_error);
 
 }  // namespace distlock

@@ -38,7 +38,7 @@ const char* shared_file_system(unsigned long magic) {
 
 void refuse_shared_file_system(const std::string& path) {
   struct statfs status {};
-  // Whoever may open the file may ask this. Numbers of 32 bits come with their sign.
+  // A process that may open the file may ask this. Numbers of 32 bits come with their sign.
   if (statfs(path.c_str(), &status) != 0) return;
   const char* name = shared_file_system(static_cast<std::uint32_t>(status.f_type));
   if (name == nullptr) return;

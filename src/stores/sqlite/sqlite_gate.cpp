@@ -28,7 +28,7 @@ bool SqliteGate::enter(milliseconds give_up_at) {
   const milliseconds began = since_boot();
   if (ignored_until_ && began < *ignored_until_) return false;
   ignored_until_.reset();
-  // Anew each time: so a file that was removed or replaced is noticed, and a child of fork() keeps
+  // Anew each time. So a file that was removed or replaced is noticed. A child of fork() keeps
   // nobody out, unless it was forked in the middle of a write.
   if (!page_.open()) return false;
   // Once the bell has been rung again, the one that comes first has been in.

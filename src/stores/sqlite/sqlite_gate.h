@@ -12,20 +12,20 @@ namespace distlock {
 // THE GATE
 //
 // All writers of one SQLite file need its one write lock, whatever locks of ours they want. SQLite
-// has no line for it: whoever looks at the right moment gets it. The gate is a line that the kernel
-// keeps. Its file lies beside the database, and who has an flock on it writes. Who finds it taken
-// sleeps on a word of it, a futex, and is woken by the one that leaves.
+// has no line for it: the writer that looks at the right moment gets it. The gate is a line that
+// the kernel keeps. Its file lies beside the database, and the writer with an flock on it writes. A
+// writer that finds it taken sleeps on a word of it, a futex. The writer that leaves wakes it.
 //
 // The flock alone says who is in, and ends with its holder. The word is a hint: lost or forged
 // wake-ups cost time, 10 ms at most. The whole gate is a courtesy: SQLite's lock alone keeps
-// writers apart. So whoever cannot use the gate, finds something else in its place, or has waited
-// at it for half of a call's limit, writes without.
+// writers apart. So some writers write without it: those that cannot use it, find something else in
+// its place, or have waited at it for half of a call's limit.
 //
 // There is a gate once two writers have met, until the last who has the database open closes it.
 
 /// The gate of one database, for one process.
 ///
-/// Threads: one at a time.
+/// Threads: calls must not overlap.
 class SqliteGate {
  public:
   /// `database` is the file's path.
@@ -43,7 +43,7 @@ class SqliteGate {
   SqlitePage page_;
   // Somebody was woken when this one left, who comes first.
   bool others_first_ = false;
-  std::uint32_t left_at_ = 0;  // What the bell says until somebody else rings.
+  std::uint32_t left_at_ = 0;  // The bell's word until somebody else rings.
   int in_a_row_ = 0;
   // Nobody was let in for too long.
   std::optional<std::chrono::milliseconds> ignored_until_;

@@ -28,7 +28,7 @@ LockRecord free_lock(std::string_view name) { return {.name = std::string(name)}
 
 }  // namespace
 
-// What standing in line comes to (R17), and what is to be written for it.
+// The answer to a request for a place (R17), and the writes for it.
 struct SqliteLine::Plan {
   bool exists = false;  ///< The lock has a row.
   std::vector<Waiter> before;
@@ -47,7 +47,7 @@ SqliteLine::Plan SqliteLine::plan(std::string_view name, const Claim& claim, Sto
   if (lock.taken() && lock.ts == claim.ts) {
     lock.line.clear();
     plan.standing.hold = std::move(lock);
-    // What is free and carries the ticket has been held with it: this request comes once more.
+    // A free lock that carries the ticket has been held with it: this request comes once more.
   } else if (lock.ts != claim.ts && now <= claim.cutoff.time) {
     plan.grants = !lock.taken() && line::may_claim(claim.ts, lock.line, lock.freed_at, now);
     const Waiter place{claim.ts, claim.process, claim.who, now, std::nullopt};
@@ -68,8 +68,8 @@ Standing SqliteLine::stand(std::string_view name, const Claim& claim) {
   return standing;
 }
 
-// Who only keeps a place writes nothing, and waits for nobody who does. A place is not worth a wait
-// for the disk: whatever ends the machine ends those who stand there. A hold is.
+// A call that only keeps a place writes nothing, and waits for no writer. A place is not worth a
+// wait for the disk: the end of the machine ends its waiters too. A hold is.
 Standing SqliteLine::stand_in_turn(std::string_view name, const Claim& claim) {
   Plan seen;
   {

@@ -9,8 +9,8 @@
 #include "stores/document.h"
 #include "stores/sqlite/sqlite_connection.h"
 
-// What calls read and write of one lock: its row in `locks`, and its line in `waiters`. Each
-// function is a part of a call that was begun.
+// The reads and writes of one lock: its row in `locks`, and its line in `waiters`. Each function is
+// a part of a call that was begun.
 namespace distlock {
 
 struct SqliteRow {
@@ -34,7 +34,7 @@ void write_line(SqliteConnection& connection, std::string_view name,
 /// One statement; nothing happens if there is no such place.
 void remove_place(SqliteConnection& connection, std::string_view name, const Token& ticket);
 
-/// What a release came to, and whether somebody stands in line.
+/// The result of a release, and whether somebody stands in line.
 struct SqliteRelease {
   ReleaseResult result = ReleaseResult::not_ours;
   bool awaited = false;

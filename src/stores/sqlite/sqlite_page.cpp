@@ -90,7 +90,7 @@ void SqlitePage::make() const noexcept {
 bool SqlitePage::write_new(int file) const noexcept {
   struct stat database {};
   if (stat(database_.c_str(), &database) != 0) return false;
-  // Others of its group may use the database: they may use the page, if this one may say so.
+  // Users of the database's group may use the page too, if this process may say so.
   if (fchown(file, static_cast<uid_t>(-1), database.st_gid) != 0 && errno != EPERM) return false;
   return fchmod(file, database.st_mode & 0666) == 0 && ftruncate(file, kSize) == 0 &&
          pwrite(file, mark_.data(), mark_.size(), kMarkAt) == static_cast<ssize_t>(mark_.size());

@@ -21,7 +21,8 @@ namespace distlock {
 
 /// One such file, for one process.
 ///
-/// Threads: one at a time, but for wait(), during which others may do all but open() and close().
+/// Threads: calls must not overlap, but for wait(). During that, other threads may call all but
+/// open() and close().
 class SqlitePage {
  public:
   static constexpr std::size_t kSize = 4096;

@@ -45,9 +45,10 @@ constexpr std::string_view kPing = R"(
     ping_late_by_ms = excluded.ping_late_by_ms
   RETURNING ping)";
 
-// Whatever is not certainly free protects its holder's ping (R13). A day in milliseconds more for
-// another clock (R4); one that runs beside this one cannot be told the age of, and is left to those
-// who share it. A document without a clock is the original's.
+// A lock that is not certainly free protects its holder's ping (R13). A ping by another clock must
+// be older by a day, in milliseconds (R4). The age of a ping by a clock that runs beside this one
+// is unknown: it is left to those who share that clock. A document without a clock is the
+// original's.
 constexpr std::string_view kForgetPings = R"(
   DELETE FROM lockpings
   WHERE ping < store_now() - ?1 AND typeof(ping) = 'integer' AND typeof(_id) = 'text'

@@ -16,9 +16,9 @@ struct SqliteStatements {
   /// for each place, or one without any.
   SqliteStatement inspect;
   /// ?1 name, ?2 process, ?3 who, ?4 why, ?5 ts, ?6 takeover_after, ?7 cutoff; but for claim_absent
-  /// ?8 the ts that it starts from, and ?9, of claim_hold when it was taken, of claim_free anything
-  /// if it may be claimed though somebody stands in line. A row of when, fence and,
-  /// but for claim_absent, freed_at if it matched.
+  /// also ?8, the ts that it starts from, and ?9. That is, for claim_hold, when it was taken; for
+  /// claim_free, anything if it may be claimed though somebody stands in line. A row of when, fence
+  /// and, but for claim_absent, freed_at if it matched.
   SqliteStatement claim_absent;
   SqliteStatement claim_free;
   SqliteStatement claim_hold;

@@ -7,8 +7,8 @@
 
 namespace distlock {
 
-/// In which order the threads of one process use one connection: one at a time, and a ping before
-/// all others, whose holds live by it (R12).
+/// The order in which the threads of one process use one connection. Calls do not overlap, and a
+/// ping comes before all others: holds live by it (R12).
 ///
 /// Threads: any number.
 class SqliteTurns {
