@@ -86,7 +86,7 @@ void could_not_take_over(const LockRecord& lock) {
         ": the document changed meanwhile, or is being changed");
 }
 
-void lost_race(std::string_view name) {
+void claim_came_second(std::string_view name) {
   write(LogLevel::info, "dist_lock error trying to acquire lock \"", escaped(name),
         "\": the document changed meanwhile, or is being changed");
 }

@@ -38,7 +38,7 @@ void elapsed_seems_impossible(const LockRecord& lock, std::chrono::milliseconds 
 void lock_failed_because_taken(const LockRecord& lock, std::chrono::milliseconds elapsed);
 void forcefully_taking_over(const LockRecord& lock, std::chrono::milliseconds elapsed);
 void could_not_take_over(const LockRecord& lock);
-void lost_race(std::string_view name);
+void claim_came_second(std::string_view name);
 void acquired(const LockRecord& lock);
 void unlocked(std::string_view name);
 void unlock_attempt_failed(std::string_view name, int attempt, std::string_view error);

@@ -69,11 +69,11 @@ bool Contender::lock_try(std::string_view why, LockRecord* other, const Limit& u
   const log::OfStore of_store(*session->environment.store);
   protocol::check_why(why);
   session->check_usable();
-  if (!begin_claiming(other)) return false;
-  ClaimingPhase claiming{*this};
+  if (!begin_acquiring(other)) return false;
+  AcquiringPhase acquiring{*this};
   limit = until;
-  claiming.held = claim_remembered(why).held || look_and_claim(why, other);
-  return claiming.held;
+  acquiring.held = claim_remembered(why).held || look_and_claim(why, other);
+  return acquiring.held;
 }
 
 bool Contender::look_and_claim(std::string_view why, LockRecord* other) {
@@ -131,18 +131,18 @@ Judgement Contender::judge_now(TimedInspection& look) {
   return judgement;
 }
 
-bool Contender::begin_claiming(LockRecord* other) {
+bool Contender::begin_acquiring(LockRecord* other) {
   const SteadyTime now = session->environment.clock->steady_now();
   boost::unique_lock<boost::mutex> lock(mutex);
   if (phase == Phase::idle) {
-    phase = Phase::claiming;
+    phase = Phase::acquiring;
     return true;
   }
   const bool by_us = phase == Phase::holding && holder == this_thread_number();
   if (by_us && hold->validity.over(now)) {
-    phase = Phase::claiming;
+    phase = Phase::acquiring;
     lock.unlock();
-    claim_anew_from_lost();
+    lose_overdue_hold();
     return true;
   }
   if (by_us) {
@@ -156,7 +156,7 @@ bool Contender::begin_claiming(LockRecord* other) {
   return false;
 }
 
-void Contender::end_claiming() noexcept {
+void Contender::end_acquiring() noexcept {
   // Our pings go on, so nobody could take over what we no longer count as held.
   if (claimed) session->pending.add({name, *claimed->ts});
   session->holds.delist(hold);

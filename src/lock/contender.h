@@ -38,16 +38,16 @@ struct WaitRequest {
 
 /// One lock object that contends for its lock. Its phase says which thread may touch what:
 ///
-///   phase      entered by                       left by               who has the object
-///   idle       the end of the others            begin_claiming()      nobody
-///   claiming   begin_claiming(), _reclaiming()  keep(), holding;      the claiming thread
-///                                               end_claiming(), idle
-///   holding    keep()                           unlock(), releasing;  the thread that got it
-///                                               reclaim(), claiming
-///   releasing  unlock()                         its end, idle         the releasing thread
+///   phase      entered by                  left by                who has the object
+///   idle       the end of the others       begin_acquiring()      nobody
+///   acquiring  begin_acquiring(), _anew()  keep(), holding;       the acquiring thread
+///                                          end_acquiring(), idle
+///   holding    keep()                      unlock(), releasing;   the thread that got it
+///                                          reclaim(), acquiring
+///   releasing  unlock()                    its end, idle          the releasing thread
 ///
 /// Only the thread that enters a phase leaves it, but any thread may unlock or reclaim a hold. The
-/// store is called in the phases claiming and releasing, without the mutex.
+/// store is called in the phases acquiring and releasing, without the mutex.
 ///
 /// Mutexes: a thread with this mutex takes no other. See Holds for those of the pinger.
 class DistributedLock::Contender {
@@ -56,14 +56,14 @@ class DistributedLock::Contender {
             std::shared_ptr<Session> given_session, std::string given_name,
             const LockOptions& given_options);
 
-  enum class Phase { idle, claiming, holding, releasing };
+  enum class Phase { idle, acquiring, holding, releasing };
 
-  /// Enters `claiming`. False if another thread is at it or holds; `*other` is then what it has.
+  /// Enters `acquiring`. False if another thread is at it or holds; `*other` is then what it has.
   /// Errors: `already_held`.
-  bool begin_claiming(LockRecord* other);
+  bool begin_acquiring(LockRecord* other);
   /// As above, but from the own last hold only (reclaim). Errors: `lock_lost` if there is none.
-  void begin_reclaiming();
-  void end_claiming() noexcept;
+  void begin_acquiring_anew();
+  void end_acquiring() noexcept;
 
   /// As DistributedLock::lock_try(), and gives up, false, where `until` is over.
   bool lock_try(std::string_view why, LockRecord* other, const Limit& until);
@@ -77,7 +77,7 @@ class DistributedLock::Contender {
   /// `only`: that hold and no other.
   UnlockResult unlock(const std::optional<Token>& only) noexcept;
 
-  // In the phase claiming.
+  // In the phase acquiring.
 
   /// Whether the call that is under way may begin no call of the store any more.
   bool out_of_time() const { return limit.over(*session->environment.clock); }
@@ -111,9 +111,9 @@ class DistributedLock::Contender {
   // Written with the mutex by the thread that has the object, which reads it without.
   std::optional<LockRecord> claimed;
 
-  // Of the thread that has the object, in the phases claiming and releasing.
+  // Of the thread that has the object, in the phases acquiring and releasing.
   std::optional<ClaimBasis> remembered;
-  std::unique_ptr<protocol::HolderWatch> watch;  // of whoever is claiming; none while holding
+  std::unique_ptr<protocol::HolderWatch> watch;  // of the acquiring thread; none while holding
   Limit limit;
   /// The ticket of a hold for which an earlier request may still arrive, and when the last was
   /// sent.
@@ -123,7 +123,7 @@ class DistributedLock::Contender {
   bool look_and_claim(std::string_view why, LockRecord* other);
   /// R2, R7, R9.
   ClaimResult claim(const ClaimBasis& basis, std::string_view why);
-  void claim_anew_from_lost();
+  void lose_overdue_hold();
   bool wait_for_this_object(Lobby::Place& place, const WaitRequest& request);
   bool held_by_this_thread() const;
   /// Looks at the lock for a wait that has no place of its own in the store's line.
@@ -134,10 +134,10 @@ class DistributedLock::Contender {
 
 using Contender = DistributedLock::Contender;
 
-/// Leaves the claiming phase, whichever way a call is left.
-struct ClaimingPhase {
-  ~ClaimingPhase() {
-    if (!held) contender.end_claiming();
+/// Leaves the phase acquiring, whichever way a call is left.
+struct AcquiringPhase {
+  ~AcquiringPhase() {
+    if (!held) contender.end_acquiring();
   }
   Contender& contender;
   bool held = false;

@@ -11,16 +11,16 @@ bool DistributedLock::reclaim(std::string_view why) {
   const log::OfStore of_store(*contender_->session->environment.store);
   protocol::check_why(why);
   contender_->session->check_usable();
-  contender_->begin_reclaiming();
-  ClaimingPhase claiming{*contender_};
+  contender_->begin_acquiring_anew();
+  AcquiringPhase acquiring{*contender_};
   contender_->limit = {};
   const ClaimResult tried = contender_->claim_remembered(why);
   if (tried.failure) throw Error(*tried.failure);
-  claiming.held = tried.held;
-  return claiming.held;
+  acquiring.held = tried.held;
+  return acquiring.held;
 }
 
-void Contender::begin_reclaiming() {
+void Contender::begin_acquiring_anew() {
   const SteadyTime now = session->environment.clock->steady_now();
   {
     const boost::lock_guard<boost::mutex> lock(mutex);
@@ -30,13 +30,13 @@ void Contender::begin_reclaiming() {
     if (!hold->validity.over(now)) {
       throw Error(Errc::already_held, "lock \"" + escaped(name) + "\" is held and valid");
     }
-    phase = Phase::claiming;
+    phase = Phase::acquiring;
   }
-  claim_anew_from_lost();
+  lose_overdue_hold();
 }
 
 // The watch may not have looked yet. The old hold's owner is told before there is a new one.
-void Contender::claim_anew_from_lost() {
+void Contender::lose_overdue_hold() {
   const Token ts = *claimed->ts;
   remembered = FromHold{ts};
   session->holds.lose({hold, ts}, LossReason::deadline_passed);

@@ -57,7 +57,7 @@ void RefusalLog::judged(const Inspection& seen, const protocol::Judgement& judge
 void RefusalLog::claim_refused(const Inspection& seen, const protocol::Judgement& judgement,
                                const std::string& name) {
   if (judgement.verdict == protocol::Verdict::dead) return log::could_not_take_over(*seen.lock);
-  log::lost_race(name);
+  log::claim_came_second(name);
 }
 
 }  // namespace distlock

@@ -250,10 +250,10 @@ bool Contender::wait_in_line(const WaitRequest& request) {
   const std::stop_callback on_stop(request.stop, [&] { place.wake().ring(); });
   const std::stop_callback on_end(session->stopping.get_token(), [&] { place.wake().ring(); });
   if (!wait_for_this_object(place, request)) return false;
-  ClaimingPhase claiming{*this};
+  AcquiringPhase acquiring{*this};
   limit = {request.deadline, request.stop};
-  claiming.held = StandingInLine(*this, place, request).wait();
-  return claiming.held;
+  acquiring.held = StandingInLine(*this, place, request).wait();
+  return acquiring.held;
 }
 
 // Until it is this thread's turn in the process, and no other thread has the object. A thread that
@@ -264,7 +264,7 @@ bool Contender::wait_for_this_object(Lobby::Place& place, const WaitRequest& req
     const std::stop_token rung = place.wake().arm();
     session->check_usable();
     const bool our_turn = place.first() || held_by_this_thread();
-    if (our_turn && begin_claiming(request.other)) return true;
+    if (our_turn && begin_acquiring(request.other)) return true;
     const SteadyTime now = clock.steady_now();
     if (request.stop.stop_requested() || now >= request.deadline) return false;
     const SteadyTime told = request.teller->due();

@@ -12,7 +12,7 @@
 namespace distlock {
 
 /// One wait of one lock object in the line of its lock (R17 to R20). The object is in its phase
-/// *claiming* meanwhile.
+/// *acquiring* meanwhile.
 ///
 ///   stand    one write: takes or keeps the place, and claims at once if it is this one's turn
 ///   look     one read: judges the holder, and says when to look again

@@ -17,7 +17,7 @@ constexpr std::array<std::string_view, kEvents> kNames{
     "lock_failed_because_taken",
     "forcefully_taking_over",
     "could_not_take_over",
-    "lost_race",
+    "claim_came_second",
     "acquired",
     "unlocked",
     "unlock_attempt_failed",
@@ -82,7 +82,7 @@ void forcefully_taking_over(const LockRecord&, milliseconds) {
   count(Event::forcefully_taking_over);
 }
 void could_not_take_over(const LockRecord&) { count(Event::could_not_take_over); }
-void lost_race(View) { count(Event::lost_race); }
+void claim_came_second(View) { count(Event::claim_came_second); }
 void acquired(const LockRecord&) { count(Event::acquired); }
 void unlocked(View) { count(Event::unlocked); }
 void unlock_attempt_failed(View, int, View) { count(Event::unlock_attempt_failed); }

@@ -17,7 +17,7 @@ enum class Event : std::uint8_t {
   lock_failed_because_taken,
   forcefully_taking_over,
   could_not_take_over,
-  lost_race,
+  claim_came_second,
   acquired,
   unlocked,
   unlock_attempt_failed,

@@ -50,7 +50,7 @@ TEST_CASE("a sink that blocks holds up no call, no ping and no watch", "[log][R9
   std::future<bool> work;
   {
     Blocked sink(log);
-    log::lost_race("balancer");
+    log::claim_came_second("balancer");
     sink.wait_for_a_record();
     work = std::async(std::launch::async, [&] {
       const bool got = lock->lock_try("x");
