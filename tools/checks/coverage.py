@@ -30,7 +30,7 @@ ARGUMENTS = "tests/coverage/unreached.txt"
 # Layer: its targets, and the program that has servers ready.
 LAYERS: dict[str, tuple[list[str], list[str]]] = {
     "unit": (["tests/unit/all"], []),
-    "contract": (["tests/contract/all", "differential_sqlite"], []),
+    "contract": (["tests/contract/all"], []),
     "cli": (["tests/cli/all"], []),
     "process": (["process_tests", "expiry_tests"], []),
     "sqlite": (["sqlite_tests"], []),

@@ -8,7 +8,7 @@
 #include <iostream>
 #include <stdexcept>
 
-#include "expiry/expiries.h"
+#include "process/expiry/expiries.h"
 
 int main(int argc, char** argv) try {
   using namespace distlock;

@@ -1,4 +1,4 @@
-#include "differential/answers.h"
+#include "contract/differential/answers.h"
 
 #include <array>
 #include <map>

@@ -3,7 +3,7 @@
 #include <random>
 #include <set>
 
-#include "differential/answers.h"
+#include "contract/differential/answers.h"
 #include "support/memory_under_test.h"
 
 using namespace distlock::testing;

@@ -1,4 +1,4 @@
-#include "differential/generator.h"
+#include "contract/differential/generator.h"
 
 #include <array>
 #include <limits>

@@ -8,8 +8,8 @@
 
 #include "distlock/distributed_lock.h"
 #include "distlock/stores.h"
-#include "scarce/scarcity.h"
 #include "support/faulty_store.h"
+#include "unit/scarce/scarcity.h"
 
 using namespace distlock;
 using namespace distlock::testing;

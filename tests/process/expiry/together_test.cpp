@@ -10,7 +10,7 @@
 
 #include "distlock/distributed_lock.h"
 #include "distlock/stores.h"
-#include "expiry/expiries.h"
+#include "process/expiry/expiries.h"
 #include "support/faulty_store.h"
 
 using namespace distlock;

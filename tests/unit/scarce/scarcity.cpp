@@ -1,4 +1,4 @@
-#include "scarce/scarcity.h"
+#include "unit/scarce/scarcity.h"
 
 #include <dlfcn.h>
 #include <pthread.h>

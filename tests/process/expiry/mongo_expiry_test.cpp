@@ -1,7 +1,7 @@
 #include <catch2/catch.hpp>
 
-#include "expiry/expiries.h"
 #include "mongo/server.h"
+#include "process/expiry/expiries.h"
 
 using namespace distlock::testing;
 

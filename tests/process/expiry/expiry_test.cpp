@@ -1,6 +1,6 @@
 #include <catch2/catch.hpp>
 
-#include "expiry/expiries.h"
+#include "process/expiry/expiries.h"
 #include "support/temporary_folder.h"
 
 using namespace distlock;

@@ -3,7 +3,7 @@
 #include <memory>
 #include <string>
 
-#include "differential/generator.h"
+#include "contract/differential/generator.h"
 #include "distlock/line.h"
 #include "support/store_under_test.h"
 

@@ -1,4 +1,4 @@
-#include "expiry/expiries.h"
+#include "process/expiry/expiries.h"
 
 #include <algorithm>
 #include <atomic>
