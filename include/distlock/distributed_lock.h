@@ -72,7 +72,7 @@ class DISTLOCK_EXPORT DistributedLock {
   /// | a hold of another object                      | its record                               |
   /// | quicker claims of other objects, three times  | the record as last seen, perhaps free    |
   /// | another thread that holds by this object      | this object's record                     |
-  /// | another thread that claims by this object     | a record without a `ts`                  |
+  /// | another thread that acquires by this object   | a record without a `ts`                  |
   ///
   /// Errors: `not_applied`, `permission_denied`, `bad_record`: nothing is held. `outcome_unknown`:
   /// this object holds nothing, and the pinger frees a hold that the store may have granted.

@@ -22,6 +22,7 @@ class DISTLOCK_EXPORT HoldGuard {
   HoldGuard& operator=(const HoldGuard&) = delete;
   ~HoldGuard();
 
+  /// Whether the lock is held. Source: the original's name.
   bool got() const { return got_; }
   explicit operator bool() const { return got_; }
   /// The record that was in the way. Only if not got().

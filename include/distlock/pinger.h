@@ -58,6 +58,7 @@ class DISTLOCK_EXPORT DistributedLockPinger {
 
   /// The one of this process for that connection string and those options; opens the store and
   /// starts the pinger for the first caller. It ends with the last shared_ptr.
+  /// Source: the original's name.
   /// Errors: those of open_store() and of the constructor.
   static std::shared_ptr<DistributedLockPinger> got(const ConnectionString& connection,
                                                     const PingerOptions& options = {},

@@ -18,6 +18,9 @@
 #include "pinger/session.h"
 #include "protocol/protocol.h"
 
+// The wing src/lock/: one lock object, from its first look at the store to its release. It asks
+// protocol/ for each decision, and leaves to pinger/ what goes on between the calls of a program:
+// pings, deadlines, announcements, pending releases.
 namespace distlock {
 
 /// The result of one claim. `failure`: why it got nothing, unless another contender was just

@@ -69,8 +69,8 @@ class Announcer : public std::enable_shared_from_this<Announcer> {
   int busy_ = 0;       // of the threads: in what is a user's
   int finishing_ = 0;  // callers of finish()
   std::uint64_t told_ = 0;
-  bool wanting_ = false;  // callbacks wait for want of a thread
-  std::stop_source wake_{std::nostopstate};
+  bool wanting_ = false;                     // callbacks wait for want of a thread
+  std::stop_source wake_{std::nostopstate};  // A latch of the watch, to look again.
   bool closed_ = false;
 };
 

@@ -148,7 +148,7 @@ class Holds {
   std::uint64_t numbered_ = 0;
   bool closed_ = false;
   SteadyTime next_ = SteadyTime::max();
-  std::stop_source changed_;
+  std::stop_source changed_;  // A latch: a stop is requested once, and the watch makes it anew.
   std::list<Loss> unlogged_;
 };
 

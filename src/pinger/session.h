@@ -21,6 +21,9 @@
 #include "protocol/protocol.h"
 #include "protocol/store_clock_history.h"
 
+// The wing src/pinger/: one process's keep-alive on one store. A thread of rounds pings and does
+// the chores, a second watches deadlines, others make announcements. Lock objects meet them in
+// Holds.
 namespace distlock {
 
 /// An inspection, and when it was made.

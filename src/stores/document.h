@@ -14,6 +14,8 @@
 #include "distlock/record.h"
 #include "distlock/store.h"
 
+// The wing src/stores/: the port Store on each engine, a room each. An engine reads documents and
+// writes them in one step; their shape is judged here, and all else in protocol/.
 namespace distlock {
 
 /// A value of a type that no field of ours has; `type` names it for the message.

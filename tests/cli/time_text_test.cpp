@@ -7,11 +7,10 @@
 using namespace distlock;
 using namespace distlock::cli;
 using namespace std::chrono_literals;
-using std::chrono::milliseconds;
 
 namespace {
 
-StoreTime at(std::int64_t count) { return StoreTime{milliseconds{count}}; }
+StoreTime at(std::int64_t count) { return StoreTime{std::chrono::milliseconds{count}}; }
 
 }  // namespace
 
@@ -32,8 +31,10 @@ TEST_CASE("dates that no calendar shows have a text too", "[cli][time]") {
 
 TEST_CASE("differences of absurd dates stop at the ends of the range", "[cli][time]") {
   CHECK(saturating_difference(at(12), at(5)) == 7ms);
-  CHECK(saturating_difference(StoreTime::max(), StoreTime::min()) == milliseconds::max());
-  CHECK(saturating_difference(StoreTime::min(), StoreTime::max()) == milliseconds::min());
+  CHECK(saturating_difference(StoreTime::max(), StoreTime::min()) ==
+        std::chrono::milliseconds::max());
+  CHECK(saturating_difference(StoreTime::min(), StoreTime::max()) ==
+        std::chrono::milliseconds::min());
   CHECK(saturating_sum(StoreTime::max(), 1ms) == StoreTime::max());
   CHECK(saturating_sum(StoreTime::min(), -1ms) == StoreTime::min());
 }

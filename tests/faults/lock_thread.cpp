@@ -7,8 +7,6 @@ namespace faults {
 namespace {
 
 using namespace distlock;
-using std::chrono::microseconds;
-using std::chrono::milliseconds;
 
 std::string_view name_of(UnlockResult result) {
   if (result == UnlockResult::released) return "released";
@@ -83,16 +81,17 @@ void LockThread::attempt(const Command& command, const std::stop_token& stop) {
   const bool got =
       command.verb == "try"
           ? lock_.lock_try("", &other)
-          : lock_.try_lock_for(milliseconds{std::stoi(command.words.at(1))}, stop, "", &other);
+          : lock_.try_lock_for(std::chrono::milliseconds{std::stoi(command.words.at(1))}, stop, "",
+                               &other);
   if (!got) return tell_busy(command, other);
   tell_grant(command, lock_);
   if (command.verb != "turn") return;
-  pass_time(milliseconds{std::stoi(command.words.at(2))}, stop);
+  pass_time(std::chrono::milliseconds{std::stoi(command.words.at(2))}, stop);
   give_up(command, lock_);
 }
 
 void LockThread::spin(const Command& command, const std::stop_token& stop) {
-  const microseconds hold{std::stoi(command.words.at(0))};
+  const std::chrono::microseconds hold{std::stoi(command.words.at(0))};
   std::deque<DistributedLock> locks;
   for (std::size_t i = 1; i < command.words.size(); ++i)
     locks.emplace_back(pinger_, command.words[i], options_);
@@ -107,7 +106,7 @@ void LockThread::spin(const Command& command, const std::stop_token& stop) {
         tell_error(command, lock.name(), error);
       }
     }
-    pass_time(microseconds{500}, stop);
+    pass_time(std::chrono::microseconds{500}, stop);
   }
 }
 

@@ -27,9 +27,8 @@ namespace {
 
 using namespace faults;
 using namespace distlock;
-using std::chrono::milliseconds;
 
-constexpr milliseconds kPatience{400'000};
+constexpr std::chrono::milliseconds kPatience{400'000};
 
 // A machine under load may be too slow for a short call limit, and be quick enough later.
 std::shared_ptr<distlock::Store> open_patiently(const distlock::ConnectionString& uri,
@@ -48,10 +47,10 @@ std::shared_ptr<distlock::Store> open_patiently(const distlock::ConnectionString
 
 std::shared_ptr<DistributedLockPinger> open(char** words) {
   const auto store = open_patiently(distlock::ConnectionString{words[2]},
-                                    {.call_limit = milliseconds{std::stoi(words[5])}});
+                                    {.call_limit = std::chrono::milliseconds{std::stoi(words[5])}});
   return std::make_shared<DistributedLockPinger>(
       distlock::Environment{.store = store, .process = {}, .random = {}},
-      distlock::PingerOptions{.ping_every = milliseconds{std::stoi(words[4])}});
+      distlock::PingerOptions{.ping_every = std::chrono::milliseconds{std::stoi(words[4])}});
 }
 
 void tell_stats(const std::string& id, const DistributedLockPinger& pinger) {
@@ -92,8 +91,8 @@ int main(int count, char** words) {
   try {
     const auto pinger = open(words);
     tell(boot_now(), "start", {text("id", pinger->process())});
-    obey(pinger,
-         {.takeover_after = milliseconds{std::stoi(words[3])}, .store_patience = kPatience});
+    obey(pinger, {.takeover_after = std::chrono::milliseconds{std::stoi(words[3])},
+                  .store_patience = kPatience});
   } catch (const std::exception& error) {
     tell(boot_now(), "failed", {text("what", error.what())});
     return 1;

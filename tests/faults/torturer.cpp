@@ -17,10 +17,9 @@ namespace {
 
 using namespace faults;
 using namespace distlock;
-using std::chrono::milliseconds;
 
-constexpr distlock::StoreOptions kStoreOptions{.call_limit = milliseconds{250}};
-constexpr distlock::PingerOptions kPingerOptions{.ping_every = milliseconds{200}};
+constexpr distlock::StoreOptions kStoreOptions{.call_limit = std::chrono::milliseconds{250}};
+constexpr distlock::PingerOptions kPingerOptions{.ping_every = std::chrono::milliseconds{200}};
 
 struct Party {
   std::shared_ptr<distlock::Store> store;
@@ -60,13 +59,13 @@ std::vector<Party> make_parties(const ConnectionString& connection, unsigned see
 // Of the parties in memory: one after the other is cut off for longer than a lease.
 void cut_off_in_turn(const std::vector<Party>& parties, const std::stop_token& stop) {
   for (std::size_t round = 0; !stop.stop_requested(); ++round) {
-    pass_time(milliseconds{5000}, stop);
+    pass_time(std::chrono::milliseconds{5000}, stop);
     const auto unruly =
         std::dynamic_pointer_cast<UnrulyStore>(parties[round % parties.size()].store);
     if (!unruly || stop.stop_requested()) return;
     tell(boot_now(), "cut off", {number("party", static_cast<int>(round % parties.size()))});
     unruly->cut(true);
-    pass_time(milliseconds{3000}, stop);
+    pass_time(std::chrono::milliseconds{3000}, stop);
     unruly->cut(false);
   }
 }

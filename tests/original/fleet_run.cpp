@@ -9,8 +9,6 @@ namespace {
 using sim::Fault;
 using sim::Random;
 using sim::Time;
-using std::chrono::milliseconds;
-using std::chrono::minutes;
 
 constexpr std::array kOfRequests{Fault::lost_request, Fault::lost_reply, Fault::late_request,
                                  Fault::doubled_request, Fault::late_reply};
@@ -41,7 +39,7 @@ class Run {
   }
 
  private:
-  Time window() const { return minutes{setup_.constants.takeover_minutes + 1}; }
+  Time window() const { return std::chrono::minutes{setup_.constants.takeover_minutes + 1}; }
 
   void until(Time end) {
     world_.scheduler.run(end, [] { return false; });
@@ -94,9 +92,9 @@ class Run {
   }
 
   // From seconds to a week.
-  milliseconds some_skew() {
-    const milliseconds most = std::chrono::days{7};
-    return random_.between(milliseconds{1}, most) /
+  std::chrono::milliseconds some_skew() {
+    const std::chrono::milliseconds most = std::chrono::days{7};
+    return random_.between(std::chrono::milliseconds{1}, most) /
            static_cast<std::int64_t>(1 + random_.below(random_.chance(0.5) ? 2 : 2000));
   }
 
@@ -149,7 +147,7 @@ FleetSetup fleet_setup_from(std::uint64_t seed, const sim::Narrowing& narrowing)
   constexpr std::array kMinutes{1, 2, 15};
   setup.constants.takeover_minutes = kMinutes[random.below(kMinutes.size())];
   setup.together = random.chance(0.3);
-  const Time window = minutes{setup.constants.takeover_minutes + 1};
+  const Time window = std::chrono::minutes{setup.constants.takeover_minutes + 1};
   const int processes = 2 + static_cast<int>(random.below(3));
   const int workers = 1 + static_cast<int>(random.below(2));
   const Time horizon = window * static_cast<std::int64_t>(2 + random.below(3));

@@ -9,10 +9,6 @@ namespace {
 
 using sim::stored_lock;
 using sim::Touches;
-using std::chrono::floor;
-using std::chrono::milliseconds;
-using std::chrono::minutes;
-using std::chrono::seconds;
 
 constexpr std::int32_t kFree = 0;
 constexpr std::int32_t kTaken = 1;
@@ -93,7 +89,7 @@ bool OriginalLock::holder_is_dead(const Document& lock) {
   if (time == nullptr) return say("without a ping: refused");
   const StoreTime now = program_.now();
   if (now < *time) return say("ping in the future: refused");
-  const auto elapsed = floor<minutes>(now - *time);
+  const auto elapsed = std::chrono::floor<std::chrono::minutes>(now - *time);
   if (elapsed.count() <= program_.constants.takeover_minutes) return false;
   say("silent for " + std::to_string(elapsed.count()) + " minutes: takes over");
   return true;
@@ -141,7 +137,7 @@ void OriginalLock::unlock() {
       write("unlock", ts_, [name = name_](MemoryTables& tables) { return set_free(tables, name); });
       return;
     } catch (const Error&) {
-      const auto pause = seconds{1 << attempt};
+      const auto pause = std::chrono::seconds{1 << attempt};
       program_.clock.wait_until(program_.clock.steady_at_this_moment() + pause, {});
     }
   }

@@ -7,7 +7,6 @@ namespace {
 
 using sim::Random;
 using sim::Time;
-using std::chrono::seconds;
 
 std::string new_id(sim::World& world, const std::string& host) {
   return host + ":" + std::to_string(world.scheduler.now().count() / 1'000'000'000) + ":" +
@@ -69,7 +68,7 @@ void OriginalProcess::work(const std::string& lock_name, Random random) {
 }
 
 void OriginalProcess::one_turn(const std::string& lock_name, Random& random) {
-  const Time ten = seconds{10};
+  const Time ten = std::chrono::seconds{10};
   const Time until_ten = ten - world_.scheduler.now() % ten;
   rest(together_ ? until_ten : random.between(Time{0}, window() / 6));
   if (stopping_work_.stop_requested()) return;

@@ -4,8 +4,6 @@
 
 namespace distlock::sim {
 
-using std::chrono::milliseconds;
-
 void OriginalRival::start() {
   if (!world_.faults.enabled(Fault::original_process)) return;
   world_.faults.note(Fault::original_process);
@@ -16,7 +14,7 @@ void OriginalRival::start() {
   constants.takeover_minutes = std::max(0, static_cast<int>(window.count()) - 1);
   process_ = std::make_unique<original::OriginalProcess>(world_, "original", constants, *this);
   if (random.chance(0.5)) {
-    const milliseconds most = std::chrono::hours{random.chance(0.5) ? 1 : 20};
+    const std::chrono::milliseconds most = std::chrono::hours{random.chance(0.5) ? 1 : 20};
     process_->set_wall_off(random.between(-most, most));
   }
   process_->start(world_.setup.workers, false);

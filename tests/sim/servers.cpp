@@ -6,8 +6,6 @@
 namespace distlock::sim {
 namespace {
 
-using std::chrono::milliseconds;
-
 std::set<std::string> processes_with_pings(const MemoryTables& tables, const StoreNow& now) {
   std::set<std::string> processes;
   for (const auto& ping : tables.list(now).pings) processes.insert(ping.id);
@@ -30,12 +28,13 @@ Servers::Servers(StoreKind kind, Scheduler& scheduler, Faults& faults, Oracle& o
       call_limit_(call_limit),
       random_(random),
       bell_(scheduler),
-      clock_off_(kMembers, milliseconds{0}),
+      clock_off_(kMembers, std::chrono::milliseconds{0}),
       clock_rate_(kMembers, 1.0) {}
 
 StoreNow Servers::now_of(std::size_t member) const {
   const auto ticks = static_cast<double>(scheduler_.now().count()) * clock_rate_[member];
-  const auto since = std::chrono::floor<milliseconds>(Time{static_cast<std::int64_t>(ticks)});
+  const auto since =
+      std::chrono::floor<std::chrono::milliseconds>(Time{static_cast<std::int64_t>(ticks)});
   const StoreTime time{kEpoch + since + clock_off_[member]};
   if (kind_ == StoreKind::steady) return {time, "steady", true};
   return {time, "member " + std::to_string(member), false};

@@ -8,7 +8,6 @@
 using namespace distlock;
 using namespace std::chrono_literals;
 using namespace distlock::testing;
-using std::chrono::milliseconds;
 
 TEST_CASE("of two contenders one holds and the other learns who", "[lock][R1]") {
   Fleet fleet;
@@ -182,13 +181,13 @@ TEST_CASE("bad arguments are refused before the store is asked", "[lock][input]"
 TEST_CASE("options beyond all sense are refused", "[lock][R9][input]") {
   Fleet fleet;
   const auto a = fleet.process("a");
-  CHECK_THROWS_AS(a.lock("x", {.max_clock_skew = milliseconds::max()}), Error);
+  CHECK_THROWS_AS(a.lock("x", {.max_clock_skew = std::chrono::milliseconds::max()}), Error);
   // Wraps round to a negative allowance: a deadline after the takeover.
-  CHECK_THROWS_AS(a.lock("x", {.max_clock_skew = milliseconds{9223372036855}}), Error);
+  CHECK_THROWS_AS(a.lock("x", {.max_clock_skew = std::chrono::milliseconds{9223372036855}}), Error);
 
   // "For ever" is what anybody would write for patience.
   const auto b = fleet.process("b");
   b.store->fail("inspect", Fault::rejected, 5);
-  const auto patient = b.lock("y", {.store_patience = milliseconds::max()});
+  const auto patient = b.lock("y", {.store_patience = std::chrono::milliseconds::max()});
   CHECK_NOTHROW(patient->lock());
 }

@@ -5,7 +5,6 @@
 using namespace distlock;
 using namespace distlock::protocol;
 using namespace std::chrono_literals;
-using std::chrono::milliseconds;
 
 TEST_CASE("no document and a free one may be claimed", "[protocol][R2]") {
   Scene scene;
@@ -46,7 +45,7 @@ TEST_CASE("the larger of the holder's and the contender's window counts", "[prot
   CHECK(scene.silent_for(20min).judged().verdict == Verdict::dead);
   scene.seen.lock->takeover_after = 1min;
   CHECK(scene.silent_for(kWindow - 1ms).judged().verdict == Verdict::busy);
-  scene.seen.lock->takeover_after = milliseconds::max();
+  scene.seen.lock->takeover_after = std::chrono::milliseconds::max();
   CHECK(scene.silent_for(24h * 40000).judged().verdict == Verdict::busy);
 }
 

@@ -7,12 +7,10 @@
 using namespace distlock;
 using namespace distlock::protocol;
 using namespace std::chrono_literals;
-using std::chrono::milliseconds;
-using std::chrono::nanoseconds;
 
 namespace {
 
-constexpr milliseconds kHundredYears = 24h * 36525;
+constexpr std::chrono::milliseconds kHundredYears = 24h * 36525;
 
 template <class Options>
 void last_allowed(const Options& options) {
@@ -87,9 +85,10 @@ TEST_CASE("a ping is renewed before a claim once half of a hold's time is gone",
 TEST_CASE("a random number spreads a pause over the half of it", "[protocol][R15]") {
   const LockOptions options;
   for (int round = 0; round < 10; ++round) {
-    const milliseconds most = std::min<milliseconds>(20ms * (1 << round), 1000ms);
+    const std::chrono::milliseconds most =
+        std::min<std::chrono::milliseconds>(20ms * (1 << round), 1000ms);
     CHECK(poll_pause(round, 0, 0ms, options) == most);
-    const auto half = static_cast<std::uint64_t>(nanoseconds{most}.count() / 2);
+    const auto half = static_cast<std::uint64_t>(std::chrono::nanoseconds{most}.count() / 2);
     CHECK(poll_pause(round, half, 0ms, options) == most / 2);
     CHECK(poll_pause(round, half + 1, 0ms, options) == most);
   }

@@ -8,7 +8,6 @@
 using namespace distlock;
 using namespace std::chrono_literals;
 using namespace distlock::testing;
-using std::chrono::milliseconds;
 
 namespace {
 
@@ -41,14 +40,14 @@ class SkewedFive {
         if (draw(0, 3) == 0) (void)locks_[one]->unlock();
         break;
       case 2:
-        if (draw(0, 9) == 0) fleet_.server->off = milliseconds{draw(-30000, 30000)};
+        if (draw(0, 9) == 0) fleet_.server->off = std::chrono::milliseconds{draw(-30000, 30000)};
         break;
       case 3:
       case 4:
         processes_[one].pinger->ping_round();
         break;
       default:
-        fleet_.clock->advance(milliseconds{draw(1, 120000)});
+        fleet_.clock->advance(std::chrono::milliseconds{draw(1, 120000)});
     }
   }
 

@@ -11,7 +11,6 @@
 using namespace distlock;
 using namespace std::chrono_literals;
 using namespace distlock::testing;
-using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
 namespace {
@@ -19,7 +18,7 @@ namespace {
 struct Options {
   LockOptions lock;
   PingerOptions pinger;
-  milliseconds call_limit;
+  std::chrono::milliseconds call_limit;
 
   bool accepted() const {
     try {
@@ -34,9 +33,9 @@ struct Options {
 };
 
 // From milliseconds to hours, each order of magnitude as likely.
-milliseconds some_time(std::mt19937& random) {
+std::chrono::milliseconds some_time(std::mt19937& random) {
   const double power = std::uniform_real_distribution<>(0, 7)(random);
-  return milliseconds{static_cast<std::int64_t>(std::pow(10, power))};
+  return std::chrono::milliseconds{static_cast<std::int64_t>(std::pow(10, power))};
 }
 
 // Accepted, and often by little.

@@ -11,14 +11,12 @@
 using namespace distlock;
 using namespace std::chrono_literals;
 using namespace distlock::testing;
-using std::chrono::milliseconds;
-using std::chrono::nanoseconds;
 
 namespace {
 
 // When each call of a process's store began, once they take that long.
 struct Slowly {
-  Slowly(Fleet& fleet, const distlock::testing::Process& process, nanoseconds each)
+  Slowly(Fleet& fleet, const distlock::testing::Process& process, std::chrono::nanoseconds each)
       : store(*process.store) {
     store.forget_calls();
     store.during_each_call([this, &fleet, each](const std::string& call) {
@@ -151,11 +149,11 @@ TEST_CASE("no call begins at a wait's deadline or later, whatever the store does
     const auto a = fleet.process("a");
     const auto dead = fleet.process("b").lock("balancer");
     if (random() % 3 != 0) REQUIRE(dead->lock_try("y"));
-    fleet.clock->advance(16min - milliseconds{random() % 60'000});
+    fleet.clock->advance(16min - std::chrono::milliseconds{random() % 60'000});
     a.store->always_fresh = random() % 2 == 0;
     a.store->has_line = random() % 2 == 0;
-    const milliseconds each{random() % 10'000};
-    const milliseconds limit{1 + random() % 60'000};
+    const std::chrono::milliseconds each{random() % 10'000};
+    const std::chrono::milliseconds limit{1 + random() % 60'000};
     const auto lock = a.lock("balancer");
     for (const std::string call : {"inspect", "claim", "ping", "stand", "leave"}) {
       const auto fault = static_cast<Fault>(random() % 3);
@@ -168,7 +166,7 @@ TEST_CASE("no call begins at a wait's deadline or later, whatever the store does
     } catch (const Error&) {
     }
     CAPTURE(i, each, limit);
-    CHECK(fleet.clock->steady_now() < deadline + std::max<nanoseconds>(each, 1ns));
+    CHECK(fleet.clock->steady_now() < deadline + std::max<std::chrono::nanoseconds>(each, 1ns));
     for (const auto& [call, begun] : slowly.begun) CHECK(begun < deadline);
   }
   CHECK(got > 50);
