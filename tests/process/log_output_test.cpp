@@ -77,7 +77,7 @@ TEST_CASE("a program's end waits for a sink that is slow", "[process][log][exit]
   CHECK_THAT(output_of("slow-sink").out, Catch::Contains("distlock| " + kWarning));
 }
 
-TEST_CASE("what a program without a sink logs itself comes once, whatever the library logs",
+TEST_CASE("a program's own record comes once without a sink, whatever the library logs",
           "[process][log][threads]") {
   const Output output = output_of("besides");
   CHECK(output.status == 0);

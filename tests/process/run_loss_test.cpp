@@ -111,7 +111,7 @@ TEST_CASE("a loss ends also those that have left the command's group",
   CHECK_FALSE(holder->rest_of_output().empty());
 }
 
-TEST_CASE("what a command has started is gone when its tool says 75",
+TEST_CASE("the processes that a command has started are gone when its tool says 75",
           "[process][run][break][unsanitized][R9]") {
   ToolFixture fixture;
   const auto holder =
@@ -249,7 +249,7 @@ TEST_CASE("a tool that fails ends although nobody reads why", "[process][run][lo
   }
 }
 
-TEST_CASE("what a tool says comes whole once somebody reads it", "[process][run][log]") {
+TEST_CASE("the messages of a tool come whole once somebody reads them", "[process][run][log]") {
   ToolFixture fixture;
   ToolProcess tool(run({"-v"}, "true"), fixture.environment(),
                    ToolProcess::Messages::in_a_full_pipe);

@@ -143,7 +143,7 @@ TEST_CASE("rings for other locks, other processes and places that were left are 
   CHECK(waiting.heard() == 1);
 }
 
-TEST_CASE("whatever stands in the place of a bell, nobody fails and it is left alone",
+TEST_CASE("another thing in the place of a bell is left alone, and nobody fails",
           "[sqlite][bell][R19]") {
   const Belfry belfry;
   const auto theirs = belfry.folder.path() / "theirs";
@@ -226,7 +226,7 @@ TEST_CASE("rubbish in a bell's words costs false rings and no true one", "[sqlit
   waiting.until_heard(before, [] {});
 }
 
-TEST_CASE("who rings where nobody has listened makes no bell", "[sqlite][bell]") {
+TEST_CASE("a ring where nobody has listened makes no bell", "[sqlite][bell]") {
   const Belfry belfry;
   SqliteBell bell(belfry.database, 1h);
   bell.ring("jobs", {"waiter"});

@@ -191,7 +191,7 @@ TEST_CASE("a gate that lets nobody in is passed by, and then ignored for a while
   CHECK(SqliteGate(gated.database).enter(in_a_minute()));
 }
 
-TEST_CASE("whatever stands in the place of a gate, writers go on and leave it alone",
+TEST_CASE("writers go on where another thing is in the place of a gate, and leave it alone",
           "[sqlite][gate][R12]") {
   const TemporaryFolder folder;
   const auto file = folder.path() / "locks.db";

@@ -160,7 +160,7 @@ TEST_CASE("texts of other programs are escaped", "[log]") {
   CHECK(log.count(severity_level::debug, "\\x1b[2Jgone") == 1);
 }
 
-TEST_CASE("what is said of a store names it, without its secrets", "[log]") {
+TEST_CASE("a message about a store names it, without its secrets", "[log]") {
   Fleet fleet;
   const auto a = fleet.process("a");
   const auto lock = a.lock("balancer");

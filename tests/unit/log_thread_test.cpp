@@ -65,7 +65,7 @@ TEST_CASE("a sink that blocks holds up no call, no ping and no watch", "[log][R9
   CHECK(log.count(severity_level::warning, "ping failed") == 1);
 }
 
-TEST_CASE("what sinks do not take in time is dropped and counted", "[log]") {
+TEST_CASE("records that sinks do not take in time are dropped and counted", "[log]") {
   constexpr int kRecords = 2000;
   Captured log;
   {

@@ -95,7 +95,7 @@ TEST_CASE("a wait is told once that the store fails, and what it waits for when 
   CHECK(room.reports[1].failure.empty());
 }
 
-TEST_CASE("what is thrown when a wait is told ends the wait and its place", "[waiting][R15][R17]") {
+TEST_CASE("an exception when a wait is told ends the wait and its place", "[waiting][R15][R17]") {
   WaitingRoom room(true);
   room.lock->on_waiting([](const WaitReport&) { throw std::logic_error("enough"); });
   CHECK_THROWS_AS(room.lock->try_lock_for(1min), std::logic_error);

@@ -15,7 +15,8 @@ from tools.checks.tidy_checks import (
     check_format, check_headers_once, check_include_homes, check_planted, check_protocol, check_public_headers,
     check_rules, check_sizes, check_sleepless_tests)
 from tools.checks.tidy_documents import (
-    check_links, check_map, check_port, check_promises, check_quoted_tests, check_words)
+    check_links, check_map, check_names_of_tests, check_port, check_promises, check_quoted_tests,
+    check_words)
 
 CHECKS = [*tidy_checks.CHECKS, *tidy_documents.CHECKS]
 
@@ -50,6 +51,7 @@ FAULTS = [
     (check_rules, "tests/unit/a_test.cpp", 'TEST_CASE("a", "[R99]") {}\n'),
     (check_rules, "tests/unit/b_test.cpp", 'TEST_CASE("a", "[log]") {}\n'),
     (check_quoted_tests, "docs/a.md", "“Curly quotes” name a test: “a renamed\none”\n"),
+    (check_names_of_tests, "tests/unit/a_test.cpp", 'TEST_CASE("who waits "\n"longest is first", "[line]") {}\n'),
     (check_links, "docs/a.md", "[a](gone.md)\n"),
     (check_promises, "docs/guarantees.md", "## 1. One holder\n\nHolds.\n"),
     (check_promises, "docs/guarantees.md", "## One holder\n\nHolds, by “a test”.\n"),

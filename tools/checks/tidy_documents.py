@@ -17,12 +17,23 @@ BARE = re.compile(
     r"|holds|takes|waits)\b")
 
 
+def names_of_tests(text: str) -> set[str]:
+    joined = re.sub(r'"\s+"', "", text)  # A long name is written as two literals.
+    listed = r'\badd_\w*test\((?:NAME )?"(?:\w+\.)?([^"]*)"'  # Of programs and scripts.
+    return {*re.findall(r'\bTEST_CASE\("([^"]*)"', joined), *re.findall(listed, text)}
+
+
+def check_names_of_tests(tree: Tree) -> Iterator[str]:
+    for path, text in tree.files.items():
+        for test in names_of_tests(text) if path.startswith("tests/") else ():
+            if BARE.match(test[:1].upper() + test[1:]):
+                yield f"{path}:1: a bare subject: “{test}”; docs/developer/style.md, Words"
+
+
 def check_quoted_tests(tree: Tree) -> Iterator[str]:
     legend = "“Curly quotes” name a test"  # Documents that say so keep to it.
     tests = "".join(text for name, text in tree.files.items() if name.startswith("tests/"))
-    joined = re.sub(r'"\s+"', "", tests)  # A long name is written as two literals.
-    listed = r'\badd_\w*test\((?:NAME )?"(?:\w+\.)?([^"]*)"'  # Of programs and scripts.
-    known = {"Curly quotes", *re.findall(r'\bTEST_CASE\("([^"]*)"', joined), *re.findall(listed, tests)}
+    known = {"Curly quotes", *names_of_tests(tests)}
     for path, text in documents(tree):
         for quote in re.finditer(r"“([^”]*)”", text) if legend in text else ():
             test = " ".join(quote.group(1).split())

@@ -10,7 +10,7 @@ from tests.faults import checks, processes, proxy, stores
 from tests.faults.remotes import Remotes
 from tests.faults.proxy import Fault
 
-ABOUT = "whatever command of a claim or release is lost, its outcome is told truly"
+ABOUT = "the outcome of a claim or release is told truly, whichever command is lost"
 STORES = ("mongod",)
 AT_ONCE = 16
 # The driver looks for a server again half a second after a connection was lost, and gets half of
