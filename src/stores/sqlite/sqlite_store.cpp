@@ -156,7 +156,7 @@ std::map<std::string, SqlitePlaces> stored_lines(const SqliteStatement& statemen
   SqliteRun run(statement);
   while (run.step()) {
     const Document lock = document_in(run.get(), 0, 1);
-    if (const std::string* name = field_as<std::string>(lock, "lock"))
+    if (const auto* name = field_as<std::string>(lock, "lock"))
       lines[*name].add(run.get(), 1);
   }
   return lines;
@@ -168,7 +168,7 @@ Listing SqliteStore::list() {
   Listing listing;
   auto lines = stored_lines(connection_.statements().places);
   const auto judge_lock = [&](Document lock) {
-    const std::string* name = field_as<std::string>(lock, "_id");
+    const auto* name = field_as<std::string>(lock, "_id");
     if (name != nullptr && lines.contains(*name)) lines[*name].put_into(lock);
     return listed(lock, lock_from);
   };
