@@ -156,8 +156,7 @@ std::map<std::string, SqlitePlaces> stored_lines(const SqliteStatement& statemen
   SqliteRun run(statement);
   while (run.step()) {
     const Document lock = document_in(run.get(), 0, 1);
-    if (const auto* name = field_as<std::string>(lock, "lock"))
-      lines[*name].add(run.get(), 1);
+    if (const auto* name = field_as<std::string>(lock, "lock")) lines[*name].add(run.get(), 1);
   }
   return lines;
 }
