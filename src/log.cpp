@@ -8,6 +8,17 @@ namespace {
 
 void append(std::string& text, std::string_view part) { text += part; }
 void append(std::string& text, std::int64_t part) { text += std::to_string(part); }
+
+// What write() is to escape, where no memory for it is no harm.
+struct Escaped {
+  std::string_view text;
+};
+struct Quoted {
+  std::string_view text;
+};
+void append(std::string& text, Escaped part) { text += escaped(part.text); }
+void append(std::string& text, Quoted part) { text += quoted(part.text); }
+
 void append(std::string& text, const LockRecord& lock) {
   text += "{ _id: \"" + escaped(lock.name) +
           "\", state: " + std::to_string(static_cast<int>(lock.state)) + ", who: \"" +
@@ -42,23 +53,23 @@ std::string whole_minutes(std::chrono::milliseconds duration) {
 }  // namespace
 
 void creating_ping_thread(std::string_view process) {
-  write(LogLevel::info, "creating dist lock ping thread for: ", escaped(process));
+  write(LogLevel::info, "creating dist lock ping thread for: ", Escaped{process});
 }
 
 void pinged(std::string_view process, bool every_tenth) {
   write(every_tenth ? LogLevel::info : LogLevel::debug,
-        "dist_lock pinged successfully for: ", escaped(process));
+        "dist_lock pinged successfully for: ", Escaped{process});
 }
 
 void ping_failed(std::string_view process, std::string_view error) {
-  write(LogLevel::warning, "dist_lock pinger: ping failed for ", escaped(process), ": ", error);
+  write(LogLevel::warning, "dist_lock pinger: ping failed for ", Escaped{process}, ": ", error);
 }
 
 void taken_by_old_process(const LockRecord& lock) {
   write(LogLevel::error,
         "lock is taken by old process? if the process is not active anymore, free the following "
         "lock with distlock break ",
-        quoted(lock.name), ": ", lock);
+        Quoted{lock.name}, ": ", lock);
 }
 
 void clock_skew(const LockRecord& lock, std::chrono::milliseconds skew) {
@@ -87,23 +98,23 @@ void could_not_take_over(const LockRecord& lock) {
 }
 
 void claim_came_second(std::string_view name) {
-  write(LogLevel::info, "dist_lock error trying to acquire lock \"", escaped(name),
+  write(LogLevel::info, "dist_lock error trying to acquire lock \"", Escaped{name},
         "\": the document changed meanwhile, or is being changed");
 }
 
 void acquired(const LockRecord& lock) { write(LogLevel::debug, "dist_lock acquired: ", lock); }
 
 void unlocked(std::string_view name) {
-  write(LogLevel::debug, "dist_lock unlock: \"", escaped(name), "\"");
+  write(LogLevel::debug, "dist_lock unlock: \"", Escaped{name}, "\"");
 }
 
 void unlock_attempt_failed(std::string_view name, int attempt, std::string_view error) {
   write(LogLevel::warning, "dist_lock failed to contact config server in unlock attempt ", attempt,
-        " for \"", escaped(name), "\": ", error);
+        " for \"", Escaped{name}, "\": ", error);
 }
 
 void unlock_not_consummated(std::string_view name, std::chrono::milliseconds takeover_after) {
-  write(LogLevel::warning, "dist_lock couldn't consummate unlock request. lock \"", escaped(name),
+  write(LogLevel::warning, "dist_lock couldn't consummate unlock request. lock \"", Escaped{name},
         "\" will be taken over after ", whole_minutes(takeover_after), " minutes (",
         takeover_after.count(), " ms)");
 }
@@ -119,47 +130,47 @@ void wall_clock_skew(const LockRecord& lock, std::chrono::milliseconds skew) {
 }
 
 void store_clock_stepped(std::string_view clock) {
-  write(LogLevel::warning, "dist_lock: the store's clock ", escaped(clock),
+  write(LogLevel::warning, "dist_lock: the store's clock ", Escaped{clock},
         " was seen to step: nothing is taken over until a whole window has passed");
 }
 
 void not_ours_any_more(std::string_view name, bool told) {
-  write(told ? LogLevel::info : LogLevel::warning, "dist_lock unlock: \"", escaped(name),
+  write(told ? LogLevel::info : LogLevel::warning, "dist_lock unlock: \"", Escaped{name},
         "\" is not ours any more; nothing was changed");
 }
 
 void claim_outcome_unknown(std::string_view name, std::string_view error) {
-  write(LogLevel::warning, "dist_lock: outcome of the claim of \"", escaped(name),
+  write(LogLevel::warning, "dist_lock: outcome of the claim of \"", Escaped{name},
         "\" is unknown, reading it back: ", error);
 }
 
 void claim_came_too_late(std::string_view name) {
-  write(LogLevel::warning, "dist_lock: the claim of \"", escaped(name),
+  write(LogLevel::warning, "dist_lock: the claim of \"", Escaped{name},
         "\" took longer than its deadline allows; giving it back");
 }
 
 void pending_release_settled(std::string_view name) {
-  write(LogLevel::info, "dist_lock: late unlock of \"", escaped(name), "\" is settled");
+  write(LogLevel::info, "dist_lock: late unlock of \"", Escaped{name}, "\" is settled");
 }
 
 void pending_release_failed(std::string_view name, std::string_view error) {
-  write(LogLevel::warning, "dist_lock: late unlock of \"", escaped(name),
+  write(LogLevel::warning, "dist_lock: late unlock of \"", Escaped{name},
         "\" failed, to be tried again: ", error);
 }
 
 void stray_hold(std::string_view name) {
-  write(LogLevel::warning, "dist_lock: a claim of \"", escaped(name),
+  write(LogLevel::warning, "dist_lock: a claim of \"", Escaped{name},
         "\" took effect after it was given up; freeing it");
 }
 
 void ping_late(std::string_view process, std::chrono::milliseconds silence) {
   write(LogLevel::warning, "dist_lock pinger: no successful ping for ", silence.count(), " ms for ",
-        escaped(process), ": this process's locks may be taken over");
+        Escaped{process}, ": this process's locks may be taken over");
 }
 
 void ping_recovered(std::string_view process, std::chrono::milliseconds silence) {
   write(LogLevel::warning, "dist_lock pinger: pinging again after ", silence.count(), " ms for ",
-        escaped(process));
+        Escaped{process});
 }
 
 void forgot_pings(std::int64_t count) {
@@ -171,29 +182,29 @@ void chore_failed(std::string_view what, std::string_view error) {
 }
 
 void no_bell(std::string_view file) {
-  write(LogLevel::warning, "dist_lock: \"", escaped(file),
+  write(LogLevel::warning, "dist_lock: \"", Escaped{file},
         "\" cannot be used; waiters look every few seconds");
 }
 
 void place_not_given_up(std::string_view name, std::string_view error) {
-  write(LogLevel::debug, "dist_lock: the place in line for \"", escaped(name),
+  write(LogLevel::debug, "dist_lock: the place in line for \"", Escaped{name},
         "\" is not given up: ", error);
 }
 
 void store_failed_while_waiting(std::string_view name, std::string_view error) {
-  write(LogLevel::debug, "dist_lock: waiting for \"", escaped(name), "\" goes on after: ", error);
+  write(LogLevel::debug, "dist_lock: waiting for \"", Escaped{name}, "\" goes on after: ", error);
 }
 
 void lost(std::string_view name, LossReason reason) {
-  write(LogLevel::warning, "dist_lock: lost \"", escaped(name), "\": ", to_text(reason));
+  write(LogLevel::warning, "dist_lock: lost \"", Escaped{name}, "\": ", to_text(reason));
 }
 
 void callback_threw(std::string_view name, std::string_view what) {
-  write(LogLevel::error, "dist_lock: a callback of \"", escaped(name), "\" threw: ", what);
+  write(LogLevel::error, "dist_lock: a callback of \"", Escaped{name}, "\" threw: ", what);
 }
 
 void no_thread_to_announce(std::string_view process) {
-  write(LogLevel::error, "dist_lock: no thread to be had for callbacks of ", escaped(process),
+  write(LogLevel::error, "dist_lock: no thread to be had for callbacks of ", Escaped{process},
         ": one runs at a time, and the others wait");
 }
 

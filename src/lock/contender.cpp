@@ -158,7 +158,7 @@ bool Contender::begin_acquiring(LockRecord* other) {
 
 void Contender::end_acquiring() noexcept {
   // Our pings go on, so nobody could take over what we no longer count as held.
-  if (claimed) session->pending.add({name, *claimed->ts});
+  if (claimed) session->pending.add(name, *claimed->ts);
   session->holds.delist(hold);
   const Guard lock(mutex);
   claimed.reset();

@@ -20,7 +20,7 @@ Releaser::Released Releaser::release(const Token& ts, SteadyTime valid_until) no
     if (attempt < protocol::kUnlockAttemptsMax) pause_after(attempt);
   }
   log::unlock_not_consummated(name_, options_.takeover_after);
-  session_.pending.add({name_, ts});
+  session_.pending.add(name_, ts);
   return {};
 }
 

@@ -285,7 +285,7 @@ void Contender::give_up_old_hold() {
     const boost::lock_guard<boost::mutex> lock(mutex);
     old = std::exchange(claimed, std::nullopt);
   }
-  if (old) session->pending.add({name, *old->ts});
+  if (old) session->pending.add(name, *old->ts);
 }
 
 }  // namespace distlock

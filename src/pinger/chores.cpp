@@ -97,7 +97,7 @@ void Chores::adopt_if_stray(const StoredHold& hold) {
   // An unlock that ended while the list was on its way leaves no stray.
   if (fate_of(hold.name, hold.ts) || pending_.contains(hold.ts)) return;
   log::stray_hold(hold.name);
-  pending_.add({hold.name, hold.ts});
+  pending_.add(hold.name, hold.ts);
 }
 
 std::optional<LossReason> Chores::fate_of(const std::string& name, const Token& ts) const {

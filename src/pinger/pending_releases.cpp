@@ -2,20 +2,26 @@
 
 #include <algorithm>
 #include <boost/thread/lock_guard.hpp>
+#include <new>
 
 #include "failure.h"
 #include "log.h"
 
 namespace distlock {
 
-void PendingReleases::add(PendingRelease release) {
+void PendingReleases::add(std::string_view name, const Token& ts,
+                          SteadyTime settled_after) noexcept {
   const boost::lock_guard<boost::mutex> lock(mutex_);
-  releases_.push_back(std::move(release));
+  try {
+    releases_.push_back({.name = std::string(name), .ts = ts, .settled_after = settled_after});
+  } catch (const std::bad_alloc&) {
+    left_one_ = true;
+  }
 }
 
 std::size_t PendingReleases::count() const {
   const boost::lock_guard<boost::mutex> lock(mutex_);
-  return releases_.size();
+  return releases_.size() + (left_one_ ? 1 : 0);
 }
 
 bool PendingReleases::contains(const Token& ts) const {

@@ -2,6 +2,7 @@
 
 #include <boost/thread/mutex.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "distlock/clock.h"
@@ -23,7 +24,10 @@ struct PendingRelease {
 /// The releases that the pinger tries until the store confirms them.
 class PendingReleases {
  public:
-  void add(PendingRelease release);
+  /// What there is no memory for is left to the last net (R8).
+  void add(std::string_view name, const Token& ts,
+           SteadyTime settled_after = SteadyTime::min()) noexcept;
+  /// One more, for good, where something was left to the last net: so the ping stays (R12).
   std::size_t count() const;
 
   bool contains(const Token& ts) const;
@@ -41,6 +45,7 @@ class PendingReleases {
 
   mutable boost::mutex mutex_;
   std::vector<PendingRelease> releases_;
+  bool left_one_ = false;  // to the last net
 };
 
 }  // namespace distlock

@@ -218,7 +218,7 @@ TEST_CASE("pending releases are added, counted and worked off at once", "[pendin
     Token ts;
     const int number = ++added;
     for (int i = 0; i < 4; ++i) ts.bytes[i] = static_cast<std::uint8_t>(number >> (8 * i));
-    pending.add({"lock", ts});
+    pending.add("lock", ts);
     static_cast<void>(pending.contains(ts));
   };
   const auto work_off = [&](int) {

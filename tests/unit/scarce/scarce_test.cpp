@@ -1,4 +1,6 @@
 // Where the system has no more threads, or no more memory.
+#include <pthread.h>
+
 #include <atomic>
 #include <boost/thread/barrier.hpp>
 #include <boost/thread/thread.hpp>
@@ -9,6 +11,7 @@
 #include "distlock/distributed_lock.h"
 #include "distlock/stores.h"
 #include "support/faulty_store.h"
+#include "support/fleet.h"
 #include "unit/scarce/scarcity.h"
 
 using namespace distlock;
@@ -16,6 +19,22 @@ using namespace distlock::testing;
 using namespace std::chrono_literals;
 
 namespace {
+
+/// On a thread that gets no memory, whatever it throws.
+template <class Action>
+bool ends_without_memory(const Action& action) {
+  bool got_none = false;
+  boost::thread([&] {
+    pthread_setname_np(pthread_self(), "starving");
+    const NoMemoryFor me("starving");
+    try {
+      action();
+    } catch (const std::bad_alloc&) {
+    }
+    got_none = NoMemoryFor::refusals() > 0;
+  }).join();
+  return got_none;
+}
 
 template <class Condition>
 bool comes_true(const Condition& condition) {
@@ -175,4 +194,34 @@ TEST_CASE("a watch that gets no memory announces a loss, and a warning when ther
   }
   CHECK(warning.wait_for(60s) == std::future_status::ready);
   CHECK(other_lost.get_future().wait_for(60s) == std::future_status::ready);
+}
+
+TEST_CASE("an unlock that gets no memory ends, and its hold is freed when there is some",
+          "[scarce][lock][R8][R11]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  const auto lock = a.lock("a name that is too long for a string without memory of its own");
+  REQUIRE(lock->lock_try("x"));
+  auto result = UnlockResult::released;
+  REQUIRE(ends_without_memory([&] { result = lock->unlock(); }));
+  CHECK(result == UnlockResult::pending);
+  // So its ping would stay.
+  CHECK(a.pinger->stats().pending_releases == 1);
+  a.pinger->ping_round();
+  CHECK_FALSE(fleet.stored(lock->name()).taken());
+}
+
+TEST_CASE("a claim anew that gets no memory ends, and the old hold is freed when there is some",
+          "[scarce][lock][R8][R9]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  const auto lock = a.lock("a name that is too long for a string without memory of its own");
+  REQUIRE(lock->lock_try("x"));
+  fleet.clock->advance(15min);
+  bool got = false;
+  REQUIRE(ends_without_memory([&] { got = lock->reclaim("y"); }));
+  CHECK_FALSE(got);
+  CHECK(a.pinger->stats().pending_releases == 1);
+  a.pinger->ping_round();
+  CHECK_FALSE(fleet.stored(lock->name()).taken());
 }
