@@ -31,7 +31,10 @@ constexpr char kEnded = 'e';
 class Image {
  public:
   Image(Words words, const ToolFixture& fixture) : words_(std::move(words)) {
-    words_.insert(words_.begin(), DISTLOCK_TOOL);
+    words_.insert(words_.begin(), tool_path());
+    if (const char* folder = getenv("LD_LIBRARY_PATH")) {
+      variables_.push_back(std::string("LD_LIBRARY_PATH=") + folder);
+    }
     for (const auto& [name, value] : fixture.environment())
       variables_.push_back(name + '=' + value);
     argv_ = pointers(words_);

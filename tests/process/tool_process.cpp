@@ -55,10 +55,14 @@ std::vector<char*> pointers(std::vector<std::string>& strings) {
 
 }  // namespace
 
+std::string tool_path() {
+  const char* const other = getenv("DISTLOCK_TOOL");
+  return other != nullptr ? other : DISTLOCK_TOOL;
+}
+
 ToolProcess::ToolProcess(const std::vector<std::string>& words, const Environment& environment,
                          Messages messages) {
-  const char* other_tool = getenv("DISTLOCK_TOOL");  // By tools/mutants: one with a bug.
-  std::vector<std::string> arguments{other_tool != nullptr ? other_tool : DISTLOCK_TOOL};
+  std::vector<std::string> arguments{tool_path()};
   arguments.insert(arguments.end(), words.begin(), words.end());
   std::vector<std::string> variables{std::string("PATH=") + getenv("PATH"), "MONGOC_DISABLE_SHM=1"};
   if (const char* folder = getenv("LD_LIBRARY_PATH")) {

@@ -11,6 +11,9 @@
 
 namespace distlock::testing {
 
+/// The path of the tool: of the built one, or of one with a bug that tools/mutants has planted.
+std::string tool_path();
+
 /// The built tool as a process of its own, with pipes for its standard streams.
 ///
 /// Every wait is for something that the tool does, and fails the test if that takes minutes.

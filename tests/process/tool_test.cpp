@@ -82,7 +82,7 @@ TEST_CASE("a command of a run in a run gets the inner lock's variables alone", "
   ToolFixture fixture;
   for (const auto& [variable, times] :
        {std::pair{"^DISTLOCK_NAME=inner", "1\n"}, {"^DISTLOCK_[NFTV][A-Z_]*=", "4\n"}}) {
-    CHECK(fixture.status({"run", "outer", "--", DISTLOCK_TOOL, "run", "inner", "--", "grep", "-zc",
+    CHECK(fixture.status({"run", "outer", "--", tool_path(), "run", "inner", "--", "grep", "-zc",
                           variable, "/proc/self/environ"}) == 0);
     CHECK(fixture.output == times);
   }
@@ -102,8 +102,8 @@ TEST_CASE("signals go on to the command, and its answer comes back", "[process][
 TEST_CASE("a command finds those signals ignored that the tool found ignored", "[process][run]") {
   ToolFixture fixture;
   const auto* trap = GENERATE("", "trap '' PIPE XFSZ CHLD; ");
-  const std::string shell =
-      "grep SigIgn /proc/self/status; exec '" DISTLOCK_TOOL "' run x grep SigIgn /proc/self/status";
+  const std::string shell = "grep SigIgn /proc/self/status; exec '" + tool_path() +
+                            "' run x grep SigIgn /proc/self/status";
   REQUIRE(fixture.status({"run", "jobs", "--", "sh", "-c", trap + shell}) == 0);
   const auto half = fixture.output.size() / 2;
   CHECK(fixture.output.substr(0, half) == fixture.output.substr(half));
@@ -244,7 +244,7 @@ TEST_CASE("output that cannot be written is 74", "[process]") {
   CHECK_THAT(fixture.output, Catch::Contains("run"));
   CHECK(fixture.messages.empty());
   for (const char* words : {" --version", " list"}) {
-    const std::string command = std::string(DISTLOCK_TOOL) + words + " >/dev/full";
+    const std::string command = tool_path() + words + " >/dev/full";
     CHECK(fixture.status({"run", "jobs", "--", "sh", "-c", command}) == 74);
   }
 }
@@ -289,8 +289,7 @@ TEST_CASE("a connection string that is malformed is refused without its password
 TEST_CASE("a tool that can open nothing says so and is 70", "[process][unsanitized]") {
   ToolFixture fixture;
   // One is left for the loader.
-  const std::string command =
-      "exec 3>&-; ulimit -n 4; exec " + std::string(DISTLOCK_TOOL) + " run x true";
+  const std::string command = "exec 3>&-; ulimit -n 4; exec " + tool_path() + " run x true";
   CHECK(fixture.status({"run", "jobs", "--", "sh", "-c", command}) == 70);
   CHECK_THAT(fixture.messages, Catch::Contains("Too many open files"));
 }

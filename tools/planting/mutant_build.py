@@ -20,6 +20,8 @@ IN_LIBRARIES = {
     True: re.compile(r"src/CMakeFiles/distlock(?:_inner)?.dir/(?!log\.|fork_guard\.)"
                      r"|tests/sim/CMakeFiles/simulation"),
 }
+# The tool has the library as a shared one.
+OF_THE_TOOL = re.compile(r"src/cli/CMakeFiles/distlock_cli|src/CMakeFiles/distlock_inner")
 
 
 class Spoiled(Exception):
@@ -46,6 +48,8 @@ class Build:
         self.sources = {re.search(r" -o (\S+)", one["command"]).group(1): pathlib.Path(one["file"])
                         for one in commands}
         self.links = {name: self._link(name) for name in programs}
+        self.programs = {name: str(DEV / words[words.index("-o") + 1])
+                         for name, words in self.links.items()}
         self.includes = {}  # Of each object, what it was made from.
         for block in must(["ninja", "-t", "deps"], DEV).split("\n\n"):
             made, *of = block.strip().splitlines() or [""]
@@ -53,7 +57,8 @@ class Build:
 
     @staticmethod
     def _link(name: str) -> Any:
-        line = must(["ninja", "-t", "commands", name], DEV).strip().splitlines()[-1]
+        lines = must(["ninja", "-t", "commands", name], DEV).strip().splitlines()
+        line = [one for one in lines if one.startswith(": && ") and " -o " in one][-1]
         words = shlex.split(line.removeprefix(": && ").split(" && ")[0])
         # Without what is for debuggers, linking takes a fifth of the time.
         return [words[0], "-fuse-ld=gold", "-Wl,-S", *words[1:]]
@@ -99,12 +104,26 @@ class Lane:
             must([first, *own, *words, "-c", str(source), "-o", str(target)], DEV)
         return str(target)
 
+    def for_processes(self) -> dict[str, str]:
+        """Variables for tests that start programs: tool and library have the bug."""
+        library = pathlib.Path(self.program("distlock"))
+        words = " ".join(self.build.links["distlock"])
+        library.rename(self.tree / re.search(r"-Wl,-soname,(\S+)", words).group(1))
+        return {"DISTLOCK_TOOL": self.program("distlock_tool"), "LD_LIBRARY_PATH": str(self.tree)}
+
+    @staticmethod
+    def _from_a_static_library(made: str, name: str) -> bool:
+        if name == "distlock":
+            return False
+        if name in ("distlock_tool", "cli_tests") and OF_THE_TOOL.match(made):
+            return True
+        return name != "distlock_tool" and bool(IN_LIBRARIES[name == "sim"].match(made))
+
     def program(self, name: str) -> str:
         """Linked with the bug: changed objects stand before the libraries, which then have no use
         for their own."""
         words = self.build.links[name]
-        in_libraries = IN_LIBRARIES[name == "sim"]
-        mine = [self._compile(made) for made in self.made if in_libraries.match(made)]
+        mine = [self._compile(made) for made in self.made if self._from_a_static_library(made, name)]
         words = [self._compile(word) if word in self.made else word for word in words]
         at = words.index("-o")
         must([*words[:at], *mine, "-o", str(self.tree / name), *words[at + 2:]], DEV)

@@ -14,6 +14,7 @@ build/dev, so that a bug in one file costs one compilation.
 
 import argparse
 import concurrent.futures
+import contextlib
 import html
 import os
 import pathlib
@@ -23,6 +24,7 @@ import resource
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterable
 from typing import Any
@@ -31,15 +33,27 @@ from tools.planting.mutant_build import ROOT, Build, Lane, Spoiled
 
 PATCHES = ROOT / "tests/mutants"
 UNIT = ("unit_tests", "contract_memory", "contract_sqlite")
-SCARCE = ("scarce_tests",)
-SQLITE = ("differential_sqlite", "sqlite_tests")
-MONGO_WIRE = ("mongo_wire_tests",)
-MONGO = ("contract_mongo_standalone",)
-NOT_SIMULATED = re.compile(r"src/(log|fork_guard|pinger/identity)\.cpp|src/stores/(mongodb|sqlite)/")
+CLI = ("cli_tests",)
+# Programs of tests, with the server that they need, for bugs in these files. For what the tests
+# before let pass; the quick ones first.
+MORE = (
+    (r"src/pinger/", ("scarce_tests",), ""),
+    (r"src/stores/sqlite/", ("differential_sqlite", "sqlite_tests"), ""),
+    (r"src/stores/mongodb/", ("mongo_wire_tests",), ""),
+    (r"src/(cli/|log|line_writer|fork_guard|pinger/(running_pingers|shared_pingers)|uri/)",
+     ("process_tests",), ""),
+    (r"src/stores/mongodb/", ("contract_mongo_standalone",), "standalone"),
+    (r"src/stores/mongodb/", ("contract_mongo_replica_set",), "replica-set"),
+)
+STARTED = ("distlock", "distlock_tool")  # By process_tests.
+NOT_SIMULATED = re.compile(r"src/(log\w*|line_writer|fork_guard|pinger/identity)\.(cpp|h)"
+                           r"|src/(cli|uri|stores/mongodb|stores/sqlite)/")
 NOT_TRIED = "not tried"
 NAMED_MOST = 3  # Of the tests that find a bug.
-CPU_MOST = 30  # Seconds that a program of tests may compute, and stand still besides.
-WAIT_MOST = 60
+# A program of tests hangs that takes so many times what it takes without a bug, and so many seconds.
+TIMES_MOST = 4
+SECONDS_LEAST = 20
+CLEAN_MOST = 600  # Seconds, without a bug.
 HANGS = (None, -signal.SIGXCPU, -signal.SIGKILL)
 
 
@@ -51,12 +65,28 @@ class Bug:
         self.rule = self._head("Rule")
         self.idea = self._head("Idea")
         self.files = re.findall(r"^diff --git a/(\S+)", self.text, re.M)
-        self.in_pinger = any(name.startswith("src/pinger/") for name in self.files)
-        self.in_sqlite = any(name.startswith("src/stores/sqlite/") for name in self.files)
-        self.in_mongo = any(name.startswith("src/stores/mongodb/") for name in self.files)
-        self.in_a_store = any(re.match(r"src/stores/|src/line\.|include/distlock/record", name)
-                              for name in self.files)
+        self.in_a_store = self._in(r"src/stores/|src/line\.|include/distlock/record")
+        self.in_the_tool = self._in(r"src/cli/")
         self.simulated = not all(NOT_SIMULATED.match(name) for name in self.files)
+
+    def _in(self, place: str) -> bool:
+        return any(re.match(place, name) for name in self.files)
+
+    def layers(self) -> Iterable[tuple[tuple[str, ...], str]]:
+        """Programs of tests, with the server that they need; the quick ones first."""
+        if self.in_the_tool:
+            yield CLI, ""
+        if not all(name.startswith("src/cli/") for name in self.files):
+            yield UNIT if self.in_a_store else UNIT[:1], ""
+        for place, programs, server in MORE:
+            if self._in(place):
+                yield programs, server
+
+    def programs(self) -> set[str]:
+        """All that may be asked, and what they start."""
+        named = {name for programs, _ in self.layers() for name in programs}
+        return named | set(STARTED if "process_tests" in named else ()) | \
+            ({"sim"} if self.simulated else set())
 
     def _head(self, key: str) -> str:
         found = re.search(rf"^{key}: (.+)$", self.text.split("diff --git")[0], re.M)
@@ -65,18 +95,49 @@ class Bug:
         return found.group(1)
 
 
-def run(arguments: list[str], cpu_most: Any = CPU_MOST) -> tuple[str, int]:
+def run(arguments: list[str], seconds_most: int, variables: Any = None) -> tuple[str, int]:
     """Its output and exit status; None instead of a status if it did not end in time."""
     memory = "/dev/shm"  # Where SQLite need not wait for a disk.
-    environment = dict(os.environ, **({"TMPDIR": memory} if os.path.isdir(memory) else {}))
-    try:
-        done = subprocess.run(
+    environment = dict(os.environ, **({"TMPDIR": memory} if os.path.isdir(memory) else {}),
+                       **(variables or {}))
+    limits = (seconds_most, seconds_most + 5)
+    with subprocess.Popen(
             arguments, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
-            errors="replace", env=environment, timeout=WAIT_MOST + 5 * cpu_most,
-            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (cpu_most, cpu_most + 5)))
-        return done.stdout, done.returncode
-    except subprocess.TimeoutExpired as late:
-        return (late.stdout or b"").decode(errors="replace"), None
+            text=True, errors="replace", env=environment, start_new_session=True,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, limits)) as program:
+        try:
+            said, _ = program.communicate(timeout=seconds_most)
+            return said, program.returncode
+        except subprocess.TimeoutExpired as late:
+            said = late.stdout or b""
+            return said if isinstance(said, str) else said.decode(errors="replace"), None
+        finally:
+            # What it has started goes with it.
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(program.pid, signal.SIGKILL)
+
+
+class CleanRuns:
+    """How long programs of tests take without a bug: each is run once so, when it is first asked."""
+
+    def __init__(self) -> None:
+        self._limits: dict[tuple[str, ...], int] = {}
+        self._mutex = threading.Lock()
+
+    def limit(self, build: Build, wrapper: Any, name: str, choice: Any) -> int:
+        with self._mutex:
+            key = (*wrapper, name, *choice)
+            if key not in self._limits:
+                begun = time.monotonic()
+                said, status = run([*wrapper, build.programs[name], "-r", "xml", *choice], CLEAN_MOST)
+                if status != 0:
+                    raise Spoiled(f"{name} fails without a bug: {failed_tests(said) or said[-500:]}")
+                took = time.monotonic() - begun
+                self._limits[key] = max(SECONDS_LEAST, round(TIMES_MOST * took))
+            return self._limits[key]
+
+
+clean_runs = CleanRuns()
 
 
 def failed_tests(report: str) -> list[str]:
@@ -89,13 +150,16 @@ def failed_tests(report: str) -> list[str]:
     return failed
 
 
-def found_by_tests(lane: Lane, programs: Iterable[str], choice: Any, *wrapper: str) -> Any:
+def found_by_tests(lane: Lane, programs: Iterable[str], choice: Any, server: str = "") -> Any:
     """`choice`: what else to tell the programs; with --abort, after one finding no more are run."""
-    found = []
+    found: list[str] = []
+    wrapper = [str(ROOT / "tools/with-mongod"), server, "--"] if server else []
     for name in programs:
         if found and "--abort" in choice:
             break
-        report, status = run([*wrapper, lane.program(name), "-r", "xml", *choice])
+        limit = clean_runs.limit(lane.build, wrapper, name, choice)
+        variables = lane.for_processes() if name == "process_tests" else {}
+        report, status = run([*wrapper, lane.program(name), "-r", "xml", *choice], limit, variables)
         failed = failed_tests(report)
         if failed or status != 0:
             found += [f"“{test}”" for test in failed] or [f"{name} ends with {status}"]
@@ -121,18 +185,12 @@ def judge(lane: Lane, bug: Bug, asked: argparse.Namespace) -> Any:
     lane.plant(bug.path, bug.files)
     choice: tuple[str, ...] = ("~[as_root]",)
     tests: list[str] = []
+    layers = list(bug.layers())
     if asked.quick:
         choice = (*choice, "--abort")
-        tests = found_by_tests(lane, UNIT[:1], (f"[{bug.rule}]~[as_root]", "--abort"))
-    tests = tests or found_by_tests(lane, UNIT if bug.in_a_store else UNIT[:1], choice)
-    if not tests and bug.in_pinger:
-        tests = found_by_tests(lane, SCARCE, choice)
-    if not tests and bug.in_sqlite:
-        tests = found_by_tests(lane, SQLITE, choice)
-    if not tests and bug.in_mongo:
-        tests = found_by_tests(lane, MONGO_WIRE, choice)
-    if not tests and bug.in_mongo:
-        tests = found_by_tests(lane, MONGO, choice, str(ROOT / "tools/with-mongod"), "standalone", "--")
+        tests = found_by_tests(lane, layers[0][0][:1], (f"[{bug.rule}]~[as_root]", "--abort"))
+    for programs, server in layers:
+        tests = tests or found_by_tests(lane, programs, choice, server)
     if not bug.simulated or (asked.quick and tests):
         return tests, NOT_TRIED
     return tests, found_by_sim(lane, asked.schedules)
@@ -172,7 +230,7 @@ def in_a_free_lane(lanes: Any, bug: Bug, asked: argparse.Namespace) -> Any:
 
 
 def judge_all(bugs: Any, asked: argparse.Namespace) -> Any:
-    build = Build((*UNIT, *SCARCE, *SQLITE, *MONGO_WIRE, *MONGO, "sim"))
+    build = Build(sorted({name for bug in bugs for name in bug.programs()}))
     lanes = queue.Queue()
     for number in range(asked.lanes):
         lanes.put(Lane(number + 1, build))
@@ -188,8 +246,9 @@ def write_table(file: Any, judged: Any, schedules: int) -> None:
 
 Written by `tools/mutants --table docs/generated/mutants.md`, and not by hand. Each line is a patch of
 [tests/mutants](../../tests/mutants): one wrong idea, planted in a copy of the sources. The tests are the
-unit tests, the stores' contract and, for what those let pass in MongoDB's store, tests of its answers and commands
-without a server and the contract on a real one; in SQLite's, the tests of a file in trouble and of random calls beside a memory store. The simulation is `tools/sim`, with the number of schedules after which it found the bug
+unit tests, the stores' contract and, for the tool, its own. For what those let pass, there are more, by the files that the
+bug changes: real processes, with a tool and a library that have the bug; threads that the system refuses; SQLite files in
+trouble; MongoDB's answers without a server, and the contract on a real one and on a replica set. The simulation is `tools/sim`, with the number of schedules after which it found the bug
 and what it said; – where {schedules} schedules did not, and "not tried" where it was not asked: it
 lacks that code, or the tests had found the bug already (`--quick`).
 
