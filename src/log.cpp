@@ -9,7 +9,7 @@ namespace {
 void append(std::string& text, std::string_view part) { text += part; }
 void append(std::string& text, std::int64_t part) { text += std::to_string(part); }
 
-// What write() is to escape, where no memory for it is no harm.
+// Texts for write() to escape, where want of memory does no harm.
 struct Escaped {
   std::string_view text;
 };

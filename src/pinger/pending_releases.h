@@ -24,7 +24,7 @@ struct PendingRelease {
 /// The releases that the pinger tries until the store confirms them.
 class PendingReleases {
  public:
-  /// What there is no memory for is left to the last net (R8).
+  /// A release that there is no memory for is left to the last net (R8).
   void add(std::string_view name, const Token& ts,
            SteadyTime settled_after = SteadyTime::min()) noexcept;
   /// One more, for good, where something was left to the last net: so the ping stays (R12).

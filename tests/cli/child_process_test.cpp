@@ -1,6 +1,7 @@
 #include "cli/child_process.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -148,4 +149,20 @@ TEST_CASE("a signal that comes to us goes on to the child", "[cli][child]") {
        .environment = {}},
       signals);
   CHECK(ending.exit_status == 42);
+}
+
+TEST_CASE("a signal that was ignored before ends no wait", "[cli][child][R15]") {
+  auto* const before = signal(SIGHUP, SIG_IGN);
+  {
+    const Signals signals;
+    raise(SIGHUP);
+    CHECK_FALSE(signals.next());
+  }
+  signal(SIGHUP, SIG_DFL);
+  {
+    const Signals signals;
+    raise(SIGHUP);
+    CHECK(signals.next()->number == SIGHUP);
+  }
+  signal(SIGHUP, before);
 }

@@ -97,3 +97,22 @@ TEST_CASE("on a terminal a watch draws over what it drew, within its height", "[
   CHECK_THAT(said, Catch::StartsWith("\033[2J\033[H") && Catch::EndsWith("\033[J"));
   CHECK(std::count(said.begin(), said.end(), '\n') == 2);
 }
+
+TEST_CASE("a malformed lock counts as held in a list of those", "[cli][view][R14]") {
+  Looker looker;
+  looker.fleet.memory.tables.put_lock({{"_id", std::string("odd")}, {"state", std::string("1")}});
+  ListArguments arguments;
+  arguments.held = true;
+  arguments.format = Format::names;
+  CHECK(list(arguments, looker.place(), looker.streams()) == kMalformed);
+  CHECK(looker.out.str() == "jobs\nodd\nrotate\n");
+}
+
+TEST_CASE("a malformed ping is a status of its own, also where no ping is shown",
+          "[cli][view][R14]") {
+  Looker looker;
+  CHECK(status({}, looker.place(), looker.streams()) == kSuccess);
+  looker.fleet.memory.tables.put_ping({{"_id", std::string("odd")}, {"ping", std::string("now")}});
+  CHECK(status({}, looker.place(), looker.streams()) == kMalformed);
+  CHECK(looker.err.str().find("odd") != std::string::npos);
+}

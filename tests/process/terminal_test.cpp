@@ -30,7 +30,9 @@ constexpr char kEnded = 'e';
 /// All that exec wants for the tool, made before the fork.
 class Image {
  public:
-  Image(Words words, const ToolFixture& fixture) : words_(std::move(words)) {
+  /// `on_terminal`: whether its standard streams are.
+  Image(Words words, const ToolFixture& fixture, bool on_terminal = true)
+      : words_(std::move(words)), on_terminal_(on_terminal) {
     words_.insert(words_.begin(), tool_path());
     if (const char* folder = getenv("LD_LIBRARY_PATH")) {
       variables_.push_back(std::string("LD_LIBRARY_PATH=") + folder);
@@ -44,6 +46,10 @@ class Image {
   Image& operator=(const Image&) = delete;
 
   [[noreturn]] void become() const {
+    if (!on_terminal_) {
+      const int nothing = open("/dev/null", O_RDWR);
+      for (const int stream : {0, 1, 2}) dup2(nothing, stream);
+    }
     execve(argv_[0], argv_.data(), envp_.data());
     _exit(99);
   }
@@ -57,6 +63,7 @@ class Image {
   }
 
   Words words_;
+  const bool on_terminal_;
   Words variables_{std::string("PATH=") + getenv("PATH"), "MONGOC_DISABLE_SHM=1"};
   std::vector<char*> argv_;
   std::vector<char*> envp_;
@@ -104,8 +111,8 @@ class TerminalLeader {
 /// The tool as the one job of a job-control shell, on a terminal of its own.
 class TerminalJob {
  public:
-  TerminalJob(Words words, const ToolFixture& fixture) {
-    const Image image(std::move(words), fixture);
+  TerminalJob(Words words, const ToolFixture& fixture, bool on_terminal = true) {
+    const Image image(std::move(words), fixture, on_terminal);
     if (pipe2(events_.data(), O_CLOEXEC) != 0) throw std::runtime_error("pipe2");
     if (pipe2(orders_.data(), O_CLOEXEC) != 0) throw std::runtime_error("pipe2");
     shell_ = forkpty(&terminal_, nullptr, nullptr, nullptr);
@@ -225,6 +232,18 @@ TEST_CASE("^C ends the command once, and its status comes back", "[process][run]
   const TerminalJob job({"run", "jobs", "--", "sh", "-c",
                          "trap 'exit 5' INT; echo yes >" + ready.string() + "; read line"},
                         fixture);
+  REQUIRE(line_from(ready) == "yes");
+  job.type('\x03');
+  CHECK(job.wait_for_status() == 5);
+}
+
+TEST_CASE("^C reaches a command in a group of its own", "[process][run][R9]") {
+  ToolFixture fixture;
+  const auto ready = fifo_of(fixture);
+  const TerminalJob job(
+      {"run", "jobs", "--", "sh", "-c",
+       "trap 'exit 5' INT; echo yes >" + ready.string() + "; while :; do sleep 0.01; done"},
+      fixture, false);
   REQUIRE(line_from(ready) == "yes");
   job.type('\x03');
   CHECK(job.wait_for_status() == 5);

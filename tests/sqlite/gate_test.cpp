@@ -53,6 +53,10 @@ class Sitter {
   int file_;
 };
 
+std::ptrdiff_t open_descriptors() {
+  return std::distance(fs::directory_iterator("/proc/self/fd"), fs::directory_iterator());
+}
+
 std::string contents_of(const fs::path& file) {
   std::ifstream in(file, std::ios::binary);
   return {std::istreambuf_iterator<char>(in), {}};
@@ -264,4 +268,33 @@ TEST_CASE("without syncs there is no gate", "[sqlite][gate]") {
   const auto store = open_hasty(file, "?synchronous=off");
   meet_a_writer(*store, file);
   CHECK_FALSE(fs::exists(file.string() + "-gate"));
+}
+
+TEST_CASE("a gate leaves no descriptor behind, whatever stands in its place", "[sqlite][gate]") {
+  const Gated gated;
+  const auto before = open_descriptors();
+  for (int i = 0; i < 5; ++i) {
+    {
+      SqliteGate gate(gated.database);
+      REQUIRE(gate.enter(in_a_minute()));
+      gate.leave();
+      // Removed and made anew: the old one is let go of.
+      fs::remove(gated.gate);
+      CHECK_FALSE(gate.enter(in_a_minute()));
+      gate.make();
+      REQUIRE(gate.enter(in_a_minute()));
+      gate.leave();
+    }
+    const Sitter sitter(gated.gate);
+    SqliteGate shut_out(gated.database);
+    CHECK_FALSE(shut_out.enter(since_boot() + 20ms));
+  }
+  fs::remove(gated.gate);
+  fs::create_directory(gated.gate);
+  for (int i = 0; i < 5; ++i) {
+    SqliteGate gate(gated.database);
+    CHECK_FALSE(gate.enter(in_a_minute()));
+    gate.make();
+  }
+  CHECK(open_descriptors() == before);
 }

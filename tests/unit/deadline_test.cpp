@@ -217,3 +217,18 @@ TEST_CASE("a lock that is being released is not held", "[lock][R9]") {
   });
   REQUIRE(lock->unlock() == UnlockResult::released);
 }
+
+TEST_CASE("each hold has its own early warning", "[lock][lifetime][R9]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  const auto lock = a.lock("balancer");
+  int warnings = 0;
+  lock->on_at_risk([&](SteadyTime) { ++warnings; });
+  for (int holds = 1; holds <= 3; ++holds) {
+    REQUIRE(lock->lock_try("x"));
+    fleet.clock->advance(8min);
+    a.pinger->watch_round();
+    CHECK(warnings == holds);
+    REQUIRE(lock->unlock() == UnlockResult::released);
+  }
+}

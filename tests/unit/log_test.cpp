@@ -80,6 +80,21 @@ TEST_CASE("an unlock that fails is logged with the original's warnings", "[log][
   CHECK(log.count(severity_level::warning, "couldn't consummate unlock request") == 1);
 }
 
+TEST_CASE("a pending release that fails again and again is logged once", "[log][R8]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  const auto lock = a.lock("balancer");
+  REQUIRE(lock->lock_try("x"));
+  a.store->fail("release", Fault::rejected, 7);
+  REQUIRE(lock->unlock() == UnlockResult::pending);
+  Captured log;
+  for (int i = 0; i < 4; ++i) a.pinger->ping_round();
+  CHECK(log.count(severity_level::warning, "late unlock of \"balancer\" failed") == 1);
+  CHECK(log.count(severity_level::info, "is settled") == 0);
+  a.pinger->ping_round();
+  CHECK(log.count(severity_level::info, "late unlock of \"balancer\" is settled") == 1);
+}
+
 TEST_CASE("a pinger that is late says so once, and again when it recovers", "[log][R12]") {
   Fleet fleet;
   const auto a = fleet.process("a");

@@ -92,3 +92,20 @@ TEST_CASE("a request for a place that arrives after another's hold is freed late
   process.pinger->ping_round();
   CHECK_FALSE(fleet.stored("jobs").taken());
 }
+
+TEST_CASE("a ticket that may arrive once more is left pending by its own unlock alone",
+          "[waiting][R8][R18]") {
+  Fleet fleet;
+  const auto process = fleet.process_with(with_line(fleet), "a");
+  const auto lock = process.lock("jobs");
+  process.store->fail("stand", Fault::lost_reply);
+  REQUIRE(lock->try_lock_for(1min));
+  REQUIRE(lock->unlock() == UnlockResult::released);
+  CHECK(process.pinger->stats().pending_releases == 1);
+  fleet.clock->advance(5min);
+  process.pinger->ping_round();
+  CHECK(process.pinger->stats().pending_releases == 0);
+  REQUIRE(lock->try_lock_for(1min));
+  REQUIRE(lock->unlock() == UnlockResult::released);
+  CHECK(process.pinger->stats().pending_releases == 0);
+}

@@ -73,6 +73,18 @@ TEST_CASE("locks of one string and one lease share a pinger", "[pinger][R12]") {
   CHECK(process_of(by_default) != process_of(one));
 }
 
+TEST_CASE("locks that forget pings after different times have different pingers",
+          "[pinger][R12][R13]") {
+  const TemporaryFolder folder;
+  const ConnectionString config = sqlite_in(folder);
+  const auto usual = DistributedLockPinger::got(config);
+  CHECK(DistributedLockPinger::got(config) == usual);
+  CHECK(DistributedLockPinger::got(config, {.ping_every = 31s}) != usual);
+  CHECK(DistributedLockPinger::got(config, {.forget_after = 97h}) != usual);
+  CHECK(DistributedLockPinger::got(config, {.forget_every = 61min}) != usual);
+  CHECK(DistributedLockPinger::got(config, {}, {.call_limit = 9s}) != usual);
+}
+
 TEST_CASE("threads that ask for a pinger at once get the same one", "[pinger][R12][threads]") {
   const TemporaryFolder folder;
   const ConnectionString config = sqlite_in(folder);

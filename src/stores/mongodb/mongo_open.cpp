@@ -15,7 +15,8 @@ constexpr std::int32_t kWireVersion42 = 8;
 // exchange a second and member; the driver's own 10 s would add to every fail-over.
 constexpr std::int32_t kHeartbeatMs = 1000;
 
-// The driver writes to stderr on its own account. A library does not.
+// The driver writes to stderr on its own account. A library does not. A child that is forked in the
+// middle of it does it anew: glibc's pthread_once() knows forks.
 void silence_driver() {
   static std::once_flag once;
   std::call_once(once, [] { mongoc_log_set_handler(nullptr, nullptr); });
