@@ -27,6 +27,8 @@ class Category : public std::error_category {
         return "handle used after fork";
       case Errc::stopped:
         return "the pinger was stopped";
+      case Errc::deadlock:
+        return "deadlock";
     }
     return "unknown code " + std::to_string(code);
   }

@@ -23,6 +23,7 @@ enum class Errc {
   lock_lost,          ///< The hold is past its deadline or no longer ours (R9).
   forked,             ///< A handle used in a child that was forked after it was made (R16).
   stopped,            ///< The pinger was stopped: nothing would keep a hold alive (R12).
+  deadlock,           ///< A wait that can never end; what() shows the cycle (R22).
 };
 
 DISTLOCK_EXPORT const std::error_category& error_category() noexcept;

@@ -51,6 +51,10 @@ struct DISTLOCK_EXPORT LockOptions {
   /// half of it and one and a half times of it. More than 0, at most an hour.
   std::chrono::milliseconds recheck = std::chrono::seconds{3};
 
+  /// After so long lock() without a limit looks whether its wait can end, then less and less often,
+  /// once a minute in the end (R22). At most an hour; at 0 it never looks. Needs WaitRule::in_line.
+  std::chrono::milliseconds deadlock_after = std::chrono::seconds{5};
+
   /// How long lock() goes on waiting while the store fails at every look.
   std::chrono::milliseconds store_patience = std::chrono::seconds{30};
 

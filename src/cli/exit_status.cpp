@@ -18,6 +18,7 @@ int exit_status_of(Errc code) {
     case Errc::already_held:
     case Errc::forked:
     case Errc::stopped:
+    case Errc::deadlock:
       break;
   }
   return kInternal;

@@ -155,10 +155,13 @@ View view_all(const Observer& observer) {
   View view;
   view.store = observer.connection.redacted();
   view.now = listing.now;
+  std::vector<LockRecord> sound;
   for (const auto& listed : listing.locks) {
     view.locks.push_back(lock_view(observer, listed, pings, listing.now, span));
     look_for_ping(observer, view.locks.back());
+    if (listed.record) sound.push_back(*listed.record);
   }
+  view.deadlocks = deadlock::cycles(sound);
   for (const auto& [process, ping] : pings) view.pings.push_back(ping);
   return view;
 }

@@ -10,6 +10,7 @@
 #include "distlock/clock.h"
 #include "distlock/connection_string.h"
 #include "distlock/store.h"
+#include "protocol/deadlock.h"
 
 namespace distlock::cli {
 
@@ -51,6 +52,7 @@ struct View {
   std::optional<StoreNow> now;  ///< Missing if only a lock that nobody ever claimed was looked at.
   std::vector<LockView> locks;
   std::vector<PingView> pings;
+  std::vector<deadlock::Cycle> deadlocks;  ///< Of a look at all locks (R22).
 
   bool malformed() const;
 };

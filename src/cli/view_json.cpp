@@ -145,6 +145,19 @@ Json lock_json(const LockView& lock, const std::optional<StoreNow>& now) {
   return object;
 }
 
+Json cycle_json(const deadlock::Cycle& cycle) {
+  Json waits = Json::array();
+  for (const deadlock::Wait& wait : cycle) {
+    Json object;
+    object["lock"] = text(wait.lock);
+    object["waiter"] = text(wait.waiter.who);
+    object["ticket"] = to_hex(wait.waiter.ticket);
+    object["holder"] = text(wait.holder);
+    waits.push_back(std::move(object));
+  }
+  return waits;
+}
+
 Json process_json(const PingView& ping, const std::optional<StoreNow>& now) {
   Json object;
   object["process"] = text(ping.process);
@@ -168,6 +181,10 @@ void print_json(std::ostream& out, const View& view) {
   for (const LockView& lock : view.locks) document["locks"].push_back(lock_json(lock, view.now));
   document["pings"] = Json::array();
   for (const PingView& ping : view.pings) document["pings"].push_back(process_json(ping, view.now));
+  document["deadlocks"] = Json::array();
+  for (const deadlock::Cycle& cycle : view.deadlocks) {
+    document["deadlocks"].push_back(cycle_json(cycle));
+  }
   // In ASCII, so that it can be shown on a terminal whatever others have stored.
   constexpr bool kAscii = true;
   out << document.dump(2, ' ', kAscii) << '\n';

@@ -143,6 +143,11 @@ void print_locks(std::ostream& out, const View& view, const char* none, const La
   if (view.locks.empty()) out << none << '\n';
   print_lock_table(out, view, layout);
   print_lines(out, view, layout);
+  for (const deadlock::Cycle& cycle : view.deadlocks) {
+    out << '\n'
+        << dressed({"deadlock", Style::bad}, layout.in_colour) << ": " << deadlock::in_words(cycle)
+        << '\n';
+  }
 }
 
 void print_lock(std::ostream& out, const LockView& lock, const std::optional<StoreNow>& now,

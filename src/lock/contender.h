@@ -10,6 +10,7 @@
 #include "distlock/error.h"
 #include "limit.h"
 #include "lock/claim_sender.h"
+#include "lock/deadlock_watch.h"
 #include "lock/refusal_log.h"
 #include "lock/releaser.h"
 #include "lock/wait_teller.h"
@@ -37,6 +38,12 @@ struct WaitRequest {
   std::string_view why;
   LockRecord* other = nullptr;
   WaitTeller* teller = nullptr;
+  bool for_ever = false;  ///< No deadline was given.
+
+  /// Begins now. Of a wait with a deadline it never looks.
+  DeadlockWatch deadlock_watch(const LockOptions& options, const Clock& clock) const {
+    return {for_ever ? options.deadlock_after : std::chrono::milliseconds{0}, clock.steady_now()};
+  }
 };
 
 /// One lock object that contends for its lock. Its phase says which thread may touch what:
@@ -129,6 +136,7 @@ class DistributedLock::Contender {
   void lose_overdue_hold();
   bool wait_for_this_object(Lobby::Place& place, const WaitRequest& request);
   bool held_by_this_thread() const;
+  void look_for_deadlock(DeadlockWatch& deadlocks) const;
   /// Looks at the lock for a wait that has no place of its own in the store's line.
   void tell_behind_another(WaitTeller& teller);
   /// When a wait is to look again, and its deadline where no look fits in before it.

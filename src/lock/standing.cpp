@@ -8,7 +8,6 @@
 #include "line.h"
 #include "log.h"
 #include "pinger/identity.h"
-#include "thread_number.h"
 
 namespace distlock {
 namespace {
@@ -35,7 +34,8 @@ StandingInLine::StandingInLine(Contender& lock, Lobby::Place& place, const WaitR
       line_(*lock.session->environment.store->line()),
       clock_(*lock.session->environment.clock),
       last_(last_look(request, clock_.steady_now(), lock.options.poll_min)),
-      store_answered_(clock_.steady_now()) {}
+      store_answered_(clock_.steady_now()),
+      deadlocks_(request.deadlock_watch(lock.options, clock_)) {}
 
 StandingInLine::~StandingInLine() {
   // A claim from this place may have been granted, or may still be.
@@ -107,7 +107,8 @@ void StandingInLine::rest(const std::stop_token& rung) {
     clock_.wait_until(request_.deadline, request_.stop);
     return;
   }
-  const bool woken = !clock_.wait_until(std::min({stand_at_, look_at_, last_}), rung);
+  const bool woken =
+      !clock_.wait_until(std::min({stand_at_, look_at_, deadlocks_.due(), last_}), rung);
   const SteadyTime now = clock_.steady_now();
   if (woken || now >= last_) stand_at_ = now;
 }
@@ -123,7 +124,14 @@ bool StandingInLine::step() {
   if (lock_.out_of_time()) return false;
   if (clock_.steady_now() >= stand_at_ && stand()) return true;
   if (lock_.out_of_time()) return false;
-  return clock_.steady_now() >= look_at_ && look();
+  if (clock_.steady_now() >= look_at_ && look()) return true;
+  if (!lock_.out_of_time()) look_for_deadlock();
+  return false;
+}
+
+void StandingInLine::look_for_deadlock() {
+  if (clock_.steady_now() < deadlocks_.due()) return;
+  deadlocks_.look(*lock_.session->environment.store, ticket_, clock_);
 }
 
 bool StandingInLine::pinged() {
@@ -241,42 +249,6 @@ void StandingInLine::bear(const Error& error) {
   const auto random = lock_.session->environment.random();
   stand_at_ = now + protocol::poll_pause(failures_++, random, milliseconds{0}, lock_.options);
   look_at_ = std::max(look_at_, stand_at_);
-}
-
-bool Contender::wait_in_line(const WaitRequest& request) {
-  protocol::check_why(request.why);
-  session->check_usable();
-  Lobby::Place place(session->lobby, name);
-  const std::stop_callback on_stop(request.stop, [&] { place.wake().ring(); });
-  const std::stop_callback on_end(session->stopping.get_token(), [&] { place.wake().ring(); });
-  if (!wait_for_this_object(place, request)) return false;
-  AcquiringPhase acquiring{*this};
-  limit = {request.deadline, request.stop};
-  acquiring.held = StandingInLine(*this, place, request).wait();
-  return acquiring.held;
-}
-
-// Until it is this thread's turn in the process, and no other thread has the object. A thread that
-// has it already waits for nobody: those in front may wait for just that hold.
-bool Contender::wait_for_this_object(Lobby::Place& place, const WaitRequest& request) {
-  Clock& clock = *session->environment.clock;
-  for (;;) {
-    const std::stop_token rung = place.wake().arm();
-    session->check_usable();
-    const bool our_turn = place.first() || held_by_this_thread();
-    if (our_turn && begin_acquiring(request.other)) return true;
-    const SteadyTime now = clock.steady_now();
-    if (request.stop.stop_requested() || now >= request.deadline) return false;
-    const SteadyTime told = request.teller->due();
-    if (now >= told) tell_behind_another(*request.teller);
-    const SteadyTime next = std::min(now + nanoseconds{options.recheck}, request.deadline);
-    clock.wait_until(told > now ? std::min(next, told) : next, rung);
-  }
-}
-
-bool Contender::held_by_this_thread() const {
-  const boost::lock_guard<boost::mutex> lock(mutex);
-  return phase == Phase::holding && holder == this_thread_number();
 }
 
 void Contender::give_up_old_hold() {

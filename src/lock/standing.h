@@ -47,6 +47,7 @@ class StandingInLine {
   void look_again_in(std::chrono::nanoseconds pause);
   void look_at(SteadyTime next);
   void tell();
+  void look_for_deadlock();
   void look_at_takeover(const TimedInspection& look, std::chrono::milliseconds left);
   void bear(const Error& error);
   bool keep(LockRecord record);
@@ -69,6 +70,7 @@ class StandingInLine {
   std::optional<Error> failure_;
   std::optional<LockRecord> seen_;  // The lock at the last look, where that is to be told.
   int failures_ = 0;
+  DeadlockWatch deadlocks_;
   SteadyTime stand_at_ = SteadyTime::min();
   SteadyTime look_at_ = SteadyTime::min();
 };

@@ -42,7 +42,7 @@ bool DistributedLock::wait_for(nanoseconds limit, const std::stop_token& stop, s
   const bool in_line = contender_->options.wait_rule == WaitRule::in_line &&
                        contender_->session->environment.store->line() != nullptr;
   WaitTeller teller = contender_->teller_of_a_wait();
-  const WaitRequest request{deadline, stop, why, other, &teller};
+  const WaitRequest request{deadline, stop, why, other, &teller, limit >= kForEver};
   return in_line ? contender_->wait_in_line(request) : contender_->wait_polling(request);
 }
 

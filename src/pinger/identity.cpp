@@ -116,10 +116,13 @@ Token new_token(const Environment& environment) {
   return token;
 }
 
-std::string new_who(const Environment& environment) {
+std::string this_thread_of(const Environment& environment) {
   const std::string label = environment.label.empty() ? "" : '/' + environment.label;
-  return environment.process + ":thread" + std::to_string(thread_number()) + label + ':' +
-         random_number(environment);
+  return environment.process + ":thread" + std::to_string(thread_number()) + label;
+}
+
+std::string new_who(const Environment& environment) {
+  return this_thread_of(environment) + ':' + random_number(environment);
 }
 
 }  // namespace distlock

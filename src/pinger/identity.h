@@ -20,6 +20,9 @@ std::string new_process(const Environment& environment, std::string_view host);
 /// An ObjectId: seconds of this host's clock, then 64 random bits. Unique is all that it must be.
 Token new_token(const Environment& environment);
 
+/// `process:thread`, the same in all that the calling thread does.
+std::string this_thread_of(const Environment& environment);
+
 /// `process:thread:random`, as the original's, where the thread is `thread1/pid4711/ann`.
 std::string new_who(const Environment& environment);
 

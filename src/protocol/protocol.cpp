@@ -107,6 +107,10 @@ void check_options(const LockOptions& options) {
       options.poll_max > kHundredYears) {
     refuse("poll_min must be more than 0 and at most poll_max, which is at most 100 years");
   }
+  if (options.deadlock_after < milliseconds{0} || options.deadlock_after > std::chrono::hours{1}) {
+    refuse("deadlock_after is " + text(options.deadlock_after) +
+           ": it must be at least 0, which looks for none, and at most an hour");
+  }
   if (options.recheck <= milliseconds{0} || options.recheck > std::chrono::hours{1}) {
     refuse("recheck is " + text(options.recheck) + ": it must be more than 0 and at most an hour");
   }

@@ -43,6 +43,7 @@ class Scene {
     store_.tables.put_ping(document);
   }
 
+  Store& store() { return *store_.store; }
   MemoryTables& tables() { return store_.tables; }
 
   View all(std::optional<std::chrono::milliseconds> takeover_after = {}) {

@@ -99,6 +99,29 @@ TEST_CASE("a place in line is an ordinal number", "[cli][view]") {
   CHECK(place_text(999) == "1000th");
 }
 
+TEST_CASE("waits that can never end are shown", "[cli][view][R22]") {
+  Scene scene;
+  scene.hold("x", "a", 2000, LockState::taken, ":thread1:9");
+  CHECK_THAT(listed(scene.all()), !Catch::Contains("deadlock"));
+  CHECK(as_json(scene.all())["deadlocks"].empty());
+  const StoreTime now = scene.now();
+  const Claim again{.process = "a",
+                    .who = "a:thread1:8",
+                    .why = "x",
+                    .ts = Token{{7}},
+                    .takeover_after = 2s,
+                    .cutoff = {now + 1h, "memory"}};
+  REQUIRE(scene.store().line()->stand("x", again).in_line);
+  CHECK_THAT(listed(scene.all()),
+             Catch::Contains("deadlock: a:thread1 waits for \"x\", held by a:thread1\n"));
+  const auto cycle = as_json(scene.all())["deadlocks"][0];
+  REQUIRE(cycle.size() == 1);
+  CHECK(cycle[0]["lock"] == "x");
+  CHECK(cycle[0]["waiter"] == "a:thread1:8");
+  CHECK(cycle[0]["holder"] == "a:thread1:9");
+  CHECK(cycle[0]["ticket"] == to_hex(again.ts));
+}
+
 TEST_CASE("a free lock shows its last holder and needs no takeover", "[cli][view]") {
   Scene scene;
   scene.tables().put_lock({{"_id", std::string("jobs")},

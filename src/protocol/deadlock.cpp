@@ -1,0 +1,84 @@
+#include "protocol/deadlock.h"
+
+#include <algorithm>
+#include <map>
+#include <string_view>
+#include <tuple>
+
+#include "text.h"
+
+namespace distlock::deadlock {
+namespace {
+
+// `process:thread` of `process:thread:random`: the same for all that one thread does.
+std::string_view thread_of(std::string_view who) { return who.substr(0, who.rfind(':')); }
+
+bool came_later(const Wait& a, const Wait& b) {
+  return std::tie(a.waiter.since, a.waiter.ticket) > std::tie(b.waiter.since, b.waiter.ticket);
+}
+
+// By thread: what it waits for.
+using Waits = std::map<std::string_view, Wait>;
+
+void leave_out_places_of_the_past(Waits& waits, const std::vector<LockRecord>& locks) {
+  for (const LockRecord& lock : locks) {
+    if (!lock.taken() || !lock.when) continue;
+    const auto wait = waits.find(thread_of(lock.who));
+    if (wait != waits.end() && *lock.when > wait->second.waiter.since) waits.erase(wait);
+  }
+}
+
+Waits waits_in(const std::vector<LockRecord>& locks) {
+  Waits waits;
+  for (const LockRecord& lock : locks) {
+    if (!lock.taken() || !lock.ts) continue;
+    for (const Waiter& waiter : lock.line) {
+      const Wait wait{lock.name, waiter, *lock.ts, lock.who};
+      const auto [known, added] = waits.try_emplace(thread_of(waiter.who), wait);
+      if (!added && came_later(wait, known->second)) known->second = wait;
+    }
+  }
+  leave_out_places_of_the_past(waits, locks);
+  return waits;
+}
+
+// Back to the thread that it begins with, or nothing. Each thread waits for one lock, and each lock
+// has one holder: there is one way only.
+Cycle cycle_from(std::string_view thread, const Waits& waits) {
+  Cycle cycle;
+  for (auto wait = waits.find(thread); wait != waits.end() && cycle.size() < waits.size();) {
+    cycle.push_back(wait->second);
+    const std::string_view holder = thread_of(wait->second.holder);
+    if (holder == thread) return cycle;
+    wait = waits.find(holder);
+  }
+  return {};
+}
+
+}  // namespace
+
+std::vector<Cycle> cycles(const std::vector<LockRecord>& locks) {
+  const Waits waits = waits_in(locks);
+  std::vector<Cycle> found;
+  for (const auto& [thread, wait] : waits) {
+    Cycle cycle = cycle_from(thread, waits);
+    // Once, by its last.
+    const bool begins_with_last =
+        std::none_of(cycle.begin(), cycle.end(),
+                     [&, &first = wait](const Wait& other) { return came_later(other, first); });
+    if (!cycle.empty() && begins_with_last) found.push_back(std::move(cycle));
+  }
+  return found;
+}
+
+std::string in_words(const Cycle& cycle) {
+  std::string words;
+  for (const Wait& wait : cycle) {
+    words += words.empty() ? escaped(std::string(thread_of(wait.waiter.who))) : ", which";
+    words += " waits for " + quoted(wait.lock) + ", held by ";
+    words += escaped(std::string(thread_of(wait.holder)));
+  }
+  return words;
+}
+
+}  // namespace distlock::deadlock

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "distlock/record.h"
+
+// Waits that can never end (R22): pure, over what a listing of all locks shows. A thread waits for
+// a lock, its holder is a thread that waits for another lock, and so on, back to the first thread.
+namespace distlock::deadlock {
+
+/// A thread in line for a lock, and the hold that it waits for.
+struct Wait {
+  std::string lock;
+  Waiter waiter;
+  Token hold;
+  std::string holder;  ///< The hold's `who`.
+
+  friend bool operator==(const Wait&, const Wait&) = default;
+};
+
+/// Each waits for a lock that the thread of the next one holds, and the last one for the first. The
+/// first came last: it is the one that gives up.
+using Cycle = std::vector<Wait>;
+
+/// Every cycle among these locks, each once. A thread counts as waiting at its newest place only,
+/// and not there either if it has got a lock since.
+std::vector<Cycle> cycles(const std::vector<LockRecord>& locks);
+
+/// As in: `a:1:2:thread1 waits for "jobs", held by b:1:3:thread4, which waits for …`.
+std::string in_words(const Cycle& cycle);
+
+}  // namespace distlock::deadlock

@@ -1,0 +1,111 @@
+#include "protocol/deadlock.h"
+
+#include <catch2/catch.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+using namespace distlock;
+using namespace std::chrono_literals;
+
+namespace {
+
+const StoreTime kThen{1'700'000'000'000ms};
+
+std::string who_of(const std::string& thread) { return thread + ":1"; }
+
+// `waiters` in the order in which they came; the first came a second after the hold.
+LockRecord held(const std::string& name, const std::string& holder,
+                const std::vector<std::pair<std::string, std::chrono::seconds>>& waiters = {}) {
+  static std::uint8_t number = 0;
+  LockRecord lock{.name = name, .state = LockState::taken, .process = holder};
+  lock.who = who_of(holder);
+  lock.when = kThen;
+  lock.ts = Token{{0, ++number}};
+  for (const auto& [thread, after] : waiters) {
+    lock.line.push_back({Token{{1, ++number}}, thread, thread + ":2", kThen + after, {}});
+  }
+  return lock;
+}
+
+std::vector<std::string> locks_of(const deadlock::Cycle& cycle) {
+  std::vector<std::string> names;
+  for (const deadlock::Wait& wait : cycle) names.push_back(wait.lock);
+  return names;
+}
+
+}  // namespace
+
+TEST_CASE("two threads that wait for each other's lock are a cycle that begins with the last",
+          "[deadlock][R22]") {
+  const auto found =
+      deadlock::cycles({held("x", "p:a", {{"p:b", 9s}}), held("y", "p:b", {{"p:a", 5s}})});
+  REQUIRE(found.size() == 1);
+  CHECK(locks_of(found.front()) == std::vector<std::string>{"x", "y"});
+  CHECK(deadlock::in_words(found.front()) ==
+        "p:b waits for \"x\", held by p:a, which waits for \"y\", held by p:b");
+}
+
+TEST_CASE("a thread that waits for its own lock is a cycle", "[deadlock][R22]") {
+  const auto found = deadlock::cycles({held("x", "p:a", {{"p:a", 1s}})});
+  REQUIRE(found.size() == 1);
+  CHECK(locks_of(found.front()) == std::vector<std::string>{"x"});
+}
+
+TEST_CASE("a chain of waits is no cycle, nor are those who wait for one part of it",
+          "[deadlock][R22]") {
+  CHECK(deadlock::cycles(
+            {held("x", "p:a"), held("y", "p:b", {{"p:a", 1s}}), held("z", "p:c", {{"p:b", 2s}})})
+            .empty());
+  const auto found = deadlock::cycles(
+      {held("x", "p:a", {{"p:b", 1s}, {"p:late", 9s}}), held("y", "p:b", {{"p:a", 2s}})});
+  REQUIRE(found.size() == 1);
+  CHECK(locks_of(found.front()) == std::vector<std::string>{"y", "x"});
+}
+
+TEST_CASE("threads of one process are told apart, and what one thread does is put together",
+          "[deadlock][R22]") {
+  CHECK(
+      deadlock::cycles({held("x", "p:a", {{"p:b", 1s}}), held("y", "p:c", {{"p:a", 2s}})}).empty());
+}
+
+TEST_CASE("a place that its thread has left behind is no wait", "[deadlock][R22]") {
+  SECTION("it waits elsewhere since") {
+    CHECK(deadlock::cycles({held("x", "p:a", {{"p:b", 1s}}), held("y", "p:b", {{"p:a", 2s}}),
+                            held("z", "p:c", {{"p:a", 3s}})})
+              .empty());
+  }
+  SECTION("it has got a lock since") {
+    LockRecord later = held("z", "p:a");
+    later.when = kThen + 3s;
+    CHECK(
+        deadlock::cycles({held("x", "p:a", {{"p:b", 1s}}), held("y", "p:b", {{"p:a", 2s}}), later})
+            .empty());
+  }
+  SECTION("the lock is free") {
+    LockRecord free = held("x", "p:a", {{"p:b", 1s}});
+    free.state = LockState::free;
+    CHECK(deadlock::cycles({free, held("y", "p:b", {{"p:a", 2s}})}).empty());
+  }
+}
+
+TEST_CASE("each cycle is found once, at any length", "[deadlock][R22]") {
+  const int length = GENERATE(1, 2, 3, 50);
+  std::vector<LockRecord> locks;
+  for (int cycle = 0; cycle < 3; ++cycle) {
+    const std::string process = "p" + std::to_string(cycle) + ":";
+    for (int i = 0; i < length; ++i) {
+      locks.push_back(held(process + "lock" + std::to_string(i), process + std::to_string(i),
+                           {{process + std::to_string((i + 1) % length), 1s}}));
+    }
+  }
+  const auto found = deadlock::cycles(locks);
+  CHECK(found.size() == 3);
+  for (const auto& cycle : found) CHECK(cycle.size() == static_cast<std::size_t>(length));
+}
+
+TEST_CASE("names of others are escaped in what is said of a cycle", "[deadlock][R22]") {
+  const auto found = deadlock::cycles({held("x\x1b", "p:\x1b", {{"p:\x1b", 1s}})});
+  REQUIRE(found.size() == 1);
+  CHECK(deadlock::in_words(found.front()).find('\x1b') == std::string::npos);
+}

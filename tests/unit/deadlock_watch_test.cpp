@@ -1,0 +1,243 @@
+#include "lock/deadlock_watch.h"
+
+#include <boost/thread/thread.hpp>
+#include <catch2/catch.hpp>
+#include <functional>
+#include <future>
+
+#include "distlock/distributed_lock.h"
+#include "distlock/error.h"
+#include "distlock/stores.h"
+#include "support/fleet.h"
+
+using namespace distlock;
+using namespace distlock::testing;
+using namespace std::chrono_literals;
+
+namespace {
+
+std::optional<Errc> error_of(const std::function<void()>& call) try {
+  call();
+  return std::nullopt;
+} catch (const Error& error) {
+  return error.errc();
+}
+
+/// Processes on one memory store.
+struct Pair {
+  std::shared_ptr<DistributedLockPinger> process(const char* name) const {
+    return std::make_shared<DistributedLockPinger>(
+        Environment{.store = store, .clock = clock, .process = name, .random = {}});
+  }
+
+  std::shared_ptr<Clock> clock = host_clock();
+  std::shared_ptr<Store> store = make_memory_store(clock);
+};
+
+LockOptions looking_soon() {
+  LockOptions options;
+  options.recheck = 1h;
+  options.deadlock_after = 10ms;
+  return options;
+}
+
+}  // namespace
+
+TEST_CASE("of two threads that wait for each other the later one is told, and the other goes on",
+          "[deadlock][waiting][R22]") {
+  const Pair pair;
+  const auto a = pair.process("a");
+  const auto b = pair.process("b");
+  DistributedLock ax(a, "x", looking_soon());
+  DistributedLock ay(a, "y", looking_soon());
+  DistributedLock by(b, "y", looking_soon());
+  DistributedLock bx(b, "x", looking_soon());
+  std::promise<void> holds_x;
+  boost::thread first([&] {
+    REQUIRE(ax.lock_try("work"));
+    holds_x.set_value();
+    while (!pair.store->inspect("y", Freshness::fresh).lock) boost::this_thread::yield();
+    ay.lock();
+  });
+  holds_x.get_future().wait();
+  REQUIRE(by.lock_try("work"));
+  // Its place is of an earlier millisecond than the next.
+  const auto is_earlier = [&] {
+    const Inspection seen = pair.store->inspect("y", Freshness::fresh);
+    return !seen.lock->line.empty() && seen.lock->line.front().since < seen.now->time;
+  };
+  while (!is_earlier()) boost::this_thread::yield();
+  try {
+    bx.lock();
+    FAIL("nobody has freed it");
+  } catch (const Error& error) {
+    CHECK(error.errc() == Errc::deadlock);
+    CHECK_THAT(error.what(), Catch::Contains("waits for \"x\", held by a:thread") &&
+                                 Catch::Contains("waits for \"y\", held by b:thread"));
+  }
+  CHECK(pair.store->inspect("x", Freshness::fresh).lock->line.empty());
+  CHECK(by.held());
+  by.unlock();
+  first.join();
+  CHECK(ay.held());
+}
+
+TEST_CASE("a thread that waits behind another of its process is in a cycle too",
+          "[deadlock][waiting][R22]") {
+  const Pair pair;
+  const auto a = pair.process("a");
+  const auto b = pair.process("b");
+  DistributedLock x(a, "x", looking_soon());
+  DistributedLock by(b, "y", looking_soon());
+  DistributedLock bx(b, "x", looking_soon());
+  DistributedLock ay(a, "y", looking_soon());
+  DistributedLock bx2(b, "x", looking_soon());
+  const auto in_line = [&](const char* name) {
+    const auto lock = pair.store->inspect(name, Freshness::fresh).lock;
+    return lock && !lock->line.empty();
+  };
+  std::promise<void> holds_x;
+  boost::thread other([&] {
+    REQUIRE(x.lock_try("work"));
+    holds_x.set_value();
+    while (!pair.store->inspect("y", Freshness::fresh).lock) boost::this_thread::yield();
+    ay.lock();
+    x.unlock();
+  });
+  holds_x.get_future().wait();
+  REQUIRE(by.lock_try("work"));
+  // Stands in the store's line for its whole process, and is in no cycle.
+  boost::thread in_front([&] { bx.lock(); });
+  while (!in_line("x") || !in_line("y")) boost::this_thread::yield();
+  CHECK(error_of([&] { bx2.lock(); }) == Errc::deadlock);
+  CHECK(by.unlock() == UnlockResult::released);
+  other.join();
+  in_front.join();
+  CHECK(bx.held());
+}
+
+TEST_CASE("a thread that waits for a lock of its own by another object is told",
+          "[deadlock][waiting][R22]") {
+  Fleet fleet;
+  const auto process = fleet.process("a");
+  process.store->has_line = true;
+  const auto held = process.lock("x");
+  const auto again = process.lock("x");
+  REQUIRE(held->lock_try("work"));
+  CHECK(error_of([&] { again->lock(); }) == Errc::deadlock);
+  CHECK(fleet.clock->waited() >= 5s);
+  CHECK(fleet.clock->waited() < 10s);
+  CHECK(held->held());
+}
+
+TEST_CASE("a wait with a deadline looks for no deadlock, nor does one that is told not to",
+          "[deadlock][waiting][R20][R22]") {
+  Fleet fleet;
+  const auto process = fleet.process("a");
+  process.store->has_line = true;
+  const auto held = process.lock("x");
+  REQUIRE(held->lock_try("work"));
+  bool listed = false;
+  process.store->before("list", [&] { listed = true; });
+  SECTION("with a deadline") { CHECK_FALSE(process.lock("x")->try_lock_for(10min)); }
+  SECTION("told not to") {
+    LockOptions options;
+    options.deadlock_after = 0ms;
+    std::stop_source stop;
+    const auto again = process.lock("x", options);
+    again->on_waiting([&](const WaitReport&) {
+      fleet.clock->advance(10min);
+      stop.request_stop();
+    });
+    CHECK_FALSE(again->lock(stop.get_token()));
+  }
+  CHECK_FALSE(listed);
+}
+
+namespace {
+
+// Two threads, each with a hold and a place in the line of the other's lock.
+struct Crossed {
+  Crossed() {
+    hold("x", "p:a");
+    hold("y", "p:b");
+    stand("y", "p:a");
+    fleet.clock->advance(1s);
+    last = stand("x", "p:b");
+  }
+
+  Claim claim(const std::string& thread) {
+    const StoreNow now = fleet.store->list().now;
+    return {.process = thread,
+            .who = thread + ":1",
+            .why = "work",
+            .ts = Token{{9, ++number}},
+            .takeover_after = 16min,
+            .cutoff = {now.time + 1h, now.clock}};
+  }
+  void hold(const char* name, const char* thread) {
+    REQUIRE(fleet.store->claim(name, FromAbsent{}, claim(thread)));
+  }
+  Token stand(const char* name, const char* thread) {
+    const Claim place = claim(thread);
+    REQUIRE(fleet.store->line()->stand(name, place).in_line);
+    return place.ts;
+  }
+  bool looks(const Token& ticket) {
+    try {
+      watch.look(*fleet.store, ticket, *fleet.clock);
+      return true;
+    } catch (const Error& error) {
+      CHECK(error.errc() == Errc::deadlock);
+      return false;
+    }
+  }
+
+  Fleet fleet;
+  std::uint8_t number = 0;
+  Token last;
+  DeadlockWatch watch{5s, fleet.clock->steady_now()};
+};
+
+}  // namespace
+
+TEST_CASE("a cycle is believed when two looks show the same places and holds", "[deadlock][R22]") {
+  Crossed crossed;
+  CHECK(crossed.looks(crossed.last));
+  SECTION("the same") { CHECK_FALSE(crossed.looks(crossed.last)); }
+  SECTION("a place was left and taken anew") {
+    crossed.fleet.store->line()->leave("x", crossed.last);
+    crossed.last = crossed.stand("x", "p:b");
+    CHECK(crossed.looks(crossed.last));
+    CHECK_FALSE(crossed.looks(crossed.last));
+  }
+}
+
+TEST_CASE("only the last that came gives up, however often the others look", "[deadlock][R22]") {
+  Crossed crossed;
+  const Token first = crossed.fleet.stored("y").line.front().ticket;
+  for (int look = 0; look < 3; ++look) CHECK(crossed.looks(first));
+}
+
+TEST_CASE("looks for a deadlock become rare, and come soon again for one that was seen",
+          "[deadlock][R20][R22]") {
+  Crossed crossed;
+  const Clock& clock = *crossed.fleet.clock;
+  CHECK(crossed.watch.due() == clock.steady_now() + 4s);
+  const Token none{{42}};
+  for (const auto pause : {10s, 20s, 40s, 60s, 60s}) {
+    CHECK(crossed.looks(none));
+    CHECK(crossed.watch.due() == clock.steady_now() + pause);
+  }
+  CHECK(crossed.looks(crossed.last));
+  CHECK(crossed.watch.due() == clock.steady_now() + 1s);
+}
+
+TEST_CASE("a store that fails shows no deadlock and ends no wait", "[deadlock][R22]") {
+  Crossed crossed;
+  FaultyStore faulty(crossed.fleet.store);
+  CHECK(crossed.looks(crossed.last));
+  faulty.fail("list", Fault::rejected);
+  CHECK_NOTHROW(crossed.watch.look(faulty, crossed.last, *crossed.fleet.clock));
+  CHECK_FALSE(crossed.looks(crossed.last));
+}
