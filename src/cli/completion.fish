@@ -14,6 +14,23 @@ function __distlock_names
     timeout 1 distlock list --names $file 2>/dev/null
 end
 
+# Whether a lock is named already: by a word that is neither an option nor an option's value.
+function __distlock_named
+    set -l valued -w --wait -E --conflict-exit-code --store-patience --why --takeover-after --ping-every
+    set -a valued --grace --on-loss --uri --uri-file
+    set -l skip no
+    for word in (commandline -opc)[3..-1]
+        if test $skip = yes
+            set skip no
+        else if contains -- $word $valued
+            set skip yes
+        else if not string match -q -- '-*' $word
+            return 0
+        end
+    end
+    return 1
+end
+
 function __distlock_on
     __fish_seen_subcommand_from $argv
 end
@@ -33,7 +50,8 @@ complete -c distlock -n $common -l uri-file -rF -d 'read the connection string f
 complete -c distlock -n $common -s q -l quiet -d 'show problems only'
 complete -c distlock -n $common -s v -l verbose -d 'show every step'
 complete -c distlock -n $common -l no-color -d 'no colour on a terminal'
-complete -c distlock -n $common -a '(__distlock_names)' -d lock
+complete -c distlock -n "$common; and not __distlock_named" -a '(__distlock_names)' -d lock
+complete -c distlock -n '__distlock_on run; and __distlock_named' -xa '(__fish_complete_subcommand --fcs-skip=3)'
 
 complete -c distlock -n '__distlock_on run' -s w -l wait -x -d 'longest wait for a busy lock'
 complete -c distlock -n '__distlock_on run' -s n -l nonblock -d 'do not wait'

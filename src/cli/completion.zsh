@@ -14,8 +14,8 @@ _distlock_names() {
 _distlock() {
   local context state state_descr line
   typeset -A opt_args
-  local -a commands common judged
-  commands=(
+  local -a verbs common judged
+  verbs=(
     'run:hold a lock while a command runs'
     'status:show who holds a lock'
     'list:show all locks and pings'
@@ -33,7 +33,7 @@ _distlock() {
   judged=('--takeover-after=[judge like a contender with this option]:duration:')
 
   if ((CURRENT == 2)); then
-    _describe command commands
+    _describe command verbs
     compadd -- --help --version
     return
   fi

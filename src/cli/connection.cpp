@@ -38,11 +38,25 @@ std::string first_line(const std::string& path) {
   return trimmed(line);
 }
 
+bool has_scheme(std::string_view text) {
+  return text.starts_with("mongodb") || text.starts_with("sqlite:") || text.starts_with("memory:");
+}
+
+// Of a file that is something else, a key say, nothing is shown.
+ConnectionString in_file(const std::string& path) {
+  const std::string line = first_line(path);
+  if (!has_scheme(line)) {
+    throw Error(Errc::invalid_argument,
+                shown(path) + ": its first line is no connection string, as sqlite:PATH is");
+  }
+  return ConnectionString(line);
+}
+
 }  // namespace
 
 ConnectionString connection_of(const StoreArguments& arguments) {
   if (arguments.uri) return ConnectionString(*arguments.uri);
-  if (arguments.uri_file) return ConnectionString(first_line(*arguments.uri_file));
+  if (arguments.uri_file) return in_file(*arguments.uri_file);
   if (arguments.fallback) return ConnectionString(*arguments.fallback);
   throw Error(Errc::invalid_argument,
               "no store is named: say --uri sqlite:PATH, or set DISTLOCK_URI or HOME");

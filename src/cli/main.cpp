@@ -174,7 +174,8 @@ int carry_out(const Information& information) {
 }
 
 int carry_out(const UsageError& error) {
-  std::cerr << "distlock: " << error.problem << "; see distlock --help\n";
+  std::cerr << "distlock: " << error.problem
+            << "; see distlock --help, or --help behind a command\n";
   return kUsage;
 }
 

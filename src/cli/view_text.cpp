@@ -80,7 +80,7 @@ Row waiter_row(const LockRecord& lock, std::size_t place, const StoreNow& now, b
   const Waiter& waiter = lock.line[place];
   const Holder holder = holder_of(waiter);
   return {{escaped(lock.name)},
-          {place_text(place)},
+          {waiter.passed_over ? "away" : place_text(place)},
           {verbose ? escaped(waiter.process) : holder_text(holder)},
           {holder.process_number ? std::to_string(*holder.process_number) : "-"},
           {age_text(waiter.since, now.time)}};

@@ -41,6 +41,13 @@ TEST_CASE("a connection string given as its own file is not shown", "[cli][conne
                     Catch::Contains("cannot read") && !Catch::Contains("secret"));
 }
 
+TEST_CASE("of a file that holds something else nothing is shown", "[cli][connection]") {
+  for (const std::string content : {"s3cret-pass", "s3cret://pass", "SQLite format 3"}) {
+    CHECK_THROWS_WITH(read_from_a_file(content),
+                      Catch::Contains("uri\": its first line") && !Catch::Contains(content));
+  }
+}
+
 TEST_CASE("commands that only look make no SQLite file", "[cli][connection]") {
   const TemporaryFolder folder;
   const std::string file = (folder.path() / "l.db").string();

@@ -69,7 +69,7 @@ TEST_CASE("those who wait are shown in order, with how long they wait", "[cli][v
 
   std::ostringstream list;
   print_list(list, scene.all(), {});
-  CHECK_THAT(list.str(), Catch::Contains("jobs  1st    bob@db8  12   1m 5s\n") &&
+  CHECK_THAT(list.str(), Catch::Contains("jobs  away   bob@db8  12   1m 5s\n") &&
                              Catch::Contains("jobs  2nd    db9      -    3s\n"));
   std::ostringstream one;
   print_lock(one, scene.one("jobs").locks.front(), scene.all().now, {});

@@ -104,7 +104,8 @@ TEST_CASE("with the role of distlock role everything works, and nothing else", "
 TEST_CASE("a role without a name, or without a database and so for all, is refused", "[security]") {
   for (const std::string option : {"--database", "--name"}) {
     const std::string said = output_of(role_tool(option + " '' 2>&1; echo $?"));
-    CHECK(said == "distlock: " + option + " must not be empty; see distlock --help\n64\n");
+    CHECK(said == "distlock: " + option +
+                      " must not be empty; see distlock --help, or --help behind a command\n64\n");
   }
 }
 
