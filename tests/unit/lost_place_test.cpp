@@ -1,4 +1,6 @@
 #include <catch2/catch.hpp>
+#include <functional>
+#include <utility>
 
 #include "distlock/distributed_lock.h"
 #include "distlock/error.h"
@@ -59,6 +61,37 @@ TEST_CASE("a hold that was granted before a pause is not kept by a ping after it
   REQUIRE(lock->try_lock_for(1h));
   CHECK(process.store->calls("stand") == 3);
   CHECK(lock->fence() == 2);
+}
+
+TEST_CASE("a place that was granted before a pause is not kept by a takeover that failed after it",
+          "[waiting][R9][R18]") {
+  Fleet fleet;
+  const auto dead = fleet.process("dead").lock("jobs");
+  REQUIRE(dead->lock_try("before it died"));
+  fleet.clock->advance(17min);
+  const auto store = with_line(fleet);
+  std::function<void()> after_the_look;
+  const Environment environment{.store = store,
+                                .clock = fleet.clock,
+                                .process = "a",
+                                .random = [&, last = std::uint64_t{1}]() mutable {
+                                  if (const auto now = std::exchange(after_the_look, {})) now();
+                                  return last = last * 6364136223846793005ULL + 1;
+                                }};
+  DistributedLock lock(
+      std::make_shared<DistributedLockPinger>(environment, PingerOptions{}, PingerDrive::caller),
+      "jobs");
+  store->fail("stand", Fault::delayed);
+  const auto granted_before_a_pause = [&] {
+    REQUIRE(fleet.store->release("jobs", *fleet.stored("jobs").ts) == ReleaseResult::freed);
+    store->deliver();
+    REQUIRE(fleet.stored("jobs").fence == 2);
+    fleet.clock->advance(20min);
+  };
+  store->before("inspect", [&] { after_the_look = granted_before_a_pause; });
+  LockRecord other;
+  REQUIRE(lock.try_lock_for(1h, {}, "waits", &other));
+  CHECK(lock.fence() == 3);
 }
 
 TEST_CASE("a request for a place that arrives after the unlock grants nothing",
