@@ -207,8 +207,8 @@ bool StandingInLine::look() {
 bool StandingInLine::take_over(const TimedInspection& look) {
   const LockRecord& dead = *look.seen.lock;
   if (!pinged() || lock_.out_of_time()) return false;
-  // No claim of this place was granted before that look. One that is still on its way may have been
-  // since, and then perhaps before a pause: it counts from its own beginning.
+  // No claim of this place was granted before that look. A claim that is still on its way may have
+  // been since, perhaps before a pause: the place counts from its own beginning then.
   if (!doubtful_) lock_.session->begin_claim(*lock_.hold);
   // Its outcome may stay unknown, and the hold is freed later then: no claim may carry that `ts`
   // anew.
