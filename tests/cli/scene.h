@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
@@ -29,7 +30,7 @@ class Scene {
                       {"process", process},
                       {"who", process + thread},
                       {"why", std::string("testing")},
-                      {"when", now() - 61s},
+                      {"when", now() - std::chrono::seconds{61}},
                       {"ts", kToken},
                       {"fence", std::int64_t{7}}};
     if (takeover_after) document.emplace_back("takeover_after", *takeover_after);
