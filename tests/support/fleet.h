@@ -1,7 +1,10 @@
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "distlock/distributed_lock.h"
 #include "distlock/stores.h"
@@ -37,8 +40,13 @@ class Fleet {
   template <class Handle>
   ProcessWith<Handle> process_with(std::shared_ptr<Handle> handle, const std::string& name,
                                    const PingerOptions& options = {}) {
-    auto random = [state = std::hash<std::string>{}(name)]() mutable {
-      return state = state * 6364136223846793005ULL + 1442695040888963407ULL;
+    // Several threads may draw.
+    auto state = std::make_shared<std::atomic<std::uint64_t>>(std::hash<std::string>{}(name));
+    const auto random = [state = std::move(state)] {
+      std::uint64_t last = *state;
+      const auto next = [&] { return last * 6364136223846793005ULL + 1442695040888963407ULL; };
+      while (!state->compare_exchange_weak(last, next())) continue;
+      return next();
     };
     const Environment environment{
         .store = handle, .clock = clock, .process = name, .random = random};
