@@ -164,6 +164,7 @@ TEST_CASE("a run keeps its place in line for as long as it waits", "[cli][run][R
     CHECK(held->unlock() == UnlockResult::released);
   });
   CHECK(runner.runs(arguments_for("jobs"), [](const Command&) { return exits(3); }) == 3);
+  runner.runner.store->during_each_call({});
   CHECK_THAT(runner.err.str(),
              Catch::Contains("waiting for jobs, held by rival (a long job), 1st in line\n"));
   const std::vector<Waiter> line = runner.fleet.stored("jobs").line;
