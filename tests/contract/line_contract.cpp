@@ -122,6 +122,20 @@ TEST_CASE("a holder that enters the line again keeps its hold", "[store][line][R
   CHECK(standing(*store, "jobs").empty());
 }
 
+TEST_CASE("a ticket whose hold was released gets neither the lock nor a place once more",
+          "[store][line][R18]") {
+  const auto under_test = make_store_under_test();
+  const auto store = under_test->open();
+  const Claim claim = claim_by(*store, "a");
+  REQUIRE(line_of(*store).stand("jobs", claim).hold);
+  REQUIRE(store->release("jobs", claim.ts) == ReleaseResult::freed);
+  const Standing again = line_of(*store).stand("jobs", claim);
+  CHECK_FALSE(again.hold);
+  CHECK_FALSE(again.in_line);
+  CHECK(standing(*store, "jobs").empty());
+  CHECK_FALSE(store->inspect("jobs", Freshness::fresh).lock->taken());
+}
+
 TEST_CASE("a freed lock goes to the first in line, and the claim ends its place",
           "[store][line][R17]") {
   const auto under_test = make_store_under_test();
