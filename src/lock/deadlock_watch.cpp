@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "distlock/error.h"
-#include "failure.h"
 
 namespace distlock {
 namespace {

@@ -41,79 +41,74 @@ LockOptions looking_soon() {
   return options;
 }
 
+// A thread of "a" holds x and waits for y, which "b" holds.
+struct Crossing {
+  void begin() {
+    std::promise<void> holds_x;
+    first = boost::thread([&] {
+      REQUIRE(ax.lock_try("work"));
+      holds_x.set_value();
+      while (!pair.store->inspect("y", Freshness::fresh).lock) boost::this_thread::yield();
+      ay.lock();
+    });
+    holds_x.get_future().wait();
+    REQUIRE(by.lock_try("work"));
+    // Its place is of an earlier millisecond than the next.
+    const auto is_earlier = [&] {
+      const Inspection seen = pair.store->inspect("y", Freshness::fresh);
+      return !seen.lock->line.empty() && seen.lock->line.front().since < seen.now->time;
+    };
+    while (!is_earlier()) boost::this_thread::yield();
+  }
+  std::vector<Waiter> line(const char* name) const {
+    return pair.store->inspect(name, Freshness::fresh).lock->line;
+  }
+
+  const Pair pair;
+  const std::shared_ptr<DistributedLockPinger> a = pair.process("a");
+  const std::shared_ptr<DistributedLockPinger> b = pair.process("b");
+  DistributedLock ax{a, "x", looking_soon()};
+  DistributedLock ay{a, "y", looking_soon()};
+  DistributedLock by{b, "y", looking_soon()};
+  DistributedLock bx{b, "x", looking_soon()};
+  boost::thread first;
+};
+
 }  // namespace
 
 TEST_CASE("of two threads that wait for each other the later one is told, and the other goes on",
           "[deadlock][waiting][R22]") {
-  const Pair pair;
-  const auto a = pair.process("a");
-  const auto b = pair.process("b");
-  DistributedLock ax(a, "x", looking_soon());
-  DistributedLock ay(a, "y", looking_soon());
-  DistributedLock by(b, "y", looking_soon());
-  DistributedLock bx(b, "x", looking_soon());
-  std::promise<void> holds_x;
-  boost::thread first([&] {
-    REQUIRE(ax.lock_try("work"));
-    holds_x.set_value();
-    while (!pair.store->inspect("y", Freshness::fresh).lock) boost::this_thread::yield();
-    ay.lock();
-  });
-  holds_x.get_future().wait();
-  REQUIRE(by.lock_try("work"));
-  // Its place is of an earlier millisecond than the next.
-  const auto is_earlier = [&] {
-    const Inspection seen = pair.store->inspect("y", Freshness::fresh);
-    return !seen.lock->line.empty() && seen.lock->line.front().since < seen.now->time;
-  };
-  while (!is_earlier()) boost::this_thread::yield();
+  Crossing crossing;
+  crossing.begin();
   try {
-    bx.lock();
+    crossing.bx.lock();
     FAIL("nobody has freed it");
   } catch (const Error& error) {
     CHECK(error.errc() == Errc::deadlock);
     CHECK_THAT(error.what(), Catch::Contains("waits for \"x\", held by a:thread") &&
                                  Catch::Contains("waits for \"y\", held by b:thread"));
   }
-  CHECK(pair.store->inspect("x", Freshness::fresh).lock->line.empty());
-  CHECK(by.held());
-  by.unlock();
-  first.join();
-  CHECK(ay.held());
+  CHECK(crossing.line("x").empty());
+  CHECK(crossing.by.held());
+  crossing.by.unlock();
+  crossing.first.join();
+  CHECK(crossing.ay.held());
 }
 
 TEST_CASE("a thread that waits behind another of its process is in a cycle too",
           "[deadlock][waiting][R22]") {
-  const Pair pair;
-  const auto a = pair.process("a");
-  const auto b = pair.process("b");
-  DistributedLock x(a, "x", looking_soon());
-  DistributedLock by(b, "y", looking_soon());
-  DistributedLock bx(b, "x", looking_soon());
-  DistributedLock ay(a, "y", looking_soon());
-  DistributedLock bx2(b, "x", looking_soon());
-  const auto in_line = [&](const char* name) {
-    const auto lock = pair.store->inspect(name, Freshness::fresh).lock;
-    return lock && !lock->line.empty();
-  };
-  std::promise<void> holds_x;
-  boost::thread other([&] {
-    REQUIRE(x.lock_try("work"));
-    holds_x.set_value();
-    while (!pair.store->inspect("y", Freshness::fresh).lock) boost::this_thread::yield();
-    ay.lock();
-    x.unlock();
-  });
-  holds_x.get_future().wait();
-  REQUIRE(by.lock_try("work"));
+  Crossing crossing;
+  crossing.begin();
+  DistributedLock bx2(crossing.b, "x", looking_soon());
   // Stands in the store's line for its whole process, and is in no cycle.
-  boost::thread in_front([&] { bx.lock(); });
-  while (!in_line("x") || !in_line("y")) boost::this_thread::yield();
+  boost::thread in_front([&] { crossing.bx.lock(); });
+  while (crossing.line("x").empty()) boost::this_thread::yield();
   CHECK(error_of([&] { bx2.lock(); }) == Errc::deadlock);
-  CHECK(by.unlock() == UnlockResult::released);
-  other.join();
+  CHECK(crossing.by.unlock() == UnlockResult::released);
+  crossing.first.join();
+  CHECK(crossing.ax.unlock() == UnlockResult::released);
   in_front.join();
-  CHECK(bx.held());
+  CHECK(crossing.bx.held());
 }
 
 TEST_CASE("a thread that waits for a lock of its own by another object is told",
