@@ -12,11 +12,6 @@ constexpr int kDoublingsMost = 20;
 
 bool marked(const Waiter& waiter) { return waiter.passed_over.has_value(); }
 
-auto find(const Token& ticket, const std::vector<Waiter>& line) {
-  return std::find_if(line.begin(), line.end(),
-                      [&](const Waiter& waiter) { return waiter.ticket == ticket; });
-}
-
 // How far two times are apart. Another clock may tell the time now than at the release, so that
 // which of them is later means nothing; and no date in a document overflows.
 std::chrono::milliseconds apart(StoreTime one, StoreTime other) {
@@ -59,6 +54,11 @@ std::vector<Waiter> after_claim(const Token& ticket, std::vector<Waiter> line, S
            (marked(waiter) && apart(*waiter.passed_over, now) > kMarkedMost);
   });
   return line;
+}
+
+std::vector<Waiter>::const_iterator find(const Token& ticket, const std::vector<Waiter>& line) {
+  return std::find_if(line.begin(), line.end(),
+                      [&](const Waiter& waiter) { return waiter.ticket == ticket; });
 }
 
 bool stands(const Token& ticket, const std::vector<Waiter>& line) {

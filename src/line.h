@@ -42,6 +42,8 @@ bool may_claim(const Token& ticket, const std::vector<Waiter>& line,
 /// The line after a claim by `ticket`: without it, and with those marked that stood in front.
 std::vector<Waiter> after_claim(const Token& ticket, std::vector<Waiter> line, StoreTime now);
 
+/// The ticket's place, or the end.
+std::vector<Waiter>::const_iterator find(const Token& ticket, const std::vector<Waiter>& line);
 bool stands(const Token& ticket, const std::vector<Waiter>& line);
 
 /// The line after a claim by `waiter` was refused: with a place for it at the end, unless it has

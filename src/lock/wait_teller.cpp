@@ -1,7 +1,8 @@
 #include "lock/wait_teller.h"
 
-#include <algorithm>
 #include <utility>
+
+#include "line.h"
 
 namespace distlock {
 namespace {
@@ -11,8 +12,8 @@ constexpr std::chrono::milliseconds kSilent{500};
 
 std::optional<std::size_t> place_in(const std::vector<Waiter>& line,
                                     const std::optional<Token>& ticket) {
-  const auto place = std::find_if(line.begin(), line.end(),
-                                  [&](const Waiter& waiter) { return waiter.ticket == ticket; });
+  if (!ticket) return std::nullopt;
+  const auto place = line::find(*ticket, line);
   if (place == line.end()) return std::nullopt;
   return static_cast<std::size_t>(place - line.begin());
 }

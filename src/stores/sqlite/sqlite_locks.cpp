@@ -1,6 +1,5 @@
 #include "stores/sqlite/sqlite_locks.h"
 
-#include <algorithm>
 #include <variant>
 
 #include "line.h"
@@ -23,8 +22,7 @@ std::string ts_of(const ClaimBasis& basis) {
 }
 
 const Waiter* place_of(const Token& ticket, const std::vector<Waiter>& line) {
-  const auto at = std::find_if(line.begin(), line.end(),
-                               [&](const Waiter& waiter) { return waiter.ticket == ticket; });
+  const auto at = line::find(ticket, line);
   return at == line.end() ? nullptr : &*at;
 }
 
