@@ -96,8 +96,8 @@ class DISTLOCK_EXPORT DistributedLock {
   [[nodiscard]] bool try_lock() { return lock_try({}); }
 
   /// Sets the callback that is told of each wait, from the next one on. It is told once of the lock
-  /// as seen at the first look from half a second on, and once that the store fails. It runs within
-  /// lock() and its kin, on the waiting thread, which loses its turn if that comes meanwhile. An
+  /// as seen at the first look from half a second on, and once that the store fails. It runs on the
+  /// waiting thread, within the call that waits. A turn that comes while it runs may be lost. An
   /// exception of it ends the wait.
   void on_waiting(std::function<void(const WaitReport&)> callback);
 

@@ -59,7 +59,7 @@ class [[nodiscard]] dist_lock_try : public HoldGuard {
 /// without the lock.
 class [[nodiscard]] dist_lock : public HoldGuard {
  public:
-  /// Waits for at most `limit`; 0 is one look.
+  /// Waits for at most `limit`; 0 is one lock_try().
   /// Errors: those of DistributedLock::try_lock_for().
   template <class Rep, class Period>
   [[nodiscard]] dist_lock(DistributedLock& lock, const std::chrono::duration<Rep, Period>& limit,

@@ -40,8 +40,8 @@ class DISTLOCK_EXPORT Line {
   /// Stands in line for lock `name`, with `claim.ts` as the ticket, at the end or where the ticket
   /// already stands; and claims from there at once, in the same write, if the lock is free and it
   /// is this ticket's turn. May be repeated: a call that already holds with that `ts` gets the
-  /// hold. A claim that passes others over marks them. A marked ticket that is refused loses its
-  /// mark.
+  /// hold. A claim that passes waiters over marks them (Waiter::passed_over). A marked ticket that
+  /// is refused loses its mark.
   virtual Standing stand(std::string_view name, const Claim& claim) = 0;
 
   /// Gives the place up, if there is one. May be repeated.

@@ -22,8 +22,9 @@ enum class LogLevel { debug, info, warning, error, off };
 /// Threads: may be called at any time from any thread.
 DISTLOCK_EXPORT void set_log_level(LogLevel least) noexcept;
 
-/// Waits at most that long until what was logged so far has reached the sinks; for a program that
-/// ends without destructors, or is about to change its sinks. Whether it has. In a sink: false.
+/// Waits for at most `most` until all records so far have reached the sinks. Gives whether they
+/// have. For a program that ends without destructors, or is about to change its sinks. A sink that
+/// calls it gets false at once.
 ///
 /// Threads: may be called at any time from any thread.
 DISTLOCK_EXPORT bool flush_log(std::chrono::milliseconds most) noexcept;

@@ -11,7 +11,7 @@ enum class LossReason {
   deadline_passed,  ///< No confirmed ping for so long that a contender may win any moment (R9).
   taken_over,       ///< Another process or object holds the lock now.
   freed,            ///< The store says that it is free: `distlock break`, or released elsewhere.
-  replaced,         ///< The store has another `ts`, of a hold that came and went, or none.
+  replaced,         ///< The document has the `ts` of a later hold that was released, or no `ts`.
   document_gone,    ///< Somebody deleted the lock's document.
 };
 

@@ -17,13 +17,13 @@ namespace distlock {
 struct DISTLOCK_EXPORT Environment {
   std::shared_ptr<Store> store = {};
   std::shared_ptr<Clock> clock = host_clock();
-  /// `host:unixSeconds:random`, made up where it is empty. Must be of this process alone, and be
-  /// fit for a lock's name: UTF-8 without a NUL, at most 1000 bytes.
+  /// `host:unixSeconds:random`; the library makes one up if it is empty. No other process may have
+  /// it. The rules of a lock's name count: UTF-8 without a NUL, at most 1000 bytes.
   std::string process = {};
-  /// 64 random bits a call; from the system where it is empty.
+  /// Gives 64 random bits a call. By default the system's.
   std::function<std::uint64_t()> random = {};
-  /// For people, kept in `who`: which process of the host, and whose. `pid4711/ann` where it and
-  /// `process` are empty.
+  /// For people, kept in `who`: which process of the host, and of which user. If it and `process`
+  /// are empty, the library writes `pid4711/ann`.
   std::string label = {};
 };
 
@@ -56,8 +56,8 @@ class DISTLOCK_EXPORT DistributedLockPinger {
   DistributedLockPinger(const DistributedLockPinger&) = delete;
   DistributedLockPinger& operator=(const DistributedLockPinger&) = delete;
 
-  /// The one of this process for that connection string and those options; opens the store and
-  /// starts the pinger for the first caller. It ends with the last shared_ptr.
+  /// Gives this process's pinger for that connection string and those options. The first caller
+  /// opens the store and starts the pinger, which ends with the last shared_ptr.
   /// Source: the original's name.
   /// Errors: those of open_store() and of the constructor.
   static std::shared_ptr<DistributedLockPinger> got(const ConnectionString& connection,

@@ -37,7 +37,7 @@ DISTLOCK_EXPORT std::string to_hex(const Token& token);
 DISTLOCK_EXPORT std::optional<Token> token_from_hex(std::string_view hex);
 
 /// Grows with every claim of a lock and never goes back, so that a resource can refuse the writes
-/// of an earlier holder (R10). 0: nobody that counts has ever claimed.
+/// of an earlier holder (R10). 0: no program that counts fences has ever claimed the lock.
 using Fence = std::int64_t;
 
 /// Values are stored; never renumber. 1 and 2 both mean taken (R14).
@@ -69,7 +69,7 @@ struct LockRecord {
   std::optional<StoreTime> when;
   std::optional<Token> ts;
   Fence fence = 0;
-  /// The holder's own word on how long its silence must last (R6). Absent in documents of others.
+  /// The window that the holder itself states (R6). Absent in documents of other programs.
   std::optional<std::chrono::milliseconds> takeover_after;
   /// The last release, by the store's clock. Absent before it, and after one by another program.
   std::optional<StoreTime> freed_at;
@@ -92,9 +92,9 @@ struct PingHealth {
 struct PingRecord {
   std::string process;
   StoreTime ping;
-  /// Which clock stamped `ping` (R4). Absent in documents of others.
+  /// Which clock stamped `ping` (R4). Absent in documents of other programs.
   std::optional<std::string> clock;
-  /// For people. Absent in documents of others, and where it makes no sense.
+  /// For people. Absent in documents of other programs, and if its fields are malformed.
   std::optional<PingHealth> health;
 };
 

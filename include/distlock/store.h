@@ -52,8 +52,8 @@ struct FromFree {
 };
 struct FromHold {
   Token ts;
-  /// When it was taken, if it is another's: MongoDB's own lock manager gives all holds of a shard
-  /// one `ts`, and may give another shard's the same.
+  /// When it was taken. Set for the hold of another object: MongoDB's own lock manager gives all
+  /// holds of a shard one `ts`, and may give another shard's the same.
   std::optional<StoreTime> when;
 };
 using ClaimBasis = std::variant<FromAbsent, FromFree, FromHold>;
