@@ -66,8 +66,8 @@ std::optional<LockRecord> ClaimSender::resolve(const Claim& claim, SteadyTime se
   return std::move(answer.hold);
 }
 
-// A claim that is not there after its cutoff does not count, but what began in time may still be
-// written: it stays pending.
+// A claim that is not there after its cutoff counts as refused. But a write that began in time may
+// still take effect, so the claim stays pending.
 ClaimSender::ReadBack ClaimSender::read_back(const Claim& claim) {
   Inspection seen;
   try {

@@ -26,11 +26,11 @@ class ClaimSender {
     /// Set where the outcome was unknown and turned out to be that nothing is held.
     std::optional<Error> failure;
   };
-  /// Looks for no outcome where `limit` is over. Errors: those of Store::claim(); after
-  /// `outcome_unknown` and whatever is no Error, the claim is a pending release.
+  /// Looks for no outcome where `limit` is over. Errors: those of Store::claim(). After
+  /// `outcome_unknown`, and after an exception that is no Error, the claim is a pending release.
   Answer send(const ClaimBasis& basis, const Claim& claim, const Limit& limit);
 
-  /// A hold that may have been claimed with `ts`, by a call that began at `sent`, is to be freed.
+  /// Has the pinger free the hold that `ts` may have got, by a call that began at `sent`.
   void leave_pending(const Token& ts, SteadyTime sent) noexcept;
 
  private:

@@ -71,7 +71,8 @@ class DistributedLock::Contender {
   /// Enters `acquiring`. False if another thread is at it or holds; `*other` is then what it has.
   /// Errors: `already_held`.
   bool begin_acquiring(LockRecord* other);
-  /// As above, but from the own last hold only (reclaim). Errors: `lock_lost` if there is none.
+  /// As above, but only from this object's own last hold, for reclaim().
+  /// Errors: `lock_lost` if there is none.
   void begin_acquiring_anew();
   void end_acquiring() noexcept;
 
@@ -107,7 +108,7 @@ class DistributedLock::Contender {
   const std::shared_ptr<Hold> hold;
   const std::string& name;  // the hold's
 
-  // Each of these guards what is its own.
+  // Outside of the phases: each may be called by any thread.
   RefusalLog refusals;
   ClaimSender claims;
   Releaser releaser;
@@ -131,7 +132,7 @@ class DistributedLock::Contender {
 
  private:
   bool look_and_claim(std::string_view why, LockRecord* other);
-  /// R2, R7, R9.
+  /// Pings if it must, sends one claim, and keeps what the store grants (R2, R7, R9).
   ClaimResult claim(const ClaimBasis& basis, std::string_view why);
   void lose_overdue_hold();
   bool wait_for_this_object(Lobby::Place& place, const WaitRequest& request);
@@ -139,7 +140,7 @@ class DistributedLock::Contender {
   void look_for_deadlock(DeadlockWatch& deadlocks) const;
   /// Looks at the lock for a wait that has no place of its own in the store's line.
   void tell_behind_another(WaitTeller& teller);
-  /// When a wait is to look again, and its deadline where no look fits in before it.
+  /// When a wait is to look again; its deadline if no look fits in before.
   SteadyTime next_look(int round, SteadyTime deadline) const;
 };
 

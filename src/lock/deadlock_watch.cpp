@@ -11,7 +11,7 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-// A cycle is there for good, and each look reads all locks.
+// Rarely: each look reads all locks, and a cycle does not go away.
 constexpr std::chrono::minutes kPauseMost{1};
 constexpr std::chrono::seconds kConfirmAfter{1};
 

@@ -14,7 +14,7 @@ namespace distlock {
 /// One wait of one lock object in the line of its lock (R17 to R20). The object is in its phase
 /// *acquiring* meanwhile.
 ///
-///   stand    one write: takes or keeps the place, and claims at once if it is this one's turn
+///   stand    one write: takes or keeps the place, and claims at once if it is this ticket's turn
 ///   look     one read: judges the holder, and says when to look again
 ///   wait     until the bell rings, a turn or a takeover is foretold, or it is time to look
 class StandingInLine {
@@ -57,7 +57,7 @@ class StandingInLine {
   const WaitRequest request_;
   Line& line_;
   Clock& clock_;
-  const SteadyTime last_;  // The last look, and the end of the place, come before the deadline.
+  const SteadyTime last_;  // A little before the deadline: the last step, and the place's end.
   Token ticket_;
   bool begun_ = false;
   bool perhaps_in_line_ = false;

@@ -116,7 +116,8 @@ void Announcer::wait_for_another(Lock& lock) noexcept {
   lock.lock();
 }
 
-// Of those who are at something short, or started for it. The mutex is let go meanwhile.
+// Gives whether another thread is free: a busy one that has got on, or a new one. Lets go of the
+// mutex meanwhile.
 bool Announcer::another_is_free(Lock& lock) noexcept {
   const auto told = told_;
   for (int look = 0; busy_ > 0 && look < kLooks; ++look) {

@@ -18,8 +18,8 @@ enum class AnnounceOn { own_threads, caller };
 /// Stops tokens and runs callbacks of all locks of one pinger. Callbacks may throw, block, unlock
 /// or destroy the lock; none of that reaches whoever announces.
 ///
-/// Tokens come before callbacks. While another thread can be had, the last free thread runs nothing
-/// of a user's. Where none can be had, that thread is for tokens alone. So a callback that blocks
+/// Tokens come before callbacks. While another thread can be had, the last free thread runs no code
+/// of a user. Where none can be had, that thread is for tokens alone. So a callback that blocks
 /// holds up no other lock.
 class Announcer : public std::enable_shared_from_this<Announcer> {
  public:
@@ -66,7 +66,7 @@ class Announcer : public std::enable_shared_from_this<Announcer> {
   Announcements tokens_;
   Announcements callbacks_;
   int threads_ = 0;
-  int busy_ = 0;       // of the threads: in what is a user's
+  int busy_ = 0;       // of the threads: in a user's code
   int finishing_ = 0;  // callers of finish()
   std::uint64_t told_ = 0;
   bool wanting_ = false;                     // callbacks wait for want of a thread

@@ -11,9 +11,9 @@ namespace {
 
 using Guard = boost::lock_guard<boost::mutex>;
 
-// After how long the watch looks again for what it had no memory for.
+// How soon the watch looks again after a want of memory,
 constexpr std::chrono::milliseconds kMemoryPause{10};
-// And for a thread that callbacks wait for.
+// and how soon if callbacks wait for want of a thread.
 constexpr std::chrono::milliseconds kThreadPause{100};
 
 }  // namespace

@@ -53,7 +53,7 @@ class Lobby {
     const std::shared_ptr<Wake> wake_;
   };
 
-  /// Listens to the bell no more, for good.
+  /// Stops listening to the bell, for good.
   void close();
 
   /// Wakes the first who waits for `name` in this process, if there is one.

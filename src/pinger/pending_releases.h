@@ -24,10 +24,10 @@ struct PendingRelease {
 /// The releases that the pinger tries until the store confirms them.
 class PendingReleases {
  public:
-  /// A release that there is no memory for is left to the last net (R8).
+  /// A release that there is no memory for is left to the search for stray holds (Chores, R8).
   void add(std::string_view name, const Token& ts,
            SteadyTime settled_after = SteadyTime::min()) noexcept;
-  /// One more, for good, where something was left to the last net: so the ping stays (R12).
+  /// Counts one more, for good, once a release was left to that search: so the ping stays (R12).
   std::size_t count() const;
 
   bool contains(const Token& ts) const;
@@ -45,7 +45,7 @@ class PendingReleases {
 
   mutable boost::mutex mutex_;
   std::vector<PendingRelease> releases_;
-  bool left_one_ = false;  // to the last net
+  bool left_one_ = false;  // to the search for stray holds
 };
 
 }  // namespace distlock

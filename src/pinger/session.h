@@ -33,7 +33,7 @@ struct TimedInspection {
 };
 
 /// The pinger's state, and what DistributedLock asks of it. Its mutex is never held across a call
-/// of the store, the clock's wait, or the log.
+/// of the store, the clock's wait, or the log. A thread that holds it takes no other.
 class DistributedLockPinger::Session {
  public:
   Session(Environment given, const PingerOptions& given_options, PingerDrive given_drive);

@@ -20,7 +20,7 @@ class Validity {
 
   /// `ping_sent`: from before the last confirmed ping was sent. A claim does not extend it.
   void begin(SteadyTime ping_sent) { store(ping_sent + span_); }
-  /// As far as that one goes, also if it has ended.
+  /// With the deadline of `other`, also if it has ended.
   void begin_as(const Validity& other) { store(other.until()); }
   void end() { until_.store(kEnded, std::memory_order_release); }
 

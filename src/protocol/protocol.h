@@ -13,8 +13,8 @@
 #include "local_span.h"
 
 // Every decision of the protocol, as pure functions: no I/O, no clock that ticks, no log. Rule
-// numbers are those of docs/protocol.md. The shell (distributed_lock.cpp, pinger.cpp) asks here and
-// does what it is told.
+// numbers are those of docs/protocol.md. The shell (src/lock/, src/pinger/) asks here and does what
+// it is told.
 namespace distlock::protocol {
 
 /// Three attempts to unlock, as the original's (R11).
