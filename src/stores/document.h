@@ -45,7 +45,7 @@ const Type* field_as(const Document& document, std::string_view name) {
   const Value* value = find_field(document, name);
   return value == nullptr ? nullptr : std::get_if<Type>(value);
 }
-/// Where it is, or at the end if there is none.
+/// Sets the field where it is, or adds it at the end.
 void set_field(Document& document, std::string_view name, Value value);
 
 /// The state that a field `state` stands for: 0, 1 or 2 as a number of any type. Otherwise nothing.

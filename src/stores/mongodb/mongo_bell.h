@@ -28,8 +28,8 @@ class MongoBell {
   std::shared_ptr<Ear> ear_;
 };
 
-/// Makes the bell's collection if there is none. Without the right to, nothing: then a ring makes
-/// no sound, and waiters look by themselves.
+/// Makes the bell's collection if there is none. Without the right to make it there is no bell, and
+/// waiters look by themselves.
 void make_bells(const MongoCall& call);
 
 /// Rings. Errors: as MongoCall::hint().

@@ -50,8 +50,8 @@ class MongoCall {
   bool replica_set() const { return replica_set_; }
   /// The operation and the place, for messages.
   std::string what() const;
-  /// Throws that the answer is not what the server should have said, which is `lack`. After a write
-  /// the outcome is unknown.
+  /// Throws that no server answers so; `lack` says what is wrong with the answer. After a write the
+  /// outcome is unknown.
   [[noreturn]] void odd(std::string_view lack, Effect effect) const;
 
   /// Sends it once, with majority and journal. A duplicate key is a value.
@@ -75,7 +75,7 @@ class MongoCall {
   bool still_primary() const;
   WriteOutcome write(const Bson& command, Bson concern) const;
   Bson read(const Bson& command, const Bson& options) const;
-  /// Whether it says ok. libmongoc takes one that says nothing for a good one.
+  /// Throws unless the reply says ok. libmongoc takes a reply that says nothing for a good one.
   void check_answered(const bson_t* reply, Effect effect) const;
   [[noreturn]] void fail(const bson_error_t& error, Effect effect, const Bson& command) const;
   std::string why_refused(const Bson& command) const;
@@ -90,7 +90,7 @@ class MongoCall {
 };
 
 /// The document that a findAndModify gives, or nothing if none matched. Errors: `outcome_unknown`
-/// for an answer that says neither, as of something between that only looks like MongoDB.
+/// for an answer that says neither, as from a service that is only like MongoDB.
 std::optional<Document> value_of(const MongoCall& call, const WriteOutcome& outcome);
 
 /// The name of the clock of a server with this answer to `hello`.

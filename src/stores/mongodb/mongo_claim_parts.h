@@ -14,9 +14,9 @@ Bson equal(BsonValue left, BsonValue right);
 Bson type_among(std::string_view field, Bson types);
 
 Bson before_cutoff(const Claim& claim);
-/// Of a type that can be, and able to grow (R10).
+/// The fence is absent, or a 64-bit integer that can grow (R10).
 Bson fence_is_sound();
-/// As state_of(): a decimal is no state.
+/// The state is of a type that state_of() takes: a decimal is no state.
 Bson state_is_sound();
 
 /// The fields that a claim writes, as the argument of $set.

@@ -22,7 +22,8 @@ bool is_unauthorized(const bson_error_t& error);
 /// Whether a document with this `_id` was there already.
 bool is_duplicate_key(const bson_error_t& error);
 
-/// As the server says of a tailable cursor on a collection that is not capped, among other things.
+/// Whether it is the server's BadValue: its answer to a tailable cursor on a collection that is not
+/// capped, among other things.
 bool is_bad_value(const bson_error_t& error);
 
 }  // namespace distlock

@@ -22,7 +22,7 @@ inline constexpr std::int64_t kLockBellsBytes = 1 << 20;
 /// Whether the lock's document, which is free, may be claimed by somebody who is not in line.
 Bson newcomers_turn();
 
-/// findAndModify that gives the new document, of the line no more than the ticket's own place.
+/// findAndModify that gives the new document. Of its line it gives only the ticket's own place.
 Bson stand_command(std::string_view name, const Claim& claim);
 
 /// findAndModify that takes the ticket out.

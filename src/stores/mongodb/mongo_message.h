@@ -20,7 +20,7 @@ static_assert(sizeof(MessageHeader) == kHeaderBytes);
 /// The header of a message, of which that many bytes must be there.
 MessageHeader header_of(std::span<const std::uint8_t> message);
 
-/// Whether a message of this length can be one.
+/// Whether a message can have this length.
 bool length_is_possible(std::int32_t length);
 
 /// Why a whole message is no answer to `request` that libmongoc may see, or nothing. It trusts the

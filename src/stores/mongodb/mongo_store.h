@@ -6,6 +6,14 @@
 #include "distlock/options.h"
 #include "distlock/store.h"
 
+// The room src/stores/mongodb/, from the bottom up:
+//
+//   mongo_commands.h, mongo_line_commands.h        what is sent: pure
+//   mongo_documents.h, mongo_errors.h              what an answer means: pure
+//   mongo_message.h, mongo_privileges.h            whether it is sound, or why it refuses: pure
+//   mongo_open.h, mongo_connect.h, mongo_stream.h  connections, whose answers are judged
+//   mongo_call.h                                   one call: one client, one server, one clock
+//   mongo_store.h, mongo_line.h, mongo_bell.h      the ports, and the bell
 namespace distlock {
 
 /// Opens the MongoDB that a `mongodb:` string names.

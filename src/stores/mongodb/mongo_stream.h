@@ -7,11 +7,11 @@
 namespace distlock {
 
 /// Has every connection that the client makes from now on hand over whole and sound messages only
-/// (why_unsound()). In the place of another there is an error of the connection, which is closed.
+/// (why_unsound()). Any other message is an error of the connection instead, which is closed.
 void guard_streams(mongoc_client_t* client);
 
-/// Why this thread's last read of a guarded connection was such an error, or nothing. Asking
-/// forgets it.
+/// Why this thread's last read of a guarded connection was such an error, or nothing. The next call
+/// gives nothing.
 std::string_view take_why_unsound();
 
 }  // namespace distlock

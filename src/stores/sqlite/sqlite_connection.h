@@ -41,7 +41,7 @@ class SqliteConnection {
   enum class Access {
     read,
     write,
-    /// A write of which nobody is promised that it outlives the machine: it waits for no disk.
+    /// A write that may be lost with the machine: it waits for no disk.
     quick_write,
     ping,
   };

@@ -85,9 +85,8 @@ class SqliteDatabase {
 
   std::int64_t changes() const { return sqlite3_changes64(db_.get()); }
 
-  /// Whether the path of the file, or of one of its write-ahead log, leads to another one by now or
-  /// to none: a write then reaches nobody. Of the log it is known from the first call on that finds
-  /// it there.
+  /// Whether the path of the file, or of its write-ahead log, leads to another file by now or to
+  /// none: a write then reaches nobody. The log is watched from the first call on that finds it.
   bool file_was_replaced();
 
   /// Whether it has waited for another writer since this was asked last.

@@ -9,7 +9,7 @@ namespace distlock {
 /// locks on files are not to be relied on: two of them would hold one lock.
 const char* shared_file_system(unsigned long magic);
 
-/// Errors: `invalid_argument` if `path`, a file or folder, is on one of those.
+/// Errors: `invalid_argument` if `path`, a file or folder, is on such a file system.
 void refuse_shared_file_system(const std::string& path);
 
 }  // namespace distlock

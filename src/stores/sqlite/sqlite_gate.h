@@ -31,8 +31,8 @@ class SqliteGate {
   /// `database` is the file's path.
   explicit SqliteGate(const std::string& database);
 
-  /// Waits to be let in, until since_boot() is `give_up_at`. Whether it is in; if not, it may write
-  /// all the same.
+  /// Waits to be let in, until since_boot() is `give_up_at`. Gives whether it is in; if not, it may
+  /// write all the same.
   bool enter(std::chrono::milliseconds give_up_at);
   void leave() noexcept;
 
@@ -41,11 +41,11 @@ class SqliteGate {
 
  private:
   SqlitePage page_;
-  // Somebody was woken when this one left, who comes first.
+  // When this writer left, it woke another one, which comes first.
   bool others_first_ = false;
   std::uint32_t left_at_ = 0;  // The bell's word until somebody else rings.
   int in_a_row_ = 0;
-  // Nobody was let in for too long.
+  // Set after a wait that was too long: until then the gate is passed by.
   std::optional<std::chrono::milliseconds> ignored_until_;
 };
 

@@ -21,9 +21,9 @@ struct SqliteRow {
 /// One statement. Nothing: no row has this name.
 std::optional<SqliteRow> row_of(const SqliteConnection& connection, std::string_view name);
 
-/// One statement: compares, and sets. Nothing: it found nothing to claim. Where somebody stands in
-/// line, `may_pass` says that this claim is allowed by R17.
+/// A claim from a free lock is for a lock with nobody in line, or R17 lets it pass those in line.
 enum class InLine { nobody, may_pass };
+/// One statement: compares, and sets. Nothing: it found nothing to claim.
 std::optional<LockRecord> claim_row(SqliteConnection& connection, std::string_view name,
                                     const ClaimBasis& basis, const Claim& claim, InLine in_line);
 

@@ -27,8 +27,8 @@ class SqlitePage {
  public:
   static constexpr std::size_t kSize = 4096;
   using Words = std::array<std::uint32_t, kSize / sizeof(std::uint32_t)>;
-  /// The first word that is free for any use; before it are one more, the first of all, and the
-  /// mark.
+  /// The first word that is free for any use. Before it stand word 0, which is free as well, and
+  /// the mark.
   static constexpr std::size_t kFirstWord = 32;
 
   /// The file is `database` with `suffix` added. `mark` is at most 64 bytes.
@@ -53,8 +53,8 @@ class SqlitePage {
   /// Sleeps while the word is `heard`, for `time` at most. False: the file has no such page.
   bool wait(std::size_t index, std::uint32_t heard, std::chrono::milliseconds time) const;
   void add_one(std::size_t index) const noexcept { ring(index, 0); }
-  /// Adds one to the word and wakes as many of those who wait on it, whoever has slept for longest
-  /// first. How many were woken.
+  /// Adds one to the word and wakes at most `sleepers` of those who wait on it, the longest sleeper
+  /// first. Gives how many were woken.
   int ring(std::size_t index, int sleepers) const noexcept;
 
  private:
