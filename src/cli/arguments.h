@@ -9,6 +9,16 @@
 
 #include "cli/countdown.h"
 
+// The wing src/cli/: the command `distlock`. main.cpp reads the arguments and hands each command
+// what it needs, so that the commands are functions of it: run.h, status.h (and list), break.h,
+// watch.h, role.h.
+//
+//   arguments.h, command_options.h, help.h, duration.h  the command line, read and explained
+//   connection.h, opening.h, secrets.h                  which store; waiting for it; its password
+//   run.h, supervision.h, countdown.h                   COMMAND under a hold, and when it ends
+//   child_process.h, descendants.h, keeper.h            its processes, and the keeper of them
+//   view.h, view_text.h, view_json.h, table.h           what status, list and break show
+//   signals.h, messages.h, log_sink.h, leaving.h        the process itself
 namespace distlock::cli {
 
 /// Where the store is: the first of these that is there.

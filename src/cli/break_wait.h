@@ -13,7 +13,7 @@
 namespace distlock::cli {
 
 /// For how long the holder may act at most after its hold was freed: until its deadline, which no
-/// ping moves on without its noticing. Nothing if it is not one of distlock's, which has none (R9).
+/// ping moves on without its noticing. Nothing if the holder states no window (R9).
 std::optional<std::chrono::milliseconds> acts_at_most(const LockView& lock);
 
 /// Watches the holder of a hold that was freed behind its back.
@@ -28,10 +28,10 @@ class BrokenHold {
   /// `shown`: the hold as it was before the break.
   explicit BrokenHold(const LockView& shown);
 
-  /// To be asked again and again, with what the store has after the break.
+  /// To be called every pause() after the break. Gives the end once it is known.
   std::optional<End> look(const Listing& listing, const LocalSpan& span);
 
-  /// How often.
+  /// The time between two calls of look().
   std::chrono::milliseconds pause() const;
 
  private:

@@ -24,7 +24,7 @@ struct EndingPlan {
   OnLoss on_loss = OnLoss::terminate;
   std::chrono::milliseconds grace{};   ///< Between SIGTERM and SIGKILL.
   std::chrono::milliseconds margin{};  ///< Between SIGKILL and the deadline: to die and be reaped.
-  std::chrono::milliseconds look_every{};  ///< Whether pings have moved the deadline on.
+  std::chrono::milliseconds look_every{};  ///< How often to look whether pings moved the deadline.
 };
 
 /// The times that decide how long a command may take to end.
@@ -42,8 +42,8 @@ EndingPlan fitting_plan(const LeaseTimes& times, std::optional<std::chrono::mill
 
 /// Decides when a command has to be ended, so that it is gone before its hold's deadline (R9).
 ///
-/// Once begun the end is final: a ping that is confirmed after the SIGTERM saves nothing, since
-/// nobody can tell a command that it may go on after all.
+/// Once begun, the end is final: a ping that is confirmed after the SIGTERM changes nothing. A
+/// command cannot be told that it may go on after all.
 class Countdown {
  public:
   enum class Step { wait, terminate, kill };
@@ -59,8 +59,8 @@ class Countdown {
 
   bool begun() const { return kill_at_.has_value(); }
 
-  /// When the command must be killed by who hears nothing more of us. SteadyTime::max(): never.
-  /// Until it has begun: a little later than look() says, which may know of a ping by then.
+  /// When the keeper must kill the command if it hears no more of us. SteadyTime::max(): never.
+  /// Until the end has begun: a little later than by look(), which may know of a later ping.
   SteadyTime kill_at() const;
 
  private:

@@ -17,7 +17,7 @@ struct Holder {
 
 /// From `process` and `who`: `host:...` and `process:thread1/pid4711/ann:random`.
 Holder holder_of(const LockRecord& lock);
-/// The same of one that waits.
+/// The same of a waiter.
 Holder holder_of(const Waiter& waiter);
 
 }  // namespace distlock::cli

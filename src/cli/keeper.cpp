@@ -27,7 +27,7 @@ struct Order {
   std::int64_t value = 0;  ///< Nanoseconds of the steady clock, or a group's number.
 };
 
-// A keeper that is gone is missed by nobody: the command's parent watches the deadline too.
+// A keeper that has gone does no harm: the command's parent watches the deadline, too.
 void give(int descriptor, const Order& order) {
   send(descriptor, &order, sizeof order, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
@@ -84,7 +84,7 @@ class Watch {
   BootTimer timer_;
 };
 
-// Holds on to nothing of the terminal, of pipes and of whoever waits for their end.
+// Lets go of the terminal and of all pipes, since other programs may wait for their end.
 void let_go(int orders) {
   setsid();
   sigset_t all;

@@ -11,10 +11,10 @@ namespace distlock::cli {
 /// deadline another holder's.
 ///
 /// It is a child with a session of its own, so that what stops our group does not stop it.
-/// A machine that stands still as a whole stops both; it is the first to look afterwards, but
-/// only a resource that checks the fence is safe then (docs/guarantees.md).
+/// A machine that stands still as a whole stops both. The keeper looks first afterwards, but only
+/// a resource that checks the fence is safe then (docs/guarantees.md).
 ///
-/// Make it before the first thread: it goes on in a copy of this process.
+/// Make it before the first thread: it is a fork that executes no other program.
 class Keeper {
  public:
   Keeper();
@@ -23,7 +23,7 @@ class Keeper {
   Keeper(const Keeper&) = delete;
   Keeper& operator=(const Keeper&) = delete;
 
-  /// Where the command says who it is: see enlist_with_keeper().
+  /// For enlist_with_keeper(), in the command.
   int descriptor() const { return orders_; }
 
   pid_t id() const { return id_; }
@@ -31,18 +31,18 @@ class Keeper {
   /// When all must be killed that descends from this process. SteadyTime::max(): never.
   void set_kill_at(SteadyTime at);
 
-  /// The command has ended: nobody is to be killed any more.
+  /// The command has ended: the keeper kills no process any more.
   void dismiss();
 
  private:
   pid_t id_ = -1;
-  int handle_ = -1;  ///< On it, for its number may be another's when it has ended.
+  int handle_ = -1;  ///< A pidfd: after its end another process may get its number.
   int orders_ = -1;
   SteadyTime last_sent_ = SteadyTime::min();
 };
 
-/// By the command itself before its exec, so that there is no moment when it runs unknown: whom to
-/// kill if its parent is killed. Allocates nothing. `group`: that it leads, or 0.
+/// Tells the keeper which group to kill if the command's parent is killed. Called by the command
+/// before its exec, so that it never runs unknown. Allocates nothing. `group`: that it leads, or 0.
 void enlist_with_keeper(int descriptor, pid_t group);
 
 }  // namespace distlock::cli

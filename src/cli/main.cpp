@@ -34,7 +34,7 @@
 namespace distlock::cli {
 namespace {
 
-// Where the locks are. Says who else can read a password in it.
+// Where the locks are. Warns of other users who can read a password in it.
 ConnectionString connection_of(const CommonArguments& arguments) {
   ConnectionString connection = connection_of(arguments.store);
   check_has_its_secrets(connection);
@@ -109,7 +109,7 @@ int carry_out(const RunArguments& arguments, const LockOptions& options, const E
               .waited = std::chrono::floor<std::chrono::milliseconds>(waited)});
 }
 
-// Nothing where it is no terminal, and what all can show where that does not say.
+// Zeros if `descriptor` is no terminal; 80 columns and 24 rows if the terminal does not say.
 winsize terminal_of(int descriptor) {
   winsize size{};
   if (isatty(descriptor) == 0) return size;

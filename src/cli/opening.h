@@ -15,9 +15,8 @@
 
 namespace distlock::cli {
 
-/// How long a store call of `run` may take: so short that one which hangs leaves time for others
-/// before the deadline, and half an interval for what follows a ping: the look that notices a
-/// break.
+/// How long a store call of `run` may take. A call that hangs leaves time for other calls before
+/// the deadline. It also leaves half an interval for the look after a ping, which notices a break.
 StoreOptions calls_of(const RunArguments& arguments);
 
 /// How long to wait for a store that is away: nothing is for ever.

@@ -7,25 +7,27 @@
 
 namespace distlock::cli {
 
-/// Overwrites what a process's words (`main`'s, where a process list finds them) have of passwords
-/// in MongoDB connection strings. Call it once they have been read.
+/// Overwrites the passwords of MongoDB connection strings in the words of `main`, where a process
+/// list finds them. Call it once the words have been read.
 void hide_secrets(int count, char** words);
 
-/// The same for $DISTLOCK_URI, which the COMMAND of `run` so gets without its password. That is no
-/// connection string that works, and not none either: then it would lock somewhere else.
+/// Removes the password from $DISTLOCK_URI, which the COMMAND of `run` inherits. A `distlock` that
+/// COMMAND starts then refuses (64). If the variable were unset, it would silently use the default
+/// store.
 void hide_secret_in_environment();
 
-/// A core file would have what is in the memory. To be called before that holds a password, and
-/// before there are other threads or processes: those that are forked have the same limit.
+/// Forbids core files, which would have the passwords in memory. Call it before a password is read,
+/// and before other threads and processes are started: they inherit the limit.
 void forbid_core_files();
 
 /// The limit from before that call, for a command. Safe between fork and exec.
 void restore_core_files();
 
-/// Refuses one that has been through hide_secret_in_environment(). Errors: `invalid_argument`.
+/// Refuses a string from which hide_secret_in_environment() has removed the password.
+/// Errors: `invalid_argument`.
 void check_has_its_secrets(const ConnectionString& connection);
 
-/// Says on `err` who else can read the password in it.
+/// Says on `err` which other users can read its password.
 void warn_of_readers(const ConnectionString& connection, const StoreArguments& arguments,
                      std::ostream& err);
 

@@ -8,7 +8,7 @@
 
 namespace distlock::cli {
 
-/// Where a command looks.
+/// The store that a command looks at, and the clock that it looks by.
 struct Place {
   Store& store;
   Clock& clock;

@@ -12,7 +12,7 @@ namespace distlock::cli {
 /// The hold under which a command runs.
 struct Guarded {
   std::function<SteadyTime()> valid_until;  ///< Of the hold; the distant past if it is lost.
-  std::stop_token lost;                     ///< Says when that has changed before its time.
+  std::stop_token lost;                     ///< Stopped when the hold is lost.
   EndingPlan plan;
 };
 

@@ -8,12 +8,12 @@
 #include "cli/table.h"
 #include "cli/view.h"
 
-// The words for what a view has.
+// The texts of a view's cells.
 namespace distlock::cli {
 
 const char* state_text(LockState state);
 
-/// Of more than a second nobody needs the milliseconds.
+/// Without the milliseconds if it is longer than a second.
 std::string rounded_text(std::chrono::milliseconds duration);
 
 std::string age_text(StoreTime then, StoreTime now);
