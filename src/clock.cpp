@@ -28,7 +28,7 @@ class HostClock : public Clock {
   }
 
   bool wait_until(SteadyTime until, const std::stop_token& stop) override {
-    // Whether to stop is said by the token alone. An interruption would lose what is under way.
+    // Only the token stops a wait. A boost interruption would abandon the call that waits.
     const boost::this_thread::disable_interruption no_interruption;
     boost::mutex mutex;
     boost::condition_variable stopped;

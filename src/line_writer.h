@@ -15,8 +15,9 @@
 
 namespace distlock {
 
-/// Writes lines on a thread of its own, in order, so that whoever adds one never waits for a
-/// reader. Lines that come while more than a megabyte waits are dropped, and their number follows.
+/// Writes lines on a thread of its own, in order, so that a thread that adds a line never waits for
+/// a reader. Lines that come while more than a megabyte waits are dropped, and their number
+/// follows.
 ///
 /// Threads: all functions may be called concurrently.
 class LineWriter {
@@ -34,8 +35,8 @@ class LineWriter {
   /// Waits for no reader until end().
   void add(LogLevel level, std::string text);
 
-  /// Waits at most that long for what was added so far. Whether all of it was written. On the
-  /// writing thread it is false at once.
+  /// Waits at most that long for all lines that were added so far. Gives whether all were written.
+  /// On the writing thread it is false at once.
   bool flush(std::chrono::milliseconds most);
 
   /// Waits at most that long until nothing is left, and ends the thread. A caller that adds a line

@@ -26,8 +26,8 @@ BootTimer::BootTimer() : descriptor_(timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC)
 
 BootTimer::~BootTimer() { close(descriptor_); }
 
-// By the time that is left, which libfaketime leaves alone: an absolute one it moves by what it
-// adds to the wall clock. It is set again if we were held up between the look at the clock and the
+// Sets the time that is left, and no absolute time: libfaketime moves an absolute time by what it
+// adds to the wall clock. Sets it again if we were held up between the look at the clock and the
 // setting.
 void BootTimer::set(SteadyTime at) const {
   constexpr std::chrono::nanoseconds kAtOnce{1};

@@ -153,8 +153,8 @@ void ChildProcess::send(int signal) const {
 }
 
 void ChildProcess::send_to_all(int signal) const {
-  // The group at once, then who has left it. Once the leader is reaped, its number may be given to
-  // another group.
+  // The group at once, then each process that has left it. Once the leader is reaped, another group
+  // may get its number.
   const bool group = leads_group_ && !ending_;
   if (group) kill(-id_, signal);
   for (const pid_t id : descendants_of(getpid(), keeper_)) {
@@ -164,7 +164,7 @@ void ChildProcess::send_to_all(int signal) const {
 
 std::optional<Ending> ChildProcess::ended() {
   int status = 0;
-  // Also those that have lost their parent and become our children.
+  // Reaps orphans of the command as well, which have become our children.
   for (int id = wait_for(-1, WNOHANG, &status); id > 0; id = wait_for(-1, WNOHANG, &status)) {
     if (id == id_) ending_ = ending_of(status);
   }

@@ -10,8 +10,8 @@ namespace distlock::cli {
 /// names a store, `permission_denied` if the file may not be read.
 ConnectionString connection_of(const StoreArguments& arguments);
 
-/// For those that only look, who would make the file of a mistyped path and find no lock in it.
-/// Errors: `not_applied` if there is no SQLite file where `connection` says.
+/// For commands that only look. Without this check they would make the file of a mistyped path, and
+/// find no lock in it. Errors: `not_applied` if there is no SQLite file where `connection` says.
 void check_is_there(const ConnectionString& connection);
 
 /// For `run`. Errors: `invalid_argument` for a store that no other process has, which would let

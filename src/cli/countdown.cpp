@@ -44,7 +44,7 @@ EndingPlan fitting_plan(const LeaseTimes& times, std::optional<milliseconds> gra
   protocol::check_options(times.lock);
   protocol::check_options(PingerOptions{.ping_every = times.ping_every});
   const milliseconds margin = std::min(kMarginMost, times.lock.takeover_after / 16);
-  // Often enough for who acts on the answer without us, the Keeper, to have one that is fresh.
+  // Often enough for the Keeper, which acts without us, to know a fresh deadline.
   const milliseconds look_every = std::max(times.ping_every / 4, milliseconds{1});
   const auto valid =
       std::chrono::floor<milliseconds>(protocol::validity(times.lock, times.call_limit));

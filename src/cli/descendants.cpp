@@ -20,7 +20,8 @@ std::optional<pid_t> id_from(const std::string& name) {
   return id;
 }
 
-// Of one that runs. The program's name stands in parentheses and may contain anything.
+// The parent of a process that runs. The program's name stands in parentheses and may contain
+// anything.
 std::optional<pid_t> parent_from(const std::filesystem::path& stat) {
   std::ifstream file(stat);
   std::string text;

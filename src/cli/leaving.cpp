@@ -18,9 +18,9 @@ extern "C" void __gcov_dump();
 namespace distlock::cli {
 namespace {
 
-// So long the request that ends the sessions may take to be on its way; nobody needs the answer.
+// The most that the request which ends the sessions may take to be sent. Its answer is not awaited.
 constexpr std::chrono::milliseconds kGoodbye{20};
-// For whoever reads what the library logged.
+// The longest wait for readers of the library's log.
 constexpr std::chrono::milliseconds kLogMost{1000};
 
 std::shared_ptr<Store>& kept() {

@@ -15,11 +15,11 @@ struct RunContext {
   /// Runs a command to its end. Errors: those of ChildProcess().
   std::function<Ending(const Command&)> spawn;
   std::stop_token stop;
-  /// Ends the watch for signals that `stop` stands for; the number of the one that came.
+  /// Ends the watch for signals that `stop` stands for. Gives the number of the signal that came.
   std::function<std::optional<int>()> end_waiting;
   std::ostream& err;
   bool err_is_terminal = false;
-  std::chrono::milliseconds waited{0};  ///< For the store to be opened: so much less for the lock.
+  std::chrono::milliseconds waited{0};  ///< For the store; taken off the wait for the lock.
 };
 
 /// Says that signal `number` ended the wait. Gives the exit status.

@@ -13,7 +13,7 @@
 namespace distlock::cli {
 namespace {
 
-// Of those that set_disposition() was called for.
+// The signals that were ignored before set_disposition() changed them.
 sigset_t ignored_before;
 
 void set_disposition(int number, void (*handler)(int)) {

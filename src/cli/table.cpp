@@ -28,7 +28,7 @@ std::vector<std::size_t> widths(const std::vector<Row>& rows) {
 constexpr std::size_t kGap = 2;
 constexpr std::size_t kKept = 8;
 
-// The column that is cut next, or npos if none is to be.
+// The column to cut next, or npos if all fit.
 std::size_t column_to_cut(const std::vector<std::size_t>& widest, std::size_t width) {
   std::size_t sum = widest.empty() ? 0 : kGap * (widest.size() - 1);
   for (const std::size_t column : widest) sum += column;

@@ -20,7 +20,7 @@ struct Takeover {
     not_needed,      ///< The lock is free.
     now,             ///< Yes.
     later,           ///< After `in`, unless its holder pings.
-    by_watching,     ///< Ping and "now" are of different clocks: by one who watches for `window`.
+    by_watching,     ///< Ping and "now" are of different clocks: after watching for `window`.
     never,           ///< There is no ping: only `distlock break` frees it (R7).
     clock_skew,      ///< The ping is later than now, or the store's clock is too far from this
                      ///< host's: no takeover, also when the window is over (R4, R5).

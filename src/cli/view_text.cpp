@@ -21,7 +21,7 @@ Row malformed_row(const LockView& lock) {
 
 Row long_row(const LockView& lock, const StoreNow& now) {
   const LockRecord& record = *lock.record;
-  // Of a free lock, what is left of its last holder.
+  // A free lock's record still tells its last holder.
   const Style style = record.taken() ? Style::plain : Style::dim;
   return {{escaped(record.name), Style::plain},
           {state_text(record.state), record.taken() ? Style::plain : Style::good},

@@ -23,7 +23,7 @@ std::vector<LockRecord> sound_locks(Listing listing) {
   return locks;
 }
 
-// The one that this place is to end, or nothing.
+// The cycle that the waiter at this place has to end, or nothing.
 deadlock::Cycle cycle_ended_by(const Token& ticket, const std::vector<LockRecord>& locks) {
   for (deadlock::Cycle& cycle : deadlock::cycles(locks)) {
     if (cycle.front().waiter.ticket == ticket) return std::move(cycle);

@@ -10,8 +10,8 @@
 
 namespace distlock {
 
-/// Tells a program how one wait of its goes: once what was seen of the lock, and once that the
-/// store fails, from half a second on. On the waiting thread.
+/// Tells a program how a wait goes, from half a second on: once how the lock was seen, and once
+/// that the store fails. On the waiting thread.
 class WaitTeller {
  public:
   using Callback = std::function<void(const WaitReport&)>;

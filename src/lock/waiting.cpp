@@ -86,7 +86,7 @@ bool Contender::wait_polling(const WaitRequest& request) {
   return false;
 }
 
-// Looks, since whoever stands in the store's line looks for itself only.
+// Makes a look of its own: the thread that stands in the store's line does not share its looks.
 void Contender::tell_behind_another(WaitTeller& teller) {
   Clock& clock = *session->environment.clock;
   std::optional<LockRecord> seen;

@@ -57,7 +57,7 @@ class Chores {
   PendingReleases& pending_;
 
   std::atomic<bool> busy_{false};
-  // Of whoever is busy.
+  // Only for the thread that has set busy_.
   std::size_t next_ = 0;
   std::deque<ActiveHold> missing_;  // from the last list, and not yet looked at
   std::deque<StoredHold> unknown_;  // in it, to no object here, and not yet looked at

@@ -26,14 +26,15 @@ class Crew {
   void start(const Work& work);
   /// The calling thread leaves for good.
   void leave(const Member& self) noexcept;
-  /// Waits for all to return, but for those that are busy and the caller: they go on alone.
+  /// Waits until all have returned. It does not wait for busy members, nor for the caller: they go
+  /// on alone.
   void join() noexcept;
 
  private:
   boost::mutex mutex_;
   std::list<std::shared_ptr<Member>> members_;
   bool ended_ = false;
-  boost::thread left_;  // the last one that left, which may still be on its way out
+  boost::thread left_;  // the last member that left; it may still be on its way out
 };
 
 }  // namespace distlock

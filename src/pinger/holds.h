@@ -105,7 +105,7 @@ class Holds {
   void delist(const std::shared_ptr<Hold>& hold);
   bool empty() const;
   std::size_t active_count() const;
-  /// Takes in nobody any more. The watch over those who are in goes on.
+  /// From now on enlists nobody. The watch over the enlisted goes on.
   void close();
 
   /// A ping that was sent at `sent` is known since `confirmed` to be durable.
@@ -123,7 +123,8 @@ class Holds {
   void on_lost(Hold& hold, OnLost callback);
   void on_at_risk(Hold& hold, OnAtRisk callback);
   std::stop_token stop_token(Hold& hold);
-  /// Tells what is left to tell, waits for callbacks on other threads, and forgets them all.
+  /// Makes the announcements that are due, waits for callbacks on other threads, and forgets all
+  /// callbacks.
   void silence(Hold& hold);
 
   struct Due {

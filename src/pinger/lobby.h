@@ -13,7 +13,7 @@ namespace distlock {
 /// Cuts a wait short: rung, it stays rung until it is armed again, so that no ring between a look
 /// and the wait after it gets lost.
 ///
-/// Threads: arm() by the one who waits; ring() by anybody.
+/// Threads: arm() by the waiting thread; ring() by any.
 class Wake {
  public:
   /// For the next wait: a stop is requested at the next ring.

@@ -64,8 +64,7 @@ class DistributedLockPinger::Session {
   /// Inspects, and learns about the store's clock from the answer.
   TimedInspection look(std::string_view name, Freshness freshness);
 
-  /// Releases, and rings for those who are next (R19), whom it gives. Errors: those of
-  /// Store::release().
+  /// Releases, and rings for the waiters that are next (R19). Errors: those of Store::release().
   Freed release_and_ring(const std::string& name, const Token& ts);
 
   /// Until when a claim that is sent now may be written (R8). Only after ensure_pinged().

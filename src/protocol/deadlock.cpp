@@ -17,7 +17,7 @@ bool came_later(const Wait& a, const Wait& b) {
   return std::tie(a.waiter.since, a.waiter.ticket) > std::tie(b.waiter.since, b.waiter.ticket);
 }
 
-// By thread: what it waits for.
+// The wait of each thread, by the thread's name in `who`.
 using Waits = std::map<std::string_view, Wait>;
 
 void leave_out_places_of_the_past(Waits& waits, const std::vector<LockRecord>& locks) {

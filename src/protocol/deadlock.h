@@ -20,8 +20,8 @@ struct Wait {
   friend bool operator==(const Wait&, const Wait&) = default;
 };
 
-/// Each waits for a lock that the thread of the next one holds, and the last one for the first. The
-/// first came last: it is the one that gives up.
+/// Each waits for a lock that the next wait's thread holds, and the last for the lock of the first.
+/// The first is the wait that began last, and gives up.
 using Cycle = std::vector<Wait>;
 
 /// Every cycle among these locks, each once. A thread counts as waiting at its newest place only,

@@ -65,7 +65,7 @@ std::optional<Waiter> waiter_at(const bson_iter_t* iter) {
   return waiter;
 }
 
-// An object that is a line, or what it is otherwise.
+// The line that this object is; an object of another shape is Foreign.
 Value line_or_object(const bson_iter_t* iter) {
   std::vector<Waiter> line;
   bson_iter_t child;

@@ -29,7 +29,7 @@ std::int32_t int32_at(std::span<const std::uint8_t> bytes, std::size_t at) {
   return number;
 }
 
-// libmongoc asserts that what it takes for an embedded document is one.
+// libmongoc asserts that an embedded document can be read as one.
 bool is_whole(const bson_iter_t& embedded) {
   const std::uint8_t* bytes = nullptr;
   std::uint32_t size = 0;
@@ -42,7 +42,7 @@ bool is_whole(const bson_iter_t& embedded) {
   return bytes != nullptr && bson_init_static(&document, bytes, size);
 }
 
-// An iterator ends at what is broken as if the document ended there, and then says where.
+// An iterator ends at a broken field as if the document ended there, and then says where.
 bool well_formed(bson_iter_t& iter, int levels) {
   while (bson_iter_next(&iter)) {
     if (!BSON_ITER_HOLDS_DOCUMENT(&iter) && !BSON_ITER_HOLDS_ARRAY(&iter)) continue;

@@ -100,10 +100,10 @@ Uri tuned_uri(const ConnectionString& connection, std::chrono::milliseconds call
   silence_driver();
   bson_error_t error;
   Uri uri(mongoc_uri_new_with_error(connection.text().c_str(), &error));
-  // The driver's message may repeat what it was given, password and all.
+  // The driver's message may repeat the string, password and all.
   if (!uri) refuse(connection, "this is no MongoDB connection string");
   check_hosts(uri.get(), connection);
-  // One attempt a call, so that each failure belongs to one known attempt; those who call repeat.
+  // One attempt a call, so that each failure belongs to one known attempt. The callers repeat.
   mongoc_uri_set_option_as_bool(uri.get(), MONGOC_URI_RETRYWRITES, false);
   mongoc_uri_set_option_as_bool(uri.get(), MONGOC_URI_RETRYREADS, false);
   // Compressed messages cannot be judged before libmongoc sees them, and commands are small.

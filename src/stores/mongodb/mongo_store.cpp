@@ -103,7 +103,7 @@ StoreTime time_at(const bson_t* document, const char* field_name) {
   return StoreTime(StoreTime::duration(bson_iter_date_time(&*time)));
 }
 
-// The server fixes its now before it looks the ping up, so one that was stamped in between is
+// The server fixes its now before it looks the ping up, so a ping that was stamped in between is
 // later. That is no clock skew.
 void forgive_stamp_meanwhile(Inspection& inspection) {
   constexpr std::chrono::seconds kLongestLookUp{1};

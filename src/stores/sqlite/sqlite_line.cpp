@@ -17,7 +17,7 @@ ClaimBasis basis_of(bool exists) {
   return exists ? ClaimBasis{FromFree{}} : ClaimBasis{FromAbsent{}};
 }
 
-// Of one that does not stand in line. A malformed line says nothing of turns.
+// Whether a claim that does not stand in line may have its turn. A malformed line tells no turns.
 bool is_newcomers_turn(const Document& lock, const Claim& claim, StoreTime now) {
   const bool malformed =
       find_field(lock, "line") != nullptr && field_as<std::vector<Waiter>>(lock, "line") == nullptr;

@@ -74,7 +74,7 @@ void SqlitePage::close() noexcept {
   file_ = -1;
 }
 
-// It gets its name when it is whole, for of two who make it at once both go on with it.
+// The file gets its name when it is whole. If two processes make it at once, both use the first.
 void SqlitePage::make() const noexcept {
   struct stat status {};
   if (lstat(path_.c_str(), &status) == 0) return;

@@ -25,7 +25,7 @@ constexpr const char* kSchema = R"(
   PRAGMA user_version = 1;
 )";
 
-// Of the lines of those who wait (R17). Earlier versions made files without, and work beside them.
+// For the lines of waiters (R17). Earlier versions made files without them, and work beside them.
 constexpr const char* kFreedAt = "ALTER TABLE locks ADD COLUMN freed_at";
 constexpr const char* kWaiters = R"(
   CREATE TABLE waiters(lock NOT NULL, ticket NOT NULL, number, process, who, since, passed,

@@ -26,7 +26,7 @@ class SqliteTurns {
 
  private:
   boost::timed_mutex connection_;
-  // Of the one that comes first, until it has the connection.
+  // Held by the thread that comes first, until it has the connection.
   boost::timed_mutex place_;
   std::atomic<int> first_waiting_ = 0;
 };
