@@ -105,8 +105,7 @@ Arguments parse_list(const Words& words, const GetEnvironment& get) {
 
 Arguments parse_break(const Words& words, const GetEnvironment& get) {
   CommandOptions options("break [OPTION...] NAME",
-                         "Frees NAME, whoever holds it: shows the hold, asks, and frees that.",
-                         get);
+                         "Shows the hold on NAME, asks, and frees exactly that hold.", get);
   options.add_common();
   options.flag("-y,--yes", "do not ask");
   options.flag("--wait", "return when the old holder has noticed or can act no more");
@@ -127,7 +126,7 @@ Arguments parse_role(const Words& words, const GetEnvironment& get) {
       "privileges for distlock: on two collections of one database. For mongosh: "
       "db.getSiblingDB('admin').runCommand(JSON)",
       get);
-  options.add_without_variable("name", "NAME", "of the role; by default distlock");
+  options.add_without_variable("name", "NAME", "name of the role; by default distlock");
   options.add_without_variable("database", "DATABASE", "database of the locks; by default config");
   options.flag("--read-only", "enough for list and status");
   parse_plain(options, words, 0);
