@@ -6,7 +6,7 @@
 
 #include "support/store_under_test.h"
 
-// What the cases of the contract share: a store, and short words for what they write.
+// Shared by the cases of the contract: a store, and short words for the documents they write.
 namespace distlock::testing {
 
 /// A token like no other of this run.

@@ -10,7 +10,7 @@ using namespace distlock::testing;
 namespace {
 
 // Everything that a program may ask of a store, on a lock and for a process of this thread alone.
-// How often an answer was not what it must be.
+// The number of wrong answers.
 int wrong_answers(Store& store, const std::string& own, int rounds) {
   int wrong = 0;
   ClaimBasis basis = FromAbsent{};

@@ -176,7 +176,7 @@ class Worker {
       noticed_ = true;
       return false;
     }
-    // Who passes the check is believed to hold, also if the deadline should say otherwise.
+    // A client that passes the check is believed to hold, also if the deadline says otherwise.
     const std::int64_t until = std::max(boot_time(lock_->valid_until()), at);
     if (until > until_)
       tell(at, "valid", {number("fence", hold_.fence), number("valid_until", until)});

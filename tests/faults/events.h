@@ -22,7 +22,7 @@ Field text(std::string_view name, std::string_view value);
 
 /// Writes one line, whole, whatever other threads write: what happened at `at`.
 void tell(std::int64_t at, std::string_view event, std::initializer_list<Field> fields = {});
-/// Who it is that tells.
+/// The client that writes the events.
 void tell_as(std::string_view name);
 
 }  // namespace faults

@@ -56,7 +56,7 @@ std::vector<Party> make_parties(const ConnectionString& connection, unsigned see
   return parties;
 }
 
-// Of the parties in memory: one after the other is cut off for longer than a lease.
+// Cuts one party in memory after the other off, for longer than a lease.
 void cut_off_in_turn(const std::vector<Party>& parties, const std::stop_token& stop) {
   for (std::size_t round = 0; !stop.stop_requested(); ++round) {
     pass_time(std::chrono::milliseconds{5000}, stop);

@@ -3,8 +3,8 @@
 #include <memory>
 #include <vector>
 
-/// What tools/mutation puts into the library's sources, which then hold hundreds of mistakes at
-/// once.
+/// The code that tools/mutation puts into the library's sources, which then hold hundreds of
+/// mistakes at once.
 namespace distlock_mutation {
 
 /// Whether the mistake of this number is the one to be made in this process: that of the

@@ -12,7 +12,7 @@ using Words = ToolFixture::Words;
 
 namespace {
 
-// So long that a slow machine loses no hold, and nothing against the hours of a jump.
+// Long enough for a slow machine to lose no hold, and short against the hours of a jump.
 Words lease(Words options) {
   for (const char* word : {"--takeover-after", "60s", "--ping-every", "200ms"}) {
     options.emplace_back(word);

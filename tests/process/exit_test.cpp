@@ -18,7 +18,7 @@ struct End {
   std::size_t pings;
 };
 
-/// How a program ends that holds "jobs" and ends that way; killed if it does not.
+/// The end of a program that holds "jobs" and ends that way; it is killed if it does not.
 End end_by(const std::string& way) {
   TemporaryFolder folder;
   const std::string uri = "sqlite:" + (folder.path() / "locks.db").string();

@@ -23,7 +23,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// What a forked child answers: 0 if all is well. A child that hangs is ended by its alarm.
+/// The answer of a forked child: 0 if all is well. A child that hangs is ended by its alarm.
 int answer_of_child(const std::function<int()>& question) {
   const pid_t child = fork();
   if (child == 0) {

@@ -23,7 +23,7 @@ struct Output {
   std::string err;
 };
 
-/// What a program says that logs in that way; killed if it does not end.
+/// The output of a program that logs in that way; it is killed if it does not end.
 Output output_of(const std::string& way) {
   const TemporaryFolder folder;
   const auto out = folder.path() / "out";

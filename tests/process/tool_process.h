@@ -43,7 +43,7 @@ class ToolProcess {
 
   /// Its exit status, or 128 + n if signal n ended it.
   int wait();
-  /// What has not been read yet, once every writer has ended.
+  /// The output that was not read yet, once every writer has ended.
   std::string rest_of_output();
   std::string rest_of_messages();
 

@@ -7,7 +7,7 @@
 #include "distlock/log.h"
 #include "distlock/stores.h"
 
-// What unload_program loads and unloads: a plug-in that uses distlock.
+// The plug-in that unload_program loads and unloads: it uses distlock.
 namespace {
 
 using namespace std::chrono_literals;

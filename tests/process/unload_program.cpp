@@ -3,7 +3,7 @@
 #include <iostream>
 #include <string>
 
-// What a module that was unloaded has left on purpose is no leak here.
+// Memory that an unloaded module has left on purpose is no leak here.
 extern "C" const char* __asan_default_options() { return "detect_leaks=0"; }
 
 // Loads the module of its first argument, lets it hold "jobs" in the store of its second in the way

@@ -10,7 +10,7 @@
 
 namespace distlock::sim {
 
-/// What a program that does not use the port may change with one operation.
+/// The document that a program which does not use the port changes with one operation.
 enum class Touches { nothing, lock, pings };
 
 /// One call of the port on its way: what it is, what it does at a server, what came of it. Shared,

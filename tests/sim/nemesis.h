@@ -10,7 +10,7 @@ class Nemesis {
  public:
   explicit Nemesis(World& world);
 
-  /// What is so from the beginning: clocks, and pings that others left behind.
+  /// Sets up the beginning: clocks, and pings that other programs left behind.
   void set_the_scene();
   /// Of its own fiber.
   void work();

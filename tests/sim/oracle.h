@@ -16,7 +16,7 @@
 
 namespace distlock::sim {
 
-/// What a holder was told of a loss, and whether its process could run.
+/// The news of a loss that a holder got, and whether its process could run.
 struct Told {
   int times = 0;
   std::function<bool()> could_have_been;
@@ -35,7 +35,7 @@ struct Belief {
   std::stop_token token;
 };
 
-/// Who did something to the store.
+/// The process and the call that changed the store.
 struct Doer {
   std::string_view process;  // ours; empty for outsiders: operators, others' programs, accidents
   std::string_view call;
@@ -50,7 +50,7 @@ class Oracle {
  public:
   explicit Oracle(const Scheduler& scheduler) : scheduler_(scheduler) {}
 
-  // What the store does.
+  // Changes of the store.
   void lock_changed(const Doer& by, const std::string& name, const StoredLock& before,
                     const StoredLock& after);
   /// Unconfirmed writes were undone, so that this is what is stored now.
@@ -65,7 +65,7 @@ class Oracle {
   /// They run at one rate and are never stepped.
   void clocks_are_exact() { clocks_exact_ = true; }
 
-  // What processes are told and believe.
+  // Beliefs of processes, and the news that they get.
   void granted(const Belief& belief, Time asked);
   void gave_up(const Token& ts);
   void died(std::string_view process);

@@ -31,7 +31,7 @@ class Servers {
   /// A request reaches a server.
   void arrive(const std::shared_ptr<Call>& call);
 
-  // What befalls the store.
+  // Faults of the store.
   void fail_over(bool keeping);
   void keep_old_primary(Time until);
   void go_away(Time until);
@@ -49,7 +49,7 @@ class Servers {
   std::size_t primary_member() const { return primary_member_; }
   static constexpr std::size_t kMembers = 3;
 
-  /// What an outsider does to the data, at once and for good.
+  /// An outsider changes the data, at once and for good.
   void meddle(const std::string& lock, const std::function<void(MemoryTables&)>& change);
   /// As the primary holds it.
   const MemoryTables& tables() const { return primary_; }

@@ -38,7 +38,7 @@ class SimClock : public Clock {
   double interruptions_ = 0;
 };
 
-/// What wall clocks say when a run begins.
+/// The time of wall clocks when a run begins.
 inline constexpr std::chrono::milliseconds kEpoch{1'700'000'000'000};
 
 }  // namespace distlock::sim

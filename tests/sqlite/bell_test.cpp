@@ -136,7 +136,7 @@ TEST_CASE("rings for other locks, other processes and places that were left are 
   bell.ring("jobs", {"somebody"});
   waiting.leave();
   bell.ring("jobs", {"waiter"});
-  // What comes after them is heard, and only that.
+  // The rings after them are heard, and no others.
   bell.attend("waiter", new_token(), "jobs");
   bell.ring("jobs", {"waiter"});
   waiting.until_heard(0, [] {});
@@ -206,7 +206,7 @@ TEST_CASE("a bell that is cut short while somebody listens harms nobody", "[sqli
     CHECK_NOTHROW(bell.attend("waiter", ticket, "mail"));
     bell.ignore(ticket);
   }
-  // Who removes it has a bell again.
+  // Once it is removed there is a bell again.
   fs::remove(belfry.file);
   Waiting waiting(bell);
   bell.ring("jobs", {"waiter"});

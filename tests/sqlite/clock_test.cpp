@@ -66,7 +66,7 @@ std::string read_line(const fs::path& file) {
 
 std::string number_of_namespace() { return fs::read_symlink("/proc/self/ns/time").string(); }
 
-// What the file's clock is called in such a process, and the number of its namespace.
+// The name of the file's clock in such a process, and the number of its namespace.
 struct Named {
   std::string clock;
   std::string number;

@@ -32,7 +32,7 @@ std::vector<Token> make_file(const fs::path& file, int locks) {
   return tokens;
 }
 
-// What a program may try on a file: every call, each of which answers or throws an Error.
+// All that a program may try on a file: every call, each of which answers or throws an Error.
 void try_everything(const fs::path& file, const std::vector<Token>& tokens) {
   const auto store = open_at(file);
   error_of([&] { store->list(); });

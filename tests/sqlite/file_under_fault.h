@@ -16,7 +16,7 @@
 #include "process/tool_fixture.h"
 #include "support/temporary_folder.h"
 
-// What the tests of a SQLite file in trouble share. Each looks at it twice: through the library, in
+// Shared by the tests of a SQLite file in trouble. Each looks at it twice: through the library, in
 // this process, and through the tool, for its exit status and its message.
 namespace distlock::testing {
 
@@ -47,7 +47,7 @@ inline std::shared_ptr<Store> open_at(const std::filesystem::path& path,
   return open_store(ConnectionString("sqlite:" + path.string()), options);
 }
 
-/// What `attempt` throws; nothing if it throws nothing.
+/// The error that `attempt` throws; nothing if it throws none.
 template <class Attempt>
 std::optional<Error> error_of(const Attempt& attempt) {
   try {
@@ -58,7 +58,7 @@ std::optional<Error> error_of(const Attempt& attempt) {
   return std::nullopt;
 }
 
-/// What opening a file says, to a program and to the tool.
+/// The answer to opening a file, to a program and to the tool.
 struct Opened {
   std::optional<Errc> code;
   std::string what;
@@ -84,7 +84,8 @@ inline void check_unusable(const std::filesystem::path& path, const std::string&
   CHECK_THAT(open.messages, Catch::Contains(why));
 }
 
-/// What the environment variable says, or any number; it is printed, so that it can be said.
+/// The number in the environment variable, or a random one. It is printed, so that a run can be
+/// repeated.
 inline unsigned seed_from(const char* variable) {
   const char* given = std::getenv(variable);
   const unsigned seed =

@@ -29,7 +29,7 @@ std::chrono::milliseconds in_a_minute() { return since_boot() + 60s; }
 struct Gated {
   Gated() {
     std::ofstream(database).close();
-    // As long as somebody has it open.
+    // The log is there as long as a process has the database open.
     std::ofstream(database + "-wal").close();
     SqliteGate(database).make();
   }
@@ -39,7 +39,7 @@ struct Gated {
   fs::path gate = database + "-gate";
 };
 
-/// Somebody who is in the gate and does not leave.
+/// A writer that is in the gate and does not leave.
 class Sitter {
  public:
   explicit Sitter(const fs::path& gate) : file_(open(gate.c_str(), O_RDWR | O_CLOEXEC)) {

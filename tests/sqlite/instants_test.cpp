@@ -1,4 +1,4 @@
-// What happens between two steps of one call: by syncs and readings of clocks, which are counted.
+// Events between two steps of one call: at its syncs and its readings of clocks, which are counted.
 #include <time.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ std::shared_ptr<Store> open_with(const TemporaryFolder& folder, const std::strin
   return open_store(ConnectionString("sqlite:" + (folder.path() / "locks.db").string() + options));
 }
 
-// How many syncs each write takes at the least: a claim, a ping, a release.
+// The least number of syncs of each write: a claim, a ping, a release.
 int least_syncs(Store& store) {
   const Claim claim = claim_by(store, "holder");
   const int begun = syncs();

@@ -12,7 +12,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// What statfs() says to the library in this program, if not the truth.
+// The answer of statfs() to the library in this program, if not the truth.
 std::optional<long> claimed_magic;
 
 }  // namespace
@@ -53,7 +53,7 @@ TEST_CASE("a file with a second name is refused under both", "[sqlite][R1]") {
   check_unusable(file, "2 names");
   check_unusable(second, "2 names");
 
-  // Who had it open goes on, as nobody else can come in.
+  // A process that had it open goes on, as no other process can come in.
   CHECK(store->inspect("jobs", Freshness::fresh).lock->ts == lock.ts);
   fs::remove(second);
   CHECK(opened(file).status == 1);

@@ -2,7 +2,7 @@
 
 #include <functional>
 
-// What this program puts between the library, with SQLite, and the system.
+// Functions that this program puts between the library, with SQLite, and the system.
 namespace distlock::testing {
 
 /// How often a file was synced so far, by fsync() or fdatasync().

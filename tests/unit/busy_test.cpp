@@ -1,4 +1,4 @@
-// What may be called busy: a lock that was taken. Everything else that gets nothing is an error.
+// lock_try() says busy only of a lock that was taken. Any other failure to get it is an error.
 #include <catch2/catch.hpp>
 #include <functional>
 #include <optional>

@@ -1,5 +1,5 @@
-// One lock_try() among others: what it does when they are quicker, when what it looked at is gone,
-// and when the store fails in the middle.
+// One lock_try() beside other contenders: they are quicker, the document that it looked at is gone,
+// or the store fails in the middle.
 #include <atomic>
 #include <boost/thread/thread.hpp>
 #include <catch2/catch.hpp>

@@ -14,7 +14,7 @@ using namespace distlock;
 
 namespace {
 
-/// What `act` gives in a child of fork().
+/// The result of `act` in a child of fork().
 int in_child(const std::function<int()>& act) {
   const pid_t child = fork();
   REQUIRE(child >= 0);

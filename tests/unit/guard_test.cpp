@@ -92,7 +92,7 @@ TEST_CASE("a guard that was moved from frees nothing", "[lock][R3]") {
   }
   CHECK_FALSE(fleet.stored("balancer").taken());
   REQUIRE(lock->lock_try("later"));
-  // What is left of `from` ends with the test, after this hold was looked at.
+  // The rest of `from` is destroyed at the end of the test, after this hold was looked at.
   { const dist_lock rest(std::move(from)); }
   CHECK(fleet.stored("balancer").taken());
 }

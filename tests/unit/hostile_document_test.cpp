@@ -1,4 +1,4 @@
-// What a lock does about documents that no client of ours writes.
+// A lock and documents that no client of ours writes.
 #include <catch2/catch.hpp>
 #include <limits>
 

@@ -12,7 +12,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// What a reader has read, who begins once its gate is open.
+/// The lines that a reader has read, which begins once its gate is open.
 struct Read {
   std::promise<void> gate;
   std::shared_future<void> open = gate.get_future().share();

@@ -1,4 +1,4 @@
-// What the pinger frees later: claims that could not be read back, releases that failed.
+// Holds that the pinger frees later: of claims that were not read back, of releases that failed.
 #include <catch2/catch.hpp>
 
 #include "support/fleet.h"

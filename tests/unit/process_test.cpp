@@ -1,4 +1,4 @@
-// What makes a process one of its own: its id, its ping, and threads that hold up no other.
+// A process has an id and a ping of its own, and threads that hold up no other process.
 #include <unistd.h>
 
 #include <atomic>

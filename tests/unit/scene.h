@@ -2,7 +2,7 @@
 
 #include "protocol/protocol.h"
 
-/// What a contender sees of a lock and of its holder, for the tests of how that is judged.
+/// A lock and its holder as a contender sees them, for the tests of judgements.
 namespace distlock::protocol {
 
 using std::chrono::milliseconds;

@@ -1,5 +1,5 @@
-// What threads share of one pinger and one lock object, each with two threads at once. They show
-// what is not guarded under ThreadSanitizer; without it, what comes of it.
+// The fields of a pinger and of a lock object that threads share, each used by two at once. They
+// show what is not guarded under ThreadSanitizer; without it, what comes of it.
 #include <atomic>
 #include <boost/thread/thread.hpp>
 #include <catch2/catch.hpp>

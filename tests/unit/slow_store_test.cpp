@@ -181,7 +181,7 @@ TEST_CASE("no hold is lost that a slow claim got beside pings in time", "[lock][
   }
 }
 
-// As the tool's options are, and those of fitting().
+// The proportions of the tool's options, and of fitting().
 TEST_CASE("a quick store's round does everything, however long a call may take",
           "[pinger][R9][R12]") {
   BusyProcess busy({{.takeover_after = 8s}, {.ping_every = 1s}, GENERATE(500ms, 1s, 1700ms)});

@@ -15,7 +15,7 @@ inline std::shared_ptr<Store> open_file(const std::filesystem::path& path) {
   return open_store(ConnectionString("sqlite:" + path.string()));
 }
 
-// What comes of `attempt`, which must fail: the code, and a message that names `file`.
+// The failure of `attempt`, which must fail: the code, and a message that names `file`.
 template <class Attempt>
 std::pair<Errc, std::string> failure_of(const std::string& file, const Attempt& attempt) {
   try {

@@ -117,7 +117,7 @@ TEST_CASE("while somebody's turn runs lock_try() says busy", "[waiting][R17]") {
   CHECK_FALSE(late->lock_try("pushes in", &in_the_way));
   CHECK(in_the_way.line.size() == 1);
   CHECK_FALSE(holder->lock_try("pushes in from its own release"));
-  // Whose turn it is is not there: passed over.
+  // The waiter whose turn it is is not there: it is passed over.
   fleet.clock->advance(100ms);
   CHECK(late->lock_try("its turn"));
 }

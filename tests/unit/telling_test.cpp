@@ -1,4 +1,4 @@
-// Whose loss is announced, to whom, and how often.
+// Announcements of losses: of which hold, to which lock object, how often.
 #include <sys/wait.h>
 #include <unistd.h>
 

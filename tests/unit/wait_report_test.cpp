@@ -1,4 +1,4 @@
-// What a program is told of a wait of its own (R15, R17).
+// A program is told how its wait goes (R15, R17).
 #include <catch2/catch.hpp>
 #include <vector>
 

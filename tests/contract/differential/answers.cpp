@@ -8,7 +8,7 @@
 #include "contract/contract.h"
 #include "distlock/error.h"
 
-// What stores may differ in, and how it is made equal here:
+// Stores may differ in this, which is made equal here:
 // - Times and the names of clocks. A time is said as hours before the store's now, a clock as this
 //   or another one.
 // - `now` where there is no lock, and `fresh` of a read that need not be: left out.

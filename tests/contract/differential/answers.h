@@ -14,9 +14,9 @@ class Answering {
  public:
   explicit Answering(std::unique_ptr<StoreUnderTest> under_test);
 
-  /// What the call gave, or the error. Free of what stores may differ in.
+  /// The result of the call, or its error, without the parts that stores may differ in.
   std::string answer(const Step& step);
-  /// What everything looks like now, by another handle than the call's.
+  /// All documents as they are now, by another handle than the call's.
   std::string state();
 
  private:

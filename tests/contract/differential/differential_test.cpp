@@ -17,7 +17,7 @@ int sequences() {
   return number == nullptr ? 100 : std::stoi(number);
 }
 
-// So that a batch which compares nothing of interest fails. A small one may lack some by chance.
+// A batch that compares nothing of interest fails by this. A small one may lack some by chance.
 const std::set<std::string> kFirstWords{"sees",  "no",     "granted", "refused", "freed", "not",
                                         "error", "forgot", "holds",   "already", "left",  "waits"};
 

@@ -21,7 +21,7 @@ namespace {
 
 constexpr auto kPatience = 120s;
 
-/// Whose pings are refused when the test says so.
+/// A store that refuses pings when the test says so.
 class Pinged : public FaultyStore {
  public:
   using FaultyStore::FaultyStore;

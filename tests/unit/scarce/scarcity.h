@@ -12,7 +12,7 @@ class ThreadsLeft {
   ThreadsLeft(const ThreadsLeft&) = delete;
   ThreadsLeft& operator=(const ThreadsLeft&) = delete;
 
-  /// How many were wanted beyond that.
+  /// The number of threads that were refused.
   static int refusals();
 };
 
@@ -24,7 +24,7 @@ class NoMemoryFor {
   NoMemoryFor(const NoMemoryFor&) = delete;
   NoMemoryFor& operator=(const NoMemoryFor&) = delete;
 
-  /// How often they asked for some since then.
+  /// How often they were refused memory.
   static int refusals();
 };
 
