@@ -65,6 +65,11 @@ bool stands(const Token& ticket, const std::vector<Waiter>& line) {
   return find(ticket, line) != line.end();
 }
 
+bool waits(const Token& ticket, const std::vector<Waiter>& line) {
+  const auto at = find(ticket, line);
+  return at != line.end() && !marked(*at);
+}
+
 std::vector<Waiter> after_refusal(const Waiter& waiter, std::vector<Waiter> line) {
   for (Waiter& place : line) {
     if (place.ticket == waiter.ticket) place.passed_over.reset();

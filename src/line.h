@@ -45,6 +45,8 @@ std::vector<Waiter> after_claim(const Token& ticket, std::vector<Waiter> line, S
 /// The ticket's place, or the end.
 std::vector<Waiter>::const_iterator find(const Token& ticket, const std::vector<Waiter>& line);
 bool stands(const Token& ticket, const std::vector<Waiter>& line);
+/// Stands there, and is not marked.
+bool waits(const Token& ticket, const std::vector<Waiter>& line);
 
 /// The line after a claim by `waiter` was refused: with a place for it at the end, unless it has
 /// one or the line is full; and without its mark, for it is there.

@@ -159,10 +159,17 @@ bool Contender::begin_acquiring(LockRecord* other) {
 void Contender::end_acquiring() noexcept {
   // Our pings go on, so nobody could take over what we no longer count as held.
   if (claimed) session->pending.add(name, *claimed->ts);
+  leave_granted_once_more_pending();
   session->holds.delist(hold);
   const Guard lock(mutex);
   claimed.reset();
   phase = Phase::idle;
+}
+
+void Contender::leave_granted_once_more_pending() noexcept {
+  if (const auto again = std::exchange(granted_once_more, std::nullopt)) {
+    claims.leave_pending(again->first, again->second);
+  }
 }
 
 bool Contender::keep(LockRecord record) {
@@ -173,6 +180,7 @@ bool Contender::keep(LockRecord record) {
     return false;
   }
   watch.reset();
+  leave_granted_once_more_pending();  // Of the hold before, where this one was claimed from it.
   log::acquired(record);
   const Guard lock(mutex);
   claimed = std::move(record);

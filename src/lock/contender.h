@@ -75,6 +75,7 @@ class DistributedLock::Contender {
   /// Errors: `lock_lost` if there is none.
   void begin_acquiring_anew();
   void end_acquiring() noexcept;
+  void leave_granted_once_more_pending() noexcept;
 
   /// As DistributedLock::lock_try(), and gives up, false, where `until` is over.
   bool lock_try(std::string_view why, LockRecord* other, const Limit& until);

@@ -38,8 +38,8 @@ StandingInLine::StandingInLine(Contender& lock, Lobby::Place& place, const WaitR
       deadlocks_(request.deadlock_watch(lock.options, clock_)) {}
 
 StandingInLine::~StandingInLine() {
-  // A claim from this place may have been granted, or may still be.
-  if (asked_) lock_.claims.leave_pending(ticket_, last_sent_);
+  if (lock_.session->fork_guard.in_child()) return;
+  leave_pending_if_doubtful();
   if (!late_ && !failure_ && clock_.steady_now() < request_.deadline) give_up_place();
 }
 
@@ -47,17 +47,22 @@ void StandingInLine::give_up_place() {
   if (!std::exchange(perhaps_in_line_, false)) return;
   try {
     line_.leave(lock_.name, ticket_);
-  } catch (const Error& error) {
-    log::place_not_given_up(lock_.name, error.what());
+  } catch (...) {
+    log::place_not_given_up(lock_.name, current_failure().what);
   }
 }
 
+// A request with this ticket may still arrive, and be granted.
+void StandingInLine::leave_pending_if_doubtful() {
+  if (std::exchange(doubtful_, false)) lock_.claims.leave_pending(ticket_, last_sent_);
+}
+
 void StandingInLine::begin_with_new_ticket() {
+  leave_pending_if_doubtful();
   ticket_ = new_token(lock_.session->environment);
   perhaps_in_line_ = false;
   asked_ = false;
   ticket_spent_ = false;
-  doubtful_ = false;
   lock_.session->holds.enlist(lock_.hold, ticket_);
   stand_at_ = clock_.steady_now();
   // Many get the lock before a look would help. The caller who wants to know the holder has one.
@@ -160,7 +165,15 @@ bool StandingInLine::stand() {
   last_sent_ = clock_.steady_now();
   perhaps_in_line_ = true;
   if (!std::exchange(asked_, true)) lock_.session->begin_claim(*lock_.hold);
-  Standing standing = line_.stand(lock_.name, claim);
+  const bool doubtful_before = std::exchange(doubtful_, true);
+  Standing standing;
+  try {
+    standing = line_.stand(lock_.name, claim);
+  } catch (const Error& error) {
+    doubtful_ = doubtful_before || error.errc() == Errc::outcome_unknown;
+    throw;
+  }
+  doubtful_ = doubtful_before;
   if (standing.hold) return keep(std::move(*standing.hold));
   perhaps_in_line_ = standing.in_line;
   if (standing.free) stand_at_ = clock_.steady_now() + line::kTurn;
@@ -173,10 +186,9 @@ bool StandingInLine::keep(LockRecord record) {
   perhaps_in_line_ = false;
   asked_ = false;
   if (lock_.keep(std::move(record))) {
-    if (doubtful_) lock_.granted_once_more = {ticket_, last_sent_};
+    if (std::exchange(doubtful_, false)) lock_.granted_once_more = {ticket_, last_sent_};
     return true;
   }
-  if (doubtful_) lock_.claims.leave_pending(ticket_, last_sent_);
   begin_with_new_ticket();
   return false;
 }
@@ -189,12 +201,17 @@ bool StandingInLine::look() {
   look_again_in(nanoseconds{lock_.options.recheck});
   if (lock_.out_of_time()) return false;
   // Granted after all, by a claim that the store had refused once or never answered.
-  if (look.seen.lock && look.seen.lock->ts == ticket_) return stand();
+  if (look.seen.lock && look.seen.lock->ts == ticket_) {
+    if (look.seen.lock->taken()) return stand();
+    // Granted, and freed by somebody else: the ticket gets nothing any more.
+    begin_with_new_ticket();
+    return stand();
+  }
   switch (judgement.verdict) {
     case protocol::Verdict::dead:
       return take_over(look);
     case protocol::Verdict::busy:
-      if (!look.seen.lock->taken()) return stand();
+      if (!look.seen.lock->taken() || !line::waits(ticket_, look.seen.lock->line)) return stand();
       look_at_takeover(look, judgement.until_takeover);
       return false;
     case protocol::Verdict::free:
@@ -244,7 +261,6 @@ void StandingInLine::bear(const Error& error) {
   const SteadyTime now = clock_.steady_now();
   if (!may_pass(error)) throw;
   failure_ = error;
-  doubtful_ = doubtful_ || (asked_ && error.errc() == Errc::outcome_unknown);
   if (now - store_answered_ >= nanoseconds{lock_.patience()}) throw;
   log::store_failed_while_waiting(lock_.name, error.what());
   const auto random = lock_.session->environment.random();

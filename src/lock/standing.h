@@ -37,6 +37,7 @@ class StandingInLine {
   void rest(const std::stop_token& rung);
   void begin_with_new_ticket();
   void give_up_place();
+  void leave_pending_if_doubtful();
   /// Stands and looks, as far as it is due. True: held.
   bool step();
   bool pinged();

@@ -24,9 +24,7 @@ UnlockResult Contender::unlock(const std::optional<Token>& only) noexcept {
   const SteadyTime valid_until =
       session->holds.retire(hold, session->environment.clock->steady_now());
   const auto [result, others_wait] = releaser.release(*record->ts, valid_until);
-  if (const auto again = std::exchange(granted_once_more, std::nullopt)) {
-    claims.leave_pending(again->first, again->second);
-  }
+  leave_granted_once_more_pending();
   session->holds.delist(hold);
   {
     const boost::lock_guard<boost::mutex> lock(mutex);

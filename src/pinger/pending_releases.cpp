@@ -13,6 +13,13 @@ void PendingReleases::add(std::string_view name, const Token& ts,
                           SteadyTime settled_after) noexcept {
   const boost::lock_guard<boost::mutex> lock(mutex_);
   try {
+    const auto known =
+        std::find_if(releases_.begin(), releases_.end(),
+                     [&](const PendingRelease& one) { return one.ts == ts && one.name == name; });
+    if (known != releases_.end()) {
+      known->settled_after = std::max(known->settled_after, settled_after);
+      return;
+    }
     releases_.push_back({.name = std::string(name), .ts = ts, .settled_after = settled_after});
   } catch (const std::bad_alloc&) {
     left_one_ = true;
@@ -51,9 +58,9 @@ PendingReleases::Outcome PendingReleases::try_one(const PendingRelease& release,
                                                   const Clock& clock) {
   const SteadyTime asked = clock.steady_now();
   try {
-    const ReleaseResult result = store.release(release.name, release.ts);
-    const bool settled = result != ReleaseResult::not_ours || asked >= release.settled_after;
-    return settled ? Outcome::settled : Outcome::kept;
+    // Its answer is no end of it: several requests of one ticket may still arrive.
+    (void)store.release(release.name, release.ts);
+    return asked >= release.settled_after ? Outcome::settled : Outcome::kept;
   } catch (...) {
     const Failure failure = current_failure();
     if (!release.failure_logged) log::pending_release_failed(release.name, failure.what);
@@ -73,7 +80,10 @@ void PendingReleases::put_last(const PendingRelease& release, Outcome outcome) {
 void PendingReleases::settle(const PendingRelease& release) {
   {
     const boost::lock_guard<boost::mutex> lock(mutex_);
-    std::erase_if(releases_, [&](const PendingRelease& one) { return one.ts == release.ts; });
+    // A release that was added again meanwhile, and may arrive for longer, stays.
+    std::erase_if(releases_, [&](const PendingRelease& one) {
+      return one.ts == release.ts && one.settled_after <= release.settled_after;
+    });
   }
   log::pending_release_settled(release.name);
 }

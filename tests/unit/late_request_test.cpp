@@ -1,0 +1,225 @@
+#include <catch2/catch.hpp>
+#include <new>
+#include <stdexcept>
+#include <utility>
+
+#include "distlock/distributed_lock.h"
+#include "distlock/error.h"
+#include "support/fleet.h"
+
+// A request for a place that arrives late may be granted when nobody waits for it any more. What it
+// gets must not stay held by a process without a ping: no contender could ever take it over (R7).
+using namespace distlock;
+using namespace distlock::testing;
+using namespace std::chrono_literals;
+
+namespace {
+
+// Process "a", whose requests meet what the test says, on a store with lines.
+struct Late {
+  Late() { store->has_line = true; }
+
+  void check_that_others_get_it() {
+    const auto rival = fleet.process("rival").lock("jobs");
+    bool got = false;
+    for (int hour = 0; hour < 48 && !got; ++hour) {
+      fleet.clock->advance(1h);
+      got = rival->lock_try("mine");
+    }
+    CHECK(got);
+  }
+  void hold_in_between() {
+    const auto other = fleet.process("b").lock("jobs");
+    REQUIRE(other->lock_try("in between"));
+    REQUIRE(other->unlock() == UnlockResult::released);
+  }
+  std::size_t pending() const { return a.pinger->stats().pending_releases; }
+
+  Fleet fleet;
+  std::shared_ptr<FaultyStore> store = std::make_shared<FaultyStore>(fleet.store);
+  distlock::testing::Process a = fleet.process_with(store, "a");
+  std::unique_ptr<DistributedLock> lock = a.lock("jobs");
+};
+
+}  // namespace
+
+TEST_CASE("a release that finds the lock free settles no ticket that may still arrive",
+          "[waiting][R8][R18]") {
+  Late late;
+  late.store->fail("stand", Fault::delayed);
+  REQUIRE(late.lock->try_lock_for(1min));
+  REQUIRE(late.lock->unlock() == UnlockResult::released);
+  SECTION("at a ping round") {
+    late.a.pinger->ping_round();
+    CHECK(late.pending() == 1);
+  }
+  SECTION("at a stop, whose ping stays for it") {
+    late.a.pinger->stop();
+    CHECK(late.fleet.store->list().pings.size() == 1);
+    late.hold_in_between();
+    late.store->deliver();
+    REQUIRE(late.fleet.stored("jobs").taken());
+    late.check_that_others_get_it();
+  }
+}
+
+TEST_CASE("of two releases of one ticket the later end counts", "[waiting][R8][R18]") {
+  Late late;
+  late.store->fail("stand", Fault::delayed);
+  REQUIRE(late.lock->try_lock_for(1min));
+  REQUIRE(late.fleet.store->release("jobs", *late.lock->record().ts) == ReleaseResult::freed);
+  const auto other = late.fleet.process("b").lock("jobs");
+  REQUIRE(other->lock_try("in between"));
+  late.store->fail("release", Fault::rejected, 3);
+  CHECK(late.lock->unlock() == UnlockResult::pending);
+  CHECK(late.pending() == 1);
+  late.a.pinger->ping_round();
+  CHECK(late.pending() == 1);
+  late.fleet.clock->advance(5min);
+  late.a.pinger->ping_round();
+  CHECK(late.pending() == 0);
+}
+
+TEST_CASE("a doubtful ticket is left pending where a takeover that was refused needs a new one",
+          "[waiting][R8][R18]") {
+  Late late;
+  const auto dead = late.fleet.process("dead").lock("jobs");
+  REQUIRE(dead->lock_try("before it died"));
+  late.fleet.clock->advance(17min);
+  late.store->fail("stand", Fault::delayed);
+  late.store->fail("claim", Fault::rejected);
+  LockRecord other;
+  REQUIRE(late.lock->try_lock_for(1min, {}, "waits", &other));
+  CHECK(late.pending() == 1);
+  REQUIRE(late.lock->unlock() == UnlockResult::released);
+  late.a.pinger->stop();
+  late.store->deliver();
+  late.check_that_others_get_it();
+}
+
+TEST_CASE("a ticket that may arrive once more is left pending also where its hold was lost",
+          "[waiting][R8][R18]") {
+  Late late;
+  late.store->fail("stand", Fault::delayed);
+  REQUIRE(late.lock->try_lock_for(1min));
+  REQUIRE(late.fleet.store->release("jobs", *late.lock->record().ts) == ReleaseResult::freed);
+  const auto other = late.fleet.process("b").lock("jobs");
+  REQUIRE(other->lock_try("in between"));
+  CHECK_FALSE(late.lock->still_held());
+  CHECK_FALSE(late.lock->lock_try("again"));
+  CHECK(late.pending() == 1);
+  late.lock.reset();
+  late.a.pinger->stop();
+  REQUIRE(other->unlock() == UnlockResult::released);
+  late.store->deliver();
+  late.check_that_others_get_it();
+}
+
+TEST_CASE("a ticket that was granted and freed by somebody else is given up for a new one",
+          "[waiting][R18]") {
+  Late late;
+  late.store->fail("stand", Fault::lost_reply);
+  late.store->after_lost_reply = [&] {
+    const LockRecord lock = late.fleet.stored("jobs");
+    REQUIRE(late.fleet.store->release("jobs", *lock.ts) == ReleaseResult::freed);
+  };
+  CHECK(late.lock->try_lock_for(1min));
+  CHECK(late.store->calls("stand") < 10);
+}
+
+TEST_CASE("a waiter whose place is gone takes a new one at its next look", "[waiting][R17]") {
+  Late late;
+  const auto holder = late.fleet.process("b").lock("jobs");
+  REQUIRE(holder->lock_try("long"));
+  int looks = 0;
+  int in_line = 0;
+  late.store->during_each_call([&](const std::string& call) {
+    if (call != "inspect") return;
+    const auto line = late.fleet.stored("jobs").line;
+    if (++looks == 1) {
+      REQUIRE(line.size() == 1);
+      late.fleet.store->line()->leave("jobs", line.front().ticket);
+    }
+    in_line += static_cast<int>(line.size());
+  });
+  CHECK_FALSE(late.lock->try_lock_for(10min));
+  late.store->during_each_call({});
+  CHECK(looks > 50);
+  CHECK(in_line >= looks - 1);
+  CHECK(late.store->calls("stand") < 10);
+}
+
+TEST_CASE("a wait that gives up leaves nothing pending where all its calls were answered",
+          "[waiting][R12][R18]") {
+  Late late;
+  const auto holder = late.fleet.process("b").lock("jobs");
+  REQUIRE(holder->lock_try("long"));
+  const bool delayed = GENERATE(false, true);
+  if (delayed) late.store->fail("stand", Fault::delayed);
+  CHECK_FALSE(late.lock->try_lock_for(5s));
+  CHECK(late.pending() == (delayed ? 1 : 0));
+  late.a.pinger->stop();
+  CHECK(late.fleet.store->list().pings.size() == (delayed ? 2 : 1));
+}
+
+namespace {
+
+// A line whose calls meet a want of memory.
+class StarvedLine : public distlock::Line {
+ public:
+  explicit StarvedLine(std::shared_ptr<Store> inner) : inner_(std::move(inner)) {}
+
+  Standing stand(std::string_view name, const Claim& claim) override {
+    Standing standing = inner_->line()->stand(name, claim);
+    if (std::exchange(stand_starves, false)) throw std::bad_alloc();
+    return standing;
+  }
+  void leave(std::string_view /*name*/, const Token& /*ticket*/) override {
+    throw std::bad_alloc();
+  }
+  Freed release_and_tell(std::string_view name, const Token& ts) override {
+    return inner_->line()->release_and_tell(name, ts);
+  }
+  void ring(std::string_view name, const std::vector<std::string>& processes) override {
+    inner_->line()->ring(name, processes);
+  }
+  std::shared_ptr<void> listen(std::string_view process, Rung rung) override {
+    return inner_->line()->listen(process, std::move(rung));
+  }
+
+  bool stand_starves = false;
+
+ private:
+  const std::shared_ptr<Store> inner_;
+};
+
+struct Starved : FaultyStore {
+  explicit Starved(const std::shared_ptr<Store>& inner) : FaultyStore(inner), starved_line(inner) {}
+  distlock::Line* line() override { return &starved_line; }
+  StarvedLine starved_line;
+};
+
+}  // namespace
+
+TEST_CASE("want of memory for giving a place up ends no process", "[waiting][R8]") {
+  Fleet fleet;
+  const auto holder = fleet.process("b").lock("jobs");
+  REQUIRE(holder->lock_try("long"));
+  const auto a = fleet.process_with(std::make_shared<Starved>(fleet.store), "a");
+  const auto lock = a.lock("jobs");
+  lock->on_waiting([](const WaitReport&) { throw std::runtime_error("the wait ends"); });
+  CHECK_THROWS_AS(lock->try_lock_for(1min), std::runtime_error);
+}
+
+TEST_CASE("a place of which an exception told nothing is freed later", "[waiting][R8][R18]") {
+  Fleet fleet;
+  const auto store = std::make_shared<Starved>(fleet.store);
+  store->starved_line.stand_starves = true;
+  const auto a = fleet.process_with(store, "a");
+  const auto lock = a.lock("jobs");
+  CHECK_THROWS_AS(lock->try_lock_for(5s), std::bad_alloc);
+  REQUIRE(fleet.stored("jobs").taken());
+  CHECK(a.pinger->stats().pending_releases == 1);
+  a.pinger->ping_round();
+  CHECK_FALSE(fleet.stored("jobs").taken());
+}
