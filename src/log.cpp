@@ -46,8 +46,12 @@ void write(LogLevel level, const Parts&... parts) noexcept {
   }
 }
 
-std::string whole_minutes(std::chrono::milliseconds duration) {
-  return std::to_string(std::chrono::floor<std::chrono::minutes>(duration).count());
+// In the largest unit of which there are two at least.
+std::string rounded(std::chrono::milliseconds duration) {
+  using namespace std::chrono;
+  if (duration >= minutes{2}) return std::to_string(floor<minutes>(duration).count()) + " minutes";
+  if (duration >= seconds{2}) return std::to_string(floor<seconds>(duration).count()) + " s";
+  return std::to_string(duration.count()) + " ms";
 }
 
 }  // namespace
@@ -78,18 +82,18 @@ void clock_skew(const LockRecord& lock, std::chrono::milliseconds skew) {
 }
 
 void elapsed_seems_impossible(const LockRecord& lock, std::chrono::milliseconds elapsed) {
-  write(LogLevel::warning, "dist_lock elapsed time seems impossible: ", whole_minutes(elapsed),
-        " minutes: ", lock);
+  write(LogLevel::warning, "dist_lock elapsed time seems impossible: ", rounded(elapsed), ": ",
+        lock);
 }
 
 void lock_failed_because_taken(const LockRecord& lock, std::chrono::milliseconds elapsed) {
   write(LogLevel::debug, "dist_lock lock failed because taken by: ", lock,
-        " elapsed minutes: ", whole_minutes(elapsed));
+        " elapsed: ", rounded(elapsed));
 }
 
 void forcefully_taking_over(const LockRecord& lock, std::chrono::milliseconds elapsed) {
   write(LogLevel::info, "dist_lock forcefully taking over from: ", lock,
-        " elapsed minutes: ", whole_minutes(elapsed));
+        " elapsed: ", rounded(elapsed));
 }
 
 void could_not_take_over(const LockRecord& lock) {
@@ -109,14 +113,13 @@ void unlocked(std::string_view name) {
 }
 
 void unlock_attempt_failed(std::string_view name, int attempt, std::string_view error) {
-  write(LogLevel::warning, "dist_lock failed to contact config server in unlock attempt ", attempt,
+  write(LogLevel::warning, "dist_lock failed to reach the store in unlock attempt ", attempt,
         " for \"", Escaped{name}, "\": ", error);
 }
 
 void unlock_not_consummated(std::string_view name, std::chrono::milliseconds takeover_after) {
   write(LogLevel::warning, "dist_lock couldn't consummate unlock request. lock \"", Escaped{name},
-        "\" will be taken over after ", whole_minutes(takeover_after), " minutes (",
-        takeover_after.count(), " ms)");
+        "\" will be taken over after ", rounded(takeover_after));
 }
 
 void taken_under_another_clock(const LockRecord& lock, std::chrono::milliseconds watched) {

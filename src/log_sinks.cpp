@@ -12,8 +12,12 @@
 #include <boost/thread/thread.hpp>
 #include <cerrno>
 #include <mutex>
+#include <optional>
 #include <string_view>
 #include <utility>
+
+#include "distlock/clock.h"
+#include "repeats.h"
 
 namespace distlock::log {
 namespace {
@@ -112,10 +116,18 @@ severity_level severity_of(LogLevel level) {
   return severity_level::error;
 }
 
+// Never destroyed: as sinks().
+std::optional<std::string> summed_up(const std::string& line) {
+  static auto& repeats = *new Repeats;
+  return repeats.to_write(line, host_clock()->steady_now());
+}
+
 void write_to_stderr(LogLevel level, const std::string& text) {
-  const std::string line = std::string("distlock ") +
-                           boost::log::trivial::to_string(severity_of(level)) + ": " + text + '\n';
-  std::string_view left = line;
+  const auto line = summed_up(std::string("distlock ") +
+                              boost::log::trivial::to_string(severity_of(level)) + ": " + text);
+  if (!line) return;
+  const std::string whole = *line + '\n';
+  std::string_view left = whole;
   while (!left.empty()) {
     const ssize_t done = ::write(STDERR_FILENO, left.data(), left.size());
     if (done < 0 && errno != EINTR) return;

@@ -6,7 +6,8 @@
 
 // The library logs through Boost.Log, on the channel `distlock` with Boost's trivial severities. It
 // adds no sink and sets no filter: a program that sets up Boost.Log has all the control there. A
-// program that has no sink gets warnings and errors on standard error.
+// program that has no sink gets warnings and errors on standard error; there a record that
+// repeats is written every 10 s at most, with how often it came.
 //
 // Records reach sinks in order, on a thread of the library's own. A sink that is slow or blocks
 // holds up no call of the library, no ping and no announcement. While more than a megabyte waits

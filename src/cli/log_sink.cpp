@@ -13,8 +13,8 @@
 #include <optional>
 #include <string>
 
-#include "cli/repeats.h"
 #include "distlock/clock.h"
+#include "repeats.h"
 
 namespace distlock::cli {
 namespace {

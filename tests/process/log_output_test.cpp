@@ -48,6 +48,11 @@ TEST_CASE("a program without a sink gets warnings on standard error and nothing 
   CHECK(output.err == "distlock warning: " + kWarning);
 }
 
+TEST_CASE("without a sink a warning that comes 20 times at once is written once",
+          "[process][log]") {
+  CHECK(output_of("repeatedly").err == "distlock warning: " + kWarning);
+}
+
 TEST_CASE("without a sink the program's level holds on standard error", "[process][log]") {
   CHECK(output_of("level-error").err == "");
   const Output all = output_of("level-debug");

@@ -78,7 +78,7 @@ int run(const std::string& way) {
   if (way == "besides") {
     log_besides();
   } else {
-    make_it_log();
+    for (int i = way == "repeatedly" ? 20 : 1; i > 0; --i) make_it_log();
   }
   if (way == "quick") {
     const bool flushed = distlock::flush_log(1min);

@@ -28,11 +28,25 @@ TEST_CASE("a busy and a dead lock are logged with the original's events", "[log]
   fleet.clock->advance(15min + 30s);
   CHECK_FALSE(contender->lock_try("y"));
   CHECK(log.count(severity_level::debug, "lock failed because taken by") == 1);
-  CHECK(log.count(severity_level::debug, "elapsed minutes: 15") == 1);
+  CHECK(log.count(severity_level::debug, "elapsed: 15 minutes") == 1);
   fleet.clock->advance(30s);
   CHECK(contender->lock_try("y"));
   CHECK(log.count(severity_level::info, "forcefully taking over from") == 1);
   CHECK(log.count(severity_level::debug, "dist_lock acquired") == 1);
+}
+
+TEST_CASE("a short lease is logged in seconds, not in 0 minutes", "[log][R6]") {
+  Fleet fleet;
+  const auto dead = fleet.process("dead").lock("balancer", {.takeover_after = 3min});
+  REQUIRE(dead->lock_try("doing balance round"));
+  const auto contender = fleet.process("b").lock("balancer", {.takeover_after = 3min});
+  Captured log;
+  fleet.clock->advance(1500ms);
+  CHECK_FALSE(contender->lock_try("y"));
+  CHECK(log.count(severity_level::debug, "elapsed: 1500 ms") == 1);
+  fleet.clock->advance(30s);
+  CHECK_FALSE(contender->lock_try("y"));
+  CHECK(log.count(severity_level::debug, "elapsed: 31 s") == 1);
 }
 
 TEST_CASE("a holder without a ping is logged with the original's error", "[log][R7]") {
@@ -77,7 +91,9 @@ TEST_CASE("an unlock that fails is logged with the original's warnings", "[log][
   for (const char* attempt : {"attempt 1", "attempt 2", "attempt 3"}) {
     CHECK(log.count(severity_level::warning, attempt) == 1);
   }
+  CHECK(log.count(severity_level::warning, "failed to reach the store") == 3);
   CHECK(log.count(severity_level::warning, "couldn't consummate unlock request") == 1);
+  CHECK(log.count(severity_level::warning, "will be taken over after 16 minutes") == 1);
 }
 
 TEST_CASE("a pending release that fails again and again is logged once", "[log][R8]") {

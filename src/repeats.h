@@ -1,12 +1,13 @@
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <optional>
 #include <string>
 
 #include "distlock/clock.h"
 
-namespace distlock::cli {
+namespace distlock {
 
 /// Sums up lines that come again and again, as those of pings that fail eight times a second.
 ///
@@ -17,6 +18,9 @@ class Repeats {
   /// with how often it has come since.
   std::optional<std::string> to_write(const std::string& line, SteadyTime now);
 
+  /// How many lines it remembers.
+  std::size_t size() const { return written_.size(); }
+
  private:
   struct Written {
     SteadyTime at;
@@ -26,4 +30,4 @@ class Repeats {
   std::map<std::string, Written> written_;
 };
 
-}  // namespace distlock::cli
+}  // namespace distlock

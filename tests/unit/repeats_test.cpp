@@ -1,13 +1,13 @@
-#include "cli/repeats.h"
+#include "repeats.h"
 
 #include <catch2/catch.hpp>
 
+using distlock::Repeats;
 using distlock::SteadyTime;
-using distlock::cli::Repeats;
 using namespace std::chrono_literals;
 
 TEST_CASE("a line that comes again and again is written every 10 s, with how often it came",
-          "[cli][log]") {
+          "[log][R12]") {
   Repeats repeats;
   const SteadyTime start{};
   int lines = 0;
@@ -22,7 +22,7 @@ TEST_CASE("a line that comes again and again is written every 10 s, with how oft
   CHECK(last == "ping failed (80 times in 10s)");
 }
 
-TEST_CASE("lines between others that repeat are written", "[cli][log]") {
+TEST_CASE("lines between others that repeat are written", "[log][R12]") {
   Repeats repeats;
   const SteadyTime start{};
   CHECK(repeats.to_write("ping failed", start) == "ping failed");
@@ -31,7 +31,7 @@ TEST_CASE("lines between others that repeat are written", "[cli][log]") {
   CHECK_FALSE(repeats.to_write("unlock failed", start + 3s));
 }
 
-TEST_CASE("a line that comes seldom is written each time, as it is", "[cli][log]") {
+TEST_CASE("a line that comes seldom is written each time, as it is", "[log][R12]") {
   Repeats repeats;
   const SteadyTime start{};
   for (const auto pause : {10s, 59s, 60s, 600s}) {
@@ -42,4 +42,15 @@ TEST_CASE("a line that comes seldom is written each time, as it is", "[cli][log]
   CHECK(repeats.to_write("ping failed", start) == "ping failed");
   CHECK_FALSE(repeats.to_write("ping failed", start + 1s));
   CHECK(repeats.to_write("ping failed", start + 1min) == "ping failed");
+}
+
+TEST_CASE("lines that differ take no more than bounded memory", "[log][R12]") {
+  Repeats repeats;
+  const SteadyTime start{};
+  for (int i = 0; i < 5000; ++i) {
+    const std::string line = "failed at " + std::to_string(i);
+    REQUIRE(repeats.to_write(line, start) == line);
+  }
+  CHECK(repeats.size() <= 1000);
+  CHECK_FALSE(repeats.to_write("failed at 4999", start + 1s));
 }

@@ -1,20 +1,21 @@
-#include "cli/repeats.h"
+#include "repeats.h"
 
 #include <chrono>
 
-#include "cli/duration.h"
-
-namespace distlock::cli {
+namespace distlock {
 namespace {
 
 constexpr std::chrono::seconds kQuiet{10};
 // After this a line is a new one.
 constexpr std::chrono::seconds kForgotten{60};
+// So many different lines at most are remembered.
+constexpr std::size_t kMost = 1000;
 
 }  // namespace
 
 std::optional<std::string> Repeats::to_write(const std::string& line, SteadyTime now) {
   std::erase_if(written_, [now](const auto& entry) { return now - entry.second.at >= kForgotten; });
+  if (written_.size() >= kMost && !written_.contains(line)) written_.clear();
   const auto [entry, is_new] = written_.try_emplace(line, Written{.at = now});
   Written& last = entry->second;
   if (is_new) return line;
@@ -22,11 +23,11 @@ std::optional<std::string> Repeats::to_write(const std::string& line, SteadyTime
     ++last.withheld;
     return std::nullopt;
   }
-  const auto since = std::chrono::floor<std::chrono::milliseconds>(now - last.at);
+  const auto since = std::chrono::floor<std::chrono::seconds>(now - last.at);
   const int times = last.withheld + 1;
   last = {.at = now};
   if (times == 1) return line;
-  return line + " (" + std::to_string(times) + " times in " + duration_text(since) + ")";
+  return line + " (" + std::to_string(times) + " times in " + std::to_string(since.count()) + "s)";
 }
 
-}  // namespace distlock::cli
+}  // namespace distlock
