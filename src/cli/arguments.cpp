@@ -14,8 +14,6 @@
 namespace distlock::cli {
 namespace {
 
-using std::chrono::milliseconds;
-
 constexpr std::string_view kHelp = R"(distlock: one process at a time, of many on many machines
 
 Usage: distlock run [OPTION...] NAME [--] COMMAND [ARGUMENT...]
@@ -52,15 +50,10 @@ Words parse_plain(CommandOptions& options, const Words& words, std::size_t most)
   return rest;
 }
 
-std::optional<milliseconds> contender_window(const CommandOptions& options) {
-  const auto text = options.value("takeover-after");
-  if (!text) return std::nullopt;
-  return positive_from("takeover-after", *text);
-}
-
 void add_format(CommandOptions& options) {
   options.flag("--json", "write JSON; see distlock(1)");
-  options.add("takeover-after", "DURATION", "judge like a contender with this option");
+  options.add("takeover-after", "DURATION",
+              "judge a takeover as `run` with this option; by default 1m");
 }
 
 Arguments parse_status(const Words& words, const GetEnvironment& get) {
@@ -73,7 +66,7 @@ Arguments parse_status(const Words& words, const GetEnvironment& get) {
   status.common = options.common();
   if (!rest.empty()) status.lock = checked_name(rest.front());
   if (options.given("json")) status.format = Format::json;
-  status.takeover_after = contender_window(options);
+  status.window = options.window();
   return status;
 }
 
@@ -99,7 +92,7 @@ Arguments parse_list(const Words& words, const GetEnvironment& get) {
   list.watch = options.given("watch");
   if (options.given("json")) list.format = Format::json;
   if (options.given("names")) list.format = Format::names;
-  list.takeover_after = contender_window(options);
+  list.window = options.window();
   return list;
 }
 

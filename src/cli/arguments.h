@@ -38,6 +38,12 @@ struct CommonArguments {
   bool colour_allowed = true;
 };
 
+/// For how long a holder must have been silent. By default of `run`.
+struct ContenderWindow {
+  std::chrono::milliseconds takeover_after = std::chrono::minutes{1};
+  std::chrono::milliseconds unstated_window = std::chrono::minutes{16};  ///< See LockOptions.
+};
+
 struct RunArguments {
   CommonArguments common;
   std::string lock;
@@ -47,8 +53,7 @@ struct RunArguments {
   std::optional<std::chrono::milliseconds> wait;
   /// How long of that a store that is away is waited for: nothing is all of it.
   std::optional<std::chrono::milliseconds> store_patience;
-  std::chrono::milliseconds takeover_after{};
-  std::chrono::milliseconds unstated_window{};  ///< See LockOptions.
+  ContenderWindow window;
   std::chrono::milliseconds ping_every{};
   int conflict_exit_status = 1;
   /// Between SIGTERM and SIGKILL for a command whose lock is lost: nothing is what fits.
@@ -62,7 +67,7 @@ struct StatusArguments {
   CommonArguments common;
   std::optional<std::string> lock;  ///< Nothing: all that are taken.
   Format format = Format::text;
-  std::optional<std::chrono::milliseconds> takeover_after;
+  ContenderWindow window;  ///< By which a takeover is judged.
 };
 
 struct ListArguments {
@@ -71,7 +76,7 @@ struct ListArguments {
   bool held = false;                   ///< Only locks that are held, and no pings.
   bool watch = false;                  ///< Again and again.
   Format format = Format::text;
-  std::optional<std::chrono::milliseconds> takeover_after;
+  ContenderWindow window;  ///< By which a takeover is judged.
 };
 
 struct BreakArguments {

@@ -15,6 +15,10 @@
 namespace distlock::cli {
 namespace {
 
+bool is_quiet(const BreakArguments& arguments) {
+  return arguments.common.verbosity == Verbosity::quiet;
+}
+
 bool yes(const Streams& streams) {
   streams.err << "Break it? [y/N] " << std::flush;
   std::string answer;
@@ -39,14 +43,16 @@ void warn_of_overlap(std::ostream& err, const LockView& lock) {
 
 int release(const LockView& lock, const BreakArguments& arguments, const Place& place,
             std::ostream& err) {
+  std::ostream nowhere(nullptr);
+  std::ostream& news = is_quiet(arguments) ? nowhere : err;
   const LockRecord& hold = *lock.record;
   switch (place.store.release(hold.name, *hold.ts)) {
     case ReleaseResult::freed:
-      err << "distlock: freed " << escaped(hold.name) << '\n' << std::flush;
-      if (arguments.wait && hold.takeover_after) wait_for_holder(lock, place, err);
+      news << "distlock: freed " << escaped(hold.name) << '\n' << std::flush;
+      if (arguments.wait && hold.takeover_after) wait_for_holder(lock, place, {news, err});
       return kSuccess;
     case ReleaseResult::already_free:
-      err << "distlock: " << escaped(hold.name) << " is free already\n";
+      news << "distlock: " << escaped(hold.name) << " is free already\n";
       return kSuccess;
     case ReleaseResult::not_ours:
       break;
@@ -60,7 +66,8 @@ int release(const LockView& lock, const BreakArguments& arguments, const Place& 
 
 int break_hold(const BreakArguments& arguments, const Place& place, const Streams& streams) {
   const std::string name = escaped(arguments.lock);
-  const View view = view_one({place.store, place.clock, place.connection, {}}, arguments.lock);
+  const View view =
+      view_one({place.store, place.clock, place.connection, ContenderWindow{}}, arguments.lock);
   const LockView& lock = view.locks.front();
   if (!lock.record) throw Error(Errc::bad_record, lock.problem);
   if (!lock.record->taken() && !lock.record->ts) {
@@ -68,11 +75,11 @@ int break_hold(const BreakArguments& arguments, const Place& place, const Stream
     return kBusy;
   }
   if (!lock.record->taken()) {
-    streams.err << "distlock: " << name << " is free already\n";
+    if (!is_quiet(arguments)) streams.err << "distlock: " << name << " is free already\n";
     return kSuccess;
   }
 
-  if (!arguments.confirmed || arguments.common.verbosity != Verbosity::quiet) {
+  if (!arguments.confirmed || !is_quiet(arguments)) {
     print_lock(streams.err, lock, view.now, {});
     warn_of_overlap(streams.err, lock);
   }

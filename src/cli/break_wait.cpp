@@ -7,6 +7,7 @@
 
 #include "cli/countdown.h"
 #include "cli/duration.h"
+#include "cli/view_cells.h"
 #include "distlock/error.h"
 #include "failure.h"
 #include "text.h"
@@ -68,8 +69,8 @@ std::optional<BrokenHold::End> look(BrokenHold& broken, const Place& place, bool
 
 std::optional<milliseconds> acts_at_most(const LockView& lock) {
   if (!lock.record->takeover_after) return std::nullopt;
-  if (lock.takeover.how == Takeover::How::now) return milliseconds{0};
-  if (lock.takeover.how == Takeover::How::later) return lock.takeover.in;
+  if (lock.by_own_window.how == Takeover::How::now) return milliseconds{0};
+  if (lock.by_own_window.how == Takeover::How::later) return lock.by_own_window.in;
   return *lock.record->takeover_after;
 }
 
@@ -106,13 +107,19 @@ std::optional<BrokenHold::End> BrokenHold::after_pings(StoreTime ping, SteadyTim
   return now >= noticed_by_ ? std::optional(End::noticed) : std::nullopt;
 }
 
-void wait_for_holder(const LockView& shown, const Place& place, std::ostream& err) {
+void wait_for_holder(const LockView& shown, const Place& place, const WaitWords& words) {
+  const auto longest = acts_at_most(shown);
+  if (longest && longest->count() > 0) {
+    words.news << "distlock: waiting for " << holder_in_words(*shown.record) << ", which acts for "
+               << duration_text(std::chrono::ceil<std::chrono::seconds>(*longest)) << " at most\n"
+               << std::flush;
+  }
   BrokenHold broken(shown);
   std::optional<BrokenHold::End> end;
-  for (bool told = false; !(end = look(broken, place, told, err));) {
+  for (bool told = false; !(end = look(broken, place, told, words.err));) {
     place.clock.wait_until(place.clock.steady_now() + broken.pause(), {});
   }
-  err << "distlock: " << escaped(shown.name) << ": " << text_of(*end) << '\n';
+  words.news << "distlock: " << escaped(shown.name) << ": " << text_of(*end) << '\n';
 }
 
 }  // namespace distlock::cli

@@ -46,8 +46,14 @@ class BrokenHold {
   SteadyTime noticed_by_{};
 };
 
+/// Where a wait says what it waits for and how that ended, and what went wrong.
+struct WaitWords {
+  std::ostream& news;
+  std::ostream& err;
+};
+
 /// Returns when the holder of the hold that was `shown`, and then freed, has noticed or can act no
 /// more, and says so. A store that does not answer is asked again. Errors: those that stay.
-void wait_for_holder(const LockView& shown, const Place& place, std::ostream& err);
+void wait_for_holder(const LockView& shown, const Place& place, const WaitWords& words);
 
 }  // namespace distlock::cli

@@ -163,6 +163,34 @@ CommonArguments CommandOptions::common() const {
   return common;
 }
 
+std::string CommandOptions::source_of(const std::string& name) const {
+  return on_command_line(name) ? "--" + name : variable(name);
+}
+
+std::optional<milliseconds> CommandOptions::duration(const std::string& name) const {
+  const auto text = value(name);
+  if (!text) return std::nullopt;
+  const auto duration = parse_duration(*text);
+  if (!duration) {
+    throw Usage(source_of(name) + ": " + shown(*text) +
+                " is no duration; write 500ms, 3s, 16m, 1h30m or 1d");
+  }
+  return duration;
+}
+
+std::optional<milliseconds> CommandOptions::positive_duration(const std::string& name) const {
+  const auto found = duration(name);
+  if (found && found->count() == 0) throw Usage(source_of(name) + " must be more than 0");
+  return found;
+}
+
+// A default window is for holds of ours. The original's processes and MongoDB's own know no window
+// but theirs.
+ContenderWindow CommandOptions::window() const {
+  const auto given = positive_duration("takeover-after");
+  return given ? ContenderWindow{*given, milliseconds{0}} : ContenderWindow{};
+}
+
 // A word that has no place on the command line may still be somebody's password.
 std::string shown(const std::string& word) {
   return word.find("://") == std::string::npos ? distlock::quoted(word) : "a connection string";
@@ -170,21 +198,6 @@ std::string shown(const std::string& word) {
 
 std::string option_name(const std::string& word) {
   return shown(word.substr(0, word.find('=', 2)));
-}
-
-milliseconds duration_from(const std::string& option, const std::string& text) {
-  const auto duration = parse_duration(text);
-  if (!duration) {
-    throw Usage("--" + option + ": " + shown(text) +
-                " is no duration; write 500ms, 3s, 16m, 1h30m or 1d");
-  }
-  return *duration;
-}
-
-milliseconds positive_from(const std::string& option, const std::string& text) {
-  const milliseconds duration = duration_from(option, text);
-  if (duration.count() == 0) throw Usage("--" + option + " must be more than 0");
-  return duration;
 }
 
 std::string checked_name(const std::string& name) {

@@ -51,6 +51,13 @@ class CommandOptions {
   std::optional<std::string> on_command_line(const std::string& name) const;
   CommonArguments common() const;
 
+  /// For messages: where the value of `name` is from, `--wait` or `DISTLOCK_WAIT`.
+  std::string source_of(const std::string& name) const;
+  /// They throw Usage where the value cannot be used.
+  std::optional<std::chrono::milliseconds> duration(const std::string& name) const;
+  std::optional<std::chrono::milliseconds> positive_duration(const std::string& name) const;
+  ContenderWindow window() const;
+
  private:
   std::optional<std::string> in_environment(const std::string& name) const;
   StoreArguments store() const;
@@ -70,9 +77,7 @@ std::string shown(const std::string& word);
 /// For a message: a word that is an unknown option, without its value.
 std::string option_name(const std::string& word);
 
-/// The values of options and words; they throw Usage where one cannot be used.
-std::chrono::milliseconds duration_from(const std::string& option, const std::string& text);
-std::chrono::milliseconds positive_from(const std::string& option, const std::string& text);
+/// A lock's name. Throws Usage where it cannot be used.
 std::string checked_name(const std::string& name);
 
 }  // namespace distlock::cli

@@ -64,7 +64,7 @@ complete -c distlock -n '__distlock_on run' -l grace -x -d 'time from SIGTERM to
 complete -c distlock -n '__distlock_on run' -l on-loss -xa 'term kill ignore' -d 'if the lock is lost'
 
 complete -c distlock -n '__distlock_on status list' -l json -d 'write JSON'
-complete -c distlock -n '__distlock_on status list' -l takeover-after -x -d 'judge like a contender with this option'
+complete -c distlock -n '__distlock_on status list' -l takeover-after -x -d 'judge a takeover as run with this option'
 complete -c distlock -n '__distlock_on list' -l names -d 'write names only'
 complete -c distlock -n '__distlock_on list' -l held -d 'only locks that are held'
 complete -c distlock -n '__distlock_on list' -l watch -d 'again every second'

@@ -30,7 +30,7 @@ _distlock() {
     '--no-color[no colour on a terminal]'
     '(-h --help)'{-h,--help}'[show help]'
   )
-  judged=('--takeover-after=[judge like a contender with this option]:duration:')
+  judged=('--takeover-after=[judge a takeover as run with this option]:duration:')
 
   if ((CURRENT == 2)); then
     _describe command verbs

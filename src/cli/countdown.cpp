@@ -1,7 +1,10 @@
 #include "cli/countdown.h"
 
 #include <algorithm>
+#include <array>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "cli/duration.h"
 #include "distlock/error.h"
@@ -26,37 +29,65 @@ std::string longest_silence_text(const LeaseTimes& times) {
   return "--ping-every " + duration_text(times.ping_every) + " + 2" + call_limit;
 }
 
-std::string sum_text(const LeaseTimes& times, milliseconds grace, milliseconds margin) {
+// `end` and `end_text`: what must follow the longest silence.
+std::string sum_text(const LeaseTimes& times, milliseconds end, const std::string& end_text) {
   const auto allowance =
       std::chrono::ceil<milliseconds>(protocol::allowance(times.lock, times.call_limit));
   return "--takeover-after " + duration_text(times.lock.takeover_after) + " - allowance " +
          duration_text(allowance) + " = " + duration_text(times.lock.takeover_after - allowance) +
-         ", but " + longest_silence_text(times) + " + --grace " + duration_text(grace) +
-         " + margin " + duration_text(margin) + " = " +
-         duration_text(longest_silence(times) + grace + margin);
+         ", but " + longest_silence_text(times) + end_text + " = " +
+         duration_text(longest_silence(times) + end);
+}
+
+// The library's options have other names here.
+std::string with_names_of_options(std::string text) {
+  constexpr std::array kNames{std::pair{"takeover_after", "--takeover-after"},
+                              std::pair{"ping_every", "--ping-every"}};
+  for (const auto& [name, option] : kNames) {
+    for (auto at = text.find(name); at != text.npos; at = text.find(name, at + 1)) {
+      text.replace(at, std::string_view(name).size(), option);
+    }
+  }
+  return text;
+}
+
+// First of all, for sums overflow where an option is out of range.
+void check_ranges(const LeaseTimes& times) try {
+  protocol::check_options(times.lock);
+  protocol::check_options(PingerOptions{.ping_every = times.ping_every});
+} catch (const Error& error) {
+  throw Error(error.errc(), with_names_of_options(error.what()));
+}
+
+milliseconds time_left_by_pings(const LeaseTimes& times) {
+  const auto valid =
+      std::chrono::floor<milliseconds>(protocol::validity(times.lock, times.call_limit));
+  const milliseconds left = valid - longest_silence(times);
+  if (left >= milliseconds{0}) return left;
+  throw Error(Errc::invalid_argument,
+              "--takeover-after leaves the pings too little time: " + sum_text(times, {}, "") +
+                  "; take over later or ping more often");
 }
 
 }  // namespace
 
 EndingPlan fitting_plan(const LeaseTimes& times, std::optional<milliseconds> grace,
                         OnLoss on_loss) {
-  // First, for the sums below overflow where an option is out of range.
-  protocol::check_options(times.lock);
-  protocol::check_options(PingerOptions{.ping_every = times.ping_every});
+  check_ranges(times);
   const milliseconds margin = std::min(kMarginMost, times.lock.takeover_after / 16);
   // Often enough for the Keeper, which acts without us, to know a fresh deadline.
   const milliseconds look_every = std::max(times.ping_every / 4, milliseconds{1});
-  const auto valid =
-      std::chrono::floor<milliseconds>(protocol::validity(times.lock, times.call_limit));
-  const milliseconds left = valid - longest_silence(times) - margin;
+  const milliseconds left = time_left_by_pings(times) - margin;
   if (!grace) {
     const milliseconds usual = std::min(kGraceMost, times.lock.takeover_after / 8);
     return {on_loss, std::clamp(left, milliseconds{0}, usual), margin, look_every};
   }
   if (on_loss == OnLoss::terminate && *grace > left) {
-    throw Error(Errc::invalid_argument,
-                "--grace leaves the pings too little time: " + sum_text(times, *grace, margin) +
-                    "; allow less grace or take over later");
+    throw Error(Errc::invalid_argument, "--grace leaves the pings too little time: " +
+                                            sum_text(times, *grace + margin,
+                                                     " + --grace " + duration_text(*grace) +
+                                                         " + margin " + duration_text(margin)) +
+                                            "; allow less grace or take over later");
   }
   return {on_loss, *grace, margin, look_every};
 }

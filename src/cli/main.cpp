@@ -47,9 +47,9 @@ ConnectionString connection_of(const CommonArguments& arguments) {
 LockOptions lock_options(const RunArguments& arguments) {
   // A hundred years: the wait itself ends it.
   constexpr std::chrono::hours kForEver{24 * 365 * 100};
-  return {.takeover_after = arguments.takeover_after,
+  return {.takeover_after = arguments.window.takeover_after,
           .store_patience = arguments.store_patience.value_or(kForEver),
-          .unstated_window = arguments.unstated_window};
+          .unstated_window = arguments.window.unstated_window};
 }
 
 std::shared_ptr<Store> opened(const ConnectionString& connection, const StoreOptions& calls = {}) {
@@ -130,47 +130,62 @@ int carry_out(const RunArguments& arguments) {
   return told([&] { return carry_out(arguments, options, plan, calls, signals, keeper); });
 }
 
-template <class CommandArguments>
-int look(const CommandArguments& arguments,
-         int (*command)(const CommandArguments&, const Place&, const Streams&)) {
-  add_log_sink(arguments.common.verbosity);
-  const ConnectionString connection = connection_of(arguments.common);
+// For those that only look: they make no store.
+std::shared_ptr<Store> opened_if_there(const ConnectionString& connection) {
   check_is_there(connection);
-  const auto store = opened(connection);
-  const auto clock = host_clock();
+  return opened(connection);
+}
+
+Streams streams_for(const CommonArguments& arguments) {
   const winsize terminal = terminal_of(STDOUT_FILENO);
-  const int status =
-      command(arguments, {*store, *clock, connection},
-              {.in = std::cin,
-               .out = std::cout,
-               .err = std::cerr,
-               .in_is_terminal = isatty(STDIN_FILENO) != 0,
-               .out_in_colour = arguments.common.colour_allowed && isatty(STDOUT_FILENO) != 0,
-               .out_width = terminal.ws_col,
-               .out_height = terminal.ws_row});
+  return {.in = std::cin,
+          .out = std::cout,
+          .err = std::cerr,
+          .in_is_terminal = isatty(STDIN_FILENO) != 0,
+          .out_in_colour = arguments.colour_allowed && isatty(STDOUT_FILENO) != 0,
+          .out_width = terminal.ws_col,
+          .out_height = terminal.ws_row};
+}
+
+// `status`, or that of output that cannot be written, which it says.
+int written(int status) {
   if (std::cout.flush()) return status;
   std::cerr << "distlock: cannot write to standard output\n";
   return kOutput;
 }
 
-int watch(const ListArguments& arguments, const Place& place, const Streams& streams) {
-  return watch_list(arguments, place, streams);
+template <class CommandArguments>
+int look(const CommandArguments& arguments,
+         int (*command)(const CommandArguments&, const Place&, const Streams&)) {
+  add_log_sink(arguments.common.verbosity);
+  const ConnectionString connection = connection_of(arguments.common);
+  const auto store = opened_if_there(connection);
+  const auto clock = host_clock();
+  return written(command(arguments, {*store, *clock, connection}, streams_for(arguments.common)));
+}
+
+int watch(const ListArguments& arguments) {
+  add_log_sink(arguments.common.verbosity);
+  const ConnectionString connection = connection_of(arguments.common);
+  const auto clock = host_clock();
+  const auto open = [&] { return opened_if_there(connection); };
+  return written(watch_list(arguments, {open, *clock, connection}, streams_for(arguments.common)));
 }
 
 int carry_out(const StatusArguments& arguments) { return look(arguments, status); }
 int carry_out(const ListArguments& arguments) {
-  return look(arguments, arguments.watch ? watch : list);
+  return arguments.watch ? watch(arguments) : look(arguments, list);
 }
 int carry_out(const BreakArguments& arguments) { return look(arguments, break_hold); }
 
 int carry_out(const RoleArguments& arguments) {
   print_role(std::cout, arguments);
-  return std::cout.flush() ? kSuccess : kOutput;
+  return written(kSuccess);
 }
 
 int carry_out(const Information& information) {
-  std::cout << information.text << std::flush;
-  return std::cout ? kSuccess : kOutput;
+  std::cout << information.text;
+  return written(kSuccess);
 }
 
 int carry_out(const UsageError& error) {

@@ -23,7 +23,7 @@ SteadyTime end_of(const OpeningWait& wait) {
 
 StoreOptions calls_of(const RunArguments& arguments) {
   constexpr milliseconds kLeast{250};  // A disk may need so long, whatever the interval is.
-  const milliseconds fitting = StoreOptions::fitting(arguments.takeover_after).call_limit;
+  const milliseconds fitting = StoreOptions::fitting(arguments.window.takeover_after).call_limit;
   return {.call_limit = std::min(fitting, std::max(arguments.ping_every / 2, kLeast))};
 }
 

@@ -8,6 +8,7 @@
 
 #include "cli/duration.h"
 #include "cli/exit_status.h"
+#include "cli/signals.h"
 #include "cli/view_cells.h"
 #include "distlock/error.h"
 #include "text.h"
@@ -73,7 +74,7 @@ Command command_of(const RunArguments& arguments, const LockRecord& hold, Steady
 }
 
 std::string end_in_words(const RunArguments& arguments, int signal) {
-  return escaped(arguments.command.front()) + " was ended by " + strsignal(signal);
+  return escaped(arguments.command.front()) + " was ended by " + signal_name(signal);
 }
 
 // How the command ended, or why it could not be started.
@@ -119,7 +120,7 @@ int unlock(DistributedLock& lock, int command_status, std::ostream& err) {
 }  // namespace
 
 int tell_interrupted(const RunArguments& arguments, int number, std::ostream& err) {
-  err << "distlock: " << strsignal(number) << " while waiting for " << escaped(arguments.lock)
+  err << "distlock: " << signal_name(number) << " while waiting for " << escaped(arguments.lock)
       << '\n';
   return kSignalled + number;
 }

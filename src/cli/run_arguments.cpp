@@ -12,29 +12,27 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Nobody expects a killed command to keep its lock for the library's 16 minutes.
-constexpr milliseconds kTakeoverAfter = std::chrono::minutes{1};
-
-int exit_status_from(const std::string& text) {
+int exit_status_from(const std::string& source, const std::string& text) {
   int status = -1;
   const char* const end = text.data() + text.size();
   const auto [rest, error] = std::from_chars(text.data(), end, status);
   if (error != std::errc{} || rest != end || status < 0 || status > 255) {
-    throw Usage("--conflict-exit-code: " + shown(text) + " is no exit status; write 0 to 255");
+    throw Usage(source + ": " + shown(text) + " is no exit status; write 0 to 255");
   }
   return status;
 }
 
-OnLoss on_loss_from(const std::string& text) {
+OnLoss on_loss_from(const std::string& source, const std::string& text) {
   if (text == "term") return OnLoss::terminate;
   if (text == "kill") return OnLoss::kill;
   if (text == "ignore") return OnLoss::ignore;
-  throw Usage("--on-loss: " + shown(text) + " is none of term, kill, ignore");
+  throw Usage(source + ": " + shown(text) + " is none of term, kill, ignore");
 }
 
 std::string why_from(const CommandOptions& options, const Words& command) {
   if (const auto why = options.value("why")) {
-    if (!is_utf8(*why)) throw Usage("--why: " + shown(*why) + " is not UTF-8");
+    if (!is_utf8(*why))
+      throw Usage(options.source_of("why") + ": " + shown(*why) + " is not UTF-8");
     return *why;
   }
   // Arguments often hold secrets, and the record is there for all to read: the command alone.
@@ -43,24 +41,12 @@ std::string why_from(const CommandOptions& options, const Words& command) {
 
 std::optional<milliseconds> wait_from(const CommandOptions& options) {
   if (options.given("nonblock")) return milliseconds{0};
-  if (const auto wait = options.value("wait")) return duration_from("wait", *wait);
-  return std::nullopt;
+  return options.duration("wait");
 }
 
 milliseconds ping_every_from(const CommandOptions& options, milliseconds takeover_after) {
-  if (const auto text = options.value("ping-every")) return positive_from("ping-every", *text);
-  return PingerOptions::fitting(takeover_after).ping_every;
-}
-
-// A default window is for holds of ours. The original's processes and MongoDB's own know no window
-// but theirs.
-void take_window(const CommandOptions& options, RunArguments& run) {
-  run.takeover_after = kTakeoverAfter;
-  run.unstated_window = LockOptions{}.takeover_after;
-  if (const auto text = options.value("takeover-after")) {
-    run.takeover_after = positive_from("takeover-after", *text);
-    run.unstated_window = milliseconds{0};
-  }
+  const auto given = options.positive_duration("ping-every");
+  return given.value_or(PingerOptions::fitting(takeover_after).ping_every);
 }
 
 // The words behind the options: the lock's name and the command, whose own options and `--` stay
@@ -86,8 +72,11 @@ Words run_words(CommandOptions& options, const Words& words) {
 }  // namespace
 
 Arguments parse_run(const Words& words, const GetEnvironment& get) {
-  CommandOptions options("run [OPTION...] NAME [--] COMMAND [ARGUMENT...]",
-                         "Holds the lock NAME while COMMAND runs; exits with its status.", get);
+  CommandOptions options(
+      "run [OPTION...] NAME [--] COMMAND [ARGUMENT...]",
+      "Holds the lock NAME while COMMAND runs; exits with its status. The options end at "
+      "NAME: all words behind it are COMMAND's.",
+      get);
   options.add_common();
   options.app().prefix_command();
   options.flag("-n,--nonblock", "do not wait for a busy lock");
@@ -115,16 +104,16 @@ Arguments parse_run(const Words& words, const GetEnvironment& get) {
   if (run.command.front().empty()) throw Usage("run: COMMAND is empty");
   run.why = why_from(options, run.command);
   run.wait = wait_from(options);
-  if (const auto text = options.value("store-patience")) {
-    run.store_patience = duration_from("store-patience", *text);
-  }
-  take_window(options, run);
-  run.ping_every = ping_every_from(options, run.takeover_after);
+  run.store_patience = options.duration("store-patience");
+  run.window = options.window();
+  run.ping_every = ping_every_from(options, run.window.takeover_after);
   if (const auto status = options.value("conflict-exit-code")) {
-    run.conflict_exit_status = exit_status_from(*status);
+    run.conflict_exit_status = exit_status_from(options.source_of("conflict-exit-code"), *status);
   }
-  if (const auto grace = options.value("grace")) run.grace = duration_from("grace", *grace);
-  if (const auto what = options.value("on-loss")) run.on_loss = on_loss_from(*what);
+  run.grace = options.duration("grace");
+  if (const auto what = options.value("on-loss")) {
+    run.on_loss = on_loss_from(options.source_of("on-loss"), *what);
+  }
   return run;
 }
 

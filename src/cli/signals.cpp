@@ -1,6 +1,7 @@
 #include "cli/signals.h"
 
 #include <poll.h>
+#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
@@ -26,6 +27,11 @@ bool ignored(int number) {
 }
 
 }  // namespace
+
+std::string signal_name(int number) {
+  const char* const name = sigabbrev_np(number);
+  return name == nullptr ? "signal " + std::to_string(number) : std::string("SIG") + name;
+}
 
 void ignore(int number) { set_disposition(number, SIG_IGN); }
 

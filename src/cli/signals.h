@@ -5,9 +5,13 @@
 #include <atomic>
 #include <optional>
 #include <stop_token>
+#include <string>
 #include <thread>
 
 namespace distlock::cli {
+
+/// For messages: `SIGTERM`.
+std::string signal_name(int number);
 
 /// Ignores a signal that would end us for a write that fails (SIGPIPE, SIGXFSZ): then the write is
 /// an error. To be called before there are threads.

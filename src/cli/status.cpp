@@ -39,26 +39,28 @@ bool is_free(const LockView& lock) { return lock.record && !lock.record->taken()
 bool of_some(const ListArguments& arguments) { return arguments.held || arguments.pattern; }
 
 // Leaves the locks that were asked for. Some of the locks stand alone, without everybody's pings.
-void leave_out(View& view, const ListArguments& arguments) {
-  if (!of_some(arguments)) return;
+// Gives what to say where none is left.
+const char* leave_out(View& view, const ListArguments& arguments) {
+  if (!of_some(arguments)) return "no locks";
   view.pings.clear();
   std::erase_if(view.locks, [&](const LockView& lock) {
-    return (arguments.held && is_free(lock)) ||
-           (arguments.pattern && fnmatch(arguments.pattern->c_str(), lock.name.c_str(), 0) != 0);
+    return arguments.pattern && fnmatch(arguments.pattern->c_str(), lock.name.c_str(), 0) != 0;
   });
+  if (arguments.pattern && view.locks.empty()) return "no such lock";
+  if (arguments.held) std::erase_if(view.locks, is_free);
+  return arguments.pattern ? "no such lock is held" : "no lock is held";
 }
 
 void print_text(std::ostream& out, const View& view, const ListArguments& arguments,
-                const Layout& layout) {
+                const char* none, const Layout& layout) {
   if (!of_some(arguments)) return print_list(out, view, layout);
-  const char* const none = arguments.pattern ? "no such lock" : "no lock is held";
   print_locks(out, view, none, layout);
 }
 
 }  // namespace
 
 int status(const StatusArguments& arguments, const Place& place, const Streams& streams) {
-  const Observer observer{place.store, place.clock, place.connection, arguments.takeover_after};
+  const Observer observer{place.store, place.clock, place.connection, arguments.window};
   const Layout layout = layout_of(arguments.common, streams);
   View view = arguments.lock ? view_one(observer, *arguments.lock) : view_all(observer);
   // Of all locks, the held ones: their holders' pings are a column.
@@ -80,11 +82,11 @@ int status(const StatusArguments& arguments, const Place& place, const Streams& 
 }
 
 int list(const ListArguments& arguments, const Place& place, const Streams& streams) {
-  View view = view_all({place.store, place.clock, place.connection, arguments.takeover_after});
-  leave_out(view, arguments);
+  View view = view_all({place.store, place.clock, place.connection, arguments.window});
+  const char* const none = leave_out(view, arguments);
   switch (arguments.format) {
     case Format::text:
-      print_text(streams.out, view, arguments, layout_of(arguments.common, streams));
+      print_text(streams.out, view, arguments, none, layout_of(arguments.common, streams));
       break;
     case Format::json:
       print_json(streams.out, view);

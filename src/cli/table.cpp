@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <ostream>
 #include <string_view>
+#include <utility>
 
 namespace distlock::cli {
 namespace {
@@ -38,6 +39,24 @@ std::size_t column_to_cut(const std::vector<std::size_t>& widest, std::size_t wi
   return *found > kKept ? static_cast<std::size_t>(found - widest.begin()) : std::string::npos;
 }
 
+// The least width that texts can be cut to.
+std::size_t least_width(const std::vector<Row>& rows) {
+  const std::vector<std::size_t> widest = widths(rows);
+  std::size_t sum = widest.empty() ? 0 : kGap * (widest.size() - 1);
+  for (const std::size_t column : widest) sum += std::min(column, kKept);
+  return sum;
+}
+
+void erase_column(std::vector<Row>& rows, const std::string& heading) {
+  const Row& headings = rows.front();
+  const auto found = std::find_if(headings.begin(), headings.end(),
+                                  [&](const Cell& cell) { return cell.text == heading; });
+  const auto at = found - headings.begin();
+  for (Row& row : rows) {
+    if (at < static_cast<std::ptrdiff_t>(row.size())) row.erase(row.begin() + at);
+  }
+}
+
 std::string cut(const std::string& text, std::size_t most) {
   if (width(text) <= most) return text;
   std::size_t letters = 0;
@@ -70,6 +89,18 @@ std::string_view sequence(Style style) {
 std::string dressed(const Cell& cell, bool in_colour) {
   if (!in_colour || cell.style == Style::plain || cell.text.empty()) return cell.text;
   return std::string(sequence(cell.style)) + cell.text + "\033[0m";
+}
+
+Narrowed narrowed(std::vector<Row> rows, std::size_t width,
+                  const std::vector<std::string>& first_to_go) {
+  Narrowed result{std::move(rows), {}};
+  if (width == 0) return result;
+  for (const std::string& heading : first_to_go) {
+    if (least_width(result.rows) <= width) break;
+    erase_column(result.rows, heading);
+    result.left_out.push_back(heading);
+  }
+  return result;
 }
 
 std::vector<Row> fitted(std::vector<Row> rows, std::size_t width) {

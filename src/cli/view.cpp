@@ -16,14 +16,19 @@ namespace {
 
 using protocol::Reason;
 
-LockOptions contender(const Observer& observer, const LockRecord& lock) {
+// A contender with the holder's own window.
+LockOptions peer(const LockRecord& lock) {
   LockOptions options;
-  if (observer.takeover_after) {
-    options.takeover_after = *observer.takeover_after;
-  } else if (lock.takeover_after) {
+  if (lock.takeover_after) {
     options.takeover_after = std::max(*lock.takeover_after, std::chrono::milliseconds{1});
   }
   return options;
+}
+
+LockOptions contender(const Observer& observer, const LockRecord& lock) {
+  if (!observer.window) return peer(lock);
+  return {.takeover_after = observer.window->takeover_after,
+          .unstated_window = observer.window->unstated_window};
 }
 
 Takeover::How how(Reason reason) {
@@ -58,9 +63,7 @@ bool skew_will_refuse(Inspection seen, const LocalSpan& span, const LockOptions&
 }
 
 // The contenders' own rule, so that what is shown is what they would do.
-Takeover takeover(const Observer& observer, const Inspection& seen, const LocalSpan& span) {
-  if (!seen.lock || !seen.lock->taken()) return {};
-  const LockOptions options = contender(observer, *seen.lock);
+Takeover takeover(const LockOptions& options, const Inspection& seen, const LocalSpan& span) {
   protocol::HolderWatch watch;
   const protocol::Judgement judgement = protocol::judge(seen, span, false, options, watch);
   const bool skewed =
@@ -68,6 +71,13 @@ Takeover takeover(const Observer& observer, const Inspection& seen, const LocalS
   return {.how = skewed ? Takeover::How::clock_skew : how(judgement.reason),
           .window = protocol::window(*seen.lock, options),
           .in = judgement.until_takeover};
+}
+
+void judge(const Observer& observer, const Inspection& seen, const LocalSpan& span,
+           LockView& view) {
+  if (!seen.lock || !seen.lock->taken()) return;
+  view.takeover = takeover(contender(observer, *seen.lock), seen, span);
+  view.by_own_window = takeover(peer(*seen.lock), seen, span);
 }
 
 using Pings = std::map<std::string, PingView>;
@@ -94,12 +104,12 @@ LockView lock_view(const Observer& observer, const Listed<LockRecord>& listed, c
   if (!listed.record || !listed.record->taken()) return view;
   const auto ping = pings.find(listed.record->process);
   if (ping != pings.end() && !ping->second.record) {
-    view.takeover.how = Takeover::How::malformed_ping;
+    view.takeover.how = view.by_own_window.how = Takeover::How::malformed_ping;
     return view;
   }
   if (ping != pings.end()) view.ping = ping->second.record;
   const Inspection seen{.lock = listed.record, .ping = view.ping, .now = now, .fresh = true};
-  view.takeover = takeover(observer, seen, span);
+  judge(observer, seen, span, view);
   return view;
 }
 
@@ -116,7 +126,7 @@ OneLock look_at(const Observer& observer, std::string_view name) {
               .now = seen.now};
   // A lock that nobody has claimed yet is free.
   if (!seen.lock) one.lock.record.emplace().name = name;
-  one.lock.takeover = takeover(observer, seen, span);
+  judge(observer, seen, span, one.lock);
   return one;
 }
 

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/arguments.h"
 #include "distlock/clock.h"
 #include "distlock/connection_string.h"
 #include "distlock/store.h"
@@ -36,7 +37,8 @@ struct LockView {
   std::optional<LockRecord> record;
   std::string problem;  ///< Not empty exactly if there is no record; fit for a terminal.
   std::optional<PingRecord> ping;
-  Takeover takeover;
+  Takeover takeover;       ///< By the observer's window, or the holder's if that is larger.
+  Takeover by_own_window;  ///< By the holder's, which its deadline counts on.
 };
 
 struct PingView {
@@ -61,8 +63,8 @@ struct Observer {
   Store& store;
   Clock& clock;
   const ConnectionString& connection;
-  /// The contender's own window. Nothing: the holder's, or the default if it does not state one.
-  std::optional<std::chrono::milliseconds> takeover_after;
+  /// The contender's own. Nothing: the holder's, or the library's if it does not state one.
+  std::optional<ContenderWindow> window;
 };
 
 /// Everything in the store. Errors: those of Store::list().

@@ -79,6 +79,8 @@ Cell ping_cell(const LockView& lock, const StoreNow& now, bool verbose) {
   return {age_text(lock.ping->ping, now.time) + (verbose ? " ago" : ""), Style::plain};
 }
 
+namespace {
+
 Cell takeover_cell(const Takeover& takeover, bool verbose) {
   switch (takeover.how) {
     case Takeover::How::not_needed:
@@ -98,6 +100,17 @@ Cell takeover_cell(const Takeover& takeover, bool verbose) {
       return {verbose ? "no: malformed ping" : "no: ping", Style::bad};
   }
   return {};
+}
+
+}  // namespace
+
+Cell takeover_cell(const LockView& lock, bool verbose) {
+  Cell cell = takeover_cell(lock.takeover, verbose);
+  const Cell own = takeover_cell(lock.by_own_window, verbose);
+  if (!verbose || own.text == cell.text) return cell;
+  cell.text += " for a window of " + duration_text(lock.takeover.window) + "; " + own.text +
+               " for the holder's own of " + duration_text(lock.by_own_window.window);
+  return cell;
 }
 
 }  // namespace distlock::cli

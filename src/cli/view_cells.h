@@ -34,6 +34,7 @@ std::string holder_text(const Holder& holder);
 std::string holder_in_words(const LockRecord& lock);
 
 Cell ping_cell(const LockView& lock, const StoreNow& now, bool verbose);
-Cell takeover_cell(const Takeover& takeover, bool verbose);
+/// The words that a reader needs: with `verbose` also what holds for the holder's own window.
+Cell takeover_cell(const LockView& lock, bool verbose);
 
 }  // namespace distlock::cli

@@ -19,59 +19,73 @@ Row malformed_row(const LockView& lock) {
       {escaped(lock.name), Style::plain}, {"malformed", Style::bad}, {lock.problem, Style::bad}};
 }
 
-Row long_row(const LockView& lock, const StoreNow& now) {
-  const LockRecord& record = *lock.record;
-  // A free lock's record still tells its last holder.
-  const Style style = record.taken() ? Style::plain : Style::dim;
-  return {{escaped(record.name), Style::plain},
-          {state_text(record.state), record.taken() ? Style::plain : Style::good},
-          {record.process.empty() ? "-" : escaped(record.process), style},
-          {since_text(record, now), style},
-          record.taken() ? ping_cell(lock, now, true) : Cell{"-", Style::dim},
-          takeover_cell(lock.takeover, true),
-          {std::to_string(record.fence), style},
-          {escaped(record.why), style}};
-}
-
-Row short_row(const LockView& lock, const StoreNow& now) {
+// With `verbose` the state and the times in more words.
+Row short_row(const LockView& lock, const StoreNow& now, bool verbose) {
   const LockRecord& record = *lock.record;
   const bool taken = record.taken();
+  // A free lock's record still tells its last holder.
   const Style style = taken ? Style::plain : Style::dim;
   const Holder holder = holder_of(record);
+  const char* const state = taken ? "taken" : "free";
   return {{escaped(record.name), Style::plain},
-          {taken ? "taken" : "free", taken ? Style::plain : Style::good},
+          {verbose ? state_text(record.state) : state, taken ? Style::plain : Style::good},
           {holder_text(holder), style},
           {holder.process_number ? std::to_string(*holder.process_number) : "-", style},
           {taken && record.when ? age_text(*record.when, now.time) : "-", style},
-          taken ? ping_cell(lock, now, false) : Cell{"-", Style::dim},
-          takeover_cell(lock.takeover, false),
-          {escaped(record.why), style}};
+          taken ? ping_cell(lock, now, verbose) : Cell{"-", Style::dim},
+          takeover_cell(lock, verbose)};
 }
 
-std::vector<Row> headed(bool verbose) {
+Row lock_row(const LockView& lock, const StoreNow& now, bool verbose) {
+  const LockRecord& record = *lock.record;
+  const Style style = record.taken() ? Style::plain : Style::dim;
+  Row row = short_row(lock, now, verbose);
   if (verbose) {
-    return {{heading("LOCK"), heading("STATE"), heading("HOLDER"), heading("SINCE"),
-             heading("PING"), heading("TAKEOVER"), heading("FENCE"), heading("WHY")}};
+    row.push_back({record.when ? iso8601(*record.when) : "-", style});
+    row.push_back({std::to_string(record.fence), style});
+    row.push_back({record.process.empty() ? "-" : escaped(record.process), style});
   }
-  return {{heading("LOCK"), heading("STATE"), heading("HOLDER"), heading("PID"), heading("FOR"),
-           heading("PING"), heading("TAKEOVER"), heading("WHY")}};
+  row.push_back({escaped(record.why), style});
+  return row;
 }
 
-void print_rows(std::ostream& out, std::vector<Row> rows, const Layout& layout) {
-  print_table(out, fitted(std::move(rows), layout.verbose ? 0 : layout.width), layout.in_colour);
+Row headed(const std::vector<const char*>& texts) {
+  Row row;
+  for (const char* const text : texts) row.push_back(heading(text));
+  return row;
+}
+
+Row lock_headings(bool verbose) {
+  if (!verbose) return headed({"LOCK", "STATE", "HOLDER", "PID", "FOR", "PING", "TAKEOVER", "WHY"});
+  return headed({"LOCK", "STATE", "HOLDER", "PID", "FOR", "PING", "TAKEOVER", "SINCE", "FENCE",
+                 "PROCESS", "WHY"});
+}
+
+// `first_to_go`: columns that a narrow terminal has to do without, which is said.
+void print_rows(std::ostream& out, std::vector<Row> rows,
+                const std::vector<std::string>& first_to_go, const Layout& layout) {
+  const std::size_t width = layout.verbose ? 0 : layout.width;
+  Narrowed table = narrowed(std::move(rows), width, first_to_go);
+  print_table(out, fitted(std::move(table.rows), width), layout.in_colour);
+  if (table.left_out.empty()) return;
+  out << "without";
+  for (const std::string& heading : table.left_out) out << ' ' << heading;
+  out << "; -v has all\n";
 }
 
 void print_lock_table(std::ostream& out, const View& view, const Layout& layout) {
-  std::vector<Row> rows = headed(layout.verbose);
+  std::vector<Row> rows{lock_headings(layout.verbose)};
   std::vector<Row> malformed;
   for (const LockView& lock : view.locks) {
     if (!lock.record) {
       malformed.push_back(malformed_row(lock));
     } else {
-      rows.push_back(layout.verbose ? long_row(lock, *view.now) : short_row(lock, *view.now));
+      rows.push_back(lock_row(lock, *view.now, layout.verbose));
     }
   }
-  if (rows.size() > 1) print_rows(out, std::move(rows), layout);
+  if (rows.size() > 1) {
+    print_rows(out, std::move(rows), {"PING", "PID", "FOR", "WHY", "STATE"}, layout);
+  }
   // A table of their own: their messages would widen a column of the others.
   print_table(out, malformed, layout.in_colour);
 }
@@ -79,17 +93,19 @@ void print_lock_table(std::ostream& out, const View& view, const Layout& layout)
 Row waiter_row(const LockRecord& lock, std::size_t place, const StoreNow& now, bool verbose) {
   const Waiter& waiter = lock.line[place];
   const Holder holder = holder_of(waiter);
-  return {{escaped(lock.name)},
+  Row row{{escaped(lock.name)},
           {waiter.passed_over ? "away" : place_text(place)},
-          {verbose ? escaped(waiter.process) : holder_text(holder)},
+          {holder_text(holder)},
           {holder.process_number ? std::to_string(*holder.process_number) : "-"},
           {age_text(waiter.since, now.time)}};
+  if (verbose) row.push_back({escaped(waiter.process)});
+  return row;
 }
 
 // Nothing where nobody waits.
 void print_lines(std::ostream& out, const View& view, const Layout& layout) {
-  std::vector<Row> rows{
-      {heading("LOCK"), heading("PLACE"), heading("WAITER"), heading("PID"), heading("FOR")}};
+  std::vector<Row> rows{headed({"LOCK", "PLACE", "WAITER", "PID", "FOR"})};
+  if (layout.verbose) rows.front().push_back(heading("PROCESS"));
   for (const LockView& lock : view.locks) {
     if (!lock.record || !view.now) continue;
     for (std::size_t place = 0; place < lock.record->line.size(); ++place)
@@ -97,15 +113,12 @@ void print_lines(std::ostream& out, const View& view, const Layout& layout) {
   }
   if (rows.size() == 1) return;
   out << '\n';
-  print_rows(out, std::move(rows), layout);
+  print_rows(out, std::move(rows), {"PID", "FOR"}, layout);
 }
 
 void print_pings(std::ostream& out, const View& view, const Layout& layout) {
-  std::vector<Row> rows{{heading("PROCESS"), heading("PING"), heading("HOLDS")}};
-  if (layout.verbose) {
-    rows = {
-        {heading("PROCESS"), heading("PING"), heading("HOLDS"), heading("AT"), heading("CLOCK")}};
-  }
+  std::vector<Row> rows{headed({"PROCESS", "PING", "HOLDS"})};
+  if (layout.verbose) rows = {headed({"PROCESS", "PING", "HOLDS", "AT", "CLOCK"})};
   for (const PingView& ping : view.pings) {
     if (!ping.record) {
       rows.push_back({{escaped(ping.process)}, {ping.problem, Style::bad}});
@@ -120,7 +133,7 @@ void print_pings(std::ostream& out, const View& view, const Layout& layout) {
     rows.back().push_back({iso8601(ping.record->ping)});
     rows.back().push_back({clock ? escaped(*clock) : "-"});
   }
-  print_rows(out, std::move(rows), layout);
+  print_rows(out, std::move(rows), {}, layout);
 }
 
 void print_field(std::ostream& out, const char* name, const Cell& value, bool in_colour) {
@@ -174,7 +187,7 @@ void print_lock(std::ostream& out, const LockView& lock, const std::optional<Sto
   field("why", {escaped(record.why), style});
   field("since", {since_text(record, now), style});
   if (taken && now) field("ping", ping_cell(lock, *now, true));
-  if (taken) field("takeover", takeover_cell(lock.takeover, true));
+  if (taken) field("takeover", takeover_cell(lock, true));
   for (std::size_t place = 0; now && place < record.line.size(); ++place)
     field(place == 0 ? "waiting" : "", {waiter_in_words(record, place, *now)});
   field("fence", {std::to_string(record.fence), style});

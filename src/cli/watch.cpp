@@ -1,11 +1,13 @@
 #include "cli/watch.h"
 
+#include <algorithm>
 #include <ostream>
 #include <sstream>
 #include <string>
 
 #include "cli/exit_status.h"
 #include "distlock/error.h"
+#include "failure.h"
 
 namespace distlock::cli {
 namespace {
@@ -17,39 +19,69 @@ constexpr const char* kClear = "\033[2J";
 constexpr const char* kEndOfLine = "\033[K";
 constexpr const char* kBelow = "\033[J";
 
-std::string frame_of(const ListArguments& arguments, const Place& place, const Streams& streams) {
-  std::ostringstream frame;
-  std::ostringstream elsewhere;  // Malformed documents are in the table, too.
-  Streams into{streams.in, frame, elsewhere};
-  into.out_in_colour = streams.out_in_colour;
-  into.out_width = streams.out_width;
-  try {
-    list(arguments, place, into);
-  } catch (const Error& error) {
-    return std::string("distlock: ") + error.what() + '\n';
-  }
-  return frame.str();
-}
+std::string shown(const Error& error) { return std::string("distlock: ") + error.what() + '\n'; }
 
-// Writes over the last frame, without a flicker. Lines that do not fit the terminal are left out.
+/// The store, as far as it is there.
+class Watched {
+ public:
+  explicit Watched(const WatchedPlace& place) : place_(place) {}
+
+  std::string frame(const ListArguments& arguments, const Streams& streams) {
+    try {
+      if (!store_) store_ = place_.open();
+    } catch (const Error& error) {
+      if (!may_pass(error)) throw;
+      return shown(error);
+    }
+    return listed(arguments, streams);
+  }
+
+ private:
+  std::string listed(const ListArguments& arguments, const Streams& streams) {
+    std::ostringstream frame;
+    std::ostringstream elsewhere;  // Malformed documents are in the table, too.
+    Streams into{streams.in, frame, elsewhere};
+    into.out_in_colour = streams.out_in_colour;
+    into.out_width = streams.out_width;
+    try {
+      list(arguments, {*store_, place_.clock, place_.connection}, into);
+    } catch (const Error& error) {
+      // Where a file was replaced, only another opening finds the new one.
+      if (place_.connection.kind() == StoreKind::sqlite) store_.reset();
+      return shown(error);
+    }
+    return frame.str();
+  }
+
+  const WatchedPlace& place_;
+  std::shared_ptr<Store> store_;
+};
+
+// Writes over the last frame, without a flicker. Says how many lines do not fit the terminal.
 void redraw(std::ostream& out, const std::string& frame, std::size_t height) {
+  const auto all = static_cast<std::size_t>(std::count(frame.begin(), frame.end(), '\n'));
+  // The cursor needs a line of its own.
+  const std::size_t room = height < 2 ? all : height - 1;
+  const std::size_t fit = all <= room ? all : room - 1;
   out << kHome;
   std::istringstream lines(frame);
   std::string line;
-  for (std::size_t i = 1; (height == 0 || i < height) && std::getline(lines, line); ++i) {
+  for (std::size_t i = 0; i < fit && std::getline(lines, line); ++i) {
     out << line << kEndOfLine << '\n';
   }
+  if (fit < all) out << "… and " << all - fit << " more lines" << kEndOfLine << '\n';
   out << kBelow;
 }
 
 }  // namespace
 
-int watch_list(const ListArguments& arguments, const Place& place, const Streams& streams,
+int watch_list(const ListArguments& arguments, const WatchedPlace& place, const Streams& streams,
                const std::stop_token& stop) {
   const bool on_terminal = streams.out_width > 0;
+  Watched watched(place);
   if (on_terminal) streams.out << kClear;
   do {
-    const std::string frame = frame_of(arguments, place, streams);
+    const std::string frame = watched.frame(arguments, streams);
     if (on_terminal) {
       redraw(streams.out, frame, streams.out_height);
     } else {

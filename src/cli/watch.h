@@ -1,5 +1,7 @@
 #pragma once
 
+#include <functional>
+#include <memory>
 #include <stop_token>
 
 #include "cli/arguments.h"
@@ -8,9 +10,17 @@
 
 namespace distlock::cli {
 
+/// Where a watch looks: a store that may not be there yet, or not any more.
+struct WatchedPlace {
+  std::function<std::shared_ptr<Store>()> open;
+  Clock& clock;
+  const ConnectionString& connection;
+};
+
 /// distlock list --watch: the list every second, on a terminal in place, until a stop is requested
 /// or nobody reads it any more. A failure is shown, and the call tried again. Gives 0.
-int watch_list(const ListArguments& arguments, const Place& place, const Streams& streams,
+/// Errors: those of `place.open` that waiting does not mend.
+int watch_list(const ListArguments& arguments, const WatchedPlace& place, const Streams& streams,
                const std::stop_token& stop = {});
 
 }  // namespace distlock::cli

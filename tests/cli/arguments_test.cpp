@@ -39,7 +39,7 @@ TEST_CASE("status, list and break take what they need", "[cli][arguments]") {
   CHECK(parse_as<ListArguments>({"list", "--held", "a*"}).pattern == "a*");
   CHECK(parse_as<ListArguments>({"list", "--watch"}).watch);
   CHECK(parse_as<BreakArguments>({"break", "n", "--wait"}).wait);
-  CHECK(parse_as<ListArguments>({"list", "--takeover-after", "3s"}).takeover_after == 3s);
+  CHECK(parse_as<ListArguments>({"list", "--takeover-after", "3s"}).window.takeover_after == 3s);
   CHECK_FALSE(parse_as<BreakArguments>({"break", "n"}).confirmed);
   CHECK(parse_as<BreakArguments>({"break", "n", "--yes"}).confirmed);
 }

@@ -133,6 +133,30 @@ TEST_CASE("a release whose outcome is unknown is not called done", "[cli][break]
   CHECK_THROWS_AS(someone.breaks("jobs", "y\n"), Error);
 }
 
+TEST_CASE("a quiet break says nothing of what goes well", "[cli][break]") {
+  Operator someone;
+  BreakArguments arguments;
+  arguments.lock = "jobs";
+  arguments.common.verbosity = Verbosity::quiet;
+  arguments.confirmed = arguments.wait = true;
+  CHECK(someone.breaks(arguments, "") == kSuccess);
+  CHECK_FALSE(someone.taken());
+  CHECK(someone.breaks(arguments, "") == kSuccess);
+  CHECK(someone.err.str().empty());
+  arguments.lock = "jbos";
+  CHECK(someone.breaks(arguments, "") == kBusy);
+  CHECK_FALSE(someone.err.str().empty());
+}
+
+TEST_CASE("break --wait says once for whom it waits and how long that one may act",
+          "[cli][break][R9]") {
+  Operator someone;
+  CHECK(someone.breaks_and_waits([](int) {}) == kSuccess);
+  const std::string said = someone.err.str();
+  CHECK_THAT(said, Catch::Contains("waiting for holder, which acts for 16m at most\n"));
+  CHECK(said.find("waiting for") == said.rfind("waiting for"));
+}
+
 TEST_CASE("break says for how long the old command may work on", "[cli][break][R9]") {
   Operator someone;
   someone.fleet.clock->advance(30s);

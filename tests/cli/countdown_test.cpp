@@ -135,3 +135,18 @@ TEST_CASE("a grace that leaves the pings no room is refused with the sum", "[cli
   CHECK_NOTHROW(fitting_plan(times(2s), 1h, OnLoss::kill));
   CHECK_THROWS_AS(fitting_plan(times(24h * 365 * 5000), {}, OnLoss::terminate), Error);
 }
+
+TEST_CASE("times that do not fit are refused in the names of the command's options",
+          "[cli][countdown]") {
+  LeaseTimes slow = times(2s);
+  slow.ping_every = 1s;
+  CHECK_THROWS_WITH(fitting_plan(slow, {}, OnLoss::terminate),
+                    Catch::StartsWith("--takeover-after leaves the pings too little time: "
+                                      "--takeover-after 2s - allowance 502ms = 1.498s, but "
+                                      "--ping-every 1s + 2 x call limit 250ms = 1.5s; "));
+  slow.ping_every = 72h;
+  CHECK_THROWS_WITH(fitting_plan(slow, {}, OnLoss::terminate),
+                    Catch::StartsWith("--ping-every is"));
+  CHECK_THROWS_WITH(fitting_plan(times(24h * 365 * 200), {}, OnLoss::terminate),
+                    Catch::StartsWith("--takeover-after is more than"));
+}

@@ -83,7 +83,7 @@ TEST_CASE("a store call leaves time for what follows a ping", "[cli][run][R9]") 
   const auto limit = [](std::chrono::milliseconds takeover_after,
                         std::chrono::milliseconds ping_every) {
     RunArguments run;
-    run.takeover_after = takeover_after;
+    run.window.takeover_after = takeover_after;
     run.ping_every = ping_every;
     return calls_of(run).call_limit;
   };

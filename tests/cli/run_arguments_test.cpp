@@ -73,12 +73,12 @@ TEST_CASE("run waits for a store that is away as for the lock, or as long as it 
 
 TEST_CASE("run is taken over after a minute by default", "[cli][arguments][R6]") {
   const auto plain = parse_as<RunArguments>({"run", "n", "true"});
-  CHECK(plain.takeover_after == 1min);
+  CHECK(plain.window.takeover_after == 1min);
   // The original's processes and MongoDB's own rely on their 15 minutes.
-  CHECK(plain.unstated_window == 16min);
+  CHECK(plain.window.unstated_window == 16min);
   const auto told = parse_as<RunArguments>({"run", "--takeover-after", "2s", "n", "true"});
-  CHECK(told.takeover_after == 2s);
-  CHECK(told.unstated_window == 0s);
+  CHECK(told.window.takeover_after == 2s);
+  CHECK(told.window.unstated_window == 0s);
 }
 
 TEST_CASE("pings come eight times in a window, and every 30 s at least", "[cli][arguments]") {
@@ -157,6 +157,23 @@ TEST_CASE("an empty value is the empty value, and wins over the environment", "[
   CHECK(run.why.empty());
   CHECK(run.command == Words{"true", "--why="});
   CHECK_FALSE(problem({"list", "--uri="}, {{"DISTLOCK_URI", "memory:"}}).empty());
+}
+
+TEST_CASE("a value that cannot be used is told with the option or the variable that it is from",
+          "[cli][arguments]") {
+  const auto told = [](const char* name, const char* value) {
+    return problem({"run", "n", "true"}, {{name, value}});
+  };
+  CHECK_THAT(problem({"run", "--wait", "soon", "n", "true"}), Catch::StartsWith("--wait: "));
+  CHECK_THAT(told("DISTLOCK_WAIT", "soon"), Catch::StartsWith("DISTLOCK_WAIT: "));
+  CHECK_THAT(told("DISTLOCK_STORE_PATIENCE", "x"), Catch::StartsWith("DISTLOCK_STORE_PATIENCE: "));
+  CHECK_THAT(told("DISTLOCK_TAKEOVER_AFTER", "0"), Catch::StartsWith("DISTLOCK_TAKEOVER_AFTER "));
+  CHECK_THAT(told("DISTLOCK_PING_EVERY", "0"), Catch::StartsWith("DISTLOCK_PING_EVERY "));
+  CHECK_THAT(told("DISTLOCK_GRACE", "x"), Catch::StartsWith("DISTLOCK_GRACE: "));
+  CHECK_THAT(told("DISTLOCK_ON_LOSS", "x"), Catch::StartsWith("DISTLOCK_ON_LOSS: "));
+  CHECK_THAT(told("DISTLOCK_WHY", "\xff"), Catch::StartsWith("DISTLOCK_WHY: "));
+  CHECK_THAT(told("DISTLOCK_CONFLICT_EXIT_CODE", "x"),
+             Catch::StartsWith("DISTLOCK_CONFLICT_EXIT_CODE: "));
 }
 
 TEST_CASE("a command has a name, and -- stands before it also after another", "[cli][arguments]") {

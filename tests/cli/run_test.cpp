@@ -217,6 +217,7 @@ TEST_CASE("a signal while waiting ends with 128 and its number", "[cli][run]") {
   runner.signal = SIGINT;
   const auto never = [](const Command&) -> Ending { throw std::logic_error("it ran"); };
   CHECK(runner.runs(arguments_for("jobs"), never) == 128 + SIGINT);
+  CHECK(runner.err.str() == "distlock: SIGINT while waiting for jobs\n");
 }
 
 TEST_CASE("a signal that comes as the lock is got keeps the command from starting", "[cli][run]") {
@@ -240,6 +241,16 @@ TEST_CASE("a lock that was lost while the command ran is 75, whatever the comman
   });
   CHECK(status == kLockLost);
   CHECK_THAT(runner.err.str(), Catch::Contains("lost jobs"));
+}
+
+TEST_CASE("a signal that has ended the command is named", "[cli][run]") {
+  Runner runner;
+  const auto [number, name] = GENERATE(std::pair(SIGTERM, "SIGTERM"), std::pair(64, "signal 64"));
+  const auto killed = [number = number](const Command&) {
+    return Ending{.exit_status = 128 + number, .by_signal = number};
+  };
+  CHECK(runner.runs(arguments_for("jobs"), killed) == 128 + number);
+  CHECK(runner.err.str() == std::string("distlock: backup was ended by ") + name + '\n');
 }
 
 TEST_CASE("a command that was cut short is 75, though the lock was still held", "[cli][run][R9]") {

@@ -48,7 +48,11 @@ class Scene {
   MemoryTables& tables() { return store_.tables; }
 
   View all(std::optional<std::chrono::milliseconds> takeover_after = {}) {
-    return view_all({*store_.store, *clock_, connection_, takeover_after});
+    return all_by(takeover_after ? std::optional(ContenderWindow{*takeover_after, {}})
+                                 : std::nullopt);
+  }
+  View all_by(const std::optional<ContenderWindow>& window) {
+    return view_all({*store_.store, *clock_, connection_, window});
   }
   View one(const std::string& name) {
     return view_one({*store_.store, *clock_, connection_, {}}, name);

@@ -31,6 +31,9 @@ class Looker {
     return std::exchange(out, std::ostringstream()).str();
   }
   Place place() { return {*observer.store, *fleet.clock, connection}; }
+  WatchedPlace watched() {
+    return {[this] { return observer.store; }, *fleet.clock, connection};
+  }
   Streams streams() { return {in, out, err}; }
 
   distlock::testing::Fleet fleet;
@@ -59,12 +62,24 @@ TEST_CASE("a list is of all locks, those held, or those of a pattern", "[cli][vi
 
 TEST_CASE("a list of some locks has no pings", "[cli][view]") {
   Looker looker;
-  CHECK(list({.pattern = "nothing"}, looker.place(), looker.streams()) == kSuccess);
-  CHECK(looker.out.str() == "no such lock\n");
   CHECK(list({.held = true}, looker.place(), looker.streams()) == kSuccess);
   CHECK_THAT(looker.out.str(), Catch::Contains("rotate") && !Catch::Contains("PROCESS"));
   CHECK(list({}, looker.place(), looker.streams()) == kSuccess);
   CHECK_THAT(looker.out.str(), Catch::Contains("PROCESS"));
+}
+
+TEST_CASE("an empty list says what there is none of", "[cli][view]") {
+  Looker looker;
+  const auto said = [&](const ListArguments& arguments) {
+    CHECK(list(arguments, looker.place(), looker.streams()) == kSuccess);
+    return std::exchange(looker.out, std::ostringstream()).str();
+  };
+  CHECK(said({.pattern = "nothing"}) == "no such lock\n");
+  CHECK(said({.pattern = "nothing", .held = true}) == "no such lock\n");
+  CHECK(said({.pattern = "jobs.*", .held = true}) == "no such lock is held\n");
+  looker.jobs->unlock();
+  looker.rotate->unlock();
+  CHECK(said({.held = true}) == "no lock is held\n");
 }
 
 TEST_CASE("a watch shows the list every second, also after a failure", "[cli][view]") {
@@ -77,7 +92,8 @@ TEST_CASE("a watch shows the list every second, also after a failure", "[cli][vi
     looker.observer.store->before(
         "list", [&] { looker.observer.store->before("list", [&] { stop.request_stop(); }); });
   });
-  CHECK(watch_list({.held = true}, looker.place(), looker.streams(), stop.get_token()) == kSuccess);
+  CHECK(watch_list({.held = true}, looker.watched(), looker.streams(), stop.get_token()) ==
+        kSuccess);
   const std::string said = looker.out.str();
   CHECK(looker.fleet.clock->steady_now() - start == 2s);
   CHECK_THAT(said, Catch::StartsWith("distlock: list rejected") && !Catch::Contains("\033") &&
@@ -92,10 +108,40 @@ TEST_CASE("on a terminal a watch draws over what it drew, within its height", "[
   Streams streams = looker.streams();
   streams.out_width = 80;
   streams.out_height = 3;
-  CHECK(watch_list({}, looker.place(), streams, stop.get_token()) == kSuccess);
+  CHECK(watch_list({}, looker.watched(), streams, stop.get_token()) == kSuccess);
   const std::string said = looker.out.str();
   CHECK_THAT(said, Catch::StartsWith("\033[2J\033[H") && Catch::EndsWith("\033[J"));
   CHECK(std::count(said.begin(), said.end(), '\n') == 2);
+  CHECK_THAT(said, Catch::Contains("LOCK") && Catch::Contains("… and 6 more lines"));
+}
+
+TEST_CASE("a watch goes on until a store is there, and again where a file was replaced",
+          "[cli][view]") {
+  Looker looker;
+  std::stop_source stop;
+  int openings = 0;
+  const auto open = [&]() -> std::shared_ptr<Store> {
+    ++openings;
+    if (openings < 3) throw Error(Errc::not_applied, "there is no file 'x'");
+    if (openings == 3) looker.observer.store->fail("list", distlock::testing::Fault::rejected);
+    if (openings == 4) looker.observer.store->before("list", [&] { stop.request_stop(); });
+    return looker.observer.store;
+  };
+  const ConnectionString file("sqlite:x");
+  const WatchedPlace place{open, *looker.fleet.clock, file};
+  CHECK(watch_list({}, place, looker.streams(), stop.get_token()) == kSuccess);
+  CHECK(openings == 4);
+  CHECK_THAT(looker.out.str(), Catch::StartsWith("distlock: there is no file 'x'\n\ndistlock: ") &&
+                                   Catch::Contains("list rejected") && Catch::Contains("rotate"));
+}
+
+TEST_CASE("a watch ends where waiting mends nothing", "[cli][view]") {
+  Looker looker;
+  const auto refuse = []() -> std::shared_ptr<Store> {
+    throw Error(Errc::permission_denied, "no");
+  };
+  const WatchedPlace place{refuse, *looker.fleet.clock, looker.connection};
+  CHECK_THROWS_AS(watch_list({}, place, looker.streams()), Error);
 }
 
 TEST_CASE("a malformed lock counts as held in a list of those", "[cli][view][R14]") {

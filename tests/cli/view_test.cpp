@@ -34,6 +34,25 @@ TEST_CASE("the larger window counts, the contender's or the holder's", "[cli][vi
   CHECK(scene.all(5s).locks.front().takeover.in == 2s);
 }
 
+TEST_CASE("a takeover is promised for the window of a run, and told for the holder's own too",
+          "[cli][view][R6]") {
+  Scene scene;
+  scene.hold("jobs", "p");
+  scene.ping("p", 1500ms);
+  const View view = scene.all_by(ContenderWindow{});
+  CHECK(view.locks.front().takeover.in == 58500ms);
+  CHECK(view.locks.front().by_own_window.in == 500ms);
+  CHECK_THAT(listed(view), Catch::Contains("in 58s for a window of 1m; "
+                                           "in 500ms for the holder's own of 2s"));
+  std::ostringstream brief;
+  print_list(brief, view, {});
+  CHECK_THAT(brief.str(), Catch::Contains("in 58s    testing"));
+
+  scene.hold("jobs", "p", std::nullopt);
+  CHECK(scene.all_by(ContenderWindow{}).locks.front().takeover.window == 16min);
+  CHECK_THAT(listed(scene.all_by(ContenderWindow{})), !Catch::Contains("for a window"));
+}
+
 TEST_CASE("a hold that states no window is judged by the default one", "[cli][view][R6]") {
   Scene scene;
   scene.hold("jobs", "p", std::nullopt);

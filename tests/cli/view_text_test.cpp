@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <iterator>
+#include <set>
 #include <sstream>
 
 #include "cli/scene.h"
@@ -11,6 +13,22 @@ using namespace distlock;
 using namespace distlock::cli;
 using namespace distlock::cli::testing;
 using namespace std::chrono_literals;
+
+namespace {
+
+/// In letters.
+std::size_t widest_line(const std::string& text) {
+  std::ptrdiff_t widest = 0;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    widest = std::max(widest, std::count_if(line.begin(), line.end(), [](char byte) {
+                        return (static_cast<unsigned char>(byte) & 0xC0U) != 0x80U;
+                      }));
+  }
+  return static_cast<std::size_t>(widest);
+}
+
+}  // namespace
 
 TEST_CASE("a list fits a terminal of 80 columns", "[cli][view]") {
   Scene scene;
@@ -22,16 +40,43 @@ TEST_CASE("a list fits a terminal of 80 columns", "[cli][view]") {
     std::ostringstream out;
     print_list(out, scene.all(), {.width = width});
     CAPTURE(out.str());
-    std::istringstream lines(out.str());
-    for (std::string line; std::getline(lines, line);) {
-      const auto letters = std::count_if(line.begin(), line.end(), [](char byte) {
-        return (static_cast<unsigned char>(byte) & 0xC0U) != 0x80U;
-      });
-      CHECK(letters <= static_cast<std::ptrdiff_t>(width));
-    }
+    CHECK(widest_line(out.str()) <= width);
     CHECK_THAT(out.str(), Catch::Contains("4194303") && Catch::Contains("500ms  in 1s"));
   }
   CHECK_THAT(listed(scene.all()), Catch::Contains("1795341030:243258234"));
+}
+
+TEST_CASE("a terminal that is too narrow for all columns is told which are left out",
+          "[cli][view]") {
+  Scene scene;
+  scene.hold("nightly-backup-of-the-warehouse", "warehouse-db-07.example.com:1795341030:243258234",
+             2000, LockState::taken, ":thread1/pid4194303/backup-operator:77");
+  for (const std::size_t width : {60, 50, 40}) {
+    std::ostringstream out;
+    print_locks(out, scene.all(), "no locks", {.width = width});
+    CAPTURE(out.str());
+    CHECK(widest_line(out.str()) <= width);
+    CHECK_THAT(out.str(), Catch::Contains("LOCK") && Catch::Contains("TAKEOVER") &&
+                              Catch::Contains("without PING") && Catch::Contains("; -v has all"));
+  }
+}
+
+TEST_CASE("with -v a list has every column that it has without", "[cli][view]") {
+  Scene scene;
+  scene.hold("jobs", "db7:17:42", 2000, LockState::taken, ":thread3/pid4711/ann:99");
+  scene.tables().put_lock({{"_id", std::string("later")}});
+  const auto headings = [&](bool verbose) {
+    std::ostringstream out;
+    print_list(out, scene.all(), {.verbose = verbose});
+    std::istringstream words(out.str().substr(0, out.str().find('\n')));
+    return std::set<std::string>{std::istream_iterator<std::string>(words), {}};
+  };
+  const auto brief = headings(false);
+  const auto whole = headings(true);
+  CHECK(std::includes(whole.begin(), whole.end(), brief.begin(), brief.end()));
+  CHECK(whole.size() > brief.size());
+  CHECK_THAT(listed(scene.all()),
+             Catch::Contains("ann@db7  4711  1m 1s") && Catch::Contains("db7:17:42"));
 }
 
 TEST_CASE("a hold shows its process and user, as far as it says them", "[cli][view]") {

@@ -36,7 +36,7 @@ struct Check {
   void operator()(const RunArguments& run) const {
     if (run.command.empty() || run.lock.empty()) std::abort();
     if (run.wait && run.wait->count() < 0) std::abort();
-    if (run.takeover_after.count() <= 0 || run.ping_every.count() <= 0) std::abort();
+    if (run.window.takeover_after.count() <= 0 || run.ping_every.count() <= 0) std::abort();
   }
   void operator()(const UsageError& error) const {
     if (error.problem.empty()) std::abort();

@@ -63,8 +63,12 @@ LockRecord lock_in(FuzzedDataProvider& input, const std::string& name) {
 View view_in(FuzzedDataProvider& input) {
   View view{.store = word(input), .now = {}, .locks = {}, .pings = {}};
   view.now = maybe(input, [&] { return StoreNow{time_in(input), word(input), true}; });
-  LockView lock{
-      .name = word(input), .record = {}, .problem = word(input), .ping = {}, .takeover = {}};
+  LockView lock{.name = word(input),
+                .record = {},
+                .problem = word(input),
+                .ping = {},
+                .takeover = {},
+                .by_own_window = {}};
   lock.record = maybe(input, [&] { return lock_in(input, lock.name); });
   lock.ping = maybe(input, [&] { return ping_in(input); });
   lock.takeover = {static_cast<Takeover::How>(input.ConsumeIntegralInRange(0, 6)),

@@ -94,7 +94,7 @@ TEST_CASE("a command that ignores SIGTERM is killed after the grace",
   REQUIRE_FALSE(holder->next_output().empty());
   REQUIRE(fixture.status({"break", "--yes", "jobs"}) == 0);
   CHECK(holder->wait() == 75);
-  CHECK_THAT(holder->rest_of_messages(), Catch::Contains("; sh was ended by Killed\n"));
+  CHECK_THAT(holder->rest_of_messages(), Catch::Contains("; sh was ended by SIGKILL\n"));
 }
 
 TEST_CASE("a loss ends also those that have left the command's group",

@@ -243,9 +243,10 @@ TEST_CASE("output that cannot be written is 74", "[process]") {
   CHECK(fixture.status({"--help"}) == 0);
   CHECK_THAT(fixture.output, Catch::Contains("run"));
   CHECK(fixture.messages.empty());
-  for (const char* words : {" --version", " list"}) {
+  for (const char* words : {" --version", " --help", " role", " list"}) {
     const std::string command = tool_path() + words + " >/dev/full";
     CHECK(fixture.status({"run", "jobs", "--", "sh", "-c", command}) == 74);
+    CHECK_THAT(fixture.messages, Catch::Contains("cannot write to standard output"));
   }
 }
 
