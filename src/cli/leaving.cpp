@@ -8,6 +8,7 @@
 #include <system_error>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "distlock/log.h"
 
@@ -23,17 +24,19 @@ constexpr std::chrono::milliseconds kGoodbye{20};
 // The longest wait for readers of the library's log.
 constexpr std::chrono::milliseconds kLogMost{1000};
 
-std::shared_ptr<Store>& kept() {
-  static std::shared_ptr<Store> store;
-  return store;
+using Stores = std::vector<std::shared_ptr<Store>>;
+
+Stores& kept() {
+  static Stores stores;
+  return stores;
 }
 
 // On a thread that may outlast the wait: the process ends with it.
-void part_with(std::shared_ptr<Store> store) try {
+void part_with(Stores stores) try {
   std::promise<void> gone;
   const auto ended = gone.get_future();
-  std::thread([store = std::move(store), gone = std::move(gone)]() mutable {
-    store.reset();
+  std::thread([stores = std::move(stores), gone = std::move(gone)]() mutable {
+    stores.clear();
     gone.set_value();
   }).detach();
   ended.wait_for(kGoodbye);
@@ -43,10 +46,10 @@ void part_with(std::shared_ptr<Store> store) try {
 
 }  // namespace
 
-void keep_until_left(std::shared_ptr<Store> store) { kept() = std::move(store); }
+void keep_until_left(std::shared_ptr<Store> store) { kept().push_back(std::move(store)); }
 
 int leave(int status) {
-  if (!kept()) return status;
+  if (kept().empty()) return status;
   part_with(std::move(kept()));
   (void)flush_log(kLogMost);
   std::cout.flush();

@@ -12,11 +12,25 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kPauseLeast{100};
 constexpr milliseconds kPauseMost{1000};
+constexpr milliseconds kCallLeast{250};
 
 SteadyTime end_of(const OpeningWait& wait) {
   constexpr std::chrono::hours kForEver{24 * 365 * 100};
   const milliseconds most = std::min<milliseconds>(wait.most.value_or(kForEver), kForEver);
   return wait.clock.steady_now() + most;
+}
+
+// Without a wait there is a single call, which gets its whole limit.
+milliseconds limit_of_call(const OpeningWait& wait, SteadyTime end) {
+  if (wait.most && wait.most->count() == 0) return wait.call_limit;
+  const auto left = std::chrono::ceil<milliseconds>(end - wait.clock.steady_now());
+  return std::min(wait.call_limit, std::max(left, kCallLeast));
+}
+
+std::shared_ptr<Store> open_within(const Open& open, const OpeningWait& wait, SteadyTime end) {
+  const milliseconds limit = limit_of_call(wait, end);
+  const auto store = open({.call_limit = limit});
+  return limit == wait.call_limit ? store : open({.call_limit = wait.call_limit});
 }
 
 }  // namespace
@@ -27,13 +41,13 @@ StoreOptions calls_of(const RunArguments& arguments) {
   return {.call_limit = std::min(fitting, std::max(arguments.ping_every / 2, kLeast))};
 }
 
-std::shared_ptr<Store> open_patiently(const std::function<std::shared_ptr<Store>()>& open,
-                                      const OpeningWait& wait, std::ostream& err) {
+std::shared_ptr<Store> open_patiently(const Open& open, const OpeningWait& wait,
+                                      std::ostream& err) {
   const SteadyTime end = end_of(wait);
   for (milliseconds pause = kPauseLeast;; pause = std::min(2 * pause, kPauseMost)) {
     if (wait.stop.stop_requested()) return nullptr;
     try {
-      return open();
+      return open_within(open, wait, end);
     } catch (const Error& error) {
       const SteadyTime now = wait.clock.steady_now();
       if (!may_pass(error) || now >= end) throw;

@@ -24,12 +24,15 @@ struct OpeningWait {
   Clock& clock;
   std::stop_token stop;
   std::optional<std::chrono::milliseconds> most;
+  std::chrono::milliseconds call_limit;  ///< Of the store.
 };
 
+using Open = std::function<std::shared_ptr<Store>(const StoreOptions&)>;
+
 /// Calls `open` until it succeeds, as at boot, when the host is up before the store. Says once on
-/// `err` that it waits. Gives null if a stop was requested.
+/// `err` that it waits. A call is limited to what is left of the wait; a store that answers then
+/// is opened anew with its own limit. Gives null if a stop was requested.
 /// Errors: that of the last call, when the time is over; any that waiting does not mend, at once.
-std::shared_ptr<Store> open_patiently(const std::function<std::shared_ptr<Store>()>& open,
-                                      const OpeningWait& wait, std::ostream& err);
+std::shared_ptr<Store> open_patiently(const Open& open, const OpeningWait& wait, std::ostream& err);
 
 }  // namespace distlock::cli

@@ -20,7 +20,11 @@ struct Away {
     return store;
   }
   std::shared_ptr<Store> open_within(std::optional<std::chrono::milliseconds> most) {
-    return open_patiently([this] { return open(); }, {clock, stop.get_token(), most}, err);
+    const auto open = [this](const StoreOptions& options) {
+      limits.push_back(options.call_limit);
+      return this->open();
+    };
+    return open_patiently(open, {clock, stop.get_token(), most, 10s}, err);
   }
 
   ManualClock clock;
@@ -28,6 +32,7 @@ struct Away {
   std::chrono::nanoseconds until{};
   std::stop_source stop;
   std::ostringstream err;
+  std::vector<std::chrono::milliseconds> limits;
 };
 
 }  // namespace
@@ -65,10 +70,10 @@ TEST_CASE("without waiting, a store that is away is an error at once", "[cli][ru
 
 TEST_CASE("an error that waiting does not mend ends the wait at once", "[cli][run]") {
   Away away;
-  const auto refused = []() -> std::shared_ptr<Store> {
+  const auto refused = [](const StoreOptions&) -> std::shared_ptr<Store> {
     throw Error(Errc::permission_denied, "opening");
   };
-  CHECK_THROWS_AS(open_patiently(refused, {away.clock, {}, 60s}, away.err), Error);
+  CHECK_THROWS_AS(open_patiently(refused, {away.clock, {}, 60s, 10s}, away.err), Error);
   CHECK(away.clock.waited() == 0s);
 }
 
@@ -77,6 +82,31 @@ TEST_CASE("a signal ends the wait for a store", "[cli][run][R15]") {
   away.until = 1s;
   away.stop.request_stop();
   CHECK(away.open_within(60s) == nullptr);
+}
+
+TEST_CASE("a call to a store that is away lasts no longer than the wait for it",
+          "[cli][run][R15]") {
+  Away away;
+  away.until = 24h;
+  CHECK_THROWS_AS(away.open_within(2s), Error);
+  REQUIRE(away.limits.size() > 2);
+  CHECK(away.limits.front() == 2s);
+  CHECK(away.limits[1] == 1900ms);
+  CHECK(away.limits.back() == 250ms);
+}
+
+TEST_CASE("a store that answers in time is used with its own call limit", "[cli][run][R15]") {
+  Away away;
+  CHECK(away.open_within(2s) == away.store);
+  CHECK(away.limits == std::vector<std::chrono::milliseconds>{2s, 10s});
+}
+
+TEST_CASE("a run that does not wait gives a store its whole call limit", "[cli][run][R15]") {
+  Away away;
+  const auto most = GENERATE(std::optional<std::chrono::milliseconds>(0ms),
+                             std::optional<std::chrono::milliseconds>());
+  CHECK(away.open_within(most) == away.store);
+  CHECK(away.limits == std::vector<std::chrono::milliseconds>{10s});
 }
 
 TEST_CASE("a store call leaves time for what follows a ping", "[cli][run][R9]") {
