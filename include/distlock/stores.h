@@ -11,15 +11,15 @@
 
 namespace distlock {
 
-/// Opens the store that the connection string names, making what is missing (a SQLite file, its
-/// folder). All handles on `memory:` that live at one time in a process are on one store.
+/// Opens the store that the connection string names, making a SQLite file that is missing, but no
+/// folder. All handles on `memory:` that live at one time in a process are on one store.
 ///
 /// Errors:
 ///   `not_applied`        the store cannot be reached
 ///   `permission_denied`  the user may not use it
 ///   `bad_record`         the SQLite file is no database of ours, or its schema is newer
-///   `invalid_argument`   options out of range, or a server that cannot serve: a secondary, an
-///                        arbiter, a mongos, MongoDB before 4.2
+///   `invalid_argument`   options out of range, a folder that is not there, or a server that cannot
+///                        serve: a secondary, an arbiter, a mongos, MongoDB before 4.2
 DISTLOCK_EXPORT std::shared_ptr<Store> open_store(const ConnectionString& connection,
                                                   const StoreOptions& options = {});
 

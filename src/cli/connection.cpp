@@ -1,10 +1,12 @@
 #include "cli/connection.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <string>
 #include <string_view>
@@ -52,6 +54,19 @@ ConnectionString in_file(const std::string& path) {
   return ConnectionString(line);
 }
 
+// Mode 0700, whatever the umask.
+void make_folders(const std::filesystem::path& folder) {
+  if (access(folder.c_str(), F_OK) == 0) return;
+  if (folder.has_relative_path()) make_folders(folder.parent_path());
+  if (mkdir(folder.c_str(), S_IRWXU) == 0) {
+    chmod(folder.c_str(), S_IRWXU);
+  } else if (const int error = errno; error != EEXIST) {
+    throw Error(error == EACCES || error == EROFS ? Errc::permission_denied : Errc::not_applied,
+                "cannot make the folder " + distlock::quoted(folder.string()) + ": " +
+                    std::strerror(error) + "; name another place with --uri sqlite:PATH");
+  }
+}
+
 }  // namespace
 
 ConnectionString connection_of(const StoreArguments& arguments) {
@@ -60,6 +75,11 @@ ConnectionString connection_of(const StoreArguments& arguments) {
   if (arguments.fallback) return ConnectionString(*arguments.fallback);
   throw Error(Errc::invalid_argument,
               "no store is named: say --uri sqlite:PATH, or set DISTLOCK_URI or HOME");
+}
+
+void make_default_folder(const StoreArguments& arguments) {
+  if (arguments.uri || arguments.uri_file || !arguments.fallback) return;
+  make_folders(std::filesystem::path(ConnectionString(*arguments.fallback).path()).parent_path());
 }
 
 void check_is_there(const ConnectionString& connection) {

@@ -14,6 +14,10 @@ ConnectionString connection_of(const StoreArguments& arguments);
 /// find no lock in it. Errors: `not_applied` if there is no SQLite file where `connection` says.
 void check_is_there(const ConnectionString& connection);
 
+/// For `run`: makes the folders of the file that is used where nothing names a store, for this user
+/// alone. Errors: `permission_denied`, `not_applied`.
+void make_default_folder(const StoreArguments& arguments);
+
 /// For `run`. Errors: `invalid_argument` for a store that no other process has, which would let
 /// every command run at once.
 void check_excludes(const ConnectionString& connection);

@@ -63,6 +63,7 @@ std::shared_ptr<Store> open_for(const RunArguments& arguments, const StoreOption
                                 const std::stop_token& stop) {
   const ConnectionString connection = connection_of(arguments.common);
   check_excludes(connection);
+  make_default_folder(arguments.common.store);
   const auto most = arguments.store_patience && arguments.wait
                         ? std::min(arguments.store_patience, arguments.wait)
                         : (arguments.wait ? arguments.wait : arguments.store_patience);

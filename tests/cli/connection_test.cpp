@@ -1,6 +1,9 @@
 #include "cli/connection.h"
 
+#include <sys/stat.h>
+
 #include <catch2/catch.hpp>
+#include <filesystem>
 #include <fstream>
 
 #include "distlock/error.h"
@@ -58,6 +61,34 @@ TEST_CASE("commands that only look make no SQLite file", "[cli][connection]") {
   CHECK_NOTHROW(check_is_there(ConnectionString("memory:")));
   // Why it cannot be looked at is for the store to say.
   CHECK_NOTHROW(check_is_there(ConnectionString("sqlite:" + file + "/l.db")));
+}
+
+TEST_CASE("the default folder is made, for this user alone, and no other is", "[cli][connection]") {
+  const TemporaryFolder folder;
+  const auto state = folder.path() / "a" / "state";
+  StoreArguments store;
+  store.fallback = "sqlite:" + (state / "distlock" / "locks.db").string();
+  SECTION("another place is named") {
+    store.uri = "sqlite:l.db";
+    make_default_folder(store);
+    CHECK_FALSE(std::filesystem::exists(state));
+  }
+  SECTION("none is named") {
+    const mode_t before = umask(GENERATE(mode_t{0}, mode_t{0277}));
+    make_default_folder(store);
+    umask(before);
+    for (const auto& made : {state / "distlock", state, state.parent_path()}) {
+      CHECK((std::filesystem::status(made).permissions() & std::filesystem::perms::all) ==
+            std::filesystem::perms::owner_all);
+    }
+    CHECK_NOTHROW(make_default_folder(store));
+  }
+  SECTION("it cannot be made") {
+    store.fallback = "sqlite:/proc/distlock/locks.db";
+    CHECK_THROWS_WITH(
+        make_default_folder(store),
+        Catch::Contains("cannot make the folder \"/proc/distlock\"") && Catch::Contains("--uri"));
+  }
 }
 
 TEST_CASE("a command is not run under a lock that excludes nobody", "[cli][connection][R1]") {

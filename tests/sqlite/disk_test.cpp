@@ -138,15 +138,18 @@ TEST_CASE("a command whose folder is removed or whose file is replaced is ended 
   ToolFixture fixture;
   const bool removed = GENERATE(true, false);
   const fs::path folder = fixture.folder.path() / "store";
+  fs::create_directory(folder);
   const std::string uri = "sqlite:" + (folder / "locks.db").string();
   const auto holder = fixture.start({"run", "--uri", uri, "--takeover-after", "8s", "jobs", "--",
                                      "sh", "-c", "echo ready; exec cat"});
   REQUIRE(holder->next_output() == "ready");
   fs::rename(folder, fixture.folder.path() / "away");
   if (removed) fs::remove_all(fixture.folder.path() / "away");
+  if (!removed) fs::create_directory(folder);
   if (!removed) open_at(folder / "locks.db");
   CHECK(holder->wait() == 75);
   CHECK(holder->rest_of_output().empty());
   CHECK_THAT(holder->rest_of_messages(), Catch::Contains("replaced or removed"));
+  fs::create_directory(folder);
   CHECK(fixture.status({"run", "-n", "--uri", uri, "jobs", "--", "true"}) == 0);
 }

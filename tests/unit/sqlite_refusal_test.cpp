@@ -94,11 +94,13 @@ TEST_CASE("a new file that somebody is reading becomes a store once that ends", 
   CHECK_NOTHROW(open_file(path));
 }
 
-TEST_CASE("a folder that cannot be made is an error", "[sqlite]") {
-  const auto [code, message] =
-      failure_of("/proc/distlock", [] { open_file("/proc/distlock/locks.db"); });
-  CHECK(code == Errc::not_applied);
-  CHECK_THAT(message, Catch::Contains("make the folder"));
+TEST_CASE("a folder that is not there is named, and not made", "[sqlite]") {
+  const TemporaryFolder folder;
+  const auto absent = folder.path() / "a" / "b";
+  const auto [code, message] = refusal_of(absent / "locks.db");
+  CHECK(code == Errc::invalid_argument);
+  CHECK_THAT(message, Catch::Contains("there is no folder \"" + absent.string() + "\""));
+  CHECK_FALSE(std::filesystem::exists(absent.parent_path()));
 }
 
 TEST_CASE("a path that can be no file's is refused or an error", "[sqlite]") {

@@ -7,6 +7,7 @@
 #include <boost/thread/lock_guard.hpp>
 #include <boost/thread/mutex.hpp>
 #include <cerrno>
+#include <system_error>
 #include <utility>
 
 #include "stores/sqlite/sqlite_clock.h"
@@ -29,30 +30,41 @@ std::string withheld(const std::string& database) {
   return "";
 }
 
-std::string what_to_do(int code, const std::string& database) {
+std::string of_system(int error) {
+  return error == 0 ? "" : ", " + std::generic_category().message(error);
+}
+
+// Says how the file is and what mends it; in SQLite's own words only where they say more.
+std::string problem_of(sqlite3* db, const std::string& database) {
+  const int code = sqlite3_extended_errcode(db);
+  if (code == SQLITE_READONLY_DBMOVED) return "the file was replaced or removed while it was open";
   switch (code & kPrimaryCode) {
     case SQLITE_CANTOPEN:
-      return withheld(database);
+      return "the file, or one beside it, cannot be opened" + of_system(sqlite3_system_errno(db)) +
+             withheld(database);
+    case SQLITE_READONLY:
+      return "the file or its folder cannot be written; make both writable" + withheld(database);
     case SQLITE_NOTADB:
-      return "; it is no SQLite database: give another path, or move the file away";
+      return "it is no SQLite database: give another path, or move the file away";
     case SQLITE_CORRUPT:
-      return "; the file is damaged: restore or remove it";
+      return "the file is damaged: restore or remove it";
     case SQLITE_FULL:
-      return "; nothing was changed: make room";
+      return "the disk is full; nothing was changed: make room";
+    case SQLITE_IOERR:
+      return "the disk cannot be read or written" + of_system(sqlite3_system_errno(db)) +
+             "; look at the disk, and for room on it";
     case SQLITE_BUSY:
-      return "; another process was writing all the time";
+      return "another process was writing all the time; try again";
     default:
-      return "";
+      return sqlite3_errmsg(db);
   }
 }
 
 [[noreturn]] void fail(sqlite3* db, const std::string& operation, Effect effect) {
-  const int code = sqlite3_extended_errcode(db);
   const char* name = sqlite3_db_filename(db, "main");
   const std::string file = name != nullptr ? name : "";
-  throw Error(errc_of(code, effect, sqlite3_system_errno(db)),
-              operation + " in " + distlock::quoted(file) + ": " + sqlite3_errmsg(db) +
-                  what_to_do(code, file));
+  throw Error(errc_of(sqlite3_extended_errcode(db), effect, sqlite3_system_errno(db)),
+              operation + " in " + distlock::quoted(file) + ": " + problem_of(db, file));
 }
 
 void call_function(sqlite3_context* context, int, sqlite3_value**) {
@@ -148,7 +160,7 @@ SqliteDatabase::SqliteDatabase(const std::string& path, std::chrono::millisecond
     throw Error(Errc::not_applied, "open " + distlock::quoted(path) + ": out of memory");
   if (code != SQLITE_OK) {
     throw Error(errc_of(code, Effect::reads, sqlite3_system_errno(db)),
-                "open " + distlock::quoted(path) + ": " + sqlite3_errmsg(db));
+                "open " + distlock::quoted(path) + ": " + problem_of(db, path));
   }
   // SQLite falls back to reading where it may not write.
   if (sqlite3_db_readonly(db, "main") != 0) {

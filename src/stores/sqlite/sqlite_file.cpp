@@ -16,24 +16,12 @@ namespace distlock {
 namespace {
 
 constexpr mode_t kPrivateFile = 0600;
-constexpr mode_t kPrivateFolder = 0700;
 
 [[noreturn]] void fail(const std::string& operation, const std::string& path, int error) {
   const bool denied = error == EACCES || error == EPERM || error == EROFS;
   throw Error(
       denied ? Errc::permission_denied : Errc::not_applied,
       operation + ' ' + distlock::quoted(path) + ": " + std::generic_category().message(error));
-}
-
-void make_folders(const std::filesystem::path& folder) {
-  struct stat status {};
-  if (folder.empty() || stat(folder.c_str(), &status) == 0) return;
-  make_folders(folder.parent_path());
-  if (mkdir(folder.c_str(), kPrivateFolder) == 0) {
-    chmod(folder.c_str(), kPrivateFolder);
-  } else if (errno != EEXIST) {
-    fail("make the folder", folder.string(), errno);
-  }
 }
 
 // Gives `path` a new file that appears with its mode already right. Not opened under its own name:
@@ -85,13 +73,22 @@ void check_file(const std::string& path, const struct stat& status) {
   refuse_shared_file_system(path);
 }
 
+// A mistyped path gets no folder of its own, in which nobody else would look for locks.
+void check_folder(const std::filesystem::path& path) {
+  struct stat status {};
+  if (stat(path.parent_path().c_str(), &status) == 0) return;
+  refuse(path.string(), "cannot be made: there is no folder " +
+                            distlock::quoted(path.parent_path().string()) +
+                            "; make it, or check the path");
+}
+
 void make_file(const std::filesystem::path& path) {
   struct stat status {};
   if (lstat(path.c_str(), &status) == 0 && S_ISLNK(status.st_mode)) {
     refuse(path.string(), "is a symbolic link to a file that is not there");
   }
-  make_folders(path.parent_path());
   if (!path.has_filename()) refuse(path.string(), "names a folder, not a file");
+  check_folder(path);
   refuse_shared_file_system(path.parent_path().string());
   make_new_file(path.string());
 }

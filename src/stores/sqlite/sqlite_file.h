@@ -5,8 +5,9 @@
 namespace distlock {
 
 /// The absolute path of the file that `path` names. If there is none, makes an empty one, mode
-/// 0600, and its folders, mode 0700, whatever the umask.
-/// Errors: `invalid_argument` if it names no regular file, or a file that other hosts may share.
+/// 0600, whatever the umask.
+/// Errors: `invalid_argument` if it names no regular file, a folder that is not there, or a file
+/// that other hosts may share.
 /// Also if the file has another name: its users there would not meet those here.
 /// `permission_denied`, `not_applied`.
 std::string make_private_file(const std::string& path);
