@@ -9,8 +9,18 @@ foreach(component IN LISTS CPACK_COMPONENTS_ALL)
   set(root ${CPACK_TEMPORARY_INSTALL_DIRECTORY}/${component}/usr)
   set(documents ${root}/share/doc/${package})
 
+  # Each package has a folder for its documents.
+  if(EXISTS ${root}/share/doc/distlock AND NOT package STREQUAL distlock)
+    file(REMOVE_RECURSE ${documents})
+    file(RENAME ${root}/share/doc/distlock ${documents})
+  endif()
   # Debian has the licence elsewhere, and wants the copyright here.
-  file(REMOVE ${root}/share/doc/distlock/LICENSE ${root}/share/doc/distlock/NOTICE)
+  file(REMOVE ${documents}/LICENSE ${documents}/NOTICE)
+  if(EXISTS ${documents}/README.md)
+    file(READ ${documents}/README.md readme)
+    string(REGEX REPLACE "\\]\\((LICENSE|NOTICE)\\)" "](copyright)" readme "${readme}")
+    file(WRITE ${documents}/README.md "${readme}")
+  endif()
   file(READ ${source}/NOTICE notice)
   file(WRITE ${documents}/copyright
     "${notice}\nOn Debian systems the Apache License is in /usr/share/common-licenses/Apache-2.0.\n")

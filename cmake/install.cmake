@@ -57,10 +57,15 @@ endif()
 
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/NOTICE
   DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT library)
-install(FILES ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/CHANGELOG.md
-  DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT development)
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs ${PROJECT_SOURCE_DIR}/examples
-  DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT development
-  PATTERN developer EXCLUDE PATTERN generated EXCLUDE PATTERN distlock.1 EXCLUDE
-  PATTERN balancer EXCLUDE PATTERN CMakeLists.txt EXCLUDE PATTERN __init__.py EXCLUDE
-  PATTERN "check*" EXCLUDE PATTERN shown_in EXCLUDE)
+# With the tool and with what programs are built with: each may be there alone.
+set(distlock_documented development)
+if(TARGET distlock_tool)
+  list(APPEND distlock_documented tool)
+endif()
+foreach(component IN LISTS distlock_documented)
+  install(CODE "set(source \"${PROJECT_SOURCE_DIR}\")
+    set(to \"${PROJECT_BINARY_DIR}/documents\")
+    include(\"${CMAKE_CURRENT_LIST_DIR}/installed_documents.cmake\")" COMPONENT ${component})
+  install(DIRECTORY ${PROJECT_BINARY_DIR}/documents/
+    DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT ${component})
+endforeach()
