@@ -4,7 +4,9 @@
 #include <charconv>
 
 #include "cli/command_options.h"
+#include "distlock/error.h"
 #include "distlock/options.h"
+#include "protocol/protocol.h"
 #include "text.h"
 
 namespace distlock::cli {
@@ -29,10 +31,16 @@ OnLoss on_loss_from(const std::string& source, const std::string& text) {
   throw Usage(source + ": " + shown(text) + " is none of term, kill, ignore");
 }
 
+void check_why(const CommandOptions& options, const std::string& why) try {
+  if (!is_utf8(why)) throw Usage(options.source_of("why") + ": " + shown(why) + " is not UTF-8");
+  protocol::check_why(why);
+} catch (const Error& error) {
+  throw Usage(options.source_of("why") + ": " + error.what());
+}
+
 std::string why_from(const CommandOptions& options, const Words& command) {
   if (const auto why = options.value("why")) {
-    if (!is_utf8(*why))
-      throw Usage(options.source_of("why") + ": " + shown(*why) + " is not UTF-8");
+    check_why(options, *why);
     return *why;
   }
   // Arguments often hold secrets, and the record is there for all to read: the command alone.
@@ -75,7 +83,7 @@ Arguments parse_run(const Words& words, const GetEnvironment& get) {
   CommandOptions options(
       "run [OPTION...] NAME [--] COMMAND [ARGUMENT...]",
       "Holds the lock NAME while COMMAND runs; exits with its status. The options end at "
-      "NAME: all words behind it are COMMAND's.",
+      "COMMAND, or at --: all later words are COMMAND's.",
       get);
   options.add_common();
   options.app().prefix_command();

@@ -32,6 +32,8 @@ TEST_CASE("the command's own options and -- stay the command's", "[cli][argument
         Words{"git", "checkout", "--", "file"});
   CHECK(parse_as<RunArguments>({"run", "list", "--", "status"}).lock == "list");
   CHECK(parse_as<RunArguments>({"run", "--", "n", "true"}).lock == "n");
+  CHECK(parse_as<RunArguments>({"run", "n", "-q", "--", "-n"}).command == Words{"-n"});
+  CHECK_THAT(help_of("run"), Catch::Contains("at COMMAND, or at --: all later words are"));
 }
 
 TEST_CASE("by default run ends its command with SIGTERM first when the lock is lost",
@@ -172,6 +174,8 @@ TEST_CASE("a value that cannot be used is told with the option or the variable t
   CHECK_THAT(told("DISTLOCK_GRACE", "x"), Catch::StartsWith("DISTLOCK_GRACE: "));
   CHECK_THAT(told("DISTLOCK_ON_LOSS", "x"), Catch::StartsWith("DISTLOCK_ON_LOSS: "));
   CHECK_THAT(told("DISTLOCK_WHY", "\xff"), Catch::StartsWith("DISTLOCK_WHY: "));
+  const std::string long_text(20000, 'a');
+  CHECK_THAT(told("DISTLOCK_WHY", long_text.c_str()), Catch::StartsWith("DISTLOCK_WHY: "));
   CHECK_THAT(told("DISTLOCK_CONFLICT_EXIT_CODE", "x"),
              Catch::StartsWith("DISTLOCK_CONFLICT_EXIT_CODE: "));
 }
