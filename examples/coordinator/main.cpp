@@ -1,6 +1,9 @@
 // A coordinator: of many processes one works, in rounds, and hands over when it ends, is cut off or
 // stood still for too long. coordinator FILE ROUNDS
 //
+// To build it in the folder of the examples: g++ -std=c++20 -Iguarded_writes coordinator/main.cpp
+// guarded_writes/sqlite_guard.cpp -o coordinate $(pkg-config --cflags --libs distlock sqlite3)
+//
 // Three nets, one below the other: on_lost() tells at once, stop_token() ends the work, and each
 // write asks in its own transaction whether the hold is still the lock's.
 #include <distlock/distributed_lock.h>
