@@ -108,10 +108,10 @@ std::optional<BrokenHold::End> BrokenHold::after_pings(StoreTime ping, SteadyTim
 }
 
 void wait_for_holder(const LockView& shown, const Place& place, const WaitWords& words) {
-  const auto longest = acts_at_most(shown);
-  if (longest && longest->count() > 0) {
+  const milliseconds longest = acts_at_most(shown).value_or(milliseconds{0});
+  if (longest.count() > 0) {
     words.news << "distlock: waiting for " << holder_in_words(*shown.record) << ", which acts for "
-               << duration_text(std::chrono::ceil<std::chrono::seconds>(*longest)) << " at most\n"
+               << duration_text(std::chrono::ceil<std::chrono::seconds>(longest)) << " at most\n"
                << std::flush;
   }
   BrokenHold broken(shown);

@@ -57,11 +57,11 @@ ConnectionString in_file(const std::string& path) {
 // Mode 0700, whatever the umask.
 void make_folders(const std::filesystem::path& folder) {
   if (access(folder.c_str(), F_OK) == 0) return;
-  if (folder.has_relative_path()) make_folders(folder.parent_path());
+  make_folders(folder.parent_path());
   if (mkdir(folder.c_str(), S_IRWXU) == 0) {
     chmod(folder.c_str(), S_IRWXU);
   } else if (const int error = errno; error != EEXIST) {
-    throw Error(error == EACCES || error == EROFS ? Errc::permission_denied : Errc::not_applied,
+    throw Error(Errc::permission_denied,
                 "cannot make the folder " + distlock::quoted(folder.string()) + ": " +
                     std::strerror(error) + "; name another place with --uri sqlite:PATH");
   }

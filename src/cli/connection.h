@@ -15,7 +15,7 @@ ConnectionString connection_of(const StoreArguments& arguments);
 void check_is_there(const ConnectionString& connection);
 
 /// For `run`: makes the folders of the file that is used where nothing names a store, for this user
-/// alone. Errors: `permission_denied`, `not_applied`.
+/// alone. Errors: `permission_denied` if they cannot be made.
 void make_default_folder(const StoreArguments& arguments);
 
 /// For `run`. Errors: `invalid_argument` for a store that no other process has, which would let

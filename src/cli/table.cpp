@@ -52,9 +52,7 @@ void erase_column(std::vector<Row>& rows, const std::string& heading) {
   const auto found = std::find_if(headings.begin(), headings.end(),
                                   [&](const Cell& cell) { return cell.text == heading; });
   const auto at = found - headings.begin();
-  for (Row& row : rows) {
-    if (at < static_cast<std::ptrdiff_t>(row.size())) row.erase(row.begin() + at);
-  }
+  for (Row& row : rows) row.erase(row.begin() + at);
 }
 
 std::string cut(const std::string& text, std::size_t most) {

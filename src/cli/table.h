@@ -26,7 +26,7 @@ struct Narrowed {
 };
 
 /// Takes whole columns out for as long as even cut texts are wider than `width`. `first_to_go`
-/// names them in this order, by their headings in the first row. 0: no limit.
+/// names them in this order, by their headings in the first row; every row has them. 0: no limit.
 Narrowed narrowed(std::vector<Row> rows, std::size_t width,
                   const std::vector<std::string>& first_to_go);
 

@@ -67,6 +67,27 @@ TEST_CASE("a failed read changed nothing", "[mongo][R8]") {
   CHECK(errc_of(refused, Effect::reads) == Errc::permission_denied);
 }
 
+TEST_CASE("where no server answers, the error says why, and names no option of the driver",
+          "[mongo]") {
+  const auto said = [](const char* words) {
+    bson_error_t error;
+    bson_set_error(&error, MONGOC_ERROR_SERVER_SELECTION, MONGOC_ERROR_SERVER_SELECTION_FAILURE,
+                   "%s", words);
+    try {
+      throw_error(error, Effect::reads, "opening");
+    } catch (const Error& thrown) {
+      return std::string(thrown.what());
+    }
+  };
+  CHECK_THAT(
+      said("No suitable servers found: `serverSelectionTimeoutMS` expired: [no db7] [no db8]"),
+      Catch::StartsWith("opening: no server answered: no db7; no db8 (MongoDB"));
+  CHECK_THAT(said("No suitable servers found: `serverSelectionTimeoutMS` expired"),
+             Catch::StartsWith("opening: no server that can write answered in time (MongoDB"));
+  CHECK_THAT(said("Invalid ] read [ preference"),
+             Catch::StartsWith("opening: Invalid ] read [ preference (MongoDB"));
+}
+
 TEST_CASE("a failure says what was tried and is fit for a terminal", "[mongo]") {
   const bson_error_t error = error_of({MONGOC_ERROR_SERVER, 112, {}});
   try {

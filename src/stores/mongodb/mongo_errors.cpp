@@ -67,6 +67,22 @@ Errc of_write(const bson_error_t& error) {
   }
 }
 
+// Where the driver finds no server, it names an option of its own, and in brackets what failed.
+std::string message_of(const bson_error_t& error) {
+  const std::string text = escaped(error.message);
+  if (error.domain != MONGOC_ERROR_SERVER_SELECTION) return text;
+  const std::size_t begin = text.find('[');
+  const std::size_t end = text.rfind(']');
+  if (end == text.npos || end < begin) {
+    return text.find("expired") == text.npos ? text : "no server that can write answered in time";
+  }
+  std::string failures = text.substr(begin + 1, end - begin - 1);
+  for (auto at = failures.find("] ["); at != text.npos; at = failures.find("] [")) {
+    failures.replace(at, 3, "; ");
+  }
+  return "no server answered: " + failures;
+}
+
 }  // namespace
 
 Errc errc_of(const bson_error_t& error, Effect effect) {
@@ -75,7 +91,7 @@ Errc errc_of(const bson_error_t& error, Effect effect) {
 }
 
 void throw_error(const bson_error_t& error, Effect effect, const std::string& what) {
-  throw Error(errc_of(error, effect), what + ": " + escaped(error.message) + " (MongoDB error " +
+  throw Error(errc_of(error, effect), what + ": " + message_of(error) + " (MongoDB error " +
                                           std::to_string(error.domain) + "/" +
                                           std::to_string(error.code) + ")");
 }
