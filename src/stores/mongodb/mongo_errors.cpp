@@ -69,7 +69,7 @@ Errc of_write(const bson_error_t& error) {
 
 // Where the driver finds no server, it names an option of its own, and in brackets what failed.
 std::string message_of(const bson_error_t& error) {
-  const std::string text = escaped(error.message);
+  std::string text = escaped(error.message);
   if (error.domain != MONGOC_ERROR_SERVER_SELECTION) return text;
   const std::size_t begin = text.find('[');
   const std::size_t end = text.rfind(']');
