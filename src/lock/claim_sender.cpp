@@ -90,4 +90,9 @@ void ClaimSender::leave_pending(const Token& ts, SteadyTime sent) noexcept {
   session_.pending.add(name_, ts, sent + protocol::settled_after(options_, call_limit));
 }
 
+void ClaimSender::leave_ticket_pending(const Token& ticket, SteadyTime sent) noexcept {
+  leave_pending(ticket, sent);
+  session_.pending.add_place(name_, ticket);
+}
+
 }  // namespace distlock

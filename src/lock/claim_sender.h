@@ -32,6 +32,8 @@ class ClaimSender {
 
   /// Has the pinger free the hold that `ts` may have got, by a call that began at `sent`.
   void leave_pending(const Token& ts, SteadyTime sent) noexcept;
+  /// The same for a ticket, which may also have got a place in line.
+  void leave_ticket_pending(const Token& ticket, SteadyTime sent) noexcept;
 
  private:
   /// The certain result of a claim, if there is one.

@@ -168,7 +168,7 @@ void Contender::end_acquiring() noexcept {
 
 void Contender::leave_granted_once_more_pending() noexcept {
   if (const auto again = std::exchange(granted_once_more, std::nullopt)) {
-    claims.leave_pending(again->first, again->second);
+    claims.leave_ticket_pending(again->first, again->second);
   }
 }
 

@@ -41,8 +41,9 @@ struct WaitRequest {
   bool for_ever = false;  ///< No deadline was given.
 
   /// Begins now. Of a wait with a deadline it never looks.
-  DeadlockWatch deadlock_watch(const LockOptions& options, const Clock& clock) const {
-    return {for_ever ? options.deadlock_after : std::chrono::milliseconds{0}, clock.steady_now()};
+  DeadlockWatch deadlock_watch(const LockOptions& options, const Environment& environment) const {
+    return {for_ever ? options.deadlock_after : std::chrono::milliseconds{0},
+            environment.clock->steady_now(), environment.process};
   }
 };
 

@@ -13,59 +13,104 @@ using std::chrono::nanoseconds;
 
 // Rarely: each look reads all locks, and a cycle does not go away.
 constexpr std::chrono::minutes kPauseMost{1};
-constexpr std::chrono::seconds kConfirmAfter{1};
+constexpr nanoseconds kConfirmAfter = std::chrono::seconds{1};
 
-std::vector<LockRecord> sound_locks(Listing listing) {
-  std::vector<LockRecord> locks;
-  for (auto& listed : listing.locks) {
-    if (listed.record) locks.push_back(std::move(*listed.record));
+template <typename Record>
+std::vector<Record> sound(std::vector<Listed<Record>> listed) {
+  std::vector<Record> records;
+  for (auto& one : listed) {
+    if (one.record) records.push_back(std::move(*one.record));
   }
-  return locks;
+  return records;
 }
 
-// The cycle that the waiter at this place has to end, or nothing.
-deadlock::Cycle cycle_ended_by(const Token& ticket, const std::vector<LockRecord>& locks) {
+bool stands_in(const deadlock::Cycle& cycle, const Token& ticket) {
+  return std::any_of(cycle.begin(), cycle.end(),
+                     [&](const deadlock::Wait& wait) { return wait.waiter.ticket == ticket; });
+}
+
+// The cycle with this waiter in it, or nothing.
+deadlock::Cycle cycle_of(const Token& ticket, const std::vector<LockRecord>& locks) {
   for (deadlock::Cycle& cycle : deadlock::cycles(locks)) {
-    if (cycle.front().waiter.ticket == ticket) return std::move(cycle);
+    if (stands_in(cycle, ticket)) return std::move(cycle);
   }
   return {};
 }
 
+// When the last of the cycle came, as far as the store knows.
+StoreTime last_came(const deadlock::Cycle& cycle) {
+  StoreTime last = StoreTime::min();
+  for (const deadlock::Wait& wait : cycle) {
+    if (wait.waiter.since < StoreTime::max()) last = std::max(last, wait.waiter.since);
+  }
+  return last;
+}
+
+// Whether the process has pinged since, and so had not ended before.
+bool pinged_since(StoreTime time, const std::string& process, const std::vector<PingRecord>& all) {
+  return std::any_of(all.begin(), all.end(), [&](const PingRecord& one) {
+    return one.process == process && one.ping > time;
+  });
+}
+
 }  // namespace
 
-DeadlockWatch::DeadlockWatch(nanoseconds after, SteadyTime begun)
-    : pause_(after), due_(after > nanoseconds{0} ? begun + after : SteadyTime::max()) {}
+DeadlockWatch::DeadlockWatch(nanoseconds after, SteadyTime begun, std::string process)
+    : process_(std::move(process)),
+      pause_(after),
+      due_(after > nanoseconds{0} ? begun + after : SteadyTime::max()) {}
 
-void DeadlockWatch::look(Store& store, const Token& ticket, Clock& clock) {
-  look_at([&] { return sound_locks(store.list()); }, ticket, clock);
+DeadlockWatch::Seen DeadlockWatch::look(Store& store, const Token& ticket, Clock& clock) {
+  return look_at([&] { return store.list(); }, ticket, clock);
 }
 
-void DeadlockWatch::look_from_behind(Store& store, std::string_view name, const Waiter& hidden,
-                                     Clock& clock) {
+DeadlockWatch::Seen DeadlockWatch::look_from_behind(Store& store, std::string_view name,
+                                                    const Waiter& hidden, Clock& clock) {
   const auto with_it = [&] {
-    std::vector<LockRecord> locks = sound_locks(store.list());
-    for (LockRecord& lock : locks) {
-      if (lock.name == name) lock.line.push_back(hidden);
+    Listing seen = store.list();
+    for (auto& lock : seen.locks) {
+      if (lock.record && lock.record->name == name) lock.record->line.push_back(hidden);
     }
-    return locks;
+    return seen;
   };
-  look_at(with_it, hidden.ticket, clock);
+  return look_at(with_it, hidden.ticket, clock);
 }
 
-void DeadlockWatch::look_at(const Locks& locks, const Token& ticket, Clock& clock) {
-  deadlock::Cycle cycle;
+DeadlockWatch::Seen DeadlockWatch::look_at(const List& list, const Token& ticket, Clock& clock) {
+  Listing seen;
   try {
-    cycle = cycle_ended_by(ticket, locks());
+    seen = list();
   } catch (const Error&) {
     look_later(clock.steady_now());  // The wait itself finds what is wrong with the store.
-    return;
+    return Seen::no_cycle;
   }
-  if (!cycle.empty() && cycle == suspected_) {
+  deadlock::Cycle cycle = cycle_of(ticket, sound(std::move(seen.locks)));
+  const std::vector<PingRecord> pings = sound(std::move(seen.pings));
+  const StoreTime last = last_came(cycle);
+  const bool we_pinged = pinged_since(last, process_, pings);
+  if (cycle.empty() || cycle.front().waiter.ticket != ticket) {
+    suspected_.clear();
+    look_later(clock.steady_now());
+    if (cycle.empty()) return Seen::no_cycle;
+  } else {
+    const bool all_live = std::all_of(cycle.begin(), cycle.end(), [&](const deadlock::Wait& wait) {
+      const std::string& process = wait.waiter.process;
+      return process == process_ || pinged_since(last, process, pings);
+    });
+    believe_or_suspect(std::move(cycle), all_live, clock.steady_now());
+  }
+  return we_pinged ? Seen::cycle : Seen::cycle_without_our_ping;
+}
+
+void DeadlockWatch::believe_or_suspect(deadlock::Cycle cycle, bool all_live, SteadyTime now) {
+  const bool again = cycle == suspected_;
+  if (again && all_live) {
     throw Error(Errc::deadlock, "deadlock: " + deadlock::in_words(cycle));
   }
+  confirm_after_ = again ? 2 * confirm_after_ : kConfirmAfter;
+  confirm_after_ = std::min(confirm_after_, pause_);
+  due_ = now + confirm_after_;
   suspected_ = std::move(cycle);
-  if (suspected_.empty()) return look_later(clock.steady_now());
-  due_ = clock.steady_now() + std::min<nanoseconds>(kConfirmAfter, pause_);
 }
 
 void DeadlockWatch::look_later(SteadyTime now) {

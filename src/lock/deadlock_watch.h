@@ -2,8 +2,8 @@
 
 #include <chrono>
 #include <functional>
+#include <string>
 #include <string_view>
-#include <vector>
 
 #include "distlock/clock.h"
 #include "distlock/store.h"
@@ -12,32 +12,41 @@
 namespace distlock {
 
 /// Looks, now and then, whether a wait without a deadline can ever end (R22). A cycle is believed
-/// when two looks show the same places and holds. Each was there without a break then, so that at
-/// one moment between the looks all were there at once.
+/// when two looks show the same places and holds, and a ping of each process after the last of them
+/// came. Each was there without a break then, so that at one moment between the looks all were
+/// there at once; and none is of a process that had ended by then.
 class DeadlockWatch {
  public:
-  /// `after`: the time from `begun` to the first look; 0: none is ever due.
-  DeadlockWatch(std::chrono::nanoseconds after, SteadyTime begun);
+  /// `after`: the time from `begun` to the first look; 0: none is ever due. `process` is one's own.
+  DeadlockWatch(std::chrono::nanoseconds after, SteadyTime begun, std::string process);
 
   /// When the next look is due. The distant future if none is.
   SteadyTime due() const { return due_; }
 
-  /// Looks at all locks; at most once a minute if there is nothing to see.
-  /// Errors: `deadlock` if the place of `ticket` is the last that came of a cycle, and the look
-  /// before has shown it too. A store that fails shows nothing.
-  void look(Store& store, const Token& ticket, Clock& clock);
+  /// The result of a look, for a ticket.
+  enum class Seen { no_cycle, cycle, cycle_without_our_ping };
+
+  /// Looks at all locks; at most once a minute if there is nothing to see. After
+  /// `cycle_without_our_ping` a ping lets the others believe it.
+  /// Errors: `deadlock` if the place of `ticket` is the last that came of a cycle that is to be
+  /// believed. A store that fails shows nothing.
+  Seen look(Store& store, const Token& ticket, Clock& clock);
 
   /// The same for a thread that waits for lock `name` behind another thread of its process, and so
   /// has no place in the store. It counts as the last that came, since no other process knows of
   /// it.
-  void look_from_behind(Store& store, std::string_view name, const Waiter& hidden, Clock& clock);
+  Seen look_from_behind(Store& store, std::string_view name, const Waiter& hidden, Clock& clock);
 
  private:
-  using Locks = std::function<std::vector<LockRecord>()>;
-  void look_at(const Locks& locks, const Token& ticket, Clock& clock);
+  using List = std::function<Listing()>;
+  Seen look_at(const List& list, const Token& ticket, Clock& clock);
+  /// Of a cycle that this waiter has to end. Errors: `deadlock`.
+  void believe_or_suspect(deadlock::Cycle cycle, bool all_live, SteadyTime now);
   void look_later(SteadyTime now);
 
+  const std::string process_;
   std::chrono::nanoseconds pause_;
+  std::chrono::nanoseconds confirm_after_{0};
   SteadyTime due_;
   deadlock::Cycle suspected_;
 };

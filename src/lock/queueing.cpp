@@ -29,7 +29,7 @@ bool Contender::wait_in_line(const WaitRequest& request) {
 // has it already waits for nobody: those in front may wait for just that hold.
 bool Contender::wait_for_this_object(Lobby::Place& place, const WaitRequest& request) {
   Clock& clock = *session->environment.clock;
-  DeadlockWatch deadlocks = request.deadlock_watch(options, clock);
+  DeadlockWatch deadlocks = request.deadlock_watch(options, session->environment);
   for (;;) {
     const std::stop_token rung = place.wake().arm();
     session->check_usable();

@@ -35,12 +35,13 @@ StandingInLine::StandingInLine(Contender& lock, Lobby::Place& place, const WaitR
       clock_(*lock.session->environment.clock),
       last_(last_look(request, clock_.steady_now(), lock.options.poll_min)),
       store_answered_(clock_.steady_now()),
-      deadlocks_(request.deadlock_watch(lock.options, clock_)) {}
+      deadlocks_(request.deadlock_watch(lock.options, lock.session->environment)) {}
 
 StandingInLine::~StandingInLine() {
   if (lock_.session->fork_guard.in_child()) return;
   leave_pending_if_doubtful();
   if (!late_ && !failure_ && clock_.steady_now() < request_.deadline) give_up_place();
+  if (perhaps_in_line_) lock_.session->pending.add_place(lock_.name, ticket_);
 }
 
 void StandingInLine::give_up_place() {
@@ -49,12 +50,13 @@ void StandingInLine::give_up_place() {
     line_.leave(lock_.name, ticket_);
   } catch (...) {
     log::place_not_given_up(lock_.name, current_failure().what);
+    lock_.session->pending.add_place(lock_.name, ticket_);
   }
 }
 
-// A request with this ticket may still arrive, and be granted.
+// A request with this ticket may still arrive, and be granted or take a place.
 void StandingInLine::leave_pending_if_doubtful() {
-  if (std::exchange(doubtful_, false)) lock_.claims.leave_pending(ticket_, last_sent_);
+  if (std::exchange(doubtful_, false)) lock_.claims.leave_ticket_pending(ticket_, last_sent_);
 }
 
 void StandingInLine::begin_with_new_ticket() {
@@ -136,7 +138,8 @@ bool StandingInLine::step() {
 
 void StandingInLine::look_for_deadlock() {
   if (clock_.steady_now() < deadlocks_.due()) return;
-  deadlocks_.look(*lock_.session->environment.store, ticket_, clock_);
+  const auto seen = deadlocks_.look(*lock_.session->environment.store, ticket_, clock_);
+  if (seen == DeadlockWatch::Seen::cycle_without_our_ping) lock_.session->ping();
 }
 
 bool StandingInLine::pinged() {

@@ -4,6 +4,7 @@
 #include <boost/thread/lock_guard.hpp>
 #include <new>
 
+#include "distlock/line.h"
 #include "failure.h"
 #include "log.h"
 
@@ -13,17 +14,31 @@ void PendingReleases::add(std::string_view name, const Token& ts,
                           SteadyTime settled_after) noexcept {
   const boost::lock_guard<boost::mutex> lock(mutex_);
   try {
-    const auto known =
-        std::find_if(releases_.begin(), releases_.end(),
-                     [&](const PendingRelease& one) { return one.ts == ts && one.name == name; });
-    if (known != releases_.end()) {
-      known->settled_after = std::max(known->settled_after, settled_after);
-      return;
-    }
-    releases_.push_back({.name = std::string(name), .ts = ts, .settled_after = settled_after});
+    merge({.name = std::string(name), .ts = ts, .hold = true, .settled_after = settled_after});
   } catch (const std::bad_alloc&) {
     left_one_ = true;
   }
+}
+
+void PendingReleases::add_place(std::string_view name, const Token& ticket) noexcept {
+  const boost::lock_guard<boost::mutex> lock(mutex_);
+  try {
+    merge({.name = std::string(name), .ts = ticket, .place = true});
+  } catch (const std::bad_alloc&) {
+  }
+}
+
+void PendingReleases::merge(PendingRelease release) {
+  const auto known = std::find_if(
+      releases_.begin(), releases_.end(),
+      [&](const PendingRelease& one) { return one.ts == release.ts && one.name == release.name; });
+  if (known == releases_.end()) {
+    releases_.push_back(std::move(release));
+    return;
+  }
+  known->hold = known->hold || release.hold;
+  known->place = known->place || release.place;
+  known->settled_after = std::max(known->settled_after, release.settled_after);
 }
 
 std::size_t PendingReleases::count() const {
@@ -45,7 +60,7 @@ void PendingReleases::work_off(Store& store, const Clock& clock, ChoreTime& time
   }
   for (const PendingRelease& release : tried) {
     if (!time.for_a_call()) return;
-    const Outcome outcome = try_one(release, store, clock);
+    const Outcome outcome = try_one(release, store, clock, time);
     if (outcome == Outcome::settled) {
       settle(release);
     } else {
@@ -54,16 +69,24 @@ void PendingReleases::work_off(Store& store, const Clock& clock, ChoreTime& time
   }
 }
 
+// An answer is no end of it while a request may still arrive: there may be several of one ticket.
 PendingReleases::Outcome PendingReleases::try_one(const PendingRelease& release, Store& store,
-                                                  const Clock& clock) {
+                                                  const Clock& clock, ChoreTime& time) {
   const SteadyTime asked = clock.steady_now();
   try {
-    // Its answer is no end of it: several requests of one ticket may still arrive.
-    (void)store.release(release.name, release.ts);
+    if (release.hold) (void)store.release(release.name, release.ts);
+    if (release.place) {
+      if (release.hold && !time.for_a_call()) return Outcome::kept;
+      store.line()->leave(release.name, release.ts);
+    }
     return asked >= release.settled_after ? Outcome::settled : Outcome::kept;
   } catch (...) {
     const Failure failure = current_failure();
-    if (!release.failure_logged) log::pending_release_failed(release.name, failure.what);
+    if (!release.hold) {
+      log::place_not_given_up(release.name, failure.what);
+    } else if (!release.failure_logged) {
+      log::pending_release_failed(release.name, failure.what);
+    }
     return Outcome::failed;
   }
 }
@@ -80,12 +103,13 @@ void PendingReleases::put_last(const PendingRelease& release, Outcome outcome) {
 void PendingReleases::settle(const PendingRelease& release) {
   {
     const boost::lock_guard<boost::mutex> lock(mutex_);
-    // A release that was added again meanwhile, and may arrive for longer, stays.
+    // A release that was added again meanwhile, and has more to do, stays.
     std::erase_if(releases_, [&](const PendingRelease& one) {
-      return one.ts == release.ts && one.settled_after <= release.settled_after;
+      return one.ts == release.ts && one.settled_after <= release.settled_after &&
+             one.place == release.place && one.hold == release.hold;
     });
   }
-  log::pending_release_settled(release.name);
+  if (release.hold) log::pending_release_settled(release.name);
 }
 
 }  // namespace distlock

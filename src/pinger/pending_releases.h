@@ -11,12 +11,15 @@
 
 namespace distlock {
 
-/// A release that nobody waits for any more: an unlock that the store did not answer, or a claim
-/// whose outcome stayed unknown (R8, R11).
+/// A token that may have something in the store, though nobody waits for it any more: the hold of
+/// an unlock that the store did not answer, or of a claim whose outcome stayed unknown (R8, R11);
+/// the place in line of a wait that is over (R17).
 struct PendingRelease {
   std::string name;
   Token ts;
-  /// From when on "not ours" is an end of it. Until then a delayed claim may still arrive.
+  bool hold = false;
+  bool place = false;
+  /// From when on an answer is an end of it. Until then a delayed request may still arrive.
   SteadyTime settled_after = SteadyTime::min();
   bool failure_logged = false;
 };
@@ -24,9 +27,11 @@ struct PendingRelease {
 /// The releases that the pinger tries until the store confirms them.
 class PendingReleases {
  public:
-  /// A release that there is no memory for is left to the search for stray holds (Chores, R8).
+  /// A hold that there is no memory for is left to the search for stray holds (Chores, R8).
   void add(std::string_view name, const Token& ts,
            SteadyTime settled_after = SteadyTime::min()) noexcept;
+  /// The place in line of `ticket`. If there is no memory for it, others pass it over.
+  void add_place(std::string_view name, const Token& ticket) noexcept;
   /// Counts one more, for good, once a release was left to that search: so the ping stays (R12).
   std::size_t count() const;
 
@@ -39,7 +44,9 @@ class PendingReleases {
 
  private:
   enum class Outcome { settled, kept, failed };
-  static Outcome try_one(const PendingRelease& release, Store& store, const Clock& clock);
+  void merge(PendingRelease release);
+  static Outcome try_one(const PendingRelease& release, Store& store, const Clock& clock,
+                         ChoreTime& time);
   void settle(const PendingRelease& release);
   void put_last(const PendingRelease& release, Outcome outcome);
 

@@ -27,9 +27,11 @@ std::optional<Errc> error_of(const std::function<void()>& call) try {
 struct Pair {
   std::shared_ptr<DistributedLockPinger> process(const char* name) const {
     return std::make_shared<DistributedLockPinger>(
-        Environment{.store = store, .clock = clock, .process = name, .random = {}});
+        Environment{.store = store, .clock = clock, .process = name, .random = {}},
+        PingerOptions{.ping_every = ping_every});
   }
 
+  const std::chrono::milliseconds ping_every;
   std::shared_ptr<Clock> clock = host_clock();
   std::shared_ptr<Store> store = make_memory_store(clock);
 };
@@ -43,6 +45,9 @@ LockOptions looking_soon() {
 
 // A thread of "a" holds x and waits for y, which "b" holds.
 struct Crossing {
+  /// By default no ping comes by itself.
+  explicit Crossing(std::chrono::milliseconds ping_every = 5min) : pair{ping_every} {}
+
   void begin() {
     std::promise<void> holds_x;
     first = boost::thread([&] {
@@ -97,7 +102,7 @@ TEST_CASE("of two threads that wait for each other the later one is told, and th
 
 TEST_CASE("a thread that waits behind another of its process is in a cycle too",
           "[deadlock][waiting][R22]") {
-  Crossing crossing;
+  Crossing crossing(20ms);
   crossing.begin();
   DistributedLock bx2(crossing.b, "x", looking_soon());
   // Stands in the store's line for its whole process, and is in no cycle.
@@ -159,8 +164,11 @@ struct Crossed {
     stand("y", "p:a");
     fleet.clock->advance(1s);
     last = stand("x", "p:b");
+    fleet.clock->advance(1s);
+    ping("p:a");
   }
 
+  void ping(const char* process) { fleet.store->ping(process, {}); }
   Claim claim(const std::string& thread) {
     const StoreNow now = fleet.store->list().now;
     return {.process = thread,
@@ -180,7 +188,7 @@ struct Crossed {
   }
   bool looks(const Token& ticket) {
     try {
-      watch.look(*fleet.store, ticket, *fleet.clock);
+      seen = watch.look(*fleet.store, ticket, *fleet.clock);
       return true;
     } catch (const Error& error) {
       CHECK(error.errc() == Errc::deadlock);
@@ -191,7 +199,8 @@ struct Crossed {
   Fleet fleet;
   std::uint8_t number = 0;
   Token last;
-  DeadlockWatch watch{5s, fleet.clock->steady_now()};
+  DeadlockWatch watch{5s, fleet.clock->steady_now(), "p:b"};
+  DeadlockWatch::Seen seen = DeadlockWatch::Seen::no_cycle;
 };
 
 }  // namespace
@@ -203,9 +212,38 @@ TEST_CASE("a cycle is believed when two looks show the same places and holds", "
   SECTION("a place was left and taken anew") {
     crossed.fleet.store->line()->leave("x", crossed.last);
     crossed.last = crossed.stand("x", "p:b");
+    crossed.fleet.clock->advance(1s);
+    crossed.ping("p:a");
     CHECK(crossed.looks(crossed.last));
     CHECK_FALSE(crossed.looks(crossed.last));
   }
+}
+
+TEST_CASE("a cycle is believed when each other process has pinged since the last of it came",
+          "[deadlock][R22]") {
+  Crossed crossed;
+  crossed.fleet.store->remove_ping("p:a");
+  const bool pinged_before = GENERATE(false, true);
+  if (pinged_before) {
+    crossed.ping("p:a");
+    crossed.fleet.store->line()->leave("x", crossed.last);
+    crossed.last = crossed.stand("x", "p:b");
+  }
+  crossed.fleet.clock->advance(1s);
+  for (int look = 0; look < 5; ++look) CHECK(crossed.looks(crossed.last));
+  crossed.ping("p:a");
+  CHECK_FALSE(crossed.looks(crossed.last));
+}
+
+TEST_CASE("a waiter in a cycle is told to ping, once", "[deadlock][R22]") {
+  Crossed crossed;
+  CHECK(crossed.looks(Token{{42}}));
+  CHECK(crossed.seen == DeadlockWatch::Seen::no_cycle);
+  CHECK(crossed.looks(crossed.last));
+  CHECK(crossed.seen == DeadlockWatch::Seen::cycle_without_our_ping);
+  crossed.ping("p:b");
+  CHECK(crossed.looks(crossed.fleet.stored("y").line.front().ticket));
+  CHECK(crossed.seen == DeadlockWatch::Seen::cycle);
 }
 
 TEST_CASE("only the last that came gives up, however often the others look", "[deadlock][R22]") {
@@ -218,14 +256,17 @@ TEST_CASE("looks for a deadlock become rare, and come soon again for one that wa
           "[deadlock][R20][R22]") {
   Crossed crossed;
   const Clock& clock = *crossed.fleet.clock;
-  CHECK(crossed.watch.due() == clock.steady_now() + 4s);
+  CHECK(crossed.watch.due() == clock.steady_now() + 3s);
   const Token none{{42}};
   for (const auto pause : {10s, 20s, 40s, 60s, 60s}) {
     CHECK(crossed.looks(none));
     CHECK(crossed.watch.due() == clock.steady_now() + pause);
   }
-  CHECK(crossed.looks(crossed.last));
-  CHECK(crossed.watch.due() == clock.steady_now() + 1s);
+  crossed.fleet.store->remove_ping("p:a");
+  for (const auto pause : {1s, 2s, 4s, 8s, 16s, 32s, 60s, 60s}) {
+    CHECK(crossed.looks(crossed.last));
+    CHECK(crossed.watch.due() == clock.steady_now() + pause);
+  }
 }
 
 TEST_CASE("a store that fails shows no deadlock and ends no wait", "[deadlock][R22]") {

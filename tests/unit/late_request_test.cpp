@@ -162,6 +162,56 @@ TEST_CASE("a wait that gives up leaves nothing pending where all its calls were 
   CHECK(late.fleet.store->list().pings.size() == (delayed ? 2 : 1));
 }
 
+TEST_CASE("a place that a wait could not give up is given up at a ping round",
+          "[waiting][R15][R17]") {
+  Late late;
+  const auto holder = late.fleet.process("b").lock("jobs");
+  REQUIRE(holder->lock_try("long"));
+  std::stop_source stop;
+  SECTION("its wait ended within a call") {
+    late.store->before("inspect", [&] { stop.request_stop(); });
+    CHECK_FALSE(late.lock->lock(stop.get_token()));
+    CHECK(late.store->calls("leave") == 0);
+  }
+  SECTION("the store refused it") {
+    late.store->fail("leave", Fault::rejected);
+    late.lock->on_waiting([&](const WaitReport&) { stop.request_stop(); });
+    CHECK_FALSE(late.lock->lock(stop.get_token()));
+    CHECK(late.store->calls("leave") == 1);
+  }
+  REQUIRE(late.fleet.stored("jobs").line.size() == 1);
+  CHECK(late.pending() == 1);
+  late.store->fail("leave", Fault::rejected);
+  late.a.pinger->ping_round();
+  CHECK(late.pending() == 1);
+  late.a.pinger->ping_round();
+  CHECK(late.fleet.stored("jobs").line.empty());
+  CHECK(late.pending() == 0);
+}
+
+TEST_CASE("a place that a delayed request takes after its wait is given up",
+          "[waiting][R17][R18]") {
+  Late late;
+  const auto holder = late.fleet.process("b").lock("jobs");
+  REQUIRE(holder->lock_try("long"));
+  SECTION("a wait without an answer") {
+    late.store->fail("stand", Fault::delayed, 100);
+    CHECK_THROWS_AS(late.lock->try_lock_for(5s), Error);
+  }
+  SECTION("a wait that got the lock") {
+    late.store->fail("stand", Fault::delayed);
+    late.store->before("inspect", [&] { holder->unlock(); });
+    REQUIRE(late.lock->try_lock_for(5s));
+    REQUIRE(late.lock->unlock() == UnlockResult::released);
+    REQUIRE(holder->lock_try("long"));
+  }
+  REQUIRE(late.fleet.stored("jobs").line.empty());
+  late.store->deliver();
+  REQUIRE(late.fleet.stored("jobs").line.size() == 1);
+  late.a.pinger->ping_round();
+  CHECK(late.fleet.stored("jobs").line.empty());
+}
+
 namespace {
 
 // A line whose calls meet a want of memory.
