@@ -163,7 +163,7 @@ void pending_release_failed(std::string_view name, std::string_view error) {
 
 void stray_hold(std::string_view name) {
   write(LogLevel::warning, "dist_lock: a claim of \"", Escaped{name},
-        "\" took effect after it was given up; freeing it");
+        "\" took effect after it was given up, or its release was undone; freeing it");
 }
 
 void ping_late(std::string_view process, std::chrono::milliseconds silence) {

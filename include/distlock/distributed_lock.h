@@ -23,7 +23,8 @@ namespace distlock {
 
 /// The result of unlock().
 enum class UnlockResult {
-  released,  ///< The lock is free, or was free and claimed by another since.
+  released,  ///< The lock is free, or was free and claimed by another since. With
+             ///< ReleaseRule::quick, a failure of the store right after it may undo that.
   not_ours,  ///< It was not held by this object, or not any more. Nothing was changed.
   pending,   ///< The store did not answer. The pinger goes on trying while it lives; after that
              ///< the lock is free for takeover once takeover_after has passed.

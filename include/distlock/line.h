@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "distlock/export.h"
+#include "distlock/options.h"
 #include "distlock/record.h"
 #include "distlock/store.h"
 
@@ -47,8 +48,9 @@ class DISTLOCK_EXPORT Line {
   /// Gives the place up, if there is one. May be repeated.
   virtual void leave(std::string_view name, const Token& ticket) = 0;
 
-  /// As Store::release(), and tells who is next.
-  virtual Freed release_and_tell(std::string_view name, const Token& ts) = 0;
+  /// As Store::release(), and tells who is next. With ReleaseRule::quick, a fail-over or a power
+  /// failure may undo what it did, until a later durable write of this process has been confirmed.
+  virtual Freed release_and_tell(std::string_view name, const Token& ts, ReleaseRule rule) = 0;
 
   /// Rings the bell of `processes` for lock `name`. A ring may get lost, and costs nobody more than
   /// the time until the next look (R19).

@@ -26,6 +26,16 @@ enum class WaitRule {
   polling,  ///< By looking again and again (R15), in no order.
 };
 
+/// How sure unlock() is before it returns (R3).
+enum class ReleaseRule {
+  /// The store's word that the lock is free for all who ask it. A fail-over or a power failure
+  /// right after that may undo the release. Contenders then wait until the pinger has freed the
+  /// lock again, or for takeover_after where it is gone. Nobody gets a lock that another holds.
+  quick,
+  /// That, and that nothing undoes it: a majority has it in its journal, or it is on the disk.
+  durable,
+};
+
 /// The options of one lock.
 struct DISTLOCK_EXPORT LockOptions {
   /// The window: for so long a holder must have been silent before a takeover. More than 0, at most
@@ -46,6 +56,7 @@ struct DISTLOCK_EXPORT LockOptions {
   std::chrono::milliseconds poll_max{1000};
 
   WaitRule wait_rule = WaitRule::in_line;
+  ReleaseRule release_rule = ReleaseRule::quick;
 
   /// A waiter in line looks by itself after about this time without a bell (R19): at random between
   /// half of it and one and a half times of it. More than 0, at most an hour.

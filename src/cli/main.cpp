@@ -44,14 +44,6 @@ ConnectionString connection_of(const CommonArguments& arguments) {
   return connection;
 }
 
-LockOptions lock_options(const RunArguments& arguments) {
-  // A hundred years: the wait itself ends it.
-  constexpr std::chrono::hours kForEver{24 * 365 * 100};
-  return {.takeover_after = arguments.window.takeover_after,
-          .store_patience = arguments.store_patience.value_or(kForEver),
-          .unstated_window = arguments.window.unstated_window};
-}
-
 std::shared_ptr<Store> opened(const ConnectionString& connection, const StoreOptions& calls = {}) {
   auto store = open_store(connection, calls);
   if (connection.kind() == StoreKind::mongodb) keep_until_left(store);

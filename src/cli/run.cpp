@@ -119,6 +119,15 @@ int unlock(DistributedLock& lock, int command_status, std::ostream& err) {
 
 }  // namespace
 
+LockOptions lock_options(const RunArguments& arguments) {
+  // A hundred years: the wait itself ends it.
+  constexpr std::chrono::hours kForEver{24 * 365 * 100};
+  return {.takeover_after = arguments.window.takeover_after,
+          .release_rule = ReleaseRule::durable,  // The process ends right after it (R3).
+          .store_patience = arguments.store_patience.value_or(kForEver),
+          .unstated_window = arguments.window.unstated_window};
+}
+
 int tell_interrupted(const RunArguments& arguments, int number, std::ostream& err) {
   err << "distlock: " << signal_name(number) << " while waiting for " << escaped(arguments.lock)
       << '\n';

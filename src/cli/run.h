@@ -22,6 +22,9 @@ struct RunContext {
   std::chrono::milliseconds waited{0};  ///< For the store; taken off the wait for the lock.
 };
 
+/// The options of the lock that `run` holds.
+LockOptions lock_options(const RunArguments& arguments);
+
 /// Says that signal `number` ended the wait. Gives the exit status.
 int tell_interrupted(const RunArguments& arguments, int number, std::ostream& err);
 

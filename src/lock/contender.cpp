@@ -123,6 +123,8 @@ Judgement Contender::judge_now(TimedInspection& look) {
     return protocol::judge(look.seen, look.span, stepped, options, *watch);
   };
   Judgement judgement = judged(Freshness::ordinary);
+  const bool stray = !out_of_time() && look.seen.lock && session->free_if_stray(*look.seen.lock);
+  if (stray && !out_of_time()) judgement = judged(Freshness::ordinary);
   const bool doubtful = judgement.verdict == Verdict::dead && !look.seen.fresh;
   if (doubtful && !out_of_time()) judgement = judged(Freshness::fresh);
   if (look.seen.lock) refusals.judged(look.seen, judgement);

@@ -70,6 +70,8 @@ void Holds::delist(const std::shared_ptr<Hold>& hold) {
   hold->active = false;
   hold->validity.end();
   hold->claim_validity.end();
+  // Where its release is undone, it is a stray hold, also while this object claims anew.
+  hold->ts = {};
   enlisted_.erase(hold->number);
 }
 

@@ -113,9 +113,22 @@ void Session::farewell() {
     const Guard lock(mutex_);
     return last_ping_sent_.has_value();
   }();
-  if (pinged && holds.empty() && pending.count() == 0) {
-    environment.store->remove_ping(environment.process);
+  if (!pinged || !holds.empty()) return;
+  if (released_quickly_) free_what_was_undone();
+  if (pending.count() == 0) environment.store->remove_ping(environment.process);
+}
+
+// A hold that is there again must not be left without a ping. The ping takes all releases before it
+// along, so that what the list does not show cannot come back.
+void Session::free_what_was_undone() {
+  ping();
+  for (const StoredHold& hold : environment.store->holds(environment.process)) {
+    log::stray_hold(hold.name);
+    pending.add(hold.name, hold.ts);
   }
+  const Clock& clock = *environment.clock;
+  ChoreTime time(clock, clock.steady_now() + environment.store->call_limit());
+  pending.work_off(*environment.store, clock, time);
 }
 
 }  // namespace distlock

@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 
+#include <algorithm>
 #include <boost/thread/lock_guard.hpp>
 #include <tuple>
 
@@ -83,10 +84,16 @@ void Session::check_usable() const {
   }
 }
 
-Freed Session::release_and_ring(const std::string& name, const Token& ts) {
+// After a stop no round would find a release that was undone.
+ReleaseRule Session::rule_now(ReleaseRule asked) const {
+  return stopped_ || environment.store->line() == nullptr ? ReleaseRule::durable : asked;
+}
+
+Freed Session::release_and_ring(const std::string& name, const Token& ts, ReleaseRule rule) {
   Line* line = environment.store->line();
   if (line == nullptr) return {environment.store->release(name, ts), {}};
-  Freed freed = line->release_and_tell(name, ts);
+  if (rule == ReleaseRule::quick) released_quickly_ = true;
+  Freed freed = line->release_and_tell(name, ts, rule);
   if (freed.result != ReleaseResult::freed) return freed;
   std::vector<std::string> others = freed.next;
   if (std::erase(others, environment.process) > 0) lobby.ring(name);
@@ -96,6 +103,23 @@ Freed Session::release_and_ring(const std::string& name, const Token& ts) {
     // They find out by looking (R19).
   }
   return freed;
+}
+
+bool Session::free_if_stray(const LockRecord& seen) {
+  if (!seen.taken() || !seen.ts || seen.process != environment.process) return false;
+  // In this order: a claim whose outcome is unknown is pending before it is known no more.
+  const std::vector<Token> known = holds.known();
+  if (std::binary_search(known.begin(), known.end(), *seen.ts)) return false;
+  if (pending.contains(*seen.ts)) return false;
+  try {
+    // An unlock that ended after the look leaves no stray.
+    const Freed freed = release_and_ring(seen.name, *seen.ts, ReleaseRule::durable);
+    if (freed.result == ReleaseResult::freed) log::stray_hold(seen.name);
+    return true;
+  } catch (...) {
+    pending.add(seen.name, *seen.ts);
+    return false;
+  }
 }
 
 bool Session::ensure_pinged(nanoseconds validity, const Limit& limit) {

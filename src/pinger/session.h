@@ -64,8 +64,15 @@ class DistributedLockPinger::Session {
   /// Inspects, and learns about the store's clock from the answer.
   TimedInspection look(std::string_view name, Freshness freshness);
 
-  /// Releases, and rings for the waiters that are next (R19). Errors: those of Store::release().
-  Freed release_and_ring(const std::string& name, const Token& ts);
+  /// The rule for a release that is sent now, of a lock that asks for `asked`.
+  ReleaseRule rule_now(ReleaseRule asked) const;
+  /// Releases, and rings for the waiters that are next (R19), which it gives. Errors: those of
+  /// Store::release().
+  Freed release_and_ring(const std::string& name, const Token& ts, ReleaseRule rule);
+
+  /// Frees the hold that was seen if this process states it and no lock object of it knows of it:
+  /// a quick release was undone (R3). Where that fails it is a pending release. True: it was freed.
+  bool free_if_stray(const LockRecord& seen);
 
   /// Until when a claim that is sent now may be written (R8). Only after ensure_pinged().
   StoreNow cutoff() const;
@@ -93,6 +100,7 @@ class DistributedLockPinger::Session {
   void note_bad_ping(std::string_view error);
   void log_losses();
   void farewell();
+  void free_what_was_undone();
 
   mutable boost::mutex mutex_;
   std::optional<SteadyTime> last_ping_sent_;  // of those confirmed
@@ -103,6 +111,7 @@ class DistributedLockPinger::Session {
 
   std::once_flag stop_once_;
   std::atomic<bool> stopped_{false};
+  std::atomic<bool> released_quickly_{false};
   std::stop_source first_round_done_;
   std::stop_source watch_stopping_;
   OwnThread ping_thread_;

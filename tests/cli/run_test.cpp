@@ -19,6 +19,7 @@ RunArguments arguments_for(const std::string& lock) {
   arguments.lock = lock;
   arguments.command = {"backup"};
   arguments.why = "backup";
+  arguments.window.takeover_after = 16min;
   return arguments;
 }
 
@@ -26,8 +27,7 @@ RunArguments arguments_for(const std::string& lock) {
 class Runner {
  public:
   int runs(const RunArguments& arguments, const std::function<Ending(const Command&)>& command) {
-    const auto patience = arguments.store_patience.value_or(24h * 36500);
-    const auto lock = runner.lock(arguments.lock, {.store_patience = patience});
+    const auto lock = runner.lock(arguments.lock, lock_options(arguments));
     return run(arguments, *lock,
                {.spawn = command,
                 .stop = stop.get_token(),
@@ -90,6 +90,13 @@ TEST_CASE("the command runs under the lock, which is free after it", "[cli][run]
                                              {"DISTLOCK_TOKEN", to_hex(*left.ts)},
                                              {"DISTLOCK_VALID_UNTIL", valid_until}});
   CHECK(runner.err.str().empty());
+}
+
+TEST_CASE("a run releases durably, since its process ends right after it", "[cli][run][R3]") {
+  Runner runner;
+  runner.runner.store->has_line = true;
+  CHECK(runner.runs(arguments_for("jobs"), [](const Command&) { return exits(0); }) == 0);
+  CHECK(runner.runner.store->quick_releases == 0);
 }
 
 TEST_CASE("a busy lock gives 1, or what the user wants instead", "[cli][run]") {

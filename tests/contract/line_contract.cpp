@@ -142,7 +142,7 @@ TEST_CASE("a freed lock goes to the first in line, and the claim ends its place"
   const auto store = under_test->open();
   const LockRecord holder = held(*store, "jobs");
   const auto claims = line_up(*store, {"a", "b", "c"});
-  const Freed freed = line_of(*store).release_and_tell("jobs", *holder.ts);
+  const Freed freed = line_of(*store).release_and_tell("jobs", *holder.ts, ReleaseRule::durable);
   CHECK(freed.result == ReleaseResult::freed);
   CHECK(freed.next == Processes{"a", "b"});
   const Standing first = line_of(*store).stand("jobs", claims[0]);
@@ -187,7 +187,8 @@ TEST_CASE("a claim out of turn marks those in front, and a marked one may claim 
   // It is there again: refused while the lock is held, and not marked any more.
   CHECK(line_of(*store).stand("jobs", claims[1]).in_line);
   CHECK_FALSE(store->inspect("jobs", Freshness::fresh).lock->line[1].passed_over);
-  const Freed next = line_of(*store).release_and_tell("jobs", *third.hold->ts);
+  const Freed next =
+      line_of(*store).release_and_tell("jobs", *third.hold->ts, ReleaseRule::durable);
   CHECK(next.next == Processes{"a", "b"});
   CHECK(line_of(*store).stand("jobs", claims[1]).hold);
 }
@@ -258,13 +259,16 @@ TEST_CASE("a release keeps the line, and one that frees nothing is no turn", "[s
   const auto store = under_test->open();
   const LockRecord holder = held(*store, "jobs");
   line_up(*store, {"a"});
-  CHECK(line_of(*store).release_and_tell("jobs", new_token()).result == ReleaseResult::not_ours);
+  CHECK(line_of(*store).release_and_tell("jobs", new_token(), ReleaseRule::durable).result ==
+        ReleaseResult::not_ours);
   CHECK_FALSE(store->inspect("jobs", Freshness::fresh).lock->freed_at);
-  CHECK(line_of(*store).release_and_tell("jobs", *holder.ts).result == ReleaseResult::freed);
+  CHECK(line_of(*store).release_and_tell("jobs", *holder.ts, ReleaseRule::durable).result ==
+        ReleaseResult::freed);
   const auto freed_at = store->inspect("jobs", Freshness::fresh).lock->freed_at;
   REQUIRE(freed_at);
   CHECK(*freed_at >= holder.when);
-  CHECK(line_of(*store).release_and_tell("jobs", *holder.ts).result == ReleaseResult::already_free);
+  CHECK(line_of(*store).release_and_tell("jobs", *holder.ts, ReleaseRule::durable).result ==
+        ReleaseResult::already_free);
   CHECK(store->inspect("jobs", Freshness::fresh).lock->freed_at == freed_at);
   CHECK(standing(*store, "jobs") == Processes{"a"});
 }

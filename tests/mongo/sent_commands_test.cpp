@@ -2,6 +2,7 @@
 // commands, since a real one answers alike where they are weaker, until it fails.
 #include <catch2/catch.hpp>
 
+#include "distlock/line.h"
 #include "mongo/attempts.h"
 #include "mongo/mock_server.h"
 #include "mongo/server.h"
@@ -121,16 +122,32 @@ TEST_CASE("every write asks for a majority and the journal", "[mongo][R8]") {
   }
 }
 
-TEST_CASE("an ordinary read of a set asks what a majority has, and no more", "[mongo][R6][cost]") {
+TEST_CASE("a quick release asks for the primary's word alone, a durable one for a majority",
+          "[mongo][R3][cost]") {
+  Recorded scene(GENERATE(true, false));
+  const bool quick = GENERATE(true, false);
+  const auto rule = quick ? ReleaseRule::quick : ReleaseRule::durable;
+  const std::vector<Bson> sent =
+      scene.sent_by([&](Store& store) { store.line()->release_and_tell("jobs", kOurs, rule); });
+  REQUIRE(sent.size() == 1);
+  INFO(sent.front().json());
+  CHECK(number_at(sent.front(), "writeConcern.w") == (quick ? 1 : -1));
+  CHECK(text_at(sent.front(), "writeConcern.w") == (quick ? "" : "majority"));
+  const auto journal = find(sent.front().get(), "writeConcern.j");
+  CHECK((journal && bson_iter_as_bool(&*journal) == !quick));
+  CHECK(number_at(sent.front(), "maxTimeMS") == kServerLimitMs);
+}
+
+TEST_CASE("an ordinary look at a set shows what the primary has, and a list what a majority has",
+          "[mongo][R3][R6][cost]") {
   const bool replica_set = GENERATE(true, false);
   Recorded scene(replica_set);
-  for (const auto& call : kOrdinaryReads) {
-    const std::vector<Bson> sent = scene.sent_by(call);
-    REQUIRE(!sent.empty());
-    for (const Bson& command : sent) {
+  for (std::size_t i = 0; i < kOrdinaryReads.size(); ++i) {
+    const bool is_look = i == 0;
+    for (const Bson& command : scene.sent_by(kOrdinaryReads[i])) {
       if (writes(command) || name_of(command) == "isMaster") continue;
       INFO(command.json());
-      CHECK(text_at(command, "readConcern.level") == (replica_set ? "majority" : ""));
+      CHECK(text_at(command, "readConcern.level") == (replica_set && !is_look ? "majority" : ""));
     }
   }
 }

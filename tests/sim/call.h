@@ -45,6 +45,7 @@ struct Call {
   Touches touches = Touches::nothing;  // if so
   bool writes = false;
   bool fresh = true;
+  bool quick = false;       // answered before a majority has it
   Fiber* caller = nullptr;  // null once it has given up
   Time give_up_at{0};
 

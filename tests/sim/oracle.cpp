@@ -36,7 +36,9 @@ void Oracle::lock_changed(const Doer& by, const std::string& name, const StoredL
 
 void Oracle::lock_rolled_back(const std::string& name, const StoredLock& now) {
   LockHistory& lock = history(name);
-  if (!(lock.versions.back().lock == now)) lock.versions.push_back({scheduler_.now(), now});
+  if (lock.versions.back().lock == now) return;
+  lock.versions.push_back({scheduler_.now(), now});
+  if (now.taken && now.ts) undone_.insert(*now.ts);
 }
 
 void Oracle::claim_took_effect(const Doer& by, const std::string& name, const StoredLock& before,
@@ -164,7 +166,8 @@ void Oracle::died(std::string_view process) {
 
 void Oracle::unlocked(const std::string& name, const Token& ts, UnlockResult result) {
   const StoredLock& lock = now_stored(name);
-  if (result != UnlockResult::pending && lock.taken && lock.ts == ts && !excused(ts)) {
+  const bool undone = result == UnlockResult::released && undone_.contains(ts);
+  if (result != UnlockResult::pending && lock.taken && lock.ts == ts && !excused(ts) && !undone) {
     violate("unlock of " + name + " did not say pending, but the store still has the hold");
   }
 }
@@ -236,6 +239,8 @@ const Belief* Oracle::belief_of(const Token& ts) const {
 
 void Oracle::shown(const std::string& name, const LockRecord& other, Time asked, bool fresh) {
   const auto& versions = history(name).versions;
+  // A deposed primary showed what it had done alone.
+  if (!fresh && other.ts && !other.taken() && undone_.contains(*other.ts)) return;
   for (std::size_t i = 0; i < versions.size(); ++i) {
     const bool ended = i + 1 < versions.size() && versions[i + 1].since < asked;
     if (fresh && ended) continue;

@@ -74,6 +74,8 @@ class Oracle {
   /// It claims again with that `ts`, as a ticket in line may.
   void claims_again(const Token& ts) { refused_.erase(ts); }
   void unlocked(const std::string& name, const Token& ts, UnlockResult result);
+  /// A server freed this hold that is no primary any more.
+  void release_undone(const Token& ts) { undone_.insert(ts); }
   void still_held_said(const Belief& belief, Time asked, bool answer);
   /// Nothing went wrong, and since then it has looked at least once.
   void waited_in_vain(const std::string& process, const std::string& name, Time since);
@@ -155,6 +157,7 @@ class Oracle {
   std::unordered_map<Token, Time, TokenHash> given_up_;  // when
   std::unordered_set<Token, TokenHash> refused_;
   std::unordered_set<Token, TokenHash> excused_;
+  std::unordered_set<Token, TokenHash> undone_;  // their quick releases were lost
 };
 
 }  // namespace distlock::sim

@@ -12,6 +12,11 @@ std::set<std::string> processes_with_pings(const MemoryTables& tables, const Sto
   return processes;
 }
 
+// A look is what the primary has; a list is what a majority has.
+MemoryTables& read_by(const Call& call, MemoryTables& primary, MemoryTables& confirmed) {
+  return call.verb == "inspect" ? primary : confirmed;
+}
+
 Doer doer_of(const Call& call) {
   return {call.outsider ? std::string_view() : std::string_view(call.process), call.verb};
 }
@@ -99,6 +104,7 @@ void Servers::execute(const std::shared_ptr<Call>& call, const StoreNow& now, Ti
 // The deposed primary does not know it yet. It answers what it can answer alone.
 void Servers::at_old_primary(const std::shared_ptr<Call>& call) {
   faults_.note(Fault::old_primary);
+  if (call->quick) return release_at_old_primary(call);
   if (call->writes) {
     return reply_failure(call, Errc::outcome_unknown, scheduler_.now() + call_limit_ * 9 / 10);
   }
@@ -110,7 +116,21 @@ void Servers::at_old_primary(const std::shared_ptr<Call>& call) {
     faults_.mattered(Fault::old_primary);
   }
   trace_.say(call->process, [&] { return call->verb + " is answered by the deposed primary"; });
-  call->happen(old_primary_->confirmed, now_of(old_primary_->member));
+  call->happen(read_by(*call, old_primary_->own, old_primary_->confirmed),
+               now_of(old_primary_->member));
+  reply(call);
+}
+
+// It needs nobody for it, and loses it once it knows that it is deposed.
+void Servers::release_at_old_primary(const std::shared_ptr<Call>& call) {
+  MemoryTables& own = old_primary_->own;
+  const StoredLock before = stored_lock(own.raw_lock(call->object));
+  call->happen(own, now_of(old_primary_->member));
+  trace_.say(call->process, [&] { return call->verb + " is done by the deposed primary alone"; });
+  if (before.taken && before.ts && !stored_lock(own.raw_lock(call->object)).taken) {
+    faults_.mattered(Fault::old_primary);
+    oracle_.release_undone(*before.ts);
+  }
   reply(call);
 }
 
@@ -122,7 +142,7 @@ void Servers::read(const std::shared_ptr<Call>& call, const StoreNow& now) {
     return reply(call);
   }
   if (!call->fresh) {
-    call->happen(confirmed_, now);
+    call->happen(read_by(*call, primary_, confirmed_), now);
     return reply(call);
   }
   // Linearizable: what it saw must be confirmed, by a primary that still is one.
@@ -184,6 +204,7 @@ void Servers::write(const std::shared_ptr<Call>& call, const StoreNow& now, Time
   const std::uint64_t number = ++writes_;
   unconfirmed_.push_back({call, now, read_at, number});
   scheduler_.at(confirmed_at, [this, number] { confirm_up_to(number); });
+  if (call->quick) return reply(call);
   const Time limit = scheduler_.now() + call_limit_ * 9 / 10;
   if (confirmed_at > limit) reply_failure(call, Errc::outcome_unknown, limit);
 }
@@ -214,7 +235,7 @@ void Servers::confirm_first() {
   unconfirmed_.pop_front();
   first.call->happen(confirmed_, first.now);
   if (first.call->verb == "ping") oracle_.pinged(first.call->object, first.read_at);
-  reply(first.call);
+  if (!first.call->quick) reply(first.call);
 }
 
 // Replies.

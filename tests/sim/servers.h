@@ -63,6 +63,7 @@ class Servers {
     std::uint64_t number;
   };
   struct OldPrimary {
+    MemoryTables own;  // with quick releases that nobody else will ever have
     MemoryTables confirmed;
     std::size_t member;
     Time until;
@@ -74,6 +75,7 @@ class Servers {
   void write(const std::shared_ptr<Call>& call, const StoreNow& now, Time read_at);
   void read(const std::shared_ptr<Call>& call, const StoreNow& now);
   void at_old_primary(const std::shared_ptr<Call>& call);
+  void release_at_old_primary(const std::shared_ptr<Call>& call);
   void change_lock(const std::shared_ptr<Call>& call, const StoreNow& now);
   void change_pings(const std::shared_ptr<Call>& call, const StoreNow& now);
   void note_change(const Call& call, const StoredLock& before, const StoredLock& after,

@@ -29,7 +29,8 @@ void Servers::lose_unconfirmed() {
   std::set<std::string> touched;
   for (const Write& lost : unconfirmed_) {
     if (lost.call->of_a_lock()) touched.insert(lost.call->object);
-    reply_failure(lost.call, Errc::outcome_unknown, scheduler_.now());
+    // The answer to a quick one is on its way.
+    if (!lost.call->quick) reply_failure(lost.call, Errc::outcome_unknown, scheduler_.now());
   }
   unconfirmed_.clear();
   primary_ = confirmed_;
@@ -40,7 +41,7 @@ void Servers::lose_unconfirmed() {
 
 void Servers::keep_old_primary(Time until) {
   if (kind_ == StoreKind::replica_set) {
-    old_primary_ = OldPrimary{confirmed_, primary_member_, until};
+    old_primary_ = OldPrimary{primary_, confirmed_, primary_member_, until};
   }
 }
 

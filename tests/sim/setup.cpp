@@ -42,6 +42,7 @@ LockOptions lock_options(const Timing& timing, Random& random) {
   options.poll_max = timing.ping_every;
   options.recheck = timing.ping_every;
   if (random.chance(0.3)) options.wait_rule = WaitRule::polling;
+  if (random.chance(0.2)) options.release_rule = ReleaseRule::durable;
   options.store_patience = timing.call_limit * 3;
   return options;
 }

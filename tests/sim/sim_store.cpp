@@ -146,12 +146,17 @@ void SimStore::leave(std::string_view name, const Token& ticket) {
        });
 }
 
-Freed SimStore::release_and_tell(std::string_view name, const Token& ts) {
-  return call("release", name, true, true,
-              [lock = std::string(name), ts](MemoryTables& tables, const StoreNow& now) {
-                const ReleaseResult result = tables.release(lock, ts, now);
-                return Freed{result, tables.next(lock)};
-              });
+Freed SimStore::release_and_tell(std::string_view name, const Token& ts, ReleaseRule rule) {
+  const auto release = [lock = std::string(name), ts](MemoryTables& tables, const StoreNow& now) {
+    const ReleaseResult result = tables.release(lock, ts, now);
+    return Freed{result, tables.next(lock)};
+  };
+  const auto call = std::make_shared<CallOf<decltype(release)>>(release);
+  call->verb = "release";
+  call->object = name;
+  call->writes = call->fresh = true;
+  call->quick = rule == ReleaseRule::quick;
+  return perform(call);
 }
 
 // Nobody waits for the answer, and any ring may get lost.

@@ -49,7 +49,7 @@ class SimStore : public Store, private Line {
  private:
   Standing stand(std::string_view name, const Claim& claim) override;
   void leave(std::string_view name, const Token& ticket) override;
-  Freed release_and_tell(std::string_view name, const Token& ts) override;
+  Freed release_and_tell(std::string_view name, const Token& ts, ReleaseRule rule) override;
   void ring(std::string_view name, const std::vector<std::string>& processes) override;
   std::shared_ptr<void> listen(std::string_view process, Rung rung) override;
 

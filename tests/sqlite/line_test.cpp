@@ -151,7 +151,7 @@ TEST_CASE("a malformed line is refused, and left as it is, but its lock can be f
     CHECK_THAT(error->what(), Catch::Contains("\"line\"") && Catch::Contains("\"waiters\""));
   }
   CHECK_THAT(store->list().locks.at(0).problem, Catch::Contains("\"line\""));
-  const Freed freed = store->line()->release_and_tell("jobs", *holder.ts);
+  const Freed freed = store->line()->release_and_tell("jobs", *holder.ts, ReleaseRule::durable);
   CHECK(freed.result == ReleaseResult::freed);
   CHECK(freed.next.empty());
   CHECK_FALSE(store->claim("jobs", FromFree{}, claim_by(*store, "c")));
@@ -168,7 +168,7 @@ TEST_CASE("a place is taken, kept and left without a sync, and a hold is granted
   const auto claims = line_up(*store, {"a", "b", "c"});
   store->line()->leave("jobs", claims[2].ts);
   CHECK(syncs() == begun);
-  store->line()->release_and_tell("jobs", *holder.ts);
+  store->line()->release_and_tell("jobs", *holder.ts, ReleaseRule::durable);
   const int released = syncs();
   CHECK(released > begun);
   REQUIRE(store->line()->stand("jobs", claims[0]).hold);
@@ -184,7 +184,8 @@ TEST_CASE("with nobody in line a claim and a release are one sync each", "[sqlit
   lock = claimed(*store, "jobs", FromFree{lock.ts}, claim_by(*store, "holder"));
   CHECK(syncs() - begun == 1);
   begun = syncs();
-  CHECK(store->line()->release_and_tell("jobs", *lock.ts).result == ReleaseResult::freed);
+  CHECK(store->line()->release_and_tell("jobs", *lock.ts, ReleaseRule::durable).result ==
+        ReleaseResult::freed);
   CHECK(syncs() - begun == 1);
   begun = syncs();
   CHECK(store->line()->stand("jobs", claim_by(*store, "holder")).hold);
@@ -203,7 +204,7 @@ TEST_CASE("to keep a place, or to be refused beside a line, writes nothing",
   file.execute("BEGIN IMMEDIATE");
   CHECK(store->line()->stand("jobs", claims[0]).in_line);
   file.execute("COMMIT");
-  store->line()->release_and_tell("jobs", *holder.ts);
+  store->line()->release_and_tell("jobs", *holder.ts, ReleaseRule::durable);
   file.execute("BEGIN IMMEDIATE");
   CHECK_FALSE(store->claim("jobs", FromFree{*holder.ts}, claim_by(*store, "late")));
   file.execute("COMMIT");

@@ -20,12 +20,20 @@ struct Hook {
 std::atomic<int> syncs_so_far = 0;
 std::atomic<bool> syncs_fail = false;
 thread_local Hook hook;
+thread_local std::function<void()> after_sync;
 
 int sync_by(long number, int file) {
   ++syncs_so_far;
-  if (!syncs_fail) return static_cast<int>(syscall(number, file));
-  errno = EIO;
-  return -1;
+  if (syncs_fail) {
+    errno = EIO;
+    return -1;
+  }
+  const auto result = static_cast<int>(syscall(number, file));
+  if (result != 0 || !after_sync) return result;
+  const auto own = std::exchange(after_sync, {});
+  own();
+  after_sync = own;
+  return result;
 }
 
 void happen(int clock, AtClockReading::When when) {
@@ -38,6 +46,9 @@ void happen(int clock, AtClockReading::When when) {
 }  // namespace
 
 int syncs() { return syncs_so_far; }
+
+AtSync::AtSync(std::function<void()> act) { after_sync = std::move(act); }
+AtSync::~AtSync() { after_sync = {}; }
 
 FailingSyncs::FailingSyncs() { syncs_fail = true; }
 FailingSyncs::~FailingSyncs() { syncs_fail = false; }

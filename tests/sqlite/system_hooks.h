@@ -8,6 +8,15 @@ namespace distlock::testing {
 /// How often a file was synced so far, by fsync() or fdatasync().
 int syncs();
 
+/// Something that happens on this thread after each sync that succeeded, but not within itself.
+class AtSync {
+ public:
+  explicit AtSync(std::function<void()> act);
+  ~AtSync();
+  AtSync(const AtSync&) = delete;
+  AtSync& operator=(const AtSync&) = delete;
+};
+
 /// Syncs fail for as long as one of these lives, as on a disk with an error.
 class FailingSyncs {
  public:

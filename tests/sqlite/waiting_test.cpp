@@ -52,7 +52,7 @@ class Queue {
   }
 
   void release() {
-    const Freed freed = store_->line()->release_and_tell("jobs", *holder_.ts);
+    const Freed freed = store_->line()->release_and_tell("jobs", *holder_.ts, ReleaseRule::durable);
     REQUIRE(freed.result == ReleaseResult::freed);
     store_->line()->ring("jobs", freed.next);
   }

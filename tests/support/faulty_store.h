@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <deque>
 #include <functional>
 #include <map>
@@ -110,6 +111,7 @@ class FaultyStore : public Store, private distlock::Line {
   bool always_fresh = true;
   /// Runs when a call has taken effect, and before the caller learns that nobody answers.
   std::function<void()> after_lost_reply;
+  std::atomic<int> quick_releases = 0;
   /// Without one, waits poll.
   bool has_line = false;
 
@@ -125,9 +127,10 @@ class FaultyStore : public Store, private distlock::Line {
       return 0;
     });
   }
-  Freed release_and_tell(std::string_view name, const Token& ts) override {
-    return call("release", [this, name = std::string(name), ts] {
-      return inner_->line()->release_and_tell(name, ts);
+  Freed release_and_tell(std::string_view name, const Token& ts, ReleaseRule rule) override {
+    if (rule == ReleaseRule::quick) ++quick_releases;
+    return call("release", [this, name = std::string(name), ts, rule] {
+      return inner_->line()->release_and_tell(name, ts, rule);
     });
   }
   void ring(std::string_view name, const std::vector<std::string>& processes) override {

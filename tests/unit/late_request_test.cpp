@@ -227,8 +227,8 @@ class StarvedLine : public distlock::Line {
   void leave(std::string_view /*name*/, const Token& /*ticket*/) override {
     throw std::bad_alloc();
   }
-  Freed release_and_tell(std::string_view name, const Token& ts) override {
-    return inner_->line()->release_and_tell(name, ts);
+  Freed release_and_tell(std::string_view name, const Token& ts, ReleaseRule rule) override {
+    return inner_->line()->release_and_tell(name, ts, rule);
   }
   void ring(std::string_view name, const std::vector<std::string>& processes) override {
     inner_->line()->ring(name, processes);

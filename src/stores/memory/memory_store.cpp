@@ -112,7 +112,7 @@ class MemoryStore : public Store, private Line {
     data_->tables.leave(name, ticket);
   }
 
-  Freed release_and_tell(std::string_view name, const Token& ts) override {
+  Freed release_and_tell(std::string_view name, const Token& ts, ReleaseRule /*rule*/) override {
     const Guard guard(data_->mutex);
     const ReleaseResult result = data_->tables.release(name, ts, data_->clock.now());
     return {result, data_->tables.next(name)};

@@ -63,7 +63,7 @@ struct MongoBell::Ear {
 
   // Somebody has removed the collection, and a ring came before it was made anew.
   void cap_again() const {
-    MongoCall(pool, settings, Doing{"capping the bell"}).hint(cap_bells_command());
+    MongoCall(pool, settings, Doing{"capping the bell"}).write_quickly(cap_bells_command());
   }
 
   void hear(const Document& bell) const {
@@ -102,7 +102,7 @@ MongoBell::~MongoBell() {
 
 void make_bells(const MongoCall& call) {
   try {
-    call.hint(create_bells_command());
+    call.write_quickly(create_bells_command());
   } catch (const Error&) {
     return;
   }
@@ -110,7 +110,7 @@ void make_bells(const MongoCall& call) {
 
 void ring_bell(const MongoCall& call, std::string_view name,
                const std::vector<std::string>& processes) {
-  call.hint(ring_command(name, processes));
+  call.write_quickly(ring_command(name, processes));
 }
 
 }  // namespace distlock

@@ -32,7 +32,7 @@ class MongoBell {
 /// waiters look by themselves.
 void make_bells(const MongoCall& call);
 
-/// Rings. Errors: as MongoCall::hint().
+/// Rings. Errors: as MongoCall::write_quickly().
 void ring_bell(const MongoCall& call, std::string_view name,
                const std::vector<std::string>& processes);
 

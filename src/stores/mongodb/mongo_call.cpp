@@ -144,7 +144,9 @@ WriteOutcome MongoCall::write(const Bson& command) const {
                              {"wtimeout", std::int64_t{settings_.server_limit.count()}}}));
 }
 
-void MongoCall::hint(const Bson& command) const { write(command, doc({{"w", 1}, {"j", false}})); }
+WriteOutcome MongoCall::write_quickly(const Bson& command) const {
+  return write(command, doc({{"w", 1}, {"j", false}}));
+}
 
 WriteOutcome MongoCall::write(const Bson& command, Bson concern) const {
   Bson options = pinned_to(server_);

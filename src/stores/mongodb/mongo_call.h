@@ -57,8 +57,9 @@ class MongoCall {
   /// Sends it once, with majority and journal. A duplicate key is a value.
   /// Errors: as errc_of().
   WriteOutcome write(const Bson& command) const;
-  /// Sends a write that may get lost: the primary's word is enough. Errors: as errc_of().
-  void hint(const Bson& command) const;
+  /// Sends it once. The primary's word is enough, so that a fail-over may undo it, as may a crash
+  /// of the server. Errors: as errc_of().
+  WriteOutcome write_quickly(const Bson& command) const;
   /// Sends it once. Errors: `not_applied`, `permission_denied`.
   Bson read(const Bson& command, ReadConcern concern) const;
   /// As read(), and hands over every document of the result, of an aggregate or a find, once all

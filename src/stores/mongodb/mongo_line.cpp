@@ -18,7 +18,7 @@ class MongoLine : public Line {
 
   Standing stand(std::string_view name, const Claim& claim) override;
   void leave(std::string_view name, const Token& ticket) override;
-  Freed release_and_tell(std::string_view name, const Token& ts) override;
+  Freed release_and_tell(std::string_view name, const Token& ts, ReleaseRule rule) override;
   void ring(std::string_view name, const std::vector<std::string>& processes) override;
   std::shared_ptr<void> listen(std::string_view process, MongoBell::Rung rung) override {
     return std::make_shared<MongoBell>(pool_, settings_, std::string(process), std::move(rung));
@@ -49,9 +49,11 @@ void MongoLine::leave(std::string_view name, const Token& ticket) {
       .write(leave_command(name, ticket));
 }
 
-Freed MongoLine::release_and_tell(std::string_view name, const Token& ts) {
+Freed MongoLine::release_and_tell(std::string_view name, const Token& ts, ReleaseRule rule) {
   const MongoCall call(pool_, settings_, Doing{"release of lock", name});
-  const auto before = value_of(call, call.write(release_and_tell_command(name, ts)));
+  const Bson command = release_and_tell_command(name, ts);
+  const bool quick = rule == ReleaseRule::quick;
+  const auto before = value_of(call, quick ? call.write_quickly(command) : call.write(command));
   if (!before) return {};
   if (required_state(*before) == LockState::free) return {ReleaseResult::already_free, {}};
   return {ReleaseResult::freed, line::next_in(line_of(*before))};

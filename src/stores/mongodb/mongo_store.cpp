@@ -86,7 +86,7 @@ class MongoStore : public Store {
   std::atomic<bool> indexes_made_ = false;
 };
 
-// Enough for people and for a first look.
+// No fail-over undoes the answer.
 ReadConcern ordinary(const MongoCall& call) {
   return call.replica_set() ? ReadConcern::majority : ReadConcern::local;
 }
@@ -116,7 +116,8 @@ void forgive_stamp_meanwhile(Inspection& inspection) {
 Inspection MongoStore::inspect(std::string_view name, Freshness freshness) {
   const MongoCall call = this->call("inspection of lock", name);
   Inspection inspection;
-  const ReadConcern concern = freshness == Freshness::fresh ? fresh(call) : ordinary(call);
+  // A first look sees quick releases. The claim judges anew where a fail-over undoes them.
+  const ReadConcern concern = freshness == Freshness::fresh ? fresh(call) : ReadConcern::local;
   inspection.fresh = !call.replica_set() || concern == ReadConcern::linearizable;
   const Bson reply = call.read(inspect_command(name), concern);
   const auto result = only_result(call, reply);

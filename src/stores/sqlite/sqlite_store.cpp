@@ -93,7 +93,7 @@ std::optional<LockRecord> SqliteStore::claim(std::string_view name, const ClaimB
 }
 
 ReleaseResult SqliteStore::release(std::string_view name, const Token& ts) {
-  return line_.release_and_tell(name, ts).result;
+  return line_.release_and_tell(name, ts, ReleaseRule::durable).result;
 }
 
 // The stamp is older than the commit by what the commit takes. So the ping looks older to a

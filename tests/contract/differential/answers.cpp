@@ -201,7 +201,7 @@ std::string Answering::stand(const Step& step) {
 }
 
 std::string Answering::release_and_tell(const Step& step) {
-  const Freed freed = store_->line()->release_and_tell(step.name, ts_for(step));
+  const Freed freed = store_->line()->release_and_tell(step.name, ts_for(step), ReleaseRule::quick);
   std::string told = after_release(step, freed.result);
   // Nobody is rung for what was not freed.
   if (freed.result != ReleaseResult::freed) return told;
