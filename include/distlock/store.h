@@ -31,6 +31,12 @@ struct Inspection {
   std::optional<PingRecord> ping;  ///< The holder's, if the lock is taken and it has one.
   std::optional<StoreNow> now;     ///< Always there if `lock` is.
   bool fresh = false;              ///< The read reflects every write confirmed before it began.
+
+  /// The answers of the members, of a store that is made of several (Members); of others empty.
+  /// `lock` is then the record that most of them carry.
+  std::vector<Inspection> members;
+  Token member;     ///< Which of them said it.
+  Fence fence = 0;  ///< The greatest of the lock that any of them knows.
 };
 
 /// The hold that a lock's document carries: each field if it is well-formed there, whatever else
@@ -68,6 +74,9 @@ struct Claim {
   /// The store refuses the claim when its clock is past `cutoff.time` or is not `cutoff.clock`. So
   /// a delayed request takes nothing for a caller that has long gone (R8).
   StoreNow cutoff;
+  /// 0: the hold's fence is one more than the stored one. Otherwise it is this one, and the store
+  /// refuses the claim if the stored one is not less (R10, M3).
+  Fence fence = 0;
 };
 
 enum class ReleaseResult {
@@ -93,9 +102,11 @@ struct Listing {
 struct StoredHold {
   std::string name;
   Token ts;
+  bool by_majority = true;  ///< Of a store that is made of several: enough of them carry it.
 };
 
 class Line;
+class Members;
 
 /// Where locks and pings are kept, shared by every process that competes. The one place where
 /// processes interleave; everything else is decided in src/protocol/protocol.h.
@@ -129,9 +140,9 @@ class DISTLOCK_EXPORT Store {
 
   /// One atomic compare-and-set, on two conditions: the document is still as `basis` says, and the
   /// store's clock is the cutoff's and not past it. Then it writes the claim, stamps `when`, adds
-  /// one to `fence`, and gives the new record. Otherwise, or if the stored state or fence is
-  /// malformed, it gives nothing and leaves the document as it was. FromAbsent past the cutoff may
-  /// leave a free document behind.
+  /// one to `fence` or writes the claim's, and gives the new record. Otherwise, or if the stored
+  /// state or fence is malformed, it gives nothing and leaves the document as it was. FromAbsent
+  /// past the cutoff may leave a free document behind.
   virtual std::optional<LockRecord> claim(std::string_view name, const ClaimBasis& basis,
                                           const Claim& claim) = 0;
 
@@ -159,6 +170,9 @@ class DISTLOCK_EXPORT Store {
   /// The lines of those who wait, which live as long as this store. Null: this store has none, and
   /// waiters look again and again (R15).
   virtual Line* line() { return nullptr; }
+
+  /// The members of a store that is made of several, which live as long as it. Null: it is one.
+  virtual Members* members() { return nullptr; }
 };
 
 }  // namespace distlock

@@ -1,7 +1,10 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
+#include <functional>
 #include <memory>
+#include <vector>
 
 #include "distlock/clock.h"
 #include "distlock/connection_string.h"
@@ -26,5 +29,26 @@ DISTLOCK_EXPORT std::shared_ptr<Store> open_store(const ConnectionString& connec
 /// A store inside this process, timed by `clock`. For tests, simulation and examples.
 DISTLOCK_EXPORT std::shared_ptr<Store> make_memory_store(
     std::shared_ptr<Clock> clock = host_clock(), const StoreOptions& options = {});
+
+/// The threads that call the members of a mirrored store.
+enum class MirrorDrive {
+  own_threads,  ///< One a member: all members are asked at once.
+  caller,       ///< The caller's: one member after the other. For tests and simulation.
+};
+
+struct MirrorOptions {
+  MirrorDrive drive = MirrorDrive::own_threads;
+  /// 64 random bits a call; from the system where it is empty.
+  std::function<std::uint64_t()> random = {};
+};
+
+/// A store made of 1, 3, 5, 7 or 9 stores that do not know each other. A lock is held by whom a
+/// majority of them names (M1). All processes must name the same members in the same order. The
+/// first call that finds all of them empty makes them one set. Waits look again and again.
+///
+/// Errors: `invalid_argument` for another number of members, or the same twice.
+DISTLOCK_EXPORT std::shared_ptr<Store> make_mirrored_store(
+    std::vector<std::shared_ptr<Store>> members, std::shared_ptr<Clock> clock = host_clock(),
+    const MirrorOptions& options = {});
 
 }  // namespace distlock

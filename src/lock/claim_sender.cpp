@@ -28,12 +28,18 @@ Claim ClaimSender::claim_with(const Token& ts, std::string_view why) const {
           .cutoff = session_.cutoff()};
 }
 
-ClaimSender::Answer ClaimSender::send(const ClaimBasis& basis, const Claim& claim,
-                                      const Limit& limit) {
+std::optional<LockRecord> ClaimSender::claim(const ClaimFrom& from, const Claim& claim) {
+  Store& store = *session_.environment.store;
+  if (from.members.empty()) return store.claim(name_, from.basis, claim);
+  return store.members()->claim_from(name_, from.members, claim);
+}
+
+ClaimSender::Answer ClaimSender::send(const ClaimFrom& from, Claim claim, const Limit& limit) {
+  claim.fence = from.fence;
   const SteadyTime sent = session_.environment.clock->steady_now();
   PendingUnlessCertain pending{*this, claim.ts, sent};
   try {
-    auto hold = session_.environment.store->claim(name_, basis, claim);
+    auto hold = this->claim(from, claim);
     pending.certain = true;
     return {std::move(hold), std::nullopt};
   } catch (const Error& error) {
@@ -76,7 +82,10 @@ ClaimSender::ReadBack ClaimSender::read_back(const Claim& claim) {
     log::claim_outcome_unknown(name_, error.what());
     return {};
   }
-  if (seen.lock && seen.lock->ts == claim.ts) {
+  Members* const members = session_.environment.store->members();
+  const bool by_enough =
+      members == nullptr || (seen.lock && seen.lock->members.size() >= members->majority());
+  if (seen.lock && seen.lock->ts == claim.ts && by_enough) {
     if (seen.lock->taken()) return {Fate::held, seen.lock};
     return {Fate::not_held, std::nullopt};
   }

@@ -5,10 +5,19 @@
 #include <string_view>
 
 #include "distlock/error.h"
+#include "distlock/members.h"
 #include "limit.h"
 #include "pinger/session.h"
 
 namespace distlock {
+
+/// From what a claim starts. `members` and `fence`: of a mirrored store. No members: from `basis`
+/// on each of them. `fence` 0: as the store has it.
+struct ClaimFrom {
+  ClaimBasis basis = FromAbsent{};
+  std::vector<MemberBasis> members = {};
+  Fence fence = 0;
+};
 
 /// Sends the claims of one lock and finds out what came of them: a claim is sent once, read back if
 /// its reply was lost, and never forgotten while it may still take effect (R8). Knows nothing of
@@ -28,7 +37,7 @@ class ClaimSender {
   };
   /// Looks for no outcome where `limit` is over. Errors: those of Store::claim(). After
   /// `outcome_unknown`, and after an exception that is no Error, the claim is a pending release.
-  Answer send(const ClaimBasis& basis, const Claim& claim, const Limit& limit);
+  Answer send(const ClaimFrom& from, Claim claim, const Limit& limit);
 
   /// Has the pinger free the hold that `ts` may have got, by a call that began at `sent`.
   void leave_pending(const Token& ts, SteadyTime sent) noexcept;
@@ -47,6 +56,7 @@ class ClaimSender {
   std::optional<LockRecord> resolve(const Claim& claim, SteadyTime sent, const Error& unknown,
                                     const Limit& limit);
   ReadBack read_back(const Claim& claim);
+  std::optional<LockRecord> claim(const ClaimFrom& from, const Claim& claim);
 
   Session& session_;
   const std::string& name_;

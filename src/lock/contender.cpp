@@ -5,6 +5,7 @@
 
 #include "log.h"
 #include "pinger/identity.h"
+#include "protocol/member_judgements.h"
 #include "text.h"
 #include "thread_number.h"
 
@@ -90,7 +91,7 @@ bool Contender::look_and_claim(std::string_view why, LockRecord* other) {
     if (out_of_time()) break;
     // Nobody reads the clock of an absent document, and ours may have changed with a fail-over.
     if (judgement.verdict == Verdict::absent && round > 0) session->ping();
-    tried = claim(basis_of(look.seen, judgement.verdict), why);
+    tried = claim(claim_from(look, judgement.verdict), why);
     if (tried.held) return true;
     if (out_of_time()) break;
     refusals.claim_refused(look.seen, judgement, name);
@@ -100,27 +101,29 @@ bool Contender::look_and_claim(std::string_view why, LockRecord* other) {
 }
 
 ClaimResult Contender::claim_remembered(std::string_view why) {
-  const auto basis = std::exchange(remembered, std::nullopt);
-  return basis ? claim(*basis, why) : ClaimResult{};
+  const auto from = std::exchange(remembered, std::nullopt);
+  return from ? claim(*from, why) : ClaimResult{};
 }
 
-ClaimResult Contender::claim(const ClaimBasis& basis, std::string_view why) {
+ClaimFrom Contender::remember(ClaimBasis basis, const LockRecord& record) {
+  return {std::move(basis), {}, record.members.empty() ? 0 : record.fence + 1};
+}
+
+ClaimResult Contender::claim(const ClaimFrom& from, std::string_view why) {
   const Token ts = new_token(session->environment);
   session->holds.enlist(hold, ts);
   if (!session->ensure_pinged(hold->validity_span, limit) || out_of_time()) return {};
   session->begin_claim(*hold);
-  auto [record, failure] = claims.send(basis, claims.claim_with(ts, why), limit);
+  auto [record, failure] = claims.send(from, claims.claim_with(ts, why), limit);
   if (!record) return {false, failure};
   if (keep(std::move(*record))) return {true, std::nullopt};
   return {false, Error(Errc::not_applied, came_too_late(name))};
 }
 
 Judgement Contender::judge_now(TimedInspection& look) {
-  if (!watch) watch = std::make_unique<protocol::HolderWatch>();
   const auto judged = [&](Freshness freshness) {
     look = session->look(name, freshness);
-    const bool stepped = session->clock_stepped(look.seen, options);
-    return protocol::judge(look.seen, look.span, stepped, options, *watch);
+    return judge(look);
   };
   Judgement judgement = judged(Freshness::ordinary);
   const bool stray = !out_of_time() && look.seen.lock && session->free_if_stray(*look.seen.lock);
@@ -131,6 +134,31 @@ Judgement Contender::judge_now(TimedInspection& look) {
   const Guard lock(mutex);
   until_takeover = judgement.until_takeover;
   return judgement;
+}
+
+Judgement Contender::judge_one(const Inspection& seen, const LocalSpan& span) {
+  const bool stepped = session->clock_stepped(seen, options);
+  return protocol::judge(seen, span, stepped, options, watches[seen.member]);
+}
+
+Judgement Contender::judge(const TimedInspection& look) {
+  Members* const members = session->environment.store->members();
+  if (members == nullptr) return judge_one(look.seen, look.span);
+  std::vector<Judgement> each;
+  for (const Inspection& one : look.seen.members) each.push_back(judge_one(one, look.span));
+  return protocol::judge_members(each, members->majority());
+}
+
+// On a mirrored store from every member that is free, or whose holder is surely dead.
+ClaimFrom Contender::claim_from(const TimedInspection& look, Verdict verdict) {
+  if (session->environment.store->members() == nullptr) return {basis_of(look.seen, verdict)};
+  ClaimFrom from{.fence = look.seen.fence + 1};
+  for (const Inspection& one : look.seen.members) {
+    const Verdict of_one = judge_one(one, look.span).verdict;
+    if (of_one == Verdict::busy || (of_one == Verdict::dead && !one.fresh)) continue;
+    from.members.push_back({one.member, basis_of(one, of_one)});
+  }
+  return from;
 }
 
 bool Contender::begin_acquiring(LockRecord* other) {
@@ -176,12 +204,15 @@ void Contender::leave_granted_once_more_pending() noexcept {
 
 bool Contender::keep(LockRecord record) {
   const SteadyTime now = session->environment.clock->steady_now();
-  if (!session->holds.begin(*hold, *record.ts, now)) {
+  const bool in_time = session->environment.store->members() == nullptr
+                           ? session->holds.begin(*hold, *record.ts, now)
+                           : session->holds.begin(*hold, *record.ts, record.members, now);
+  if (!in_time) {
     log::claim_came_too_late(name);
     releaser.release(*record.ts, SteadyTime::min());
     return false;
   }
-  watch.reset();
+  watches.clear();
   leave_granted_once_more_pending();  // Of the hold before, where this one was claimed from it.
   log::acquired(record);
   const Guard lock(mutex);

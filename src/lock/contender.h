@@ -2,6 +2,7 @@
 
 #include <boost/thread/mutex.hpp>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -101,6 +102,8 @@ class DistributedLock::Contender {
   /// Makes the granted claim the hold, and leaves the phase; false, and gives the claim back, where
   /// its deadline has passed (R9).
   bool keep(LockRecord record);
+  /// To claim from `basis` what is known by this record.
+  static ClaimFrom remember(ClaimBasis basis, const LockRecord& record);
   /// A hold that ran out becomes a pending release.
   void give_up_old_hold();
 
@@ -125,8 +128,9 @@ class DistributedLock::Contender {
   std::optional<LockRecord> claimed;
 
   // Of the thread that has the object, in the phases acquiring and releasing.
-  std::optional<ClaimBasis> remembered;
-  std::unique_ptr<protocol::HolderWatch> watch;  // of the acquiring thread; none while holding
+  std::optional<ClaimFrom> remembered;
+  // Of the acquiring thread; none while holding. By member, where the store has any.
+  std::map<Token, protocol::HolderWatch> watches;
   Limit limit;
   /// The ticket of a hold for which an earlier request may still arrive, and when the last was
   /// sent.
@@ -135,7 +139,10 @@ class DistributedLock::Contender {
  private:
   bool look_and_claim(std::string_view why, LockRecord* other);
   /// Pings if it must, sends one claim, and keeps what the store grants (R2, R7, R9).
-  ClaimResult claim(const ClaimBasis& basis, std::string_view why);
+  ClaimResult claim(const ClaimFrom& from, std::string_view why);
+  protocol::Judgement judge(const TimedInspection& look);
+  protocol::Judgement judge_one(const Inspection& seen, const LocalSpan& span);
+  ClaimFrom claim_from(const TimedInspection& look, protocol::Verdict verdict);
   void lose_overdue_hold();
   bool wait_for_this_object(Lobby::Place& place, const WaitRequest& request);
   bool held_by_this_thread() const;

@@ -38,7 +38,7 @@ void Contender::begin_acquiring_anew() {
 // The watch may not have looked yet. The old hold's owner is told before there is a new one.
 void Contender::lose_overdue_hold() {
   const Token ts = *claimed->ts;
-  remembered = FromHold{ts};
+  remembered = remember(FromHold{ts}, *claimed);
   session->holds.lose({hold, ts}, LossReason::deadline_passed);
 }
 

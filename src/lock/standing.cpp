@@ -234,7 +234,7 @@ bool StandingInLine::take_over(const TimedInspection& look) {
   // anew.
   ticket_spent_ = true;
   auto [record, failure] = lock_.claims.send(
-      FromHold{*dead.ts, dead.when}, lock_.claims.claim_with(ticket_, request_.why), lock_.limit);
+      {FromHold{*dead.ts, dead.when}}, lock_.claims.claim_with(ticket_, request_.why), lock_.limit);
   ticket_spent_ = failure.has_value();
   if (!record) return false;
   return keep(std::move(*record));

@@ -31,7 +31,7 @@ UnlockResult Contender::unlock(const std::optional<Token>& only) noexcept {
     phase = Phase::idle;
     // A claim from it is refused where others come first.
     const bool may_claim = result == UnlockResult::released && !others_wait;
-    if (may_claim) remembered = FromFree{record->ts};
+    if (may_claim) remembered = remember(FromFree{record->ts}, *record);
   }
   if (refusals.somebody_waits()) session->lobby.ring(name);
   return result;

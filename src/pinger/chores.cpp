@@ -78,7 +78,7 @@ void Chores::list_holds() {
   const std::vector<Token> known = holds_.known();
   std::set<std::pair<std::string, Token>> stored;
   for (const StoredHold& hold : list) {
-    stored.emplace(hold.name, hold.ts);
+    if (hold.by_majority) stored.emplace(hold.name, hold.ts);
     const bool is_known = std::binary_search(known.begin(), known.end(), hold.ts);
     if (!is_known && !pending_.contains(hold.ts)) unknown_.push_back(hold);
   }
@@ -94,8 +94,10 @@ void Chores::lose_if_gone(const ActiveHold& hold) {
 
 // The last net under R8: whatever became of a claim that was given up, its hold shows here.
 void Chores::adopt_if_stray(const StoredHold& hold) {
-  // An unlock that ended while the list was on its way leaves no stray.
-  if (fate_of(hold.name, hold.ts) || pending_.contains(hold.ts)) return;
+  // An unlock that ended while the list was on its way leaves no stray. A hold that few members of
+  // a mirrored store carry is left of a release or claim that they did not hear of (M2).
+  if (hold.by_majority && fate_of(hold.name, hold.ts)) return;
+  if (pending_.contains(hold.ts)) return;
   log::stray_hold(hold.name);
   pending_.add(hold.name, hold.ts);
 }

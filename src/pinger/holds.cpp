@@ -50,6 +50,21 @@ bool Holds::begin(Hold& hold, const Token& ts, SteadyTime now) {
   return true;
 }
 
+bool Holds::begin(Hold& hold, const Token& ts, const std::vector<Token>& members, SteadyTime now) {
+  {
+    const Guard lock(mutex_);
+    hold.members = hold.claim_members;
+    hold.members.keep_only(members);
+    hold.claim_validity.begin_until(hold.members.until());
+  }
+  return begin(hold, ts, now);
+}
+
+void Holds::begin_claim(Hold& hold, const std::vector<MemberPing>& pings, std::size_t majority) {
+  const Guard lock(mutex_);
+  hold.claim_members.begin(pings, majority, hold.validity_span);
+}
+
 SteadyTime Holds::retire(const std::shared_ptr<Hold>& hold, SteadyTime now) {
   Announcements to_tell;
   SteadyTime until;
@@ -107,6 +122,18 @@ void Holds::extend(SteadyTime sent, SteadyTime confirmed) {
     if (!hold->active) continue;
     const SteadyTime before = hold->validity.until();
     hold->validity.extend(sent, confirmed);
+    if (hold->validity.until() > before) hold->risk_told = false;
+  }
+}
+
+void Holds::extend(const std::vector<MemberPing>& pings, SteadyTime confirmed) {
+  const Guard lock(mutex_);
+  for (const auto& [number, hold] : enlisted_) {
+    hold->claim_members.extend(pings, hold->validity_span);
+    if (!hold->active) continue;
+    const SteadyTime before = hold->validity.until();
+    hold->members.extend(pings, hold->validity_span);
+    hold->validity.extend_to(hold->members.until(), confirmed);
     if (hold->validity.until() > before) hold->risk_told = false;
   }
 }

@@ -12,6 +12,7 @@
 
 #include "distlock/record.h"
 #include "pinger/announcer.h"
+#include "pinger/member_deadlines.h"
 #include "pinger/validity.h"
 
 namespace distlock {
@@ -48,6 +49,9 @@ struct Hold {
   bool risk_told = false;
   Token ts;
   Token claiming;
+  // On a mirrored store, those of `validity` and `claim_validity` (M5).
+  MemberDeadlines members;
+  MemberDeadlines claim_members;
   std::optional<LossReason> lost;
   std::shared_ptr<const OnLost> on_lost;
   std::shared_ptr<const OnAtRisk> on_at_risk;
@@ -99,6 +103,10 @@ class Holds {
   /// The claim is held, for as long as its `claim_validity`. False if that has passed by `now`:
   /// then there is no hold.
   bool begin(Hold& hold, const Token& ts, SteadyTime now);
+  /// The same on a mirrored store, granted by these members.
+  bool begin(Hold& hold, const Token& ts, const std::vector<Token>& members, SteadyTime now);
+  /// A claim on a mirrored store is about to be sent: as Validity::begin() of `claim_validity`.
+  void begin_claim(Hold& hold, const std::vector<MemberPing>& pings, std::size_t majority);
   /// Given up: valid no more, but still under the ping's protection. A hold whose deadline has
   /// passed by `now` is lost. Gives the deadline, the distant past if it was lost before.
   SteadyTime retire(const std::shared_ptr<Hold>& hold, SteadyTime now);
@@ -110,6 +118,8 @@ class Holds {
 
   /// A ping that was sent at `sent` is known since `confirmed` to be durable.
   void extend(SteadyTime sent, SteadyTime confirmed);
+  /// The same on a mirrored store, by the last pings that its members have confirmed.
+  void extend(const std::vector<MemberPing>& pings, SteadyTime confirmed);
 
   std::vector<ActiveHold> active() const;
   /// Each `ts` that some object here has claimed, or is claiming, with. Sorted.

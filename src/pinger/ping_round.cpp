@@ -1,5 +1,6 @@
 #include <boost/thread/lock_guard.hpp>
 
+#include "distlock/members.h"
 #include "failure.h"
 #include "log.h"
 #include "pinger/session.h"
@@ -79,10 +80,23 @@ bool Session::note_good_ping(const PingRecord& record, const LocalSpan& span) {
     stepped = history_.stepped(clock, span.received, 4 * nanoseconds{options.ping_every},
                                protocol::kStepWorthAWarning);
   }
-  holds.extend(span.sent, span.received);
+  extend_holds(span);
   if (recovered) log::ping_recovered(environment.process, whole_ms(silence));
   log::pinged(environment.process, every_tenth);
   return stepped;
+}
+
+void Session::extend_holds(const LocalSpan& span) {
+  Members* const members = environment.store->members();
+  if (members == nullptr) return holds.extend(span.sent, span.received);
+  const std::vector<MemberPing> pings = members->pings(environment.process);
+  {
+    const Guard lock(mutex_);
+    for (const MemberPing& ping : pings) {
+      note_member(ping.member, ping.stamped, {ping.sent, ping.received, {}, {}});
+    }
+  }
+  holds.extend(pings, environment.clock->steady_now());
 }
 
 void Session::note_bad_ping(std::string_view error) {

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "distlock/error.h"
+#include "distlock/members.h"
 #include "failure.h"
 #include "log.h"
 #include "pinger/identity.h"
@@ -141,7 +142,11 @@ bool Session::ensure_pinged(nanoseconds validity, const Limit& limit) {
 }
 
 // A ping that comes in between is noted under the same mutex, and then moves on what began here.
-void Session::begin_claim(Hold& hold) const {
+void Session::begin_claim(Hold& hold) {
+  if (Members* const members = environment.store->members()) {
+    holds.begin_claim(hold, members->pings(environment.process), members->majority());
+    return;
+  }
   const Guard lock(mutex_);
   hold.claim_validity.begin(*last_ping_sent_);
 }
@@ -153,8 +158,15 @@ TimedInspection Session::look(std::string_view name, Freshness freshness) {
   if (look.seen.now) {
     const Guard lock(mutex_);
     history_.note(*look.seen.now, look.span);
+    for (const Inspection& one : look.seen.members) note_member(one.member, *one.now, look.span);
   }
   return look;
+}
+
+// With the mutex.
+void Session::note_member(const Token& member, const StoreNow& now, const LocalSpan& span) {
+  const auto grain = nanoseconds{options.ping_every} / 2;
+  member_histories_.try_emplace(member, grain).first->second.note(now, span);
 }
 
 StoreNow Session::cutoff() const {
@@ -172,8 +184,10 @@ bool Session::clock_stepped(const Inspection& seen, const LockOptions& lock_opti
   // A document may state more than nanoseconds hold; nobody remembers that far back.
   constexpr std::chrono::hours kLongest{24 * 365 * 100};
   const Guard lock(mutex_);
-  return history_.stepped(seen.now->clock, here, std::min<milliseconds>(window, kLongest),
-                          protocol::max_clock_skew(window, lock_options));
+  const auto of_member = member_histories_.find(seen.member);
+  StoreClockHistory& history = of_member == member_histories_.end() ? history_ : of_member->second;
+  return history.stepped(seen.now->clock, here, std::min<milliseconds>(window, kLongest),
+                         protocol::max_clock_skew(window, lock_options));
 }
 
 PingerStats Session::stats() const {

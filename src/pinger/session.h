@@ -3,6 +3,7 @@
 #include <atomic>
 #include <boost/thread/mutex.hpp>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -56,7 +57,7 @@ class DistributedLockPinger::Session {
   bool ensure_pinged(std::chrono::nanoseconds validity, const Limit& limit);
   /// From now on `claim_validity` counts from the last confirmed ping, and from each later one. For
   /// a claim that is sent after it, of an enlisted hold. Only after ensure_pinged().
-  void begin_claim(Hold& hold) const;
+  void begin_claim(Hold& hold);
 
   /// Errors: `forked`, `stopped`.
   void check_usable() const;
@@ -76,7 +77,8 @@ class DistributedLockPinger::Session {
 
   /// Until when a claim that is sent now may be written (R8). Only after ensure_pinged().
   StoreNow cutoff() const;
-  /// Whether the clock that an inspection was made by stepped within the lock's window (R5).
+  /// Whether the clock that an inspection was made by stepped within the lock's window (R5). Of a
+  /// mirrored store: an inspection of one member.
   bool clock_stepped(const Inspection& seen, const LockOptions& options);
 
   PingerStats stats() const;
@@ -96,6 +98,8 @@ class DistributedLockPinger::Session {
   void run_watch();
   bool ping_noting_failure() noexcept;
   PingHealth health_at(SteadyTime now) const;
+  void note_member(const Token& member, const StoreNow& now, const LocalSpan& span);
+  void extend_holds(const LocalSpan& span);
   bool note_good_ping(const PingRecord& record, const LocalSpan& span);
   void note_bad_ping(std::string_view error);
   void log_losses();
@@ -108,6 +112,7 @@ class DistributedLockPinger::Session {
   bool late_ = false;
   PingHealth health_;
   StoreClockHistory history_;
+  std::map<Token, StoreClockHistory> member_histories_;  // of a mirrored store, beside the other
 
   std::once_flag stop_once_;
   std::atomic<bool> stopped_{false};

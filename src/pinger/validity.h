@@ -13,7 +13,8 @@ namespace distlock {
 /// pings, ended by the thread that first sees that it has passed. Then it stays ended: a ping that
 /// comes later revives nothing that was seen to be over.
 ///
-/// Threads: begin(), begin_as() and end() by the lock object, one at a time; the others by anybody.
+/// Threads: begin(), begin_as(), begin_until() and end() by the lock object, one at a time; the
+/// others by anybody.
 class Validity {
  public:
   explicit Validity(std::chrono::nanoseconds span) : span_(span) {}
@@ -22,12 +23,16 @@ class Validity {
   void begin(SteadyTime ping_sent) { store(ping_sent + span_); }
   /// With the deadline of `other`, also if it has ended.
   void begin_as(const Validity& other) { store(other.until()); }
+  /// The distant past: it has ended.
+  void begin_until(SteadyTime until) { store(until); }
   void end() { until_.store(kEnded, std::memory_order_release); }
 
   /// A ping that was sent at `sent` is known since `confirmed` to be durable.
-  void extend(SteadyTime sent, SteadyTime confirmed) {
+  void extend(SteadyTime sent, SteadyTime confirmed) { extend_to(sent + span_, confirmed); }
+  /// Up to `later`, as is known since `confirmed`.
+  void extend_to(SteadyTime later, SteadyTime confirmed) {
     std::int64_t until = until_.load(std::memory_order_acquire);
-    const std::int64_t longer = (sent + span_).time_since_epoch().count();
+    const std::int64_t longer = later.time_since_epoch().count();
     while (until != kEnded && longer > until) {
       const bool in_time = confirmed.time_since_epoch().count() < until;
       if (until_.compare_exchange_weak(until, in_time ? longer : kEnded)) return;

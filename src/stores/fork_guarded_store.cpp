@@ -29,6 +29,7 @@ class ForkGuardedStore : public Store {
     return here().release(name, ts);
   }
   Line* line() override { return here().line(); }
+  Members* members() override { return here().members(); }
   PingRecord ping(std::string_view process, const PingHealth& health) override {
     return here().ping(process, health);
   }
@@ -52,9 +53,8 @@ class ForkGuardedStore : public Store {
 
 }  // namespace
 
-std::shared_ptr<Store> guarded_against_fork(std::shared_ptr<Store> store,
-                                            const ConnectionString& connection) {
-  return std::make_shared<ForkGuardedStore>(std::move(store), connection.redacted());
+std::shared_ptr<Store> guarded_against_fork(std::shared_ptr<Store> store, std::string description) {
+  return std::make_shared<ForkGuardedStore>(std::move(store), std::move(description));
 }
 
 }  // namespace distlock

@@ -14,9 +14,9 @@ std::shared_ptr<Store> open_store(const ConnectionString& connection, const Stor
     case StoreKind::memory:
       return open_memory_of_process(options);
     case StoreKind::sqlite:
-      return guarded_against_fork(open_sqlite_store(connection, options), connection);
+      return guarded_against_fork(open_sqlite_store(connection, options), connection.redacted());
     case StoreKind::mongodb:
-      return guarded_against_fork(open_mongo_store(connection, options), connection);
+      return guarded_against_fork(open_mongo_store(connection, options), connection.redacted());
   }
   throw Error(Errc::invalid_argument, connection.redacted() + ": unknown kind of store");
 }

@@ -250,3 +250,34 @@ TEST_CASE("a claim from a free lock may name the hold that it was freed from", "
   CHECK(store->claim("jobs", FromFree{first.ts}, claim_by(*store, "next")));
   CHECK_FALSE(store->claim("jobs", FromFree{first.ts}, claim_by(*store, "late")));
 }
+
+TEST_CASE("a claim with a fence of its own is granted where the stored one is less",
+          "[store][R10]") {
+  const auto under_test = make_store_under_test();
+  const auto store = under_test->open();
+  const auto with_fence = [&](Fence fence) {
+    Claim claim = claim_by(*store, "contender");
+    claim.fence = fence;
+    return claim;
+  };
+  SECTION("from no document") {
+    CHECK(claimed(*store, "jobs", FromAbsent{}, with_fence(7)).fence == 7);
+  }
+  SECTION("from a document without a fence") {
+    under_test->put_lock(free_lock("jobs"));
+    CHECK(claimed(*store, "jobs", FromFree{}, with_fence(7)).fence == 7);
+  }
+  SECTION("from a hold") {
+    under_test->put_lock(with(taken_lock("jobs", "gone", Token{{9}}), "fence", std::int64_t{6}));
+    CHECK(claimed(*store, "jobs", FromHold{Token{{9}}}, with_fence(7)).fence == 7);
+    CHECK(store->inspect("jobs", Freshness::fresh).lock->fence == 7);
+  }
+  SECTION("and refused where it is not") {
+    const Fence stored = GENERATE(7, 8);
+    under_test->put_lock(with(free_lock("jobs"), "fence", stored));
+    const auto before = under_test->raw_lock("jobs");
+    CHECK_FALSE(store->claim("jobs", FromFree{}, with_fence(7)));
+    CHECK(under_test->raw_lock("jobs") == before);
+    CHECK(claimed(*store, "jobs", FromFree{}, with_fence(stored + 1)).fence == stored + 1);
+  }
+}

@@ -30,14 +30,15 @@ struct Matches {
 
 }  // namespace
 
-std::optional<Fence> next_fence(const Document& lock) {
+std::optional<Fence> next_fence(const Document& lock, Fence proposed) {
+  constexpr Fence kNone = 0;
   const Value* value = find_field(lock, "fence");
-  if (value == nullptr) return 1;
-  const auto* fence = std::get_if<Fence>(value);
+  const auto* fence = value == nullptr ? &kNone : std::get_if<Fence>(value);
   if (fence == nullptr || *fence < 0 || *fence == std::numeric_limits<Fence>::max()) {
     return std::nullopt;
   }
-  return *fence + 1;
+  if (proposed == 0) return *fence + 1;
+  return proposed > *fence ? std::optional(proposed) : std::nullopt;
 }
 
 void set_line(Document& lock, std::vector<Waiter> line) {

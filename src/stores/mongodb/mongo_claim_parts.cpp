@@ -32,22 +32,23 @@ Bson before_cutoff(const Claim& claim) {
   return doc({{"$lte", array({"$$NOW", claim.cutoff.time})}});
 }
 
-Bson fence_is_sound() {
-  return doc(
-      {{"$and", array({type_among("$fence", array({"missing", "long"})),
-                       doc({{"$gte", array({fence_or_none(), kNoFence})}}),
-                       doc({{"$lt", array({fence_or_none(),
-                                           std::numeric_limits<std::int64_t>::max()})}})})}});
+Bson fence_can_grow(const Claim& claim) {
+  const Fence below = claim.fence == 0 ? std::numeric_limits<Fence>::max() : claim.fence;
+  return doc({{"$and", array({type_among("$fence", array({"missing", "long"})),
+                              doc({{"$gte", array({fence_or_none(), kNoFence})}}),
+                              doc({{"$lt", array({fence_or_none(), below})}})})}});
 }
 
 Bson claimed_fields(const Claim& claim) {
+  BsonValue fence = doc({{"$add", array({fence_or_none(), std::int64_t{1}})}});
+  if (claim.fence != 0) fence = claim.fence;
   return doc({{"state", static_cast<std::int32_t>(LockState::taken)},
               {"process", literal(claim.process)},
               {"who", literal(claim.who)},
               {"why", literal(claim.why)},
               {"when", "$$NOW"},
               {"ts", claim.ts},
-              {"fence", doc({{"$add", array({fence_or_none(), std::int64_t{1}})}})},
+              {"fence", std::move(fence)},
               {"takeover_after", std::int64_t{claim.takeover_after.count()}}});
 }
 

@@ -14,8 +14,8 @@ Bson equal(BsonValue left, BsonValue right);
 Bson type_among(std::string_view field, Bson types);
 
 Bson before_cutoff(const Claim& claim);
-/// The fence is absent, or a 64-bit integer that can grow (R10).
-Bson fence_is_sound();
+/// The fence is absent, or a 64-bit integer that can grow as the claim wants it to (R10).
+Bson fence_can_grow(const Claim& claim);
 /// The state is of a type that state_of() takes: a decimal is no state.
 Bson state_is_sound();
 

@@ -28,7 +28,7 @@ Bson claim_from(std::string_view name, const Basis& basis, const Claim& claim) {
   const std::string place = "line." + to_hex(claim.ts);
   return doc({{"findAndModify", kLocks},
               {"query", doc({{"_id", name},
-                             {"$expr", doc({{"$and", array({still_as(basis), fence_is_sound(),
+                             {"$expr", doc({{"$and", array({still_as(basis), fence_can_grow(claim),
                                                             before_cutoff(claim)})}})}})},
               {"update", array({doc({{"$set", claimed_fields(claim)}}), doc({{"$unset", place}})})},
               {"fields", doc({{"line", 0}})},

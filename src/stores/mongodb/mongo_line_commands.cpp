@@ -78,7 +78,7 @@ Bson is_new() { return all_of({type_is("$state", "missing"), type_is("$ts", "mis
 
 Bson may_claim(const Claim& claim) {
   Bson free = doc({{"$or", array({is_new(), all_of({state_is_sound(), equal("$state", 0)})})}});
-  return all_of({before_cutoff(claim), fence_is_sound(), negated(equal("$ts", claim.ts)),
+  return all_of({before_cutoff(claim), fence_can_grow(claim), negated(equal("$ts", claim.ts)),
                  std::move(free), doc({{"$lt", array({ref(kPlace), ref(kOpenPlaces)})}})});
 }
 

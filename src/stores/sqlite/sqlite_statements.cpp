@@ -11,7 +11,7 @@ constexpr std::string_view kInspect = R"(
 
 constexpr std::string_view kClaimAbsent = R"(
   INSERT INTO locks(_id, state, process, who, "when", why, ts, fence, takeover_after)
-  SELECT ?1, 1, ?2, ?3, store_now(), ?4, ?5, 1, ?6 WHERE store_now() <= ?7
+  SELECT ?1, 1, ?2, ?3, store_now(), ?4, ?5, coalesce(?10, 1), ?6 WHERE store_now() <= ?7
   ON CONFLICT DO NOTHING
   RETURNING "when", fence)";
 
@@ -19,10 +19,11 @@ constexpr std::string_view kClaimAbsent = R"(
 // would turn into a floating-point number (R10).
 constexpr std::string_view kClaimStored = R"(
   UPDATE locks SET state = 1, process = ?2, who = ?3, "when" = store_now(), why = ?4, ts = ?5,
-                   fence = coalesce(fence, 0) + 1, takeover_after = ?6
+                   fence = coalesce(?10, coalesce(fence, 0) + 1), takeover_after = ?6
   WHERE _id = ?1 AND store_now() <= ?7
     AND (fence IS NULL OR
-         (typeof(fence) = 'integer' AND fence BETWEEN 0 AND 9223372036854775806)) )";
+         (typeof(fence) = 'integer' AND fence BETWEEN 0 AND 9223372036854775806))
+    AND (?10 IS NULL OR ?10 > coalesce(fence, 0)) )";
 constexpr std::string_view kReturning = R"( RETURNING "when", fence, freed_at)";
 
 constexpr std::string_view kRelease = R"(

@@ -154,7 +154,7 @@ std::string Answering::call(const Step& step) {
       return "forgot " + std::to_string(store_->forget_pings(step.age));
     case Call::holds: {
       std::map<std::string, Token> all;
-      for (const auto& [name, ts] : store_->holds(step.process)) all.emplace(name, ts);
+      for (const StoredHold& hold : store_->holds(step.process)) all.emplace(hold.name, hold.ts);
       std::string holds = "holds";
       for (const auto& [name, ts] : all) {
         holds += ' ' + name + ' ' + to_hex(ts);

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "distlock/clock.h"
+#include "distlock/export.h"
+#include "distlock/record.h"
+#include "distlock/store.h"
+
+namespace distlock {
+
+/// The last ping of one process that one member has confirmed.
+struct MemberPing {
+  Token member;
+  StoreNow stamped;  ///< By the member's clock.
+  SteadyTime sent;   ///< By this process's clock, as `received`.
+  SteadyTime received;
+};
+
+/// From what a claim starts on one member.
+struct MemberBasis {
+  Token member;
+  ClaimBasis basis;
+};
+
+/// The members of a store that is made of several (M1 to M8). A part of the store's port. A member
+/// is named by its identity, which ends with its data.
+///
+/// Errors: as Store. Threads: all functions may be called concurrently.
+class DISTLOCK_EXPORT Members {
+ public:
+  virtual ~Members() = default;
+
+  /// How many members make a hold.
+  virtual std::size_t majority() const = 0;
+
+  /// The last confirmed ping of that process on each member that has one. Calls nobody.
+  virtual std::vector<MemberPing> pings(std::string_view process) = 0;
+
+  /// As Store::claim(), of these members alone, each from its own basis. The result names those
+  /// that granted it, a majority at the least. `claim.fence` must not be 0.
+  virtual std::optional<LockRecord> claim_from(std::string_view name,
+                                               const std::vector<MemberBasis>& bases,
+                                               const Claim& claim) = 0;
+};
+
+}  // namespace distlock

@@ -1,0 +1,39 @@
+#include "pinger/member_deadlines.h"
+
+#include <algorithm>
+#include <functional>
+
+namespace distlock {
+
+void MemberDeadlines::begin(const std::vector<MemberPing>& pings, std::size_t majority,
+                            std::chrono::nanoseconds span) {
+  majority_ = majority;
+  deadlines_.clear();
+  for (const MemberPing& ping : pings) deadlines_.push_back({ping.member, ping.sent + span});
+}
+
+void MemberDeadlines::extend(const std::vector<MemberPing>& pings, std::chrono::nanoseconds span) {
+  for (const MemberPing& ping : pings) {
+    for (Deadline& deadline : deadlines_) {
+      if (deadline.member != ping.member || ping.sent + span <= deadline.until) continue;
+      const bool in_time = ping.received < deadline.until;
+      deadline.until = in_time ? ping.sent + span : SteadyTime::min();
+    }
+  }
+}
+
+void MemberDeadlines::keep_only(const std::vector<Token>& members) {
+  std::erase_if(deadlines_, [&](const Deadline& deadline) {
+    return std::find(members.begin(), members.end(), deadline.member) == members.end();
+  });
+}
+
+SteadyTime MemberDeadlines::until() const {
+  if (deadlines_.size() < majority_) return SteadyTime::min();
+  std::vector<SteadyTime> latest;
+  for (const Deadline& deadline : deadlines_) latest.push_back(deadline.until);
+  std::sort(latest.begin(), latest.end(), std::greater<>());
+  return latest[majority_ - 1];
+}
+
+}  // namespace distlock

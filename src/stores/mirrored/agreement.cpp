@@ -1,0 +1,121 @@
+#include "stores/mirrored/agreement.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "stores/mirrored/identity.h"
+
+namespace distlock::mirrored {
+namespace {
+
+// Two members that say the same of these carry the same hold.
+using Content = std::tuple<bool, std::optional<Token>>;
+
+Content content_of(const LockRecord& lock) { return {lock.taken(), lock.ts}; }
+
+// The content that most carry, or of those the one that has the greatest fence; and who carries it.
+std::vector<std::size_t> carriers_of_most(const std::vector<const LockRecord*>& records) {
+  std::map<Content, std::vector<std::size_t>> alike;
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    if (records[i] != nullptr) alike[content_of(*records[i])].push_back(i);
+  }
+  std::vector<std::size_t> most;
+  for (const auto& [content, carriers] : alike) {
+    const auto rank = [&](const std::vector<std::size_t>& of) {
+      return of.empty() ? std::pair<std::size_t, Fence>{0, -1}
+                        : std::pair{of.size(), records[of.front()]->fence};
+    };
+    if (rank(carriers) > rank(most)) most = carriers;
+  }
+  return most;
+}
+
+template <class Record>
+void keep_one_each(std::vector<Listed<Record>>& all, const std::vector<Listed<Record>>& of_one) {
+  std::set<std::pair<std::string_view, bool>> known;
+  for (const Listed<Record>& entry : all) known.emplace(entry.id, entry.record.has_value());
+  std::vector<Listed<Record>> added;
+  for (const Listed<Record>& entry : of_one) {
+    if (!known.contains({entry.id, entry.record.has_value()})) added.push_back(entry);
+  }
+  all.insert(all.end(), added.begin(), added.end());
+}
+
+template <class Record>
+void sort_by_id(std::vector<Listed<Record>>& all) {
+  std::stable_sort(all.begin(), all.end(),
+                   [](const auto& left, const auto& right) { return left.id < right.id; });
+}
+
+// Locks that are sound on some member, each as most carry it.
+std::vector<Listed<LockRecord>> sound_locks(const std::vector<Listing>& members) {
+  std::map<std::string, std::vector<const LockRecord*>> by_name;
+  for (const Listing& member : members) {
+    for (const auto& entry : member.locks) {
+      if (entry.record && entry.id != kIdentityName) by_name[entry.id].push_back(&*entry.record);
+    }
+  }
+  std::vector<Listed<LockRecord>> locks;
+  for (const auto& [name, records] : by_name) {
+    const std::size_t first = carriers_of_most(records).front();
+    locks.push_back({name, *records[first], {}});
+  }
+  return locks;
+}
+
+}  // namespace
+
+Inspection merged(std::vector<Inspection> members, std::size_t majority) {
+  std::vector<const LockRecord*> records;
+  Inspection all;
+  all.fresh = true;
+  for (const Inspection& one : members) {
+    records.push_back(one.lock ? &*one.lock : nullptr);
+    all.fence = std::max(all.fence, one.fence);
+    all.fresh = all.fresh && one.fresh;
+  }
+  const std::vector<std::size_t> carriers = carriers_of_most(records);
+  const auto absent = static_cast<std::size_t>(std::count(records.begin(), records.end(), nullptr));
+  const Inspection& shown = members[carriers.empty() ? 0 : carriers.front()];
+  all.now = shown.now;
+  if (absent < majority) {
+    all.lock = shown.lock;
+    all.ping = shown.ping;
+  }
+  if (all.lock) {
+    for (const std::size_t i : carriers) all.lock->members.push_back(members[i].member);
+  }
+  all.members = std::move(members);
+  return all;
+}
+
+Listing merged(const std::vector<Listing>& members) {
+  Listing all{.locks = sound_locks(members), .pings = {}, .now = members.front().now};
+  for (const Listing& member : members) {
+    std::vector<Listed<LockRecord>> locks = member.locks;
+    std::erase_if(locks, [](const auto& entry) { return entry.id == kIdentityName; });
+    keep_one_each(all.locks, locks);
+    keep_one_each(all.pings, member.pings);
+  }
+  sort_by_id(all.locks);
+  sort_by_id(all.pings);
+  return all;
+}
+
+std::vector<StoredHold> merged(const std::vector<std::vector<StoredHold>>& members,
+                               std::size_t majority) {
+  std::map<std::pair<std::string, Token>, std::size_t> carriers;
+  for (const auto& holds : members) {
+    for (const StoredHold& hold : holds) ++carriers[{hold.name, hold.ts}];
+  }
+  std::vector<StoredHold> all;
+  for (const auto& [hold, count] : carriers) {
+    all.push_back({hold.first, hold.second, count >= majority});
+  }
+  return all;
+}
+
+}  // namespace distlock::mirrored

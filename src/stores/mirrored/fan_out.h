@@ -1,0 +1,157 @@
+#pragma once
+
+#include <boost/thread/lock_guard.hpp>
+#include <boost/thread/mutex.hpp>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <vector>
+
+#include "distlock/error.h"
+#include "distlock/stores.h"
+#include "failure.h"
+#include "stores/effect.h"
+#include "stores/mirrored/member.h"
+
+// One call of several members at once (M2).
+namespace distlock::mirrored {
+
+/// The outcome of a call of one member. Neither answer nor failure: it was not asked.
+template <class Answer>
+struct Reply {
+  std::optional<Answer> answer;
+  std::optional<Error> failure;
+  std::optional<Identity> identity;  ///< As it was after the answer.
+};
+
+template <class Answer>
+using Replies = std::vector<Reply<Answer>>;
+
+using Those = std::vector<std::shared_ptr<Member>>;
+
+/// The answers of one call, as they come. Shared with the threads, which may outlast the call.
+template <class Answer>
+class Answers {
+ public:
+  Answers(const Those& asked, std::size_t all, std::size_t wanted)
+      : replies_(all),
+        awaited_(all, false),
+        begun_(all, false),
+        open_(asked.size()),
+        wanted_(wanted) {
+    for (const auto& member : asked) awaited_[member->place.number] = member->present.load();
+  }
+
+  /// False: the caller waits no more.
+  bool begin(std::size_t number) {
+    const boost::lock_guard<boost::mutex> lock(mutex_);
+    begun_[number] = !closed_;
+    return !closed_;
+  }
+  void give(std::size_t number, Reply<Answer> reply) {
+    {
+      const boost::lock_guard<boost::mutex> lock(mutex_);
+      if (closed_) return;
+      if (reply.answer) ++answered_;
+      replies_[number] = std::move(reply);
+      awaited_[number] = false;
+      --open_;
+      const bool none_awaited =
+          std::none_of(awaited_.begin(), awaited_.end(), [](bool awaited) { return awaited; });
+      if (open_ > 0 && !(none_awaited && answered_ >= wanted_)) return;
+    }
+    enough_.request_stop();
+  }
+  std::stop_token enough() const { return enough_.get_token(); }
+  /// All that has come by now. A member that was asked and has not answered is present no more.
+  Replies<Answer> close(const Those& asked, Effect effect) {
+    const boost::lock_guard<boost::mutex> lock(mutex_);
+    closed_ = true;
+    for (const auto& member : asked) {
+      Reply<Answer>& reply = replies_[member->place.number];
+      if (reply.answer || reply.failure) continue;
+      member->present = false;
+      const bool perhaps = begun_[member->place.number] && effect == Effect::writes;
+      reply.failure = Error(perhaps ? Errc::outcome_unknown : Errc::not_applied,
+                            "no answer in time from " + member->store->description());
+    }
+    return std::move(replies_);
+  }
+
+ private:
+  boost::mutex mutex_;
+  Replies<Answer> replies_;
+  std::vector<bool> awaited_;
+  std::vector<bool> begun_;
+  std::size_t open_;
+  std::size_t answered_ = 0;
+  const std::size_t wanted_;
+  bool closed_ = false;
+  std::stop_source enough_;
+};
+
+/// How a call of several members is made.
+struct Order {
+  Effect effect = Effect::reads;
+  bool with_identity = true;  ///< Read after the answer.
+  Worker::Turn turn = Worker::Turn::last;
+};
+
+template <class Answer>
+using MemberCall = std::function<Answer(Member&)>;
+
+template <class Answer>
+Reply<Answer> reply_of(Member& member, const Order& order,
+                       const MemberCall<Answer>& call) noexcept {
+  Reply<Answer> reply;
+  try {
+    reply.answer = call(member);
+    if (order.with_identity) {
+      static_cast<void>(member.look_at_identity());
+      reply.identity = member.identity();
+    }
+  } catch (const Error& error) {
+    reply.failure = error;
+  } catch (...) {
+    const bool perhaps = order.effect == Effect::writes;
+    reply.failure =
+        Error(perhaps ? Errc::outcome_unknown : Errc::not_applied, current_failure().what);
+  }
+  member.present = !reply.failure || !may_pass(*reply.failure);
+  return reply;
+}
+
+/// Asks each of `asked` once. Waits for those that answered last time, and for a majority of `all`
+/// answers, until `limit` is over. A call that is not waited for goes on by itself.
+template <class Answer>
+Replies<Answer> ask(const Those& asked, std::size_t all, MirrorDrive drive,
+                    std::chrono::milliseconds limit, const Order& order,
+                    const MemberCall<Answer>& call) {
+  if (drive == MirrorDrive::caller) {
+    Replies<Answer> replies(all);
+    for (const auto& member : asked) {
+      replies[member->place.number] = reply_of(*member, order, call);
+    }
+    return replies;
+  }
+  const auto answers = std::make_shared<Answers<Answer>>(asked, all, all / 2 + 1);
+  for (const auto& member : asked) {
+    const std::size_t number = member->place.number;
+    // The member owns the thread, so that the job must not own the member.
+    const auto job = [answers, one = member.get(), number, order, call] {
+      if (answers->begin(number)) answers->give(number, reply_of(*one, order, call));
+    };
+    try {
+      member->worker.add(job, order.turn);
+    } catch (...) {
+      const Error failure(Errc::not_applied, current_failure().what);
+      answers->give(number, {std::nullopt, failure, std::nullopt});
+    }
+  }
+  const auto clock = host_clock();
+  if (!asked.empty()) clock->wait_until(clock->steady_now() + limit, answers->enough());
+  return answers->close(asked, order.effect);
+}
+
+}  // namespace distlock::mirrored

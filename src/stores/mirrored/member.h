@@ -1,0 +1,91 @@
+#pragma once
+
+#include <atomic>
+#include <boost/thread/condition_variable.hpp>
+#include <boost/thread/mutex.hpp>
+#include <boost/thread/thread.hpp>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "distlock/clock.h"
+#include "distlock/members.h"
+#include "stores/mirrored/identity.h"
+
+namespace distlock::mirrored {
+
+/// A thread that makes the calls of one member, one after the other.
+class Worker {
+ public:
+  Worker() = default;
+  /// Waits for the call under way. Calls that have not begun are dropped.
+  ~Worker();
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+
+  enum class Turn { first, last };
+  /// `job` must not throw. Errors: `not_applied` if there is no thread to be had.
+  void add(std::function<void()> job, Turn turn);
+
+ private:
+  void run();
+
+  boost::mutex mutex_;
+  boost::condition_variable changed_;
+  std::deque<std::function<void()>> jobs_;
+  bool ending_ = false;
+  boost::thread thread_;
+};
+
+/// One member: its store, and all that this process has seen of it.
+class Member {
+ public:
+  Member(std::shared_ptr<Store> given_store, Place given_place, std::shared_ptr<Clock> clock)
+      : store(std::move(given_store)), place(given_place), clock_(std::move(clock)) {}
+
+  /// A fresh read of its identity's document. Errors: those of Store::inspect().
+  Inspection look_at_identity();
+  /// As read last, if it was that of this place.
+  std::optional<Identity> identity() const;
+  /// The token of its identity as read last, whatever place that names.
+  std::optional<Token> token() const;
+
+  /// Pings. The ping is remembered as confirmed if the member is one of `set` after it; otherwise
+  /// it gives nothing.
+  std::optional<PingRecord> ping(std::string_view process, const PingHealth& health,
+                                 const Token& set);
+  /// As confirmed so far.
+  std::optional<MemberPing> last_ping(std::string_view process) const;
+  void forget_ping(std::string_view process);
+
+  /// Learns the member's clock from one of its answers.
+  void note(const StoreNow& now, SteadyTime sent);
+  /// The latest that its clock can say now, by the last reading.
+  std::optional<StoreNow> at_most() const;
+
+  const std::shared_ptr<Store> store;
+  const Place place;
+  /// It answered its last call.
+  std::atomic<bool> present{true};
+
+ private:
+  struct Reading {
+    StoreNow now;
+    SteadyTime sent;
+  };
+
+  const std::shared_ptr<Clock> clock_;
+  mutable boost::mutex mutex_;
+  std::optional<Reading> reading_;
+  std::optional<Identity> identity_;
+  std::optional<Token> token_;
+  std::map<std::string, MemberPing, std::less<>> pings_;
+
+ public:
+  Worker worker;  // Ends first, since its calls use all the others.
+};
+
+}  // namespace distlock::mirrored

@@ -1,0 +1,242 @@
+#include <algorithm>
+#include <limits>
+
+#include "stores/mirrored/mirrored_store.h"
+
+// Claims on members, and the claims by which members become a set (M2 to M6).
+namespace distlock::mirrored {
+namespace {
+
+using std::chrono::milliseconds;
+using Granted = std::optional<LockRecord>;
+
+constexpr Order kClaim{.effect = Effect::writes};
+constexpr Order kLook{.effect = Effect::reads, .with_identity = false};
+constexpr Order kUndo{.effect = Effect::writes, .with_identity = false};
+
+Vote vote_of(const Reply<Granted>& reply, const Token& set, Fence fence) {
+  if (reply.failure) {
+    const bool unknown = reply.answer || reply.failure->errc() == Errc::outcome_unknown;
+    return unknown ? Vote::unknown : Vote::refused;
+  }
+  if (!reply.answer || !*reply.answer) return Vote::refused;
+  // By a member that was emptied since, or whose lost holds may have had this fence.
+  if (!reply.identity || reply.identity->set != set) return Vote::refused;
+  return fence > reply.identity->fence ? Vote::granted : Vote::refused;
+}
+
+std::vector<Vote> votes_of(const Replies<Granted>& replies, const Token& set, Fence fence) {
+  std::vector<Vote> votes;
+  for (const auto& reply : replies) votes.push_back(vote_of(reply, set, fence));
+  return votes;
+}
+
+LockRecord held_record(const Replies<Granted>& replies, const std::vector<Vote>& votes) {
+  std::optional<LockRecord> record;
+  for (std::size_t i = 0; i < votes.size(); ++i) {
+    if (votes[i] != Vote::granted) continue;
+    if (!record) record = **replies[i].answer;
+    record->members.push_back(replies[i].identity->token);
+  }
+  return *record;
+}
+
+bool perhaps_granted(const Reply<Granted>& reply) {
+  if (reply.answer) return reply.answer->has_value();
+  return reply.failure && reply.failure->errc() == Errc::outcome_unknown;
+}
+
+const Error* failure_in(const Replies<Granted>& replies) {
+  const auto failed = std::find_if(replies.begin(), replies.end(),
+                                   [](const auto& reply) { return reply.failure.has_value(); });
+  return failed == replies.end() ? nullptr : &*failed->failure;
+}
+
+Error unknown_outcome(const Replies<Granted>& replies) {
+  for (const auto& reply : replies) {
+    const bool unknown = reply.failure && reply.failure->errc() == Errc::outcome_unknown;
+    if (unknown) return Error(*reply.failure);
+  }
+  // Granted, but the member's identity could not be read.
+  return {Errc::outcome_unknown, failure_in(replies)->what()};
+}
+
+}  // namespace
+
+// By the clock that the cutoff names, whichever member's it is.
+std::optional<milliseconds> MirroredStore::time_left(const StoreNow& cutoff) const {
+  for (const auto& member : all_) {
+    const auto now = member->at_most();
+    if (!now || now->clock != cutoff.clock) continue;
+    if (now->time > cutoff.time) return std::nullopt;
+    return cutoff.time - now->time;
+  }
+  return std::nullopt;
+}
+
+// Those that have this process's ping, once it pings at all: a hold without one is refused to
+// everybody (R7), and protects nothing (M5).
+std::vector<MirroredStore::Candidate> MirroredStore::candidates(
+    const std::vector<MemberBasis>& bases, const Claim& claim) const {
+  std::vector<Candidate> chosen;
+  const auto left = time_left(claim.cutoff);
+  if (!left) return chosen;
+  const bool pings = std::any_of(all_.begin(), all_.end(), [&](const auto& member) {
+    return member->last_ping(claim.process).has_value();
+  });
+  for (const auto& member : all_) {
+    const auto identity = member->identity();
+    const auto now = member->at_most();
+    if (!identity || !now) continue;
+    const auto basis = std::find_if(bases.begin(), bases.end(), [&](const MemberBasis& one) {
+      return one.member == identity->token;
+    });
+    const auto ping = member->last_ping(claim.process);
+    const bool pinged = ping && ping->member == identity->token;
+    if (basis == bases.end() || (pings && !pinged)) continue;
+    Candidate candidate{member, claim, basis->basis};
+    candidate.claim.cutoff = {now->time + *left, now->clock, now->steady, now->unrelated};
+    chosen.push_back(std::move(candidate));
+  }
+  return chosen;
+}
+
+// A call that goes on by itself must own no member: that would end on its own thread.
+void MirroredStore::send(std::string_view name, const std::vector<Candidate>& to,
+                         Replies<Granted>& replies) {
+  Those asked;
+  std::vector<std::pair<ClaimBasis, Claim>> claims(all_.size());
+  for (const Candidate& one : to) {
+    asked.push_back(one.member);
+    claims[one.member->place.number] = {one.basis, one.claim};
+  }
+  const auto sent =
+      ask_those<Granted>(asked, kClaim, [lock = std::string(name), claims](Member& member) {
+        const auto& [basis, claim] = claims[member.place.number];
+        return member.store->claim(lock, basis, claim);
+      });
+  for (const auto& member : asked) replies[member->place.number] = sent[member->place.number];
+}
+
+// Contenders that meet at one member first do not split the others among them.
+std::optional<LockRecord> MirroredStore::claim_from(std::string_view name,
+                                                    const std::vector<MemberBasis>& bases,
+                                                    const Claim& claim) {
+  check_not_identity(name);
+  const Token set = this->set();
+  std::vector<Candidate> to = candidates(bases, claim);
+  if (to.size() < majority()) return std::nullopt;
+  std::stable_partition(to.begin(), to.end(),
+                        [](const Candidate& one) { return one.member->present.load(); });
+  Replies<Granted> replies(all_.size());
+  send(name, {to.front()}, replies);
+  const Reply<Granted>& first = replies[to.front().member->place.number];
+  if (first.answer && !*first.answer) return std::nullopt;
+  send(name, {to.begin() + 1, to.end()}, replies);
+
+  const std::vector<Vote> votes = votes_of(replies, set, claim.fence);
+  const Settled settled = settle_claim(votes);
+  if (settled == Settled::held) return held_record(replies, votes);
+  // Nobody undoes what may turn out to be held.
+  if (settled == Settled::unknown) throw unknown_outcome(replies);
+  if (!undo(name, claim.ts, replies)) {
+    throw Error(Errc::outcome_unknown,
+                "too few members of the mirrored store granted a claim, and not all of them could "
+                "be told to free it");
+  }
+  const bool refused = std::any_of(replies.begin(), replies.end(), [](const auto& reply) {
+    return reply.answer && !*reply.answer;
+  });
+  const Error* failure = failure_in(replies);
+  if (!refused && failure != nullptr) throw Error(*failure);
+  return std::nullopt;
+}
+
+// Whether no member is left that granted it.
+bool MirroredStore::undo(std::string_view name, const Token& ts, const Replies<Granted>& replies) {
+  Those asked;
+  for (const auto& member : all_) {
+    if (perhaps_granted(replies[member->place.number])) asked.push_back(member);
+  }
+  const auto freed = ask_those<ReleaseResult>(
+      asked, kUndo,
+      [lock = std::string(name), ts](Member& member) { return member.store->release(lock, ts); });
+  return std::all_of(asked.begin(), asked.end(), [&](const auto& member) {
+    return freed[member->place.number].answer == ReleaseResult::freed;
+  });
+}
+
+std::optional<LockRecord> MirroredStore::claim(std::string_view name, const ClaimBasis& basis,
+                                               const Claim& claim) {
+  check_not_identity(name);
+  std::vector<MemberBasis> bases;
+  Claim fenced = claim;
+  if (claim.fence == 0) {
+    Replies<Inspection> replies;
+    Fence greatest = 0;
+    for (const Inspection& seen : looks(name, Freshness::fresh, replies)) {
+      greatest = std::max(greatest, seen.fence);
+      bases.push_back({seen.member, basis});
+    }
+    if (greatest == std::numeric_limits<Fence>::max()) return std::nullopt;
+    fenced.fence = greatest + 1;
+  } else {
+    for (const auto& member : all_) {
+      if (const auto identity = member->identity()) bases.push_back({identity->token, basis});
+    }
+  }
+  return claim_from(name, bases, fenced);
+}
+
+// All are empty, so that nobody holds anything. The process that gets the first member's identity
+// claims the others' too; a second one leaves it to that.
+Token MirroredStore::found(const Replies<Inspection>& seen) {
+  const Token set = new_token();
+  std::vector<Candidate> to;
+  for (std::size_t i = 0; i < seen.size(); ++i) {
+    const auto now = all_[i]->at_most();
+    const bool empty = seen[i].answer && !has_identity(*seen[i].answer) && now;
+    if (!empty) {
+      throw Error(Errc::not_applied,
+                  "the members of the mirrored store are no set: a majority of them must be, or "
+                  "all must answer and be empty");
+    }
+    StoreNow cutoff = *now;
+    cutoff.time += call_limit_;
+    const Claim claim = identity_claim(new_token(), set, all_[i]->place, cutoff);
+    const bool freed = seen[i].answer->lock.has_value();
+    to.push_back({all_[i], claim, freed ? ClaimBasis{FromFree{}} : ClaimBasis{FromAbsent{}}});
+  }
+  const auto listings =
+      ask_all<Listing>(kLook, [](Member& member) { return member.store->list(); });
+  for (const auto& listing : listings) {
+    const bool only_ours =
+        listing.answer && std::all_of(listing.answer->locks.begin(), listing.answer->locks.end(),
+                                      [](const auto& lock) { return lock.id == kIdentityName; });
+    if (!only_ours) {
+      throw Error(Errc::not_applied,
+                  "a store with locks of its own cannot become a member of a mirrored store: take "
+                  "an empty one");
+    }
+  }
+  Replies<Granted> replies(all_.size());
+  send(kIdentityName, {to.front()}, replies);
+  const bool first = replies.front().answer && *replies.front().answer;
+  if (first) send(kIdentityName, {to.begin() + 1, to.end()}, replies);
+  const auto after =
+      ask_all<Inspection>(kLook, [](Member& member) { return member.look_at_identity(); });
+  const Member* twice = given_twice();
+  const auto founded = set_of_majority(after);
+  if (founded && twice == nullptr) return *founded;
+  for (const Candidate& one : to) {
+    if (!perhaps_granted(replies[one.member->place.number])) continue;
+    ask_those<ReleaseResult>({one.member}, kUndo, [ts = one.claim.ts](Member& member) {
+      return member.store->release(kIdentityName, ts);
+    });
+  }
+  if (twice != nullptr) refuse_twice(*twice);
+  throw Error(Errc::not_applied,
+              "the members of the mirrored store could not be made a set; try again");
+}
+
+}  // namespace distlock::mirrored

@@ -1,0 +1,292 @@
+#include "stores/mirrored/mirrored_store.h"
+
+#include <sys/random.h>
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+
+#include "stores/fork_guarded_store.h"
+#include "stores/mirrored/agreement.h"
+
+namespace distlock::mirrored {
+namespace {
+
+using Guard = boost::lock_guard<boost::mutex>;
+using std::chrono::milliseconds;
+
+constexpr Order kRead{};
+constexpr Order kWrite{.effect = Effect::writes};
+constexpr Order kPing{
+    .effect = Effect::writes, .with_identity = false, .turn = Worker::Turn::first};
+// Frees one hold and no other, so that it does no harm on any store.
+constexpr Order kRelease{.effect = Effect::writes, .with_identity = false};
+constexpr Order kIdentity{.effect = Effect::reads, .with_identity = false};
+
+// A call of the mirrored store asks its members twice. Each time it waits for two calls of a
+// member: its own, and the look at the identity.
+constexpr int kCallsInOne = 4;
+
+milliseconds longest_call(const std::vector<std::shared_ptr<Store>>& members) {
+  milliseconds longest{0};
+  for (const auto& member : members) {
+    if (!member) throw Error(Errc::invalid_argument, "a member of a mirrored store is no store");
+    longest = std::max(longest, member->call_limit());
+  }
+  return longest;
+}
+
+Those members_of(const std::vector<std::shared_ptr<Store>>& stores,
+                 const std::shared_ptr<Clock>& clock) {
+  check_number(stores.size());
+  Those members;
+  for (std::size_t i = 0; i < stores.size(); ++i) {
+    if (std::count(stores.begin(), stores.end(), stores[i]) > 1) {
+      throw Error(Errc::invalid_argument,
+                  "a member of a mirrored store is given twice: name each of them once");
+    }
+    members.push_back(std::make_shared<Member>(stores[i], Place{i, stores.size()}, clock));
+  }
+  return members;
+}
+
+std::uint64_t system_random() {
+  std::uint64_t random = 0;
+  if (getrandom(&random, sizeof random, 0) != static_cast<ssize_t>(sizeof random)) {
+    throw Error(Errc::not_applied, "the system has no random numbers");
+  }
+  return random;
+}
+
+MirrorOptions completed(MirrorOptions options) {
+  if (!options.random) options.random = system_random;
+  return options;
+}
+
+// Why too few members count: a malformed document, if there is one.
+template <class Answer>
+[[noreturn]] void throw_too_few(const Replies<Answer>& replies, Errc otherwise) {
+  std::string why;
+  for (const Reply<Answer>& reply : replies) {
+    if (reply.failure && !may_pass(*reply.failure)) throw Error(*reply.failure);
+    if (reply.failure) why += std::string("; ") + reply.failure->what();
+    if (reply.answer && !reply.identity) why += "; a member is not one of this set, or is empty";
+  }
+  throw Error(otherwise, "too few of the " + std::to_string(replies.size()) +
+                             " members of the mirrored store answer and count" + why);
+}
+
+}  // namespace
+
+MirroredStore::MirroredStore(std::vector<std::shared_ptr<Store>> members,
+                             std::shared_ptr<Clock> clock, const MirrorOptions& options)
+    : all_(members_of(members, clock)),
+      clock_(std::move(clock)),
+      options_(completed(options)),
+      call_limit_(kCallsInOne * longest_call(members)) {}
+
+std::string MirroredStore::description() const {
+  std::string all = "mirrored:";
+  for (const auto& member : all_) all += " " + member->store->description();
+  return all;
+}
+
+template <class Answer>
+std::vector<Answer> MirroredStore::counting(const Replies<Answer>& replies,
+                                            const Token& set) const {
+  std::vector<Answer> answers;
+  for (const Reply<Answer>& reply : replies) {
+    if (counts(reply, set)) answers.push_back(*reply.answer);
+  }
+  if (answers.size() < majority()) throw_too_few(replies, Errc::not_applied);
+  return answers;
+}
+
+std::vector<Inspection> MirroredStore::looks(std::string_view name, Freshness freshness,
+                                             Replies<Inspection>& replies) {
+  const Token set = this->set();
+  replies = ask_all<Inspection>(kRead, [lock = std::string(name), freshness](Member& member) {
+    return member.store->inspect(lock, freshness);
+  });
+  std::vector<Inspection> seen;
+  for (const Reply<Inspection>& reply : replies) {
+    if (!counts(reply, set)) continue;
+    Inspection one = *reply.answer;
+    one.member = reply.identity->token;
+    one.fence = std::max(reply.identity->fence, one.lock ? one.lock->fence : 0);
+    seen.push_back(std::move(one));
+  }
+  return seen;
+}
+
+Inspection MirroredStore::inspect(std::string_view name, Freshness freshness) {
+  check_not_identity(name);
+  Replies<Inspection> replies;
+  std::vector<Inspection> seen = looks(name, freshness, replies);
+  if (seen.size() < majority()) throw_too_few(replies, Errc::not_applied);
+  return merged(std::move(seen), majority());
+}
+
+std::optional<Carried> MirroredStore::carried(std::string_view name) {
+  using Answer = std::optional<Carried>;
+  const Token set = this->set();
+  const auto replies = ask_all<Answer>(
+      kRead, [lock = std::string(name)](Member& member) { return member.store->carried(lock); });
+  std::vector<MemberCarries> members;
+  for (const Reply<Answer>& reply : replies) {
+    const bool answered = counts(reply, set);
+    members.push_back({answered, answered ? *reply.answer : std::nullopt});
+  }
+  const CarriedByMajority settled = settle_carried(members);
+  if (settled.undecided) throw_too_few(replies, Errc::not_applied);
+  return settled.carried;
+}
+
+ReleaseResult MirroredStore::release(std::string_view name, const Token& ts) {
+  check_not_identity(name);
+  const auto replies = ask_all<ReleaseResult>(
+      kRelease,
+      [lock = std::string(name), ts](Member& member) { return member.store->release(lock, ts); });
+  std::vector<std::optional<ReleaseResult>> answers;
+  for (const auto& reply : replies) answers.push_back(reply.answer);
+  const auto result = settle_release(answers);
+  if (!result) throw_too_few(replies, Errc::outcome_unknown);
+  return *result;
+}
+
+PingRecord MirroredStore::ping(std::string_view process, const PingHealth& health) {
+  const Token set = this->set();
+  using Answer = std::optional<PingRecord>;
+  const auto replies =
+      ask_all<Answer>(kPing, [id = std::string(process), health, set](Member& member) {
+        return member.ping(id, health, set);
+      });
+  std::vector<PingRecord> confirmed;
+  for (const Reply<Answer>& reply : replies) {
+    if (reply.answer && *reply.answer) confirmed.push_back(**reply.answer);
+  }
+  if (confirmed.size() < majority()) throw_too_few(replies, Errc::outcome_unknown);
+  return confirmed.front();
+}
+
+std::vector<MemberPing> MirroredStore::pings(std::string_view process) {
+  std::vector<MemberPing> pings;
+  for (const auto& member : all_) {
+    if (const auto ping = member->last_ping(process)) pings.push_back(*ping);
+  }
+  return pings;
+}
+
+// A hold without a ping is refused to everybody (R7). So a ping stays where a hold does.
+void MirroredStore::remove_ping(std::string_view process) {
+  const auto replies = ask_all<bool>(kRelease, [id = std::string(process)](Member& member) {
+    if (!member.store->holds(id).empty()) return false;
+    member.forget_ping(id);
+    member.store->remove_ping(id);
+    return true;
+  });
+  const auto answered = std::count_if(replies.begin(), replies.end(),
+                                      [](const auto& reply) { return reply.answer.has_value(); });
+  if (static_cast<std::size_t>(answered) < majority()) {
+    throw_too_few(replies, Errc::outcome_unknown);
+  }
+}
+
+std::int64_t MirroredStore::forget_pings(milliseconds age) {
+  const Token set = this->set();
+  const auto replies = ask_all<std::int64_t>(
+      kWrite, [age](Member& member) { return member.store->forget_pings(age); });
+  const std::vector<std::int64_t> forgotten = counting(replies, set);
+  return *std::max_element(forgotten.begin(), forgotten.end());
+}
+
+std::vector<StoredHold> MirroredStore::holds(std::string_view process) {
+  using Answer = std::vector<StoredHold>;
+  const Token set = this->set();
+  const auto replies = ask_all<Answer>(
+      kRead, [id = std::string(process)](Member& member) { return member.store->holds(id); });
+  return merged(counting(replies, set), majority());
+}
+
+Listing MirroredStore::list() {
+  const Token set = this->set();
+  const auto replies = ask_all<Listing>(kRead, [](Member& member) { return member.store->list(); });
+  return merged(counting(replies, set));
+}
+
+// --- the set
+
+Token MirroredStore::new_token() const {
+  Token token;
+  const std::uint64_t first = options_.random();
+  const std::uint64_t second = options_.random();
+  std::memcpy(token.bytes.data(), &first, 8);
+  std::memcpy(token.bytes.data() + 8, &second, 4);
+  return token;
+}
+
+Token MirroredStore::set() {
+  {
+    const Guard lock(set_mutex_);
+    if (set_) return *set_;
+  }
+  const auto seen =
+      ask_all<Inspection>(kIdentity, [](Member& member) { return member.look_at_identity(); });
+  if (const Member* twice = given_twice()) refuse_twice(*twice);
+  const auto known = set_of_majority(seen);
+  if (!known) check_order(seen);
+  const Token set = known ? *known : found(seen);
+  const Guard lock(set_mutex_);
+  // Two sets of one majority each would share a member.
+  if (!set_) set_ = set;
+  return *set_;
+}
+
+std::optional<Token> MirroredStore::set_of_majority(const Replies<Inspection>& seen) const {
+  std::map<Token, std::size_t> members;
+  for (std::size_t i = 0; i < seen.size(); ++i) {
+    if (!seen[i].answer) continue;
+    const auto identity = identity_in(*seen[i].answer, all_[i]->place);
+    if (identity && ++members[identity->set] >= majority()) return identity->set;
+  }
+  return std::nullopt;
+}
+
+void MirroredStore::check_order(const Replies<Inspection>& seen) const {
+  for (std::size_t i = 0; i < seen.size(); ++i) {
+    if (!seen[i].answer || !has_identity(*seen[i].answer) || all_[i]->identity()) continue;
+    throw Error(Errc::invalid_argument,
+                all_[i]->store->description() + " is " + seen[i].answer->lock->who +
+                    " of a mirrored store: name the same members in the same order everywhere");
+  }
+}
+
+// By their tokens, at all places.
+const Member* MirroredStore::given_twice() const {
+  std::set<Token> tokens;
+  for (const auto& member : all_) {
+    const auto token = member->token();
+    if (token && !tokens.insert(*token).second) return member.get();
+  }
+  return nullptr;
+}
+
+void MirroredStore::refuse_twice(const Member& member) {
+  throw Error(Errc::invalid_argument, "two members of a mirrored store are one store: " +
+                                          member.store->description() + "; name each of them once");
+}
+
+}  // namespace distlock::mirrored
+
+namespace distlock {
+
+std::shared_ptr<Store> make_mirrored_store(std::vector<std::shared_ptr<Store>> members,
+                                           std::shared_ptr<Clock> clock,
+                                           const MirrorOptions& options) {
+  auto store =
+      std::make_shared<mirrored::MirroredStore>(std::move(members), std::move(clock), options);
+  std::string description = store->description();
+  return guarded_against_fork(std::move(store), std::move(description));
+}
+
+}  // namespace distlock

@@ -1,0 +1,77 @@
+#include "stores/mirrored/quorum.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+
+#include "distlock/error.h"
+
+namespace distlock::mirrored {
+namespace {
+
+template <class Answers, class Wanted>
+std::size_t number_of(const Answers& answers, const Wanted& wanted) {
+  return static_cast<std::size_t>(std::count(answers.begin(), answers.end(), wanted));
+}
+
+bool is_taken(const Carried& carried) { return carried.state && *carried.state != LockState::free; }
+
+}  // namespace
+
+void check_number(std::size_t members) {
+  if (members % 2 == 1 && members <= kMembersMost) return;
+  throw Error(Errc::invalid_argument,
+              "a mirrored store of " + std::to_string(members) +
+                  " members: give it 1, 3, 5, 7 or 9, so that a majority is the least that any two "
+                  "majorities share a member of");
+}
+
+std::size_t majority_of(std::size_t members) { return members / 2 + 1; }
+
+Settled settle_claim(const std::vector<Vote>& votes) {
+  const std::size_t majority = majority_of(votes.size());
+  const std::size_t granted = number_of(votes, Vote::granted);
+  if (granted >= majority) return Settled::held;
+  const std::size_t perhaps = granted + number_of(votes, Vote::unknown);
+  return perhaps < majority ? Settled::not_held : Settled::unknown;
+}
+
+std::optional<ReleaseResult> settle_release(
+    const std::vector<std::optional<ReleaseResult>>& answers) {
+  const std::size_t majority = majority_of(answers.size());
+  const std::size_t not_ours = number_of(answers, ReleaseResult::not_ours);
+  const std::size_t freed = number_of(answers, ReleaseResult::freed);
+  const std::size_t already = number_of(answers, ReleaseResult::already_free);
+  if (not_ours >= majority) return ReleaseResult::not_ours;
+  if (not_ours + freed + already < majority) return std::nullopt;
+  return freed > 0 ? ReleaseResult::freed : ReleaseResult::already_free;
+}
+
+CarriedByMajority settle_carried(const std::vector<MemberCarries>& members) {
+  using Content = std::pair<std::optional<Token>, std::optional<LockState>>;
+  const std::size_t majority = majority_of(members.size());
+  std::map<Content, std::size_t> alike;
+  std::map<Token, std::size_t> takers;
+  std::size_t absent = 0;
+  std::size_t unsure = 0;  // might carry any hold
+  for (const MemberCarries& one : members) {
+    if (!one.answered) {
+      ++unsure;
+    } else if (!one.carried) {
+      ++absent;
+    } else {
+      ++alike[{one.carried->ts, one.carried->state}];
+      if (!one.carried->state) ++unsure;
+      if (one.carried->ts && is_taken(*one.carried)) ++takers[*one.carried->ts];
+    }
+  }
+  if (absent >= majority) return {false, std::nullopt};
+  for (const auto& [content, count] : alike) {
+    if (count >= majority) return {false, Carried{content.first, content.second}};
+  }
+  std::size_t most = 0;
+  for (const auto& [ts, count] : takers) most = std::max(most, count);
+  return {most + unsure >= majority, Carried{std::nullopt, LockState::free}};
+}
+
+}  // namespace distlock::mirrored

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "distlock/store.h"
+
+// The decisions of a majority (M1 to M4). Pure.
+namespace distlock::mirrored {
+
+inline constexpr std::size_t kMembersMost = 9;
+
+/// Errors: `invalid_argument` if `members` is even, 0 or too many.
+void check_number(std::size_t members);
+/// Of an odd number of members.
+std::size_t majority_of(std::size_t members);
+
+/// The answer of one member to a claim.
+enum class Vote {
+  granted,
+  refused,  ///< Certainly not granted: refused, never asked, or by a member that does not count.
+  unknown,  ///< Perhaps granted, now or later.
+};
+
+enum class Settled { held, not_held, unknown };
+
+/// Of a vote for each member.
+Settled settle_claim(const std::vector<Vote>& votes);
+
+/// Of an answer for each member; nothing: it gave none, or does not count. Nothing where too few
+/// gave one.
+std::optional<ReleaseResult> settle_release(
+    const std::vector<std::optional<ReleaseResult>>& answers);
+
+/// The hold that a document carries, on one member.
+struct MemberCarries {
+  bool answered = false;
+  std::optional<Carried> carried;  ///< Nothing: no document.
+};
+
+/// The hold that a majority carries. `undecided`: the members that gave no answer could make one.
+struct CarriedByMajority {
+  bool undecided = false;
+  std::optional<Carried> carried;
+};
+CarriedByMajority settle_carried(const std::vector<MemberCarries>& members);
+
+}  // namespace distlock::mirrored

@@ -1,0 +1,83 @@
+#pragma once
+
+#include <array>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "distlock/distributed_lock.h"
+#include "distlock/stores.h"
+#include "stores/memory/memory_store.h"
+#include "support/faulty_store.h"
+#include "support/manual_clock.h"
+
+namespace distlock::testing {
+
+/// One process of a fleet on a mirrored store: its own handle on each member, which can be made to
+/// fail, and a pinger that pings when the test says so.
+struct MirrorProcess {
+  std::vector<std::shared_ptr<FaultyStore>> members;
+  std::shared_ptr<Store> store;
+  std::shared_ptr<DistributedLockPinger> pinger;
+
+  std::unique_ptr<DistributedLock> lock(const std::string& name,
+                                        const LockOptions& options = {}) const {
+    return std::make_unique<DistributedLock>(pinger, name, options);
+  }
+
+  /// No call of this process reaches that member any more, or each does again.
+  void set_away(std::size_t member, bool away) const {
+    FaultyStore& store_of_member = *members[member];
+    if (!away) return store_of_member.during_each_call({});
+    store_of_member.during_each_call([](const std::string& call) {
+      throw Error(Errc::not_applied, call + ": the member is away");
+    });
+  }
+};
+
+/// Processes that share the members of a mirrored store, memory stores, and one clock. Calls of
+/// members are made one after the other.
+class MirrorFleet {
+ public:
+  explicit MirrorFleet(std::size_t members = 3) {
+    for (std::size_t i = 0; i < members; ++i) stores.push_back(open_memory_store(clock, {}));
+  }
+
+  MirrorProcess process(const std::string& name, const PingerOptions& options = {}) {
+    MirrorProcess process;
+    std::vector<std::shared_ptr<Store>> members;
+    for (const OpenedMemoryStore& opened : stores) {
+      process.members.push_back(std::make_shared<FaultyStore>(opened.store));
+      members.push_back(process.members.back());
+    }
+    const auto random = [state = std::hash<std::string>{}(name)]() mutable -> std::uint64_t {
+      return state = state * 6364136223846793005ULL + 1442695040888963407ULL;
+    };
+    process.store = make_mirrored_store(members, clock, {MirrorDrive::caller, random});
+    const Environment environment{
+        .store = process.store, .clock = clock, .process = name, .random = random};
+    process.pinger =
+        std::make_shared<DistributedLockPinger>(environment, options, PingerDrive::caller);
+    return process;
+  }
+
+  /// Whom each member names as the holder; nothing: nobody, or no document.
+  std::vector<std::string> holders(const std::string& name) {
+    std::vector<std::string> names;
+    for (const OpenedMemoryStore& opened : stores) {
+      const auto lock = opened.store->inspect(name, Freshness::fresh).lock;
+      names.push_back(lock && lock->taken() ? lock->process : "");
+    }
+    return names;
+  }
+  Fence fence(std::size_t member, const std::string& name) {
+    const auto lock = stores[member].store->inspect(name, Freshness::fresh).lock;
+    return lock ? lock->fence : 0;
+  }
+  void empty(std::size_t member) { stores[member].tables.clear(); }
+
+  std::shared_ptr<ManualClock> clock = std::make_shared<ManualClock>();
+  std::vector<OpenedMemoryStore> stores;
+};
+
+}  // namespace distlock::testing

@@ -1,0 +1,104 @@
+#include "pinger/member_deadlines.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+
+using namespace distlock;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr std::chrono::nanoseconds kSpan = 10s;
+
+Token member(std::size_t number) { return Token{{static_cast<std::uint8_t>(number + 1)}}; }
+
+MemberPing ping_of(std::size_t number, std::chrono::nanoseconds sent,
+                   std::chrono::nanoseconds received) {
+  return {member(number), {}, SteadyTime{sent}, SteadyTime{received}};
+}
+MemberPing ping_of(std::size_t number, std::chrono::nanoseconds sent) {
+  return ping_of(number, sent, sent);
+}
+
+// The earliest time at which members that did not grant, and those whose own time is over, are a
+// majority.
+SteadyTime rival_from(const std::vector<std::optional<SteadyTime>>& deadlines,
+                      std::size_t majority) {
+  for (int second = 0; second < 100; ++second) {
+    const SteadyTime now{std::chrono::seconds{second}};
+    const auto open = std::count_if(deadlines.begin(), deadlines.end(),
+                                    [&](const auto& until) { return !until || *until <= now; });
+    if (static_cast<std::size_t>(open) >= majority) {
+      return second == 0 ? SteadyTime::min() : now;
+    }
+  }
+  return SteadyTime::max();
+}
+
+}  // namespace
+
+TEST_CASE("a hold is valid until a rival could get a majority, for every set of members",
+          "[validity][M5][R9]") {
+  const std::size_t members = GENERATE(1, 3, 5);
+  const std::size_t majority = members / 2 + 1;
+  // Each member either did not grant it (0), or was pinged at that second.
+  std::vector<int> pinged(members, 0);
+  int holds = 0;
+  bool more = true;
+  while (more) {
+    std::vector<MemberPing> pings;
+    std::vector<Token> granted;
+    std::vector<std::optional<SteadyTime>> own(members);
+    for (std::size_t i = 0; i < members; ++i) {
+      const std::chrono::seconds sent{pinged[i]};
+      pings.push_back(ping_of(i, sent));
+      if (pinged[i] == 0) continue;
+      granted.push_back(member(i));
+      own[i] = SteadyTime{sent + kSpan};
+    }
+    MemberDeadlines deadlines;
+    deadlines.begin(pings, majority, kSpan);
+    deadlines.keep_only(granted);
+    const SteadyTime expected =
+        granted.size() < majority ? SteadyTime::min() : rival_from(own, majority);
+    if (deadlines.until() != expected) {
+      FAIL_CHECK("not the moment at which a rival could have a majority");
+    }
+    if (expected != SteadyTime::min()) ++holds;
+    std::size_t i = 0;
+    while (i < members && ++pinged[i] > static_cast<int>(members)) pinged[i++] = 0;
+    more = i < members;
+  }
+  CHECK(holds > 0);
+}
+
+TEST_CASE("one member that confirms no ping costs a hold of all three nothing",
+          "[validity][M5][R9]") {
+  MemberDeadlines deadlines;
+  deadlines.begin({ping_of(0, 1s), ping_of(1, 1s), ping_of(2, 1s)}, 2, kSpan);
+  deadlines.keep_only({member(0), member(1), member(2)});
+  deadlines.extend({ping_of(0, 8s), ping_of(1, 9s), ping_of(2, 1s)}, kSpan);
+  CHECK(deadlines.until() == SteadyTime{18s});
+  deadlines.extend({ping_of(0, 16s), ping_of(1, 17s), ping_of(2, 1s)}, kSpan);
+  CHECK(deadlines.until() == SteadyTime{26s});
+}
+
+TEST_CASE("a member that confirms a ping too late protects the hold no more",
+          "[validity][M5][R9]") {
+  MemberDeadlines deadlines;
+  deadlines.begin({ping_of(0, 1s), ping_of(1, 1s), ping_of(2, 1s)}, 2, kSpan);
+  deadlines.keep_only({member(0), member(1), member(2)});
+  deadlines.extend({ping_of(0, 8s), ping_of(1, 8s), ping_of(2, 10s, 11s)}, kSpan);
+  CHECK(deadlines.until() == SteadyTime{18s});
+  // Were the third still counted, this would be 22 s.
+  deadlines.extend({ping_of(0, 8s), ping_of(1, 15s), ping_of(2, 12s)}, kSpan);
+  CHECK(deadlines.until() == SteadyTime{18s});
+}
+
+TEST_CASE("the ping of another life of a member moves no deadline", "[validity][M5][M6]") {
+  MemberDeadlines deadlines;
+  deadlines.begin({ping_of(0, 1s), ping_of(1, 1s)}, 2, kSpan);
+  deadlines.keep_only({member(0), member(1)});
+  deadlines.extend({ping_of(0, 8s), ping_of(7, 8s)}, kSpan);
+  CHECK(deadlines.until() == SteadyTime{11s});
+}

@@ -1,0 +1,45 @@
+#include <catch2/catch.hpp>
+
+#include "distlock/error.h"
+#include "support/mirror_fleet.h"
+
+using namespace distlock;
+using namespace distlock::testing;
+
+// Which stores become the members of a mirrored store, and which count as such (M6, M7).
+
+TEST_CASE("members that are one store, or of an even number, are refused", "[mirrored][M6][M7]") {
+  MirrorFleet fleet;
+  const auto store = [&](std::size_t i) { return fleet.stores[i].store; };
+  CHECK_THROWS_AS(make_mirrored_store({store(0), store(1)}), Error);
+  CHECK_THROWS_AS(make_mirrored_store({}), Error);
+  CHECK_THROWS_AS(make_mirrored_store({store(0), store(1), store(0)}), Error);
+  CHECK_THROWS_AS(make_mirrored_store({store(0), store(1), nullptr}), Error);
+  const auto again = std::make_shared<FaultyStore>(store(0));
+  const auto doubled = make_mirrored_store({store(0), store(1), again}, fleet.clock);
+  CHECK_THROWS_AS(doubled->list(), Error);
+}
+
+TEST_CASE("members in another order do not count", "[mirrored][M7]") {
+  MirrorFleet fleet;
+  const auto ann = fleet.process("ann");
+  ann.pinger->ping_round();
+  const auto turned = make_mirrored_store(
+      {fleet.stores[1].store, fleet.stores[2].store, fleet.stores[0].store}, fleet.clock);
+  CHECK_THROWS_AS(turned->list(), Error);
+}
+
+TEST_CASE("stores with locks of their own do not become members", "[mirrored][M6]") {
+  MirrorFleet fleet;
+  fleet.stores[1].tables.put_lock(
+      {{"_id", std::string("jobs")}, {"state", std::int32_t{0}}, {"who", std::string()}});
+  CHECK_THROWS_AS(fleet.process("ann").store->list(), Error);
+}
+
+TEST_CASE("the lock of a member's identity is nobody's", "[mirrored][M6]") {
+  MirrorFleet fleet;
+  const auto ann = fleet.process("ann");
+  ann.pinger->ping_round();
+  CHECK(ann.store->list().locks.empty());
+  CHECK_THROWS_AS(ann.lock("distlock: member of a mirrored store")->lock_try("x"), Error);
+}

@@ -1,0 +1,140 @@
+#include <atomic>
+#include <boost/thread/barrier.hpp>
+#include <boost/thread/thread.hpp>
+#include <catch2/catch.hpp>
+#include <condition_variable>
+#include <mutex>
+
+#include "support/mirror_fleet.h"
+
+using namespace distlock;
+using namespace distlock::testing;
+using namespace std::chrono_literals;
+
+// Members that are asked at once, on threads of the store's own.
+namespace {
+
+// Holds calls up until it is opened.
+class Gate {
+ public:
+  void pass() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return open_; });
+  }
+  void open() {
+    {
+      const std::lock_guard lock(mutex_);
+      open_ = true;
+    }
+    changed_.notify_all();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool open_ = false;
+};
+
+// Three memory stores with a short call limit, and a mirrored store over them.
+struct ThreeMembers {
+  std::vector<std::shared_ptr<FaultyStore>> members;
+  std::shared_ptr<Store> store;
+
+  explicit ThreeMembers(std::chrono::milliseconds call_limit = 1s) {
+    std::vector<std::shared_ptr<Store>> given;
+    for (int i = 0; i < 3; ++i) {
+      members.push_back(std::make_shared<FaultyStore>(
+          make_memory_store(host_clock(), StoreOptions{.call_limit = call_limit})));
+      given.push_back(members.back());
+    }
+    store = make_mirrored_store(given);
+    static_cast<void>(store->list());
+  }
+};
+
+Claim claim_of(Store& store, const Token& ts) {
+  Claim claim{.process = "ann", .who = "ann:1:2", .why = "x", .ts = ts, .takeover_after = 16min};
+  claim.cutoff = store.list().now;
+  claim.cutoff.time += 60s;
+  return claim;
+}
+
+}  // namespace
+
+TEST_CASE("a call ends within its limit while a member hangs, and the next waits for it no more",
+          "[mirrored][M2]") {
+  Gate gate;
+  ThreeMembers three;
+  three.members[1]->before("ping", [&] { gate.pass(); });
+  const auto clock = host_clock();
+  const SteadyTime begun = clock->steady_now();
+  static_cast<void>(three.store->ping("ann"));
+  CHECK(clock->steady_now() - begun < three.store->call_limit() + 2s);
+
+  // Its thread still hangs in that call.
+  const Claim claim = claim_of(*three.store, Token{{1}});
+  const SteadyTime claimed = clock->steady_now();
+  const auto granted = three.store->claim("jobs", FromAbsent{}, claim);
+  CHECK(clock->steady_now() - claimed < 1900ms);
+  REQUIRE(granted);
+  CHECK(granted->members.size() == 2);
+  gate.open();
+}
+
+TEST_CASE("a mirrored store that ends while a member hangs in a claim waits for that call alone",
+          "[mirrored][M2][lifetime]") {
+  Gate gate;
+  ThreeMembers three;
+  three.members[1]->before("claim", [&] { gate.pass(); });
+  const Claim claim = claim_of(*three.store, Token{{1}});
+  CHECK(three.store->claim("jobs", FromAbsent{}, claim));
+  boost::thread opener([&] { gate.open(); });
+  three.store.reset();
+  opener.join();
+  CHECK(three.members[1]->inspect("jobs", Freshness::fresh).lock->ts == claim.ts);
+}
+
+TEST_CASE("with two members that hang a call is an error within its limit", "[mirrored][M2]") {
+  Gate gate;
+  ThreeMembers three;
+  three.members[0]->before("inspect", [&] { gate.pass(); });
+  three.members[1]->before("inspect", [&] { gate.pass(); });
+  const auto clock = host_clock();
+  const SteadyTime begun = clock->steady_now();
+  CHECK_THROWS_AS(three.store->inspect("jobs", Freshness::ordinary), Error);
+  CHECK(clock->steady_now() - begun < three.store->call_limit() + 2s);
+  gate.open();
+}
+
+TEST_CASE("of eight threads on two handles one at a time holds a mirrored lock",
+          "[mirrored][M1][R1]") {
+  ThreeMembers three(2s);
+  std::vector<std::shared_ptr<DistributedLockPinger>> pingers;
+  for (const char* name : {"ann", "bob"}) {
+    const auto handle = make_mirrored_store({three.members[0], three.members[1], three.members[2]});
+    pingers.push_back(
+        std::make_shared<DistributedLockPinger>(Environment{.store = handle, .process = name}));
+  }
+  std::atomic<int> inside = 0;
+  std::atomic<int> together = 0;
+  std::atomic<int> got = 0;
+  LockOptions options;
+  options.poll_min = 1ms;
+  options.poll_max = 5ms;
+  boost::thread_group threads;
+  for (std::size_t i = 0; i < 8; ++i) {
+    threads.create_thread([&, i] {
+      DistributedLock lock(pingers[i % 2], "jobs", options);
+      for (int round = 0; round < 5; ++round) {
+        if (!lock.try_lock_for(60s)) continue;
+        if (++inside > 1) ++together;
+        ++got;
+        --inside;
+        lock.unlock();
+      }
+    });
+  }
+  threads.join_all();
+  CHECK(together == 0);
+  CHECK(got == 40);
+}

@@ -1,0 +1,126 @@
+#include "stores/mirrored/quorum.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+
+#include "distlock/error.h"
+
+using namespace distlock;
+using namespace distlock::mirrored;
+
+namespace {
+
+// Calls `check` with every list of `length` numbers below `below`.
+template <class Check>
+void with_each_list(std::size_t length, std::size_t below, const Check& check) {
+  std::vector<std::size_t> list(length, 0);
+  while (true) {
+    check(list);
+    std::size_t i = 0;
+    while (i < length && ++list[i] == below) list[i++] = 0;
+    if (i == length) return;
+  }
+}
+
+template <class To>
+std::vector<To> as(const std::vector<std::size_t>& numbers, const std::vector<To>& values) {
+  std::vector<To> list;
+  for (const std::size_t number : numbers) list.push_back(values[number]);
+  return list;
+}
+
+}  // namespace
+
+TEST_CASE("a mirrored store has an odd number of members, nine at most", "[mirrored][M1]") {
+  for (const std::size_t good : {1U, 3U, 5U, 7U, 9U}) CHECK_NOTHROW(check_number(good));
+  for (const std::size_t bad : {0U, 2U, 4U, 6U, 8U, 10U, 11U})
+    CHECK_THROWS_AS(check_number(bad), Error);
+}
+
+TEST_CASE("two claims are never both held, whatever the members that granted them answer",
+          "[mirrored][M1][M2]") {
+  const std::size_t members = GENERATE(1, 3, 5);
+  // A member grants one of the two at most. Its answer may get lost.
+  enum : std::size_t { neither, first, second, first_lost, second_lost, states };
+  with_each_list(members, states, [&](const auto& truth) {
+    std::vector<Vote> of_first;
+    std::vector<Vote> of_second;
+    for (const std::size_t one : truth) {
+      of_first.push_back(one == first        ? Vote::granted
+                         : one == first_lost ? Vote::unknown
+                                             : Vote::refused);
+      of_second.push_back(one == second        ? Vote::granted
+                          : one == second_lost ? Vote::unknown
+                                               : Vote::refused);
+    }
+    const bool both =
+        settle_claim(of_first) == Settled::held && settle_claim(of_second) == Settled::held;
+    if (both) FAIL_CHECK("both are held");
+  });
+}
+
+TEST_CASE("a claim is held, not held, or unknown as its unknown votes can still turn out",
+          "[mirrored][M2]") {
+  const std::size_t members = GENERATE(1, 3, 5);
+  with_each_list(members, 3, [&](const auto& numbers) {
+    const auto votes = as<Vote>(numbers, {Vote::granted, Vote::refused, Vote::unknown});
+    const auto granted = std::count(votes.begin(), votes.end(), Vote::granted);
+    const auto unknown = std::count(votes.begin(), votes.end(), Vote::unknown);
+    const auto majority = static_cast<std::ptrdiff_t>(majority_of(members));
+    const Settled settled = settle_claim(votes);
+    if ((settled == Settled::held) != (granted >= majority)) FAIL_CHECK("held");
+    if ((settled == Settled::not_held) != (granted + unknown < majority)) FAIL_CHECK("not held");
+  });
+}
+
+TEST_CASE("a release is of a hold that no majority can carry any more", "[mirrored][M3]") {
+  const std::size_t members = GENERATE(1, 3, 5);
+  using Answer = std::optional<ReleaseResult>;
+  with_each_list(members, 4, [&](const auto& numbers) {
+    const auto answers = as<Answer>(
+        numbers,
+        {std::nullopt, ReleaseResult::freed, ReleaseResult::already_free, ReleaseResult::not_ours});
+    const std::size_t majority = majority_of(members);
+    const auto number_of = [&](const Answer& wanted) {
+      return static_cast<std::size_t>(std::count(answers.begin(), answers.end(), wanted));
+    };
+    const std::size_t silent = number_of(std::nullopt);
+    const auto result = settle_release(answers);
+    // Whoever is silent may still carry it.
+    if (result.has_value() != (silent < majority)) FAIL_CHECK("decided by too few, or not at all");
+    if (!result) return;
+    const bool foreign = number_of(ReleaseResult::not_ours) >= majority;
+    if ((*result == ReleaseResult::not_ours) != foreign) FAIL_CHECK("not ours");
+    const bool freed = !foreign && number_of(ReleaseResult::freed) > 0;
+    if ((*result == ReleaseResult::freed) != freed) FAIL_CHECK("freed");
+  });
+}
+
+TEST_CASE("a hold is gone only if no majority can carry it", "[mirrored][M8]") {
+  const std::size_t members = GENERATE(1, 3, 5);
+  const Token ours{{1}};
+  const std::vector<MemberCarries> states = {
+      {false, {}},
+      {true, {}},
+      {true, Carried{ours, LockState::taken}},
+      {true, Carried{ours, LockState::free}},
+      {true, Carried{Token{{2}}, LockState::taken}},
+      {true, Carried{ours, std::nullopt}},
+  };
+  with_each_list(members, states.size(), [&](const auto& numbers) {
+    const auto carries = as<MemberCarries>(numbers, states);
+    const auto number_of = [&](std::size_t state) {
+      return static_cast<std::size_t>(std::count(numbers.begin(), numbers.end(), state));
+    };
+    const std::size_t majority = majority_of(members);
+    const CarriedByMajority settled = settle_carried(carries);
+    const bool ours_taken = settled.carried && settled.carried->ts == ours &&
+                            settled.carried->state == LockState::taken;
+    if (number_of(2) >= majority && (settled.undecided || !ours_taken)) FAIL_CHECK("it is there");
+    if (!settled.undecided && ours_taken != (number_of(2) >= majority)) FAIL_CHECK("by too few");
+    const bool says_gone =
+        !settled.undecided && !ours_taken && !(settled.carried && !settled.carried->state);
+    const bool could_be = number_of(2) + number_of(0) + number_of(5) >= majority;
+    if (says_gone && could_be) FAIL_CHECK("a majority may carry it");
+  });
+}
