@@ -48,7 +48,7 @@ struct MirrorOptions {
 ///
 /// Errors: `invalid_argument` for another number of members, or the same twice.
 DISTLOCK_EXPORT std::shared_ptr<Store> make_mirrored_store(
-    std::vector<std::shared_ptr<Store>> members, std::shared_ptr<Clock> clock = host_clock(),
+    const std::vector<std::shared_ptr<Store>>& members, std::shared_ptr<Clock> clock = host_clock(),
     const MirrorOptions& options = {});
 
 }  // namespace distlock

@@ -105,8 +105,8 @@ ClaimResult Contender::claim_remembered(std::string_view why) {
   return from ? claim(*from, why) : ClaimResult{};
 }
 
-ClaimFrom Contender::remember(ClaimBasis basis, const LockRecord& record) {
-  return {std::move(basis), {}, record.members.empty() ? 0 : record.fence + 1};
+ClaimFrom Contender::remember(const ClaimBasis& basis, const LockRecord& record) {
+  return {basis, {}, record.members.empty() ? 0 : record.fence + 1};
 }
 
 ClaimResult Contender::claim(const ClaimFrom& from, std::string_view why) {

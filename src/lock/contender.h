@@ -103,7 +103,7 @@ class DistributedLock::Contender {
   /// its deadline has passed (R9).
   bool keep(LockRecord record);
   /// To claim from `basis` what is known by this record.
-  static ClaimFrom remember(ClaimBasis basis, const LockRecord& record);
+  static ClaimFrom remember(const ClaimBasis& basis, const LockRecord& record);
   /// A hold that ran out becomes a pending release.
   void give_up_old_hold();
 

@@ -112,6 +112,7 @@ std::vector<StoredHold> merged(const std::vector<std::vector<StoredHold>>& membe
     for (const StoredHold& hold : holds) ++carriers[{hold.name, hold.ts}];
   }
   std::vector<StoredHold> all;
+  all.reserve(carriers.size());
   for (const auto& [hold, count] : carriers) {
     all.push_back({hold.first, hold.second, count >= majority});
   }

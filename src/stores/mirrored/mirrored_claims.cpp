@@ -55,7 +55,7 @@ const Error* failure_in(const Replies<Granted>& replies) {
 Error unknown_outcome(const Replies<Granted>& replies) {
   for (const auto& reply : replies) {
     const bool unknown = reply.failure && reply.failure->errc() == Errc::outcome_unknown;
-    if (unknown) return Error(*reply.failure);
+    if (unknown) return *reply.failure;
   }
   // Granted, but the member's identity could not be read.
   return {Errc::outcome_unknown, failure_in(replies)->what()};

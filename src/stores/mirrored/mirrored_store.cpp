@@ -78,7 +78,7 @@ template <class Answer>
 
 }  // namespace
 
-MirroredStore::MirroredStore(std::vector<std::shared_ptr<Store>> members,
+MirroredStore::MirroredStore(const std::vector<std::shared_ptr<Store>>& members,
                              std::shared_ptr<Clock> clock, const MirrorOptions& options)
     : all_(members_of(members, clock)),
       clock_(std::move(clock)),
@@ -280,11 +280,10 @@ void MirroredStore::refuse_twice(const Member& member) {
 
 namespace distlock {
 
-std::shared_ptr<Store> make_mirrored_store(std::vector<std::shared_ptr<Store>> members,
+std::shared_ptr<Store> make_mirrored_store(const std::vector<std::shared_ptr<Store>>& members,
                                            std::shared_ptr<Clock> clock,
                                            const MirrorOptions& options) {
-  auto store =
-      std::make_shared<mirrored::MirroredStore>(std::move(members), std::move(clock), options);
+  auto store = std::make_shared<mirrored::MirroredStore>(members, std::move(clock), options);
   std::string description = store->description();
   return guarded_against_fork(std::move(store), std::move(description));
 }

@@ -15,7 +15,7 @@ namespace distlock::mirrored {
 /// N stores as one (M1 to M8). It asks; quorum.h and agreement.h decide.
 class MirroredStore : public Store, private Members {
  public:
-  MirroredStore(std::vector<std::shared_ptr<Store>> members, std::shared_ptr<Clock> clock,
+  MirroredStore(const std::vector<std::shared_ptr<Store>>& members, std::shared_ptr<Clock> clock,
                 const MirrorOptions& options);
 
   std::chrono::milliseconds call_limit() const override { return call_limit_; }
