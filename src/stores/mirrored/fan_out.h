@@ -73,7 +73,7 @@ class Answers {
       if (reply.answer || reply.failure) continue;
       member->present = false;
       const bool perhaps = begun_[member->place.number] && effect == Effect::writes;
-      reply.failure = Error(perhaps ? Errc::outcome_unknown : Errc::not_applied,
+      reply.failure.emplace(perhaps ? Errc::outcome_unknown : Errc::not_applied,
                             "no answer in time from " + member->store->description());
     }
     return std::move(replies_);
@@ -115,8 +115,8 @@ Reply<Answer> reply_of(Member& member, const Order& order,
     reply.failure = error;
   } catch (...) {
     const bool perhaps = order.effect == Effect::writes;
-    reply.failure =
-        Error(perhaps ? Errc::outcome_unknown : Errc::not_applied, current_failure().what);
+    reply.failure.emplace(perhaps ? Errc::outcome_unknown : Errc::not_applied,
+                          current_failure().what);
   }
   member.present = !reply.failure || !may_pass(*reply.failure);
   return reply;
