@@ -13,7 +13,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr LockOptions kShort{.takeover_after = 3s};
+const LockOptions kShort{.takeover_after = 3s};
 constexpr StoreOptions kCalls{.call_limit = 300ms};
 
 // A disk that has what was synced, and nothing written since.
