@@ -70,3 +70,25 @@ TEST_CASE("a grant with waiters takes four calls of the store, and entering the 
   // A thread that the machine let wait for longer than a turn costs a call more.
   CHECK(calls <= grants * (4 + 1) + grants / 10);
 }
+
+TEST_CASE("a process that has released to waiters looks before it claims again",
+          "[waiting][R17][R20]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  a.store->has_line = true;
+  const auto lock = a.lock("jobs");
+  REQUIRE(lock->lock_try("first"));
+  const bool waited_for = GENERATE(true, false);
+  const StoreNow now = fleet.store->list().now;
+  const Claim claim{.process = "b",
+                    .who = "b:1:1",
+                    .why = "waits",
+                    .ts = Token{{7}},
+                    .takeover_after = 16min,
+                    .cutoff = {now.time + 1h, now.clock}};
+  if (waited_for) REQUIRE(fleet.store->line()->stand("jobs", claim).in_line);
+  REQUIRE(lock->unlock() == UnlockResult::released);
+  a.store->forget_calls();
+  CHECK(lock->lock_try("again") == !waited_for);
+  CHECK(a.store->calls("claim") == (waited_for ? 0 : 1));
+}
