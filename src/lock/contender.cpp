@@ -187,6 +187,8 @@ bool Contender::begin_acquiring(LockRecord* other) {
 }
 
 void Contender::end_acquiring() noexcept {
+  // Other threads may have had the mutexes at the fork, and will never let go of them here.
+  if (session->fork_guard.in_child()) return;
   // Our pings go on, so nobody could take over what we no longer count as held.
   if (claimed) session->pending.add(name, *claimed->ts);
   leave_granted_once_more_pending();
@@ -202,7 +204,7 @@ void Contender::leave_granted_once_more_pending() noexcept {
   }
 }
 
-bool Contender::keep(LockRecord record) {
+bool Contender::keep(LockRecord record, const std::optional<Ticket>& again) {
   const SteadyTime now = session->environment.clock->steady_now();
   const bool in_time = session->environment.store->members() == nullptr
                            ? session->holds.begin(*hold, *record.ts, now)
@@ -216,6 +218,7 @@ bool Contender::keep(LockRecord record) {
   leave_granted_once_more_pending();  // Of the hold before, where this one was claimed from it.
   log::acquired(record);
   const Guard lock(mutex);
+  granted_once_more = again;
   claimed = std::move(record);
   holder = this_thread_number();
   phase = Phase::holding;

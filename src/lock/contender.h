@@ -42,9 +42,10 @@ struct WaitRequest {
   bool for_ever = false;  ///< No deadline was given.
 
   /// Begins now. Of a wait with a deadline it never looks.
-  DeadlockWatch deadlock_watch(const LockOptions& options, const Environment& environment) const {
+  DeadlockWatch deadlock_watch(const LockOptions& options, const Session& session) const {
     return {for_ever ? options.deadlock_after : std::chrono::milliseconds{0},
-            environment.clock->steady_now(), environment.process};
+            session.environment.clock->steady_now(), session.environment.process,
+            [&session](const Token& ts) { return session.pending.contains(ts); }};
   }
 };
 
@@ -68,6 +69,8 @@ class DistributedLock::Contender {
             std::shared_ptr<Session> given_session, std::string given_name,
             const LockOptions& given_options);
 
+  /// A ticket, and when the last request with it was sent.
+  using Ticket = std::pair<Token, SteadyTime>;
   enum class Phase { idle, acquiring, holding, releasing };
 
   /// Enters `acquiring`. False if another thread is at it or holds; `*other` is then what it has.
@@ -101,7 +104,8 @@ class DistributedLock::Contender {
   protocol::Judgement judge_now(TimedInspection& look);
   /// Makes the granted claim the hold, and leaves the phase; false, and gives the claim back, where
   /// its deadline has passed (R9).
-  bool keep(LockRecord record);
+  /// `again`: the ticket that got it, if an earlier request with it may still arrive.
+  bool keep(LockRecord record, const std::optional<Ticket>& again = std::nullopt);
   /// To claim from `basis` what is known by this record.
   static ClaimFrom remember(const ClaimBasis& basis, const LockRecord& record);
   /// A hold that ran out becomes a pending release.
@@ -134,7 +138,7 @@ class DistributedLock::Contender {
   Limit limit;
   /// The ticket of a hold for which an earlier request may still arrive, and when the last was
   /// sent.
-  std::optional<std::pair<Token, SteadyTime>> granted_once_more;
+  std::optional<Ticket> granted_once_more;
 
  private:
   bool look_and_claim(std::string_view why, LockRecord* other);

@@ -37,26 +37,31 @@ deadlock::Cycle cycle_of(const Token& ticket, const std::vector<LockRecord>& loc
   return {};
 }
 
-// When the last of the cycle came, as far as the store knows.
-StoreTime last_came(const deadlock::Cycle& cycle) {
+// When the last of the cycle came. A place that is not in the store came before the first look.
+StoreTime last_came(const deadlock::Cycle& cycle, StoreTime first_look) {
   StoreTime last = StoreTime::min();
   for (const deadlock::Wait& wait : cycle) {
-    if (wait.waiter.since < StoreTime::max()) last = std::max(last, wait.waiter.since);
+    const bool stored = wait.waiter.since < StoreTime::max();
+    last = std::max(last, stored ? wait.waiter.since : first_look);
   }
   return last;
 }
 
-// Whether the process has pinged since, and so had not ended before.
-bool pinged_since(StoreTime time, const std::string& process, const std::vector<PingRecord>& all) {
+// Whether the process has pinged since, and so had not ended before. By one clock alone (R4).
+bool pinged_since(StoreTime time, const std::string& process, const std::vector<PingRecord>& all,
+                  const StoreNow& now) {
   return std::any_of(all.begin(), all.end(), [&](const PingRecord& one) {
-    return one.process == process && one.ping > time;
+    return one.process == process && one.clock == now.clock && one.ping > time &&
+           one.ping <= now.time;
   });
 }
 
 }  // namespace
 
-DeadlockWatch::DeadlockWatch(nanoseconds after, SteadyTime begun, std::string process)
+DeadlockWatch::DeadlockWatch(nanoseconds after, SteadyTime begun, std::string process,
+                             GivenUp given_up)
     : process_(std::move(process)),
+      given_up_(std::move(given_up)),
       pause_(after),
       due_(after > nanoseconds{0} ? begun + after : SteadyTime::max()) {}
 
@@ -84,10 +89,15 @@ DeadlockWatch::Seen DeadlockWatch::look_at(const List& list, const Token& ticket
     look_later(clock.steady_now());  // The wait itself finds what is wrong with the store.
     return Seen::no_cycle;
   }
-  deadlock::Cycle cycle = cycle_of(ticket, sound(std::move(seen.locks)));
+  if (!came_) came_ = seen.now.time;
+  std::vector<LockRecord> locks = sound(std::move(seen.locks));
+  leave_out_given_up(locks);
+  deadlock::Cycle cycle = cycle_of(ticket, locks);
   const std::vector<PingRecord> pings = sound(std::move(seen.pings));
-  const StoreTime last = last_came(cycle);
-  const bool we_pinged = pinged_since(last, process_, pings);
+  const StoreTime last = last_came(cycle, *came_);
+  const auto lives = [&](const std::string& process) {
+    return pinged_since(last, process, pings, seen.now);
+  };
   if (cycle.empty() || cycle.front().waiter.ticket != ticket) {
     suspected_.clear();
     look_later(clock.steady_now());
@@ -95,22 +105,34 @@ DeadlockWatch::Seen DeadlockWatch::look_at(const List& list, const Token& ticket
   } else {
     const bool all_live = std::all_of(cycle.begin(), cycle.end(), [&](const deadlock::Wait& wait) {
       const std::string& process = wait.waiter.process;
-      return process == process_ || pinged_since(last, process, pings);
+      return process == process_ || lives(process);
     });
     believe_or_suspect(std::move(cycle), all_live, clock.steady_now());
   }
-  return we_pinged ? Seen::cycle : Seen::cycle_without_our_ping;
+  return lives(process_) ? Seen::cycle : Seen::cycle_without_our_ping;
 }
 
+// The pinger gives holds and places up after its ping. So a second look comes after the pings.
 void DeadlockWatch::believe_or_suspect(deadlock::Cycle cycle, bool all_live, SteadyTime now) {
   const bool again = cycle == suspected_;
-  if (again && all_live) {
+  if (again && lived_ && all_live) {
     throw Error(Errc::deadlock, "deadlock: " + deadlock::in_words(cycle));
   }
-  confirm_after_ = again ? 2 * confirm_after_ : kConfirmAfter;
+  lived_ = all_live;
+  confirm_after_ = again && !all_live ? 2 * confirm_after_ : kConfirmAfter;
   confirm_after_ = std::min(confirm_after_, pause_);
   due_ = now + confirm_after_;
   suspected_ = std::move(cycle);
+}
+
+// Their release is on its way, so that nobody waits for them for good.
+void DeadlockWatch::leave_out_given_up(std::vector<LockRecord>& locks) const {
+  for (LockRecord& lock : locks) {
+    if (lock.process == process_ && lock.ts && given_up_(*lock.ts)) lock.state = LockState::free;
+    std::erase_if(lock.line, [&](const Waiter& one) {
+      return one.process == process_ && given_up_(one.ticket);
+    });
+  }
 }
 
 void DeadlockWatch::look_later(SteadyTime now) {

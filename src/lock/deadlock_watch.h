@@ -2,8 +2,10 @@
 
 #include <chrono>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "distlock/clock.h"
 #include "distlock/store.h"
@@ -12,13 +14,17 @@
 namespace distlock {
 
 /// Looks, now and then, whether a wait without a deadline can ever end (R22). A cycle is believed
-/// when two looks show the same places and holds, and a ping of each process after the last of them
-/// came. Each was there without a break then, so that at one moment between the looks all were
-/// there at once; and none is of a process that had ended by then.
+/// by two looks. Both show the same places and holds. Each was there without a break then, so that
+/// at one moment between the looks all were there at once. And both show a ping of every other
+/// process of the cycle, later than the last of these places: none had ended by then.
 class DeadlockWatch {
  public:
+  /// Whether this process has given a hold or a place up, and the store does not know it yet.
+  using GivenUp = std::function<bool(const Token& ts)>;
+
   /// `after`: the time from `begun` to the first look; 0: none is ever due. `process` is one's own.
-  DeadlockWatch(std::chrono::nanoseconds after, SteadyTime begun, std::string process);
+  DeadlockWatch(std::chrono::nanoseconds after, SteadyTime begun, std::string process,
+                GivenUp given_up);
 
   /// When the next look is due. The distant future if none is.
   SteadyTime due() const { return due_; }
@@ -43,12 +49,16 @@ class DeadlockWatch {
   /// Of a cycle that this waiter has to end. Errors: `deadlock`.
   void believe_or_suspect(deadlock::Cycle cycle, bool all_live, SteadyTime now);
   void look_later(SteadyTime now);
+  void leave_out_given_up(std::vector<LockRecord>& locks) const;
 
   const std::string process_;
+  const GivenUp given_up_;
   std::chrono::nanoseconds pause_;
   std::chrono::nanoseconds confirm_after_{0};
   SteadyTime due_;
   deadlock::Cycle suspected_;
+  bool lived_ = false;             // all processes of the suspected cycle, at the last look
+  std::optional<StoreTime> came_;  // The first look, by the store's clock.
 };
 
 }  // namespace distlock

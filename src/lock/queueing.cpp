@@ -29,7 +29,7 @@ bool Contender::wait_in_line(const WaitRequest& request) {
 // has it already waits for nobody: those in front may wait for just that hold.
 bool Contender::wait_for_this_object(Lobby::Place& place, const WaitRequest& request) {
   Clock& clock = *session->environment.clock;
-  DeadlockWatch deadlocks = request.deadlock_watch(options, session->environment);
+  DeadlockWatch deadlocks = request.deadlock_watch(options, *session);
   for (;;) {
     const std::stop_token rung = place.wake().arm();
     session->check_usable();
@@ -39,6 +39,7 @@ bool Contender::wait_for_this_object(Lobby::Place& place, const WaitRequest& req
     if (request.stop.stop_requested() || now >= request.deadline) return false;
     const SteadyTime told = request.teller->due();
     if (now >= told) tell_behind_another(*request.teller);
+    if (request.stop.stop_requested()) return false;
     if (now >= deadlocks.due()) look_for_deadlock(deadlocks);
     const SteadyTime next =
         std::min({now + nanoseconds{options.recheck}, request.deadline, deadlocks.due()});

@@ -35,7 +35,7 @@ StandingInLine::StandingInLine(Contender& lock, Lobby::Place& place, const WaitR
       clock_(*lock.session->environment.clock),
       last_(last_look(request, clock_.steady_now(), lock.options.poll_min)),
       store_answered_(clock_.steady_now()),
-      deadlocks_(request.deadlock_watch(lock.options, lock.session->environment)) {}
+      deadlocks_(request.deadlock_watch(lock.options, *lock.session)) {}
 
 StandingInLine::~StandingInLine() {
   if (lock_.session->fork_guard.in_child()) return;
@@ -139,7 +139,8 @@ bool StandingInLine::step() {
 void StandingInLine::look_for_deadlock() {
   if (clock_.steady_now() < deadlocks_.due()) return;
   const auto seen = deadlocks_.look(*lock_.session->environment.store, ticket_, clock_);
-  if (seen == DeadlockWatch::Seen::cycle_without_our_ping) lock_.session->ping();
+  const bool vouch = seen == DeadlockWatch::Seen::cycle_without_our_ping;
+  if (vouch && !lock_.out_of_time()) lock_.session->ping();
 }
 
 bool StandingInLine::pinged() {
@@ -166,7 +167,7 @@ bool StandingInLine::stand() {
   const Claim claim = lock_.claims.claim_with(ticket_, request_.why);
   stand_at_ = SteadyTime::max();
   last_sent_ = clock_.steady_now();
-  perhaps_in_line_ = true;
+  const bool in_line_before = std::exchange(perhaps_in_line_, true);
   if (!std::exchange(asked_, true)) lock_.session->begin_claim(*lock_.hold);
   const bool doubtful_before = std::exchange(doubtful_, true);
   Standing standing;
@@ -178,7 +179,8 @@ bool StandingInLine::stand() {
   }
   doubtful_ = doubtful_before;
   if (standing.hold) return keep(std::move(*standing.hold));
-  perhaps_in_line_ = standing.in_line;
+  // A store whose clock is another now has not looked: an earlier place is still there.
+  perhaps_in_line_ = in_line_before || standing.in_line;
   if (standing.free) stand_at_ = clock_.steady_now() + line::kTurn;
   return false;
 }
@@ -188,8 +190,10 @@ bool StandingInLine::stand() {
 bool StandingInLine::keep(LockRecord record) {
   perhaps_in_line_ = false;
   asked_ = false;
-  if (lock_.keep(std::move(record))) {
-    if (std::exchange(doubtful_, false)) lock_.granted_once_more = {ticket_, last_sent_};
+  std::optional<Contender::Ticket> again;
+  if (doubtful_) again = {ticket_, last_sent_};
+  if (lock_.keep(std::move(record), again)) {
+    doubtful_ = false;
     return true;
   }
   begin_with_new_ticket();

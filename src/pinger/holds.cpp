@@ -36,10 +36,12 @@ bool Holds::begin(Hold& hold, const Token& ts, SteadyTime now) {
   std::stop_source changed(std::nostopstate);
   {
     const Guard lock(mutex_);
-    hold.ts = ts;
     hold.validity.begin_as(hold.claim_validity);
     hold.claim_validity.end();
-    if (hold.validity.over(now)) return false;
+    const bool in_time = !hold.validity.over(now);
+    // Where the release of what came too late is undone, it is a stray hold.
+    hold.ts = in_time ? ts : Token{};
+    if (!in_time) return false;
     hold.active = true;
     hold.risk_told = false;
     hold.lost.reset();

@@ -55,6 +55,7 @@ Lobby::Place::Place(Lobby& lobby, std::string name)
 }
 
 Lobby::Place::~Place() {
+  if (fork_guard_.in_child()) return;
   {
     const Guard lock(queues_->mutex);
     const auto queue = queues_->by_lock.find(name_);

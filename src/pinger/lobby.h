@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "distlock/line.h"
+#include "fork_guard.h"
 
 namespace distlock {
 
@@ -51,6 +52,7 @@ class Lobby {
     const std::shared_ptr<Queues> queues_;
     const std::string name_;
     const std::shared_ptr<Wake> wake_;
+    const ForkGuard fork_guard_;
   };
 
   /// Stops listening to the bell, for good.

@@ -36,6 +36,11 @@ class FaultyStore : public Store, private distlock::Line {
     const std::lock_guard lock(mutex_);
     actions_[call] = std::move(action);
   }
+  /// Runs between the effect of the next call of that name and its reply.
+  void after(const std::string& call, std::function<void()> action) {
+    const std::lock_guard lock(mutex_);
+    replies_[call] = std::move(action);
+  }
   /// Runs in the middle of every call, before it takes effect.
   void during_each_call(std::function<void(const std::string& call)> action) {
     const std::lock_guard lock(mutex_);
@@ -145,11 +150,15 @@ class FaultyStore : public Store, private distlock::Line {
 
   template <class Action>
   auto call(const std::string& name, Action action) -> decltype(action()) {
-    const auto [interposed, during] = begin(name);
+    const auto [interposed, during, after] = begin(name);
     if (interposed) interposed();
     if (during) during(name);
     const auto fault = next_fault(name);
-    if (!fault) return action();
+    if (!fault) {
+      auto answer = action();
+      if (after) after();
+      return answer;
+    }
     if (*fault == Fault::rejected) throw Error(Errc::not_applied, name + " rejected by the test");
     if (*fault == Fault::lost_reply) {
       (void)action();
@@ -162,11 +171,12 @@ class FaultyStore : public Store, private distlock::Line {
   struct Meanwhile {
     std::function<void()> once;
     std::function<void(const std::string&)> always;
+    std::function<void()> after;
   };
   Meanwhile begin(const std::string& name) {
     const std::lock_guard lock(mutex_);
     ++calls_[name];
-    return {std::exchange(actions_[name], {}), during_each_};
+    return {std::exchange(actions_[name], {}), during_each_, std::exchange(replies_[name], {})};
   }
 
   std::optional<Fault> next_fault(const std::string& name) {
@@ -182,6 +192,7 @@ class FaultyStore : public Store, private distlock::Line {
   mutable std::mutex mutex_;
   std::map<std::string, std::deque<Fault>> faults_;
   std::map<std::string, std::function<void()>> actions_;
+  std::map<std::string, std::function<void()>> replies_;
   std::function<void(const std::string&)> during_each_;
   std::map<std::string, int> calls_;
   std::vector<std::function<void()>> delayed_;

@@ -1,7 +1,4 @@
 #include <catch2/catch.hpp>
-#include <new>
-#include <stdexcept>
-#include <utility>
 
 #include "distlock/distributed_lock.h"
 #include "distlock/error.h"
@@ -210,66 +207,4 @@ TEST_CASE("a place that a delayed request takes after its wait is given up",
   REQUIRE(late.fleet.stored("jobs").line.size() == 1);
   late.a.pinger->ping_round();
   CHECK(late.fleet.stored("jobs").line.empty());
-}
-
-namespace {
-
-// A line whose calls meet a want of memory.
-class StarvedLine : public distlock::Line {
- public:
-  explicit StarvedLine(std::shared_ptr<Store> inner) : inner_(std::move(inner)) {}
-
-  Standing stand(std::string_view name, const Claim& claim) override {
-    Standing standing = inner_->line()->stand(name, claim);
-    if (std::exchange(stand_starves, false)) throw std::bad_alloc();
-    return standing;
-  }
-  void leave(std::string_view /*name*/, const Token& /*ticket*/) override {
-    throw std::bad_alloc();
-  }
-  Freed release_and_tell(std::string_view name, const Token& ts, ReleaseRule rule) override {
-    return inner_->line()->release_and_tell(name, ts, rule);
-  }
-  void ring(std::string_view name, const std::vector<std::string>& processes) override {
-    inner_->line()->ring(name, processes);
-  }
-  std::shared_ptr<void> listen(std::string_view process, Rung rung) override {
-    return inner_->line()->listen(process, std::move(rung));
-  }
-
-  bool stand_starves = false;
-
- private:
-  const std::shared_ptr<Store> inner_;
-};
-
-struct Starved : FaultyStore {
-  explicit Starved(const std::shared_ptr<Store>& inner) : FaultyStore(inner), starved_line(inner) {}
-  distlock::Line* line() override { return &starved_line; }
-  StarvedLine starved_line;
-};
-
-}  // namespace
-
-TEST_CASE("want of memory for giving a place up ends no process", "[waiting][R8]") {
-  Fleet fleet;
-  const auto holder = fleet.process("b").lock("jobs");
-  REQUIRE(holder->lock_try("long"));
-  const auto a = fleet.process_with(std::make_shared<Starved>(fleet.store), "a");
-  const auto lock = a.lock("jobs");
-  lock->on_waiting([](const WaitReport&) { throw std::runtime_error("the wait ends"); });
-  CHECK_THROWS_AS(lock->try_lock_for(1min), std::runtime_error);
-}
-
-TEST_CASE("a place of which an exception told nothing is freed later", "[waiting][R8][R18]") {
-  Fleet fleet;
-  const auto store = std::make_shared<Starved>(fleet.store);
-  store->starved_line.stand_starves = true;
-  const auto a = fleet.process_with(store, "a");
-  const auto lock = a.lock("jobs");
-  CHECK_THROWS_AS(lock->try_lock_for(5s), std::bad_alloc);
-  REQUIRE(fleet.stored("jobs").taken());
-  CHECK(a.pinger->stats().pending_releases == 1);
-  a.pinger->ping_round();
-  CHECK_FALSE(fleet.stored("jobs").taken());
 }

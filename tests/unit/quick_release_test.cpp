@@ -116,6 +116,20 @@ TEST_CASE("a process that sees its own undone release frees the lock at once", "
   CHECK(scene.a.pinger->stats().pending_releases == 0);
 }
 
+TEST_CASE("a wait frees what it was granted too late, also where that release is undone",
+          "[waiting][R3][R9]") {
+  Undoing scene;
+  scene.release();
+  const auto next = scene.a.lock("jobs");
+  scene.a.store->after("stand", [&] {
+    const Document late = *scene.fleet.memory.tables.raw_lock("jobs");
+    scene.fleet.clock->advance(16min);
+    scene.a.store->before("stand", [&, late] { scene.fleet.memory.tables.put_lock(late); });
+  });
+  // Its own pings keep it from everybody, and would for longer than this.
+  CHECK(next->try_lock_for(20min));
+}
+
 TEST_CASE("an undone release that cannot be done again at once is pending", "[unlock][R3][R8]") {
   Undoing scene;
   scene.release();

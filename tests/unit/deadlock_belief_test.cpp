@@ -1,0 +1,195 @@
+// When a cycle of waiters is believed, and how often a waiter looks (R22).
+#include <catch2/catch.hpp>
+#include <functional>
+
+#include "distlock/distributed_lock.h"
+#include "distlock/error.h"
+#include "lock/deadlock_watch.h"
+#include "support/fleet.h"
+
+using namespace distlock;
+using namespace distlock::testing;
+using namespace std::chrono_literals;
+
+namespace {
+
+// Two threads, each with a hold and a place in the line of the other's lock.
+struct Crossed {
+  Crossed() {
+    hold("x", "p:a");
+    hold("y", "p:b");
+    stand("y", "p:a");
+    fleet.clock->advance(1s);
+    last = stand("x", "p:b");
+    fleet.clock->advance(1s);
+    ping("p:a");
+  }
+
+  void ping(const char* process) { fleet.store->ping(process, {}); }
+  Claim claim(const std::string& thread) {
+    const StoreNow now = fleet.store->list().now;
+    return {.process = thread,
+            .who = thread + ":1",
+            .why = "work",
+            .ts = Token{{9, ++number}},
+            .takeover_after = 16min,
+            .cutoff = {now.time + 1h, now.clock}};
+  }
+  void hold(const char* name, const char* thread) {
+    REQUIRE(fleet.store->claim(name, FromAbsent{}, claim(thread)));
+  }
+  Token stand(const char* name, const char* thread) {
+    const Claim place = claim(thread);
+    REQUIRE(fleet.store->line()->stand(name, place).in_line);
+    return place.ts;
+  }
+  bool looks(const Token& ticket) {
+    try {
+      seen = watch.look(*fleet.store, ticket, *fleet.clock);
+      return true;
+    } catch (const Error& error) {
+      CHECK(error.errc() == Errc::deadlock);
+      return false;
+    }
+  }
+
+  Fleet fleet;
+  std::uint8_t number = 0;
+  Token last;
+  std::optional<Token> given_up;
+  DeadlockWatch watch{5s, fleet.clock->steady_now(), "p:b",
+                      [this](const Token& ts) { return ts == given_up; }};
+  DeadlockWatch::Seen seen = DeadlockWatch::Seen::no_cycle;
+};
+
+}  // namespace
+
+TEST_CASE("a cycle is believed when two looks show the same places and holds", "[deadlock][R22]") {
+  Crossed crossed;
+  CHECK(crossed.looks(crossed.last));
+  SECTION("the same") { CHECK_FALSE(crossed.looks(crossed.last)); }
+  SECTION("a place was left and taken anew") {
+    crossed.fleet.store->line()->leave("x", crossed.last);
+    crossed.last = crossed.stand("x", "p:b");
+    crossed.fleet.clock->advance(1s);
+    crossed.ping("p:a");
+    CHECK(crossed.looks(crossed.last));
+    CHECK_FALSE(crossed.looks(crossed.last));
+  }
+}
+
+TEST_CASE("a cycle is believed when each other process has pinged since the last of it came",
+          "[deadlock][R22]") {
+  Crossed crossed;
+  crossed.fleet.store->remove_ping("p:a");
+  const bool pinged_before = GENERATE(false, true);
+  if (pinged_before) {
+    crossed.ping("p:a");
+    crossed.fleet.store->line()->leave("x", crossed.last);
+    crossed.last = crossed.stand("x", "p:b");
+  }
+  crossed.fleet.clock->advance(1s);
+  for (int look = 0; look < 5; ++look) CHECK(crossed.looks(crossed.last));
+  crossed.ping("p:a");
+  // Once more, since the pinger gives up after its ping.
+  CHECK(crossed.looks(crossed.last));
+  CHECK(crossed.watch.due() == crossed.fleet.clock->steady_now() + 1s);
+  CHECK_FALSE(crossed.looks(crossed.last));
+}
+
+TEST_CASE("a hold or place that its process has given up is in no cycle", "[deadlock][R22]") {
+  Crossed crossed;
+  crossed.given_up = GENERATE(true, false) ? crossed.last : *crossed.fleet.stored("y").ts;
+  for (int look = 0; look < 3; ++look) CHECK(crossed.looks(crossed.last));
+  CHECK(crossed.seen == DeadlockWatch::Seen::no_cycle);
+}
+
+TEST_CASE("pings from before a wait behind another thread let it believe no cycle",
+          "[deadlock][R22]") {
+  Crossed crossed;
+  crossed.fleet.store->line()->leave("x", crossed.last);
+  const Waiter hidden{
+      .ticket = {}, .process = "p:b", .who = "p:b:0", .since = StoreTime::max(), .passed_over = {}};
+  const auto look = [&] {
+    crossed.watch.look_from_behind(*crossed.fleet.store, "x", hidden, *crossed.fleet.clock);
+  };
+  for (int i = 0; i < 4; ++i) CHECK_NOTHROW(look());
+  crossed.fleet.clock->advance(1s);
+  crossed.ping("p:a");
+  CHECK_NOTHROW(look());
+  CHECK_THROWS_AS(look(), Error);
+}
+
+TEST_CASE("pings by another clock, or of the future, let no cycle be believed", "[deadlock][R22]") {
+  Crossed crossed;
+  const bool future = GENERATE(false, true);
+  Document ping = *crossed.fleet.memory.tables.raw_ping("p:a");
+  for (auto& [field, value] : ping) {
+    if (!future && field == "clock") value = std::string("another");
+    if (future && field == "ping") value = crossed.fleet.store->list().now.time + 1h;
+  }
+  crossed.fleet.memory.tables.put_ping(ping);
+  for (int look = 0; look < 3; ++look) CHECK(crossed.looks(crossed.last));
+}
+
+TEST_CASE("a thread that waits for its own hold, whose release is pending, is in no deadlock",
+          "[deadlock][waiting][R11][R22]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  a.store->has_line = true;
+  const auto lock = a.lock("x");
+  REQUIRE(lock->lock_try("work"));
+  a.store->fail("release", Fault::rejected, 3);
+  REQUIRE(lock->unlock() == UnlockResult::pending);
+  bool round = false;
+  a.store->during_each_call([&](const std::string&) {
+    if (fleet.clock->waited() > 20s && !std::exchange(round, true)) a.pinger->ping_round();
+  });
+  CHECK_NOTHROW(lock->lock());
+  a.store->during_each_call({});
+  CHECK(lock->held());
+  CHECK(round);
+}
+
+TEST_CASE("a waiter in a cycle is told to ping, once", "[deadlock][R22]") {
+  Crossed crossed;
+  CHECK(crossed.looks(Token{{42}}));
+  CHECK(crossed.seen == DeadlockWatch::Seen::no_cycle);
+  CHECK(crossed.looks(crossed.last));
+  CHECK(crossed.seen == DeadlockWatch::Seen::cycle_without_our_ping);
+  crossed.ping("p:b");
+  CHECK(crossed.looks(crossed.fleet.stored("y").line.front().ticket));
+  CHECK(crossed.seen == DeadlockWatch::Seen::cycle);
+}
+
+TEST_CASE("only the last that came gives up, however often the others look", "[deadlock][R22]") {
+  Crossed crossed;
+  const Token first = crossed.fleet.stored("y").line.front().ticket;
+  for (int look = 0; look < 3; ++look) CHECK(crossed.looks(first));
+}
+
+TEST_CASE("looks for a deadlock become rare, and come soon again for one that was seen",
+          "[deadlock][R20][R22]") {
+  Crossed crossed;
+  const Clock& clock = *crossed.fleet.clock;
+  CHECK(crossed.watch.due() == clock.steady_now() + 3s);
+  const Token none{{42}};
+  for (const auto pause : {10s, 20s, 40s, 60s, 60s}) {
+    CHECK(crossed.looks(none));
+    CHECK(crossed.watch.due() == clock.steady_now() + pause);
+  }
+  crossed.fleet.store->remove_ping("p:a");
+  for (const auto pause : {1s, 2s, 4s, 8s, 16s, 32s, 60s, 60s}) {
+    CHECK(crossed.looks(crossed.last));
+    CHECK(crossed.watch.due() == clock.steady_now() + pause);
+  }
+}
+
+TEST_CASE("a store that fails shows no deadlock and ends no wait", "[deadlock][R22]") {
+  Crossed crossed;
+  FaultyStore faulty(crossed.fleet.store);
+  CHECK(crossed.looks(crossed.last));
+  faulty.fail("list", Fault::rejected);
+  CHECK_NOTHROW(crossed.watch.look(faulty, crossed.last, *crossed.fleet.clock));
+  CHECK_FALSE(crossed.looks(crossed.last));
+}
