@@ -7,7 +7,7 @@
 namespace distlock::bench {
 
 /// One lock document, claimed and released by the two bare commands and nothing else: no ping, no
-/// new token, no look at what came back. What any lock on this store costs at the least.
+/// new token, no look at what came back. The least cost of any lock on this store.
 /// Errors of its functions: std::runtime_error.
 class BareLock {
  public:

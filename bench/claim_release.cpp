@@ -1,6 +1,6 @@
 // usage: claim_release LABEL CONNECTION SECONDS
 //
-// What a claim and a release that nobody contends cost, against the two bare commands of the store:
+// The cost of an uncontended claim and release, against the two bare commands of the store:
 // prints rows of a markdown table. The two take turns in small blocks, so that whatever else the
 // machine does meets both; the run is cut into parts to show how far the ratio can be trusted.
 

@@ -24,7 +24,7 @@ class Documents {
   /// Not visible to others before commit().
   virtual void add(const DocumentPair& pair) = 0;
   virtual void commit() = 0;
-  /// What the store's server counted, for difference(); empty where there is no server.
+  /// The commands that the store's server counted, for difference(). Empty without a server.
   virtual std::map<std::string, std::int64_t> commands() = 0;
 };
 

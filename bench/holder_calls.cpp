@@ -1,6 +1,6 @@
 // usage: holder_calls CALLS
 //
-// What a holder pays in each round of its loop: prints rows of a markdown table. Nothing of it asks
+// The costs of a holder in each round of its loop, as rows of a markdown table. Nothing of it asks
 // the store, so that the store does not matter.
 
 #include <algorithm>

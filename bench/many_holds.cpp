@@ -1,6 +1,6 @@
 // usage: many_holds LABEL CONNECTION HOLDS INTERVALS PING_EVERY_MS
 //
-// What it costs one process to go on holding one lock, and then HOLDS: prints rows of a markdown
+// The cost of keeping one lock, and then HOLDS of them, in one process: prints rows of a markdown
 // table. The ping interval is shorter than anybody would have it, so that some pass.
 
 #include <malloc.h>

@@ -26,7 +26,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// What the processes share: when the lock was given up last, and by which of them.
+// Shared by the processes: when the lock was given up last, and by which of them.
 struct Shared {
   std::atomic<std::int64_t> released_at{0};
   std::atomic<int> releaser{-1};

@@ -1,4 +1,4 @@
-# What is installed, in three components: library, development, tool.
+# Installs three components: library, development, tool.
 include(CMakePackageConfigHelpers)
 set(distlock_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/distlock)
 get_target_property(distlock_type distlock TYPE)

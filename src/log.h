@@ -56,7 +56,7 @@ void pending_release_settled(std::string_view name);
 void pending_release_failed(std::string_view name, std::string_view error);
 void ping_late(std::string_view process, std::chrono::milliseconds silence);
 void ping_recovered(std::string_view process, std::chrono::milliseconds silence);
-/// A hold of this process in the store that no lock object knows of: a claim that came late.
+/// A hold of this process that no lock object knows of: from a late claim, or an undone release.
 void stray_hold(std::string_view name);
 void forgot_pings(std::int64_t count);
 /// Of the pinger's rounds, other than the ping itself.

@@ -6,9 +6,9 @@ namespace distlock {
 namespace {
 
 constexpr std::chrono::seconds kQuiet{10};
-// After this a line is a new one.
+// A line that comes after so long counts as new.
 constexpr std::chrono::seconds kForgotten{60};
-// So many different lines at most are remembered.
+// The most lines that are remembered.
 constexpr std::size_t kMost = 1000;
 
 }  // namespace

@@ -9,13 +9,13 @@
 
 namespace distlock {
 
-/// Sums up lines that come again and again, as those of pings that fail eight times a second.
+/// Sums up lines that repeat, such as those of pings that fail eight times a second.
 ///
 /// Threads: calls must not overlap.
 class Repeats {
  public:
-  /// The text to write for `line`: nothing if it was written less than 10 s ago, else the line,
-  /// with how often it has come since.
+  /// The text to write for `line`: nothing if it was written less than 10 s ago. Otherwise the line
+  /// and, if some were withheld since, their number and the time.
   std::optional<std::string> to_write(const std::string& line, SteadyTime now);
 
   /// How many lines it remembers.

@@ -8,7 +8,7 @@
 
 namespace balancer {
 
-/// What one process did and when, one JSON object a line. Each line is one write() of its own, so
+/// The events of one process with their times, one JSON object a line. Each line is one write(), so
 /// that a process that is killed leaves whole lines.
 class Ledger {
  public:

@@ -8,7 +8,7 @@
 
 namespace balancer {
 
-/// What a process found on entering the room.
+/// The state in which a process found the room.
 struct Entry {
   enum class Found {
     nobody,

@@ -14,7 +14,7 @@ constexpr int kManyChunks = 60;
 constexpr auto kMove = 60ms;
 /// Between two rounds of one process: from this to twice this.
 constexpr auto kRest = 120ms;
-/// What one step, and leaving the room after it, may take at the most.
+/// The longest time for one step and for leaving the room after it.
 constexpr auto kStepAtMost = 250ms;
 
 }  // namespace

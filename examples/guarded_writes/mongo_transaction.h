@@ -9,7 +9,7 @@
 
 namespace guarded {
 
-/// What an operation of a transaction works with. `reply` and `error` are the driver's to fill.
+/// The arguments of an operation of a transaction. `reply` and `error` are the driver's to fill.
 struct Operation {
   mongoc_client_session_t* session;
   bson_t* reply;

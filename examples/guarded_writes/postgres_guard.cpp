@@ -30,7 +30,7 @@ bool succeeded(const PGresult* result) {
   return status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK;
 }
 
-// What the server itself says while the connection stands was rolled back.
+// An error that the server itself reports means that the change was rolled back.
 bool was_rejected(PGconn* connection, const PGresult* result) {
   return PQstatus(connection) == CONNECTION_OK &&
          PQresultErrorField(result, PG_DIAG_SQLSTATE) != nullptr;

@@ -48,8 +48,8 @@ class DISTLOCK_EXPORT Line {
   /// Gives the place up, if there is one. May be repeated.
   virtual void leave(std::string_view name, const Token& ticket) = 0;
 
-  /// As Store::release(), and tells who is next. With ReleaseRule::quick, a fail-over or a power
-  /// failure may undo what it did, until a later durable write of this process has been confirmed.
+  /// As Store::release(), and says which processes are next. With ReleaseRule::quick a fail-over or
+  /// a power failure may undo the release until a later durable write of this process is confirmed.
   virtual Freed release_and_tell(std::string_view name, const Token& ts, ReleaseRule rule) = 0;
 
   /// Rings the bell of `processes` for lock `name`. A ring may get lost, and costs nobody more than

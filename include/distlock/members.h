@@ -20,14 +20,14 @@ struct MemberPing {
   SteadyTime received;
 };
 
-/// From what a claim starts on one member.
+/// The basis of a claim on one member.
 struct MemberBasis {
   Token member;
   ClaimBasis basis;
 };
 
-/// The members of a store that is made of several (M1 to M8). A part of the store's port. A member
-/// is named by its identity, which ends with its data.
+/// The members of a mirrored store (M1 to M8). A part of the store's port. A member is named by the
+/// token of its identity, which is lost with the member's data.
 ///
 /// Errors: as Store. Threads: all functions may be called concurrently.
 class DISTLOCK_EXPORT Members {
@@ -37,11 +37,11 @@ class DISTLOCK_EXPORT Members {
   /// How many members make a hold.
   virtual std::size_t majority() const = 0;
 
-  /// The last confirmed ping of that process on each member that has one. Calls nobody.
+  /// The last confirmed ping of that process on each member that has one. Makes no store call.
   virtual std::vector<MemberPing> pings(std::string_view process) = 0;
 
-  /// As Store::claim(), of these members alone, each from its own basis. The result names those
-  /// that granted it, a majority at the least. `claim.fence` must not be 0.
+  /// As Store::claim(), on these members alone, each from its own basis. The result lists the
+  /// members that granted it: at least a majority. `claim.fence` must not be 0.
   virtual std::optional<LockRecord> claim_from(std::string_view name,
                                                const std::vector<MemberBasis>& bases,
                                                const Claim& claim) = 0;

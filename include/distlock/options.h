@@ -28,11 +28,12 @@ enum class WaitRule {
 
 /// How sure unlock() is before it returns (R3).
 enum class ReleaseRule {
-  /// The store's word that the lock is free for all who ask it. A fail-over or a power failure
-  /// right after that may undo the release. Contenders then wait until the pinger has freed the
-  /// lock again, or for takeover_after where it is gone. Nobody gets a lock that another holds.
+  /// unlock() returns when the store says that the lock is free. A fail-over or a power failure
+  /// right after that may undo the release. The pinger then frees the lock again; without a pinger,
+  /// contenders wait for takeover_after. Two processes never hold one lock because of it.
   quick,
-  /// That, and that nothing undoes it: a majority has it in its journal, or it is on the disk.
+  /// unlock() waits until nothing can undo the release either: a majority has it in its journal, or
+  /// it is on the disk.
   durable,
 };
 

@@ -74,7 +74,7 @@ struct LockRecord {
   /// The last release, by the store's clock. Absent before it, and after one by another program.
   std::optional<StoreTime> freed_at;
   std::vector<Waiter> line;  ///< In order. Empty in what a claim gives back.
-  /// Those that carry it, of a store that is made of several; of others empty.
+  /// On a mirrored store, the members that carry this record. Otherwise empty.
   std::vector<Token> members;
 
   bool taken() const { return state != LockState::free; }

@@ -32,11 +32,11 @@ struct Inspection {
   std::optional<StoreNow> now;     ///< Always there if `lock` is.
   bool fresh = false;              ///< The read reflects every write confirmed before it began.
 
-  /// The answers of the members, of a store that is made of several (Members); of others empty.
-  /// `lock` is then the record that most of them carry.
+  /// On a mirrored store, the answer of each member (Members); `lock` is then the record that most
+  /// members carry. Otherwise empty.
   std::vector<Inspection> members;
-  Token member;     ///< Which of them said it.
-  Fence fence = 0;  ///< The greatest of the lock that any of them knows.
+  Token member;     ///< In an answer of a member: that member.
+  Fence fence = 0;  ///< On a mirrored store, the lock's greatest fence that a member knows.
 };
 
 /// The hold that a lock's document carries: each field if it is well-formed there, whatever else
@@ -102,14 +102,14 @@ struct Listing {
 struct StoredHold {
   std::string name;
   Token ts;
-  bool by_majority = true;  ///< Of a store that is made of several: enough of them carry it.
+  bool by_majority = true;  ///< False if only a minority of a mirrored store's members carries it.
 };
 
 class Line;
 class Members;
 
 /// Where locks and pings are kept, shared by every process that competes. The one place where
-/// processes interleave; everything else is decided in src/protocol/protocol.h.
+/// processes interleave. Decisions are elsewhere: src/protocol/, and src/line.h for turns.
 ///
 /// In a correct store each write is atomic and linearizable. `when`, `ping` and `now` come from its
 /// own clock, and it keeps fields that it does not know. tests/contract checks any store.
@@ -171,7 +171,7 @@ class DISTLOCK_EXPORT Store {
   /// waiters look again and again (R15).
   virtual Line* line() { return nullptr; }
 
-  /// The members of a store that is made of several, which live as long as it. Null: it is one.
+  /// The members of a mirrored store, which live as long as it. Null: this is no mirrored store.
   virtual Members* members() { return nullptr; }
 };
 

@@ -38,15 +38,16 @@ enum class MirrorDrive {
 
 struct MirrorOptions {
   MirrorDrive drive = MirrorDrive::own_threads;
-  /// 64 random bits a call; from the system where it is empty.
+  /// Gives 64 random bits a call. By default the system's.
   std::function<std::uint64_t()> random = {};
 };
 
-/// A store made of 1, 3, 5, 7 or 9 stores that do not know each other. A lock is held by whom a
-/// majority of them names (M1). All processes must name the same members in the same order. The
-/// first call that finds all of them empty makes them one set. Waits look again and again.
+/// A mirrored store: 1, 3, 5, 7 or 9 member stores that do not know each other. A process holds a
+/// lock if a majority of the members says so (M1). All processes must name the same members in the
+/// same order. The first call that finds all members empty makes them one set. A mirrored store has
+/// no line, so waits poll (R15).
 ///
-/// Errors: `invalid_argument` for another number of members, or the same twice.
+/// Errors: `invalid_argument` for another number of members, or for one store given twice.
 DISTLOCK_EXPORT std::shared_ptr<Store> make_mirrored_store(
     const std::vector<std::shared_ptr<Store>>& members, std::shared_ptr<Clock> clock = host_clock(),
     const MirrorOptions& options = {});

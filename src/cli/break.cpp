@@ -30,7 +30,7 @@ bool yes(const Streams& streams) {
 void warn_of_overlap(std::ostream& err, const LockView& lock) {
   const auto longest = acts_at_most(lock);
   if (!longest) {
-    err << "The holder states no window: nobody can tell for how long it works on.\n";
+    err << "The holder states no window: it may work on for an unknown time.\n";
   } else if (longest->count() == 0) {
     err << "The holder has been silent for its window: its deadline has passed.\n";
   } else {
@@ -84,7 +84,7 @@ int break_hold(const BreakArguments& arguments, const Place& place, const Stream
     warn_of_overlap(streams.err, lock);
   }
   if (!arguments.confirmed && !streams.in_is_terminal) {
-    streams.err << "distlock: nobody to ask on a terminal; to break this hold, say --yes\n";
+    streams.err << "distlock: standard input is no terminal: give --yes to break this hold\n";
     return kUsage;
   }
   if (!arguments.confirmed && !yes(streams)) {

@@ -93,7 +93,7 @@ Arguments parse_run(const Words& words, const GetEnvironment& get) {
   options.add("store-patience", "DURATION",
               "longest wait for a store that is away; by default as --wait");
   options.add("conflict-exit-code", "N", "exit with N instead of 1 if the lock stays busy", "-E,");
-  options.add("why", "TEXT", "the purpose, shown to all users; by default COMMAND");
+  options.add("why", "TEXT", "the purpose, shown to all users; by default COMMAND's first word");
   options.add("takeover-after", "DURATION",
               "silence of the holder before a takeover; by default 1m");
   options.add("ping-every", "DURATION",

@@ -11,8 +11,8 @@
 
 namespace distlock {
 
-/// From what a claim starts. `members` and `fence`: of a mirrored store. No members: from `basis`
-/// on each of them. `fence` 0: as the store has it.
+/// The basis of a claim. On a mirrored store `members` has the basis on each member; if empty,
+/// `basis` counts for all. `fence`: that of the hold; 0 lets the store choose it.
 struct ClaimFrom {
   ClaimBasis basis = FromAbsent{};
   std::vector<MemberBasis> members = {};

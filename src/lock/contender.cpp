@@ -89,7 +89,7 @@ bool Contender::look_and_claim(std::string_view why, LockRecord* other) {
       break;
     }
     if (out_of_time()) break;
-    // Nobody reads the clock of an absent document, and ours may have changed with a fail-over.
+    // An absent document tells no time, and a fail-over may have changed the clock of the cutoff.
     if (judgement.verdict == Verdict::absent && round > 0) session->ping();
     tried = claim(claim_from(look, judgement.verdict), why);
     if (tried.held) return true;
@@ -149,7 +149,7 @@ Judgement Contender::judge(const TimedInspection& look) {
   return protocol::judge_members(each, members->majority());
 }
 
-// On a mirrored store from every member that is free, or whose holder is surely dead.
+// On a mirrored store, claims every member that is free, or whose holder is certainly dead.
 ClaimFrom Contender::claim_from(const TimedInspection& look, Verdict verdict) {
   if (session->environment.store->members() == nullptr) return {basis_of(look.seen, verdict)};
   ClaimFrom from{.fence = look.seen.fence + 1};

@@ -82,7 +82,7 @@ class DistributedLock::Contender {
   void end_acquiring() noexcept;
   void leave_granted_once_more_pending() noexcept;
 
-  /// As DistributedLock::lock_try(), and gives up, false, where `until` is over.
+  /// As DistributedLock::lock_try(), but gives up (false) when `until` is over.
   bool lock_try(std::string_view why, LockRecord* other, const Limit& until);
   /// lock_try() again and again (R15).
   bool wait_polling(const WaitRequest& request);

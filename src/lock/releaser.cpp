@@ -12,7 +12,7 @@ Releaser::Released Releaser::release(const Token& ts, SteadyTime valid_until) no
       const auto asked = attempt == 1 ? options_.release_rule : ReleaseRule::durable;
       const ReleaseRule rule = session_.rule_now(asked);
       const Freed freed = session_.release_and_ring(name_, ts, rule);
-      // A deposed primary may say so, which knows nothing of the hold.
+      // A deposed primary that never had the hold may have answered. So it is asked again, durably.
       if (rule == ReleaseRule::quick && freed.result != ReleaseResult::freed) continue;
       return {result_of(freed.result, perhaps_freed, valid_until), !freed.next.empty()};
     } catch (...) {

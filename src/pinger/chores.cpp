@@ -94,8 +94,8 @@ void Chores::lose_if_gone(const ActiveHold& hold) {
 
 // The last net under R8: whatever became of a claim that was given up, its hold shows here.
 void Chores::adopt_if_stray(const StoredHold& hold) {
-  // An unlock that ended while the list was on its way leaves no stray. A hold that few members of
-  // a mirrored store carry is left of a release or claim that they did not hear of (M2).
+  // An unlock may have ended while the list was on its way: then the hold is no stray. A hold on a
+  // minority of a mirrored store is left over: a release or an undo missed a member (M2).
   if (hold.by_majority && fate_of(hold.name, hold.ts)) return;
   if (pending_.contains(hold.ts)) return;
   log::stray_hold(hold.name);

@@ -87,7 +87,7 @@ void Holds::delist(const std::shared_ptr<Hold>& hold) {
   hold->active = false;
   hold->validity.end();
   hold->claim_validity.end();
-  // Where its release is undone, it is a stray hold, also while this object claims anew.
+  // If its release is undone, the hold is a stray from now on, even while this object claims anew.
   hold->ts = {};
   enlisted_.erase(hold->number);
 }

@@ -132,8 +132,8 @@ void Session::farewell() {
   if (pending.count() == 0) environment.store->remove_ping(environment.process);
 }
 
-// A hold that is there again must not be left without a ping. The ping takes all releases before it
-// along, so that what the list does not show cannot come back.
+// A hold that came back must not be left without a ping. This ping is durable, and makes earlier
+// releases durable too: a hold that the list after it does not show cannot come back.
 void Session::free_what_was_undone() {
   ping();
   for (const StoredHold& hold : environment.store->holds(environment.process)) {

@@ -141,7 +141,7 @@ bool Session::ensure_pinged(nanoseconds validity, const Limit& limit) {
   return last_ping().has_value();
 }
 
-// A ping that comes in between is noted under the same mutex, and then moves on what began here.
+// A ping that is confirmed meanwhile waits for the mutex, and then extends the validity begun here.
 void Session::begin_claim(Hold& hold) {
   if (Members* const members = environment.store->members()) {
     holds.begin_claim(hold, members->pings(environment.process), members->majority());

@@ -106,6 +106,7 @@ class DistributedLockPinger::Session {
   void farewell();
   void free_what_was_undone();
 
+  // Guarded by `mutex_`, down to `member_histories_`.
   mutable boost::mutex mutex_;
   std::optional<SteadyTime> last_ping_sent_;  // of those confirmed
   SteadyTime started_;
@@ -117,7 +118,7 @@ class DistributedLockPinger::Session {
   std::once_flag stop_once_;
   std::atomic<bool> stopped_{false};
   std::atomic<bool> released_quickly_{false};
-  std::stop_source first_round_done_;
+  std::stop_source first_round_done_;  // A latch.
   std::stop_source watch_stopping_;
   OwnThread ping_thread_;
   OwnThread watch_thread_;

@@ -240,5 +240,5 @@ TEST_CASE("break --wait does not wait for a holder that states no window", "[cli
   CHECK(someone.breaks_and_waits([](int) {}) == kSuccess);
   CHECK_FALSE(someone.taken());
   CHECK(someone.waited == 0s);
-  CHECK_THAT(someone.err.str(), Catch::Contains("nobody can tell"));
+  CHECK_THAT(someone.err.str(), Catch::Contains("for an unknown time"));
 }

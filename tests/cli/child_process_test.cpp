@@ -67,7 +67,7 @@ TEST_CASE("a child gets our environment and what is added, which wins", "[cli][c
   CHECK(ending.exit_status == 0);
 }
 
-TEST_CASE("of a variable that is added a child gets no older value", "[cli][child]") {
+TEST_CASE("a variable that is added replaces the child's inherited value", "[cli][child]") {
   const Signals signals;
   setenv("DISTLOCK_FENCE", "outer", 1);
   // Not through a shell, which would keep one of two values.

@@ -11,7 +11,7 @@
 
 using namespace distlock::cli;
 
-// One of many that end now and then does so between the opening of its /proc file and the reading.
+// Of many processes, some end between the opening of their /proc file and its reading.
 TEST_CASE("processes that end while others are looked for are no error", "[cli][child]") {
   const std::jthread others([](const std::stop_token& stop) {
     const char* const words[] = {"true", nullptr};

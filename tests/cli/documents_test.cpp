@@ -1,4 +1,4 @@
-// What is written about the command in other places than its help.
+// Documents about the command agree with its help.
 #include <catch2/catch.hpp>
 #include <fstream>
 #include <iterator>

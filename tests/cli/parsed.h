@@ -38,7 +38,7 @@ inline std::string help_of(const std::string& command) {
   return parse_as<Information>({command, "--help"}).text;
 }
 
-/// What `option` catches in the help of a command.
+/// The names that `option` matches in the help of a command.
 inline std::set<std::string> names_in_help(const std::string& command, const std::regex& option) {
   const std::string help = help_of(command);
   std::set<std::string> names;

@@ -180,7 +180,8 @@ TEST_CASE("a value that cannot be used is told with the option or the variable t
              Catch::StartsWith("DISTLOCK_CONFLICT_EXIT_CODE: "));
 }
 
-TEST_CASE("a command has a name, and -- stands before it also after another", "[cli][arguments]") {
+TEST_CASE("an empty COMMAND is refused, and -- may stand before NAME and before COMMAND",
+          "[cli][arguments]") {
   CHECK(problem({"run", "n", ""}) == "run: COMMAND is empty");
   CHECK(parse_as<RunArguments>({"run", "-n", "--", "n", "--", "ls", "--"}).command ==
         Words{"ls", "--"});

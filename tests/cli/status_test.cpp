@@ -14,7 +14,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// One who looks at a store with the locks "jobs" (held), "jobs.old" (free) and "rotate" (held).
+/// Looks at a store with the locks "jobs" (held), "jobs.old" (free) and "rotate" (held).
 class Looker {
  public:
   Looker() {

@@ -30,7 +30,7 @@ struct Hold {
   }
 };
 
-/// One that is lost before anything is confirmed again.
+/// A hold that is lost before another ping is confirmed.
 Hold passing_hold(std::chrono::milliseconds grace) {
   Hold hold;
   hold.plan.grace = grace;

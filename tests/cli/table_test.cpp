@@ -13,7 +13,7 @@ TEST_CASE("columns are as wide as their widest text in letters, not bytes", "[cl
   CHECK(out.str() == "NAME   WHY\nübung  x\na      y\n");
 }
 
-TEST_CASE("each look of a cell has colours of its own", "[cli][table]") {
+TEST_CASE("each style of a cell has its own colours", "[cli][table]") {
   std::set<std::string> shown;
   for (const Style look : {Style::plain, Style::heading, Style::dim, Style::good, Style::bad}) {
     CHECK(dressed({"a", look}, false) == "a");

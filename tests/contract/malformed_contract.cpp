@@ -12,7 +12,7 @@ namespace {
 
 const Token kTheirs = *token_from_hex("4d7f000000000000000000aa");
 
-// One of each type. A store that cannot tell two of them apart stores the nearest.
+// A value of each type. A store that cannot tell two types apart stores the nearest.
 const std::vector<Value> kOneOfEach = {
     std::int32_t{7}, std::int64_t{7}, 7.5, "text"s, StoreTime{}, new_token(), Foreign{"an array"}};
 

@@ -79,7 +79,7 @@ class Worker {
   }
 
  private:
-  // What it makes, however often the store is away at first.
+  // Calls `make` until the store is no longer away, and gives the result.
   template <class Maker>
   auto patiently(const Maker& make) const -> decltype(make()) {
     while (true) {

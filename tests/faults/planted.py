@@ -69,7 +69,7 @@ class Library(mutant_build.Lane):
 
 
 def attempt(command: Any, library: Any) -> Any:
-    """What it says is wrong, and its exit status."""
+    """The faults that it reports, and its exit status."""
     environment = dict(os.environ)
     if library:
         environment["LD_LIBRARY_PATH"] = str(library)

@@ -75,7 +75,7 @@ void Settings::take(const std::string& word) {
   if (equals == std::string::npos || found == values_.end()) {
     Words keys;
     for (const auto& [key, value] : values_) keys.push_back(key);
-    // What would be its value may hold a password.
+    // The value is left out, since it may hold a password.
     throw std::invalid_argument(word.substr(0, equals) +
                                 ": not KEY=VALUE with a known key: " + joined(keys));
   }

@@ -11,7 +11,7 @@ namespace distlock::testing {
 using MongoClient = std::unique_ptr<mongoc_client_t, Deleter<mongoc_client_destroy>>;
 using Collection = std::unique_ptr<mongoc_collection_t, Deleter<mongoc_collection_destroy>>;
 
-/// What the two MongoDB workers share: a client, and how an unguarded program would write.
+/// Shared by both MongoDB workers: a client, and the writes of an unguarded program.
 class MongoCounter : public Counter {
  public:
   explicit MongoCounter(const CounterPlace& place);

@@ -23,7 +23,7 @@ inline Claim our_claim(Store& store, std::chrono::milliseconds left = std::chron
   return claim;
 }
 
-/// What a call failed with; nothing if it did not fail.
+/// The error code of a call that failed; nothing if it succeeded.
 inline std::optional<Errc> failure_of(const std::function<void()>& call,
                                       std::string* message = nullptr) {
   try {

@@ -18,7 +18,7 @@ std::vector<int> without(std::vector<int> ports, int port) {
   return ports;
 }
 
-// Whatever the primary of the moment is: pings until one is confirmed.
+// Pings until a ping is confirmed, by whatever primary.
 PingRecord ping_at_last(Store& store) {
   std::optional<PingRecord> ping;
   wait_until("a confirmed ping", [&] {

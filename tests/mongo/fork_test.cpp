@@ -89,7 +89,7 @@ struct Parent {
   std::shared_ptr<Store> reader = open_store(server.connection("appName=" + server.database()));
 };
 
-/// What becomes of the parent's handles in a child. 0 if all is well.
+/// Uses and destroys the parent's handles in a child. 0 if all is well.
 int use_and_destroy(Parent& parent) {
   const auto forked = [](const std::function<void()>& call) {
     return failure_of(call) == Errc::forked;
@@ -110,7 +110,7 @@ int use_and_destroy(Parent& parent) {
   return sockets.untouched() ? 0 : 9;
 }
 
-/// What a child of its own can do on the same server. 0 if all is well.
+/// Uses a store that the child itself opens on the same server. 0 if all is well.
 int begin_anew(const Parent& parent) {
   const auto store = open_store(parent.server.connection(), {.call_limit = 2s});
   const auto pinger = std::make_shared<DistributedLockPinger>(Environment{.store = store});

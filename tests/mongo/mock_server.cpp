@@ -54,7 +54,7 @@ bool asks_for_no_concern_there_is(const Bson& command) {
          std::string_view(bson_iter_utf8(&level, nullptr)) == "distlock";
 }
 
-// What stands between the header and the document.
+// The bytes between the header and the document.
 std::string preamble(std::int32_t kind) {
   // OP_MSG: flags and one section of kind 0.
   if (kind == kOpMsg) return std::string(5, '\0');

@@ -54,7 +54,7 @@ class MockServer {
   std::thread thread_;
 };
 
-/// What a server says of itself, as JSON fields without the braces, before what else is said.
+/// The fields by which a server describes itself, as JSON without the braces.
 std::string standalone_hello();
 /// The same of a member of the set "rs" with these ports, the first of which is its own.
 std::string member_hello(bool primary, const std::vector<int>& ports);

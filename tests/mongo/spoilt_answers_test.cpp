@@ -31,7 +31,7 @@ std::string ping_json() {
   return R"({"_id": "db7:1:1", "ping": )" + std::string(kTime) + R"(, "clock": "mongod:mock"})";
 }
 
-// What servers add to every answer.
+// Adds the fields that servers add to every answer.
 std::string answer_json(const std::string& fields) {
   return "{" + fields + R"(, "ok": 1.0, "operationTime": {"$timestamp": {"t": 5, "i": 1}},
       "$clusterTime": {"clusterTime": {"$timestamp": {"t": 5, "i": 1}},
@@ -64,7 +64,7 @@ std::vector<std::string> sound_answers() {
                      R"(, "ping": [)" + ping_json() + "]}")};
 }
 
-// What a call came to.
+// The result of a call: its error, or its answer as text.
 using Outcome = std::variant<Errc, std::string>;
 
 template <class Operation>
@@ -158,7 +158,7 @@ bool carries_ours(const Bson& answer) {
   return ts != nullptr && *ts == Value(kOurs);
 }
 
-// What a claim from no document leaves where it comes too late.
+// Whether the answer is the free document that a late claim from no document leaves.
 bool is_left_free(const Bson& answer) {
   const auto state = find(answer.get(), "value.state");
   return state && bson_iter_as_double(&*state) == 0;

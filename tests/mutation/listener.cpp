@@ -17,7 +17,7 @@ class Listener : public Catch::TestEventListenerBase {
   using TestEventListenerBase::TestEventListenerBase;
 
   void testCaseStarting(const Catch::TestCaseInfo& test) override {
-    note("", false);  // What is reached between tests.
+    note("", false);  // Places that are reached between tests.
     TestEventListenerBase::testCaseStarting(test);
     begun_ = std::chrono::steady_clock::now();
   }

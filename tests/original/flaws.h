@@ -8,7 +8,7 @@
 
 namespace distlock::original {
 
-/// What goes wrong with the original's algorithm, by its cause. In the first six two processes hold
+/// The ways in which the original's algorithm fails, by cause. In the first six two processes hold
 /// one lock, in the others nobody can have it.
 enum class Flaw : std::uint8_t {
   double_takeover,
@@ -28,7 +28,7 @@ inline constexpr std::size_t kFlaws = 11;
 std::string_view name_of(Flaw flaw);
 std::string_view about(Flaw flaw);
 
-/// What one run showed of each: the first case, in words.
+/// The first case of each flaw in one run, in words.
 using Findings = std::array<std::optional<std::string>, kFlaws>;
 
 }  // namespace distlock::original

@@ -58,7 +58,7 @@ class Run {
     }
   }
 
-  // What befalls the processes, until the horizon.
+  // Lets faults happen to the processes, until the horizon.
   void befall() {
     if (faults_.empty()) return;
     const Time pause = window() / static_cast<std::int64_t>(1 + random_.below(6));

@@ -16,7 +16,7 @@ void Judge::found(Flaw flaw, const std::string& what) {
   if (!finding) finding = "at " + sim::text_of(scheduler_.now()) + ": " + what;
 }
 
-// What was the first to end a hold in the store.
+// Notes the first write that ended a hold in the store.
 void Judge::wrote(const Write& write, const StoredLock& before, const StoredLock& after) {
   if (!before.taken || !before.ts || after.ts != before.ts || after.taken) return;
   const Pings& pings = pings_[before.process];

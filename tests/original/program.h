@@ -18,7 +18,7 @@ struct Constants {
   int unlock_attempts = 3;
 };
 
-/// What the locks and the pinger of one process of the original share. It knows no time but its own
+/// Shared by the locks and the pinger of one process of the original. It knows no time but its own
 /// wall clock's.
 struct Program {
   std::string id;

@@ -65,7 +65,7 @@ TEST_CASE("a wall clock that jumps by hours neither ends a hold nor gives it awa
 TEST_CASE("a command whose machine was suspended for hours is ended when it wakes",
           "[process][run][unsanitized][R9]") {
   JumpyFixture fixture(Jumping::every_clock);
-  // What is in /proc is not faked: both commands write the same clock's time.
+  // The files in /proc are not faked: both commands write the same clock's time.
   const auto holder = fixture.start_jumpy(run(lease({}), stamping("''")));
   REQUIRE_FALSE(holder->next_output().empty());
   fixture.clock.jump("+10h");

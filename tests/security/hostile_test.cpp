@@ -1,4 +1,4 @@
-// What a writer who means harm can put into the two collections, and what is left of it.
+// Documents that a hostile writer can put into the two collections, and their effect.
 #include <sys/resource.h>
 
 #include <catch2/catch.hpp>

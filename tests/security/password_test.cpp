@@ -15,7 +15,7 @@ using Words = std::vector<std::string>;
 
 namespace {
 
-// What a holder's command can see of it and of itself.
+// Prints the holder's words and environment, the process list, and the command's own environment.
 const std::string kPeep =
     "tr '\\0' '\\n' < /proc/$PPID/cmdline; tr '\\0' '\\n' < "
     "/proc/$PPID/environ; ps -ef; env";

@@ -64,7 +64,7 @@ struct Confined {
   std::shared_ptr<Store> store;
 };
 
-/// What each call of a store says that is refused, and nothing of those that are not.
+/// The messages of all calls of a store that are refused.
 std::vector<std::string> refusals(Store& store) {
   std::vector<std::string> messages;
   const auto attempt = [&](const std::function<void()>& call) {

@@ -34,7 +34,7 @@ class Secured {
   std::string folder_;
 };
 
-/// What a tool that has ended left behind.
+/// The output and the status of a tool that has ended.
 struct Said {
   int status = 0;
   std::string output;

@@ -12,7 +12,7 @@
 
 namespace distlock::sim {
 
-/// What many runs came to.
+/// The sums over many runs.
 struct Totals {
   std::uint64_t runs = 0;
   std::uint64_t steps = 0;

@@ -60,7 +60,7 @@ enum class Fault : std::uint8_t {
 inline constexpr std::size_t kFaults = 36;
 
 std::string_view name_of(Fault fault);
-/// What it does and when it counts as having mattered, for the table.
+/// The effect of a fault, and when it counts as having mattered, for the table.
 std::string_view about(Fault fault);
 std::optional<Fault> fault_named(std::string_view name);
 

@@ -1,7 +1,7 @@
 #include "sim/nemesis.h"
 #include "support/tampering.h"
 
-// What outsiders do to the documents: operators, others' programs, accidents.
+// Changes of documents by outsiders: operators, other programs, accidents.
 namespace distlock::sim {
 
 void Nemesis::strike_documents(Fault fault) {

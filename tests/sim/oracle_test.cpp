@@ -38,7 +38,7 @@ TEST_CASE("a hold that somebody counts on is no stray", "[sim]") {
   CHECK_FALSE(scene.is_stray());
 }
 
-TEST_CASE("a hold whose release may be on its way is no stray, and then it is", "[sim]") {
+TEST_CASE("a hold becomes a stray once its release can no longer arrive", "[sim]") {
   Scene scene;
   scene.pass(60s);
   scene.oracle.gave_up(scene.ts);

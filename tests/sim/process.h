@@ -23,7 +23,7 @@ class SimProcess {
   /// Begins to ping, to watch its deadlines, and to work.
   void start(int workers, int locks);
 
-  // What befalls it.
+  // Faults of this process.
   void crash();
   void pause(Time until);
   void pause_pinger(Time until);

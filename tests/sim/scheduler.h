@@ -17,7 +17,7 @@ namespace distlock::sim {
 using Time = std::chrono::nanoseconds;
 inline constexpr Time kNever = Time::max();
 
-/// What one process is to the scheduler: all its fibers stand still until `paused_until`.
+/// One process, as the scheduler sees it: all its fibers stand still until `paused_until`.
 struct FiberGroup {
   Time paused_until{0};
 };
@@ -57,7 +57,7 @@ class Scheduler {
 
   /// Until nothing is left to do before `end`. True time is `end` then, unless `stop` said so.
   void run(Time end, const std::function<bool()>& stop);
-  /// What a fiber let escape, if one did: it ended there.
+  /// The text of an exception that escaped from a fiber, and so ended it.
   const std::optional<std::string>& escaped() const { return escaped_; }
   /// The names of the fibers that have not ended.
   std::vector<std::string> unfinished() const;

@@ -53,7 +53,7 @@ bool Servers::something_taken() const {
                      [](const auto& lock) { return lock.record && lock.record->taken(); });
 }
 
-// What a request meets.
+// The faults that a request meets.
 
 void Servers::arrive(const std::shared_ptr<Call>& call) {
   if (old_primary_ && scheduler_.now() >= old_primary_->until) old_primary_.reset();

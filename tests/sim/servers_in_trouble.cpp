@@ -2,7 +2,7 @@
 
 #include "sim/servers.h"
 
-// What befalls the store: fail-overs, absences, outsiders.
+// Faults of the store: fail-overs, absences, outsiders.
 namespace distlock::sim {
 
 void Servers::fail_over(bool keeping) {

@@ -10,7 +10,7 @@
 
 namespace distlock::sim {
 
-/// What one run is made of. Drawn from a seed; what is given narrows it, so that a failing run can
+/// The setup of one run, drawn from a seed. Arguments narrow it, so that a failing run can
 /// be made smaller.
 struct Setup {
   std::uint64_t seed = 0;

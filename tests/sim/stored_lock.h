@@ -12,7 +12,7 @@ struct TokenHash {
   std::size_t operator()(const Token& token) const;
 };
 
-/// What a lock's document says, read without the library's help. `sound` is false for one that
+/// The content of a lock's document, read without the library's help. `sound` is false for one that
 /// nobody could judge.
 struct StoredLock {
   bool sound = true;

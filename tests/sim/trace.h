@@ -9,7 +9,7 @@
 
 namespace distlock::sim {
 
-/// What happens in a run, a line each: true time, who, what. Written only when somebody reads it.
+/// The events of a run, a line each: true time, process, event. Written only if it is read.
 class Trace {
  public:
   /// `out` may be null.

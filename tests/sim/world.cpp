@@ -65,7 +65,7 @@ class Run {
     world_.scheduler.spawn(outside_, "nemesis", [this] { nemesis_.work(); });
   }
 
-  // The faults are over. Who lives gives up what it holds, says farewell, and must come to an end.
+  // The faults are over. Living processes give up their holds, stop their pingers, and must end.
   void settle() {
     if (violated()) return;
     nemesis_.make_peace();

@@ -115,7 +115,7 @@ TEST_CASE("a ring is heard in another process, and so is the next when a ringer 
                       [&] { SqliteBell(belfry.database).ring("jobs", {"waiter"}); });
 }
 
-TEST_CASE("one ring before the look and after the attention is heard", "[sqlite][bell][R19]") {
+TEST_CASE("a ring between attend() and the look is heard once", "[sqlite][bell][R19]") {
   const Belfry belfry;
   SqliteBell bell(belfry.database, 1h);
   SqliteBell another(belfry.database);
@@ -213,7 +213,7 @@ TEST_CASE("a bell that is cut short while somebody listens harms nobody", "[sqli
   waiting.until_heard(0, [] {});
 }
 
-TEST_CASE("rubbish in a bell's words costs false rings and no true one", "[sqlite][bell][R19]") {
+TEST_CASE("garbage in a bell's words causes false rings and loses none", "[sqlite][bell][R19]") {
   const Belfry belfry;
   SqliteBell bell(belfry.database, 1h);
   Waiting waiting(bell);

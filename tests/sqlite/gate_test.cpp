@@ -137,7 +137,7 @@ TEST_CASE("a gate is for all users who may write the database, whatever the umas
   CHECK(fs::status(database + "-gate").permissions() == fs::perms(0660));
 }
 
-TEST_CASE("a gate that lets others come first is open when they have been in", "[sqlite][gate]") {
+TEST_CASE("a gate that lets another writer come first opens again after it", "[sqlite][gate]") {
   const Gated gated;
   SqliteGate first(gated.database);
   for (int i = 0; i < 20; ++i) {

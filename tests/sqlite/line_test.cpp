@@ -1,5 +1,5 @@
 // The lines of those who wait for locks in a SQLite file: files of earlier versions, malformed
-// lines, and what waiting costs. What a line does is in tests/contract.
+// lines, and what waiting costs. The behaviour of lines is in tests/contract.
 #include "distlock/line.h"
 
 #include <atomic>
@@ -211,7 +211,7 @@ TEST_CASE("to keep a place, or to be refused beside a line, writes nothing",
   CHECK(line_at(*store).size() == 2);
 }
 
-TEST_CASE("a place in the line of a lock that was removed is a place still", "[sqlite][line]") {
+TEST_CASE("a place in line outlives the removal of its lock's row", "[sqlite][line]") {
   const TemporaryFolder folder;
   const auto path = folder.path() / "locks.db";
   const auto store = open_at(path);

@@ -1,4 +1,4 @@
-// What a power failure leaves of a SQLite file: the file and its log as they were at the last sync.
+// A SQLite file after a power failure: the file and its log as they were at the last sync.
 #include <functional>
 
 #include "distlock/distributed_lock.h"

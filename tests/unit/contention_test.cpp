@@ -72,7 +72,7 @@ TEST_CASE("a look that fails is an error, and nothing is claimed", "[lock][R6][R
   CHECK(fleet.stored("balancer").process == "dead");
 }
 
-TEST_CASE("a claim that comes second three times says busy", "[lock][R2]") {
+TEST_CASE("lock_try says busy after three lost races", "[lock][R2]") {
   Fleet fleet;
   const auto a = fleet.process("a");
   const auto slow = a.lock("balancer");

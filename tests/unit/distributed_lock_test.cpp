@@ -24,7 +24,7 @@ TEST_CASE("of two contenders one holds and the other learns who", "[lock][R1]") 
   CHECK(b->lock_try("now"));
 }
 
-TEST_CASE("a lock that is got leaves the other record alone", "[lock]") {
+TEST_CASE("a successful lock_try leaves *other untouched", "[lock]") {
   Fleet fleet;
   const auto a = fleet.process("a").lock("balancer");
   LockRecord other{.name = "untouched"};

@@ -53,7 +53,7 @@ TEST_CASE("a refusal shows no control characters of a name", "[document][R14]") 
              Catch::Contains("\"\\x1b[2J\"") && !Catch::Contains("\x1b"));
 }
 
-TEST_CASE("a document whose _id is no string is refused by what it is", "[document][R14]") {
+TEST_CASE("a document whose _id is no string is refused with that value", "[document][R14]") {
   CHECK_THAT(
       refusal_of({{"_id", std::int32_t{7}}, {"state", std::int32_t{0}}}),
       Catch::Contains("whose _id is the 32-bit integer 7") && Catch::Contains("field \"_id\""));

@@ -50,8 +50,7 @@ TEST_CASE("a hold with the last fence is of unknown outcome, and the pinger free
   CHECK(state_in(*fleet.memory.tables.raw_lock("balancer")) == LockState::free);
 }
 
-TEST_CASE("a fence that cannot grow is an error and not a lock that nobody gets",
-          "[lock][R10][R14]") {
+TEST_CASE("a fence that cannot grow is an error, not an endless wait", "[lock][R10][R14]") {
   Fleet fleet;
   fleet.memory.tables.put_lock({{"_id", std::string("balancer")},
                                 {"state", std::int32_t{0}},

@@ -70,7 +70,7 @@ TEST_CASE("a value that an option refuses is an invalid argument", "[protocol][i
   CHECK(code_of([] { check_options(PingerOptions{.ping_every = 0ms}); }) == Errc::invalid_argument);
 }
 
-TEST_CASE("the least skew that a contender tolerates is the one asked for", "[protocol][R5]") {
+TEST_CASE("a contender tolerates the skew that its options ask for", "[protocol][R5]") {
   CHECK(max_clock_skew(16min, {.max_clock_skew = 1ms}) == 1ms);
   CHECK(max_clock_skew(16min, {.max_clock_skew = 0ms}) == 0ms);
   CHECK(max_clock_skew(16min, {}) == 30s);

@@ -36,7 +36,7 @@ TEST_CASE("stores with locks of their own do not become members", "[mirrored][M6
   CHECK_THROWS_AS(fleet.process("ann").store->list(), Error);
 }
 
-TEST_CASE("the lock of a member's identity is nobody's", "[mirrored][M6]") {
+TEST_CASE("a member's identity is neither listed nor lockable", "[mirrored][M6]") {
   MirrorFleet fleet;
   const auto ann = fleet.process("ann");
   ann.pinger->ping_round();

@@ -63,7 +63,7 @@ TEST_CASE("with any one of three members away everything works", "[mirrored][M2]
   CHECK(bob.lock("jobs")->lock_try("y"));
 }
 
-TEST_CASE("a member that goes away costs a hold of all three no time", "[mirrored][M5][R9]") {
+TEST_CASE("a hold on three members keeps its deadline while one is away", "[mirrored][M5][R9]") {
   MirrorFleet fleet;
   const auto ann = fleet.process("ann");
   const auto lock = ann.lock("jobs");
@@ -100,7 +100,7 @@ TEST_CASE("a claim that too few members granted is freed by its own call", "[mir
   CHECK(fleet.holders("jobs") == Names{"", "", ""});
 }
 
-TEST_CASE("a hold is valid no longer than members without its ping leave a rival out",
+TEST_CASE("a hold whose pings reach a minority ends before a rival can get a majority",
           "[mirrored][M5][R1][R9]") {
   MirrorFleet fleet;
   const auto ann = fleet.process("ann");
@@ -141,7 +141,8 @@ TEST_CASE("a holder that dies is taken over on each member, with a greater fence
   CHECK(lock->unlock() == UnlockResult::not_ours);
 }
 
-TEST_CASE("one member that has not heard of a living holder is not taken from", "[mirrored][M4]") {
+TEST_CASE("a member that misses a living holder's pings is not taken over alone",
+          "[mirrored][M4]") {
   MirrorFleet fleet;
   const auto ann = fleet.process("ann");
   const auto bob = fleet.process("bob");

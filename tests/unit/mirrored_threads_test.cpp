@@ -94,7 +94,7 @@ TEST_CASE("a mirrored store that ends while a member hangs in a claim waits for 
   CHECK(three.members[1]->inspect("jobs", Freshness::fresh).lock->ts == claim.ts);
 }
 
-TEST_CASE("with two members that hang a call is an error within its limit", "[mirrored][M2]") {
+TEST_CASE("while two of three members hang, a call fails within its limit", "[mirrored][M2]") {
   Gate gate;
   ThreeMembers three;
   three.members[0]->before("inspect", [&] { gate.pass(); });

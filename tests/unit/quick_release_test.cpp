@@ -49,7 +49,7 @@ TEST_CASE("an unlock whose first attempt fails is durable", "[unlock][R3][R11]")
   CHECK(scene.a.store->quick_releases == 1);
 }
 
-TEST_CASE("an unlock believes a durable release alone that the hold is not there", "[unlock][R3]") {
+TEST_CASE("an unlock asks durably once more where a quick release finds no hold", "[unlock][R3]") {
   Undoing scene;
   const Document after = {{"_id", "jobs"}, {"state", 0}, {"who", std::string()}};
   scene.a.store->before("release", [&] {
@@ -70,7 +70,7 @@ TEST_CASE("an unlock of what somebody else has freed is not called released", "[
   CHECK(scene.a.store->calls("release") == 2);
 }
 
-TEST_CASE("a look from before an unlock of the same process warns of no stray hold",
+TEST_CASE("a look older than its process's own unlock warns of a stray hold only if there is one",
           "[unlock][R3][R8]") {
   const bool stray = GENERATE(false, true);
   Undoing scene;

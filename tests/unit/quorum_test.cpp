@@ -73,7 +73,7 @@ TEST_CASE("a claim is held, not held, or unknown as its unknown votes can still 
   });
 }
 
-TEST_CASE("a release is of a hold that no majority can carry any more", "[mirrored][M3]") {
+TEST_CASE("a release is settled once no majority can still carry the hold", "[mirrored][M3]") {
   const std::size_t members = GENERATE(1, 3, 5);
   using Answer = std::optional<ReleaseResult>;
   with_each_list(members, 4, [&](const auto& numbers) {
@@ -86,7 +86,7 @@ TEST_CASE("a release is of a hold that no majority can carry any more", "[mirror
     };
     const std::size_t silent = number_of(std::nullopt);
     const auto result = settle_release(answers);
-    // Whoever is silent may still carry it.
+    // A silent member may still carry it.
     if (result.has_value() != (silent < majority)) FAIL_CHECK("decided by too few, or not at all");
     if (!result) return;
     const bool foreign = number_of(ReleaseResult::not_ours) >= majority;

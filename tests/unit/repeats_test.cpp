@@ -44,7 +44,7 @@ TEST_CASE("a line that comes seldom is written each time, as it is", "[log][R12]
   CHECK(repeats.to_write("ping failed", start + 1min) == "ping failed");
 }
 
-TEST_CASE("lines that differ take no more than bounded memory", "[log][R12]") {
+TEST_CASE("different lines are remembered in bounded memory", "[log][R12]") {
   Repeats repeats;
   const SteadyTime start{};
   for (int i = 0; i < 5000; ++i) {

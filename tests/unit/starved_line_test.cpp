@@ -91,7 +91,7 @@ TEST_CASE("a wait whose store has not looked still gives its earlier place up",
   CHECK(fleet.stored("jobs").line.empty());
 }
 
-TEST_CASE("a place of which an exception told nothing is freed later", "[waiting][R8][R18]") {
+TEST_CASE("a place that an exception hid is freed later", "[waiting][R8][R18]") {
   Fleet fleet;
   const auto store = std::make_shared<Starved>(fleet.store);
   store->starved_line.stand_starves = true;

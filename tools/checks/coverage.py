@@ -57,7 +57,7 @@ def measure(layers: list[str]) -> None:
 
 
 def counted() -> dict[str, Any]:
-    """What gcovr says of each file of src/: {file: {line: (count, counts of its branches)}}"""
+    """gcovr's figures for each file of src/: {file: {line: (count, counts of its branches)}}"""
     out = BUILD / "coverage.json"
     run("gcovr", "--root", ".", "--filter", "src/", "--exclude-throw-branches",
         "--exclude-unreachable-branches", "-j", str(os.cpu_count()), "--json", out, BUILD)

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator
 
 FOLDERS = ("include", "src", "tests", "bench", "examples", "tools", "cmake", ".ci")
-RULES = [f"R{n}" for n in (*range(1, 21), 22)]
+RULES = [f"R{n}" for n in (*range(1, 21), 22)] + [f"M{n}" for n in range(1, 9)]
 LINES_MOST = 300
 HEADER_LINES_MOST = 200  # Of a public header.
 
@@ -181,7 +181,7 @@ def check_rules(tree: Tree) -> Iterator[str]:
     tags = set()
     for name, text in tree.files.items():
         if name.startswith("tests/") and name.endswith(".cpp"):
-            tags |= set(re.findall(r"\[(R\d+)\]", text))
+            tags |= set(re.findall(r"\[([RM]\d+)\]", text))
     for rule in RULES:
         if rule not in tags:
             yield f"tests:1: no test has the tag [{rule}]"

@@ -183,7 +183,7 @@ def found_by_sim(lane: Lane, schedules: int) -> Any:
 
 
 def judge(lane: Lane, bug: Bug, asked: argparse.Namespace) -> Any:
-    """What the tests found, and what the simulation found."""
+    """The bugs that the tests found, and those that the simulation found."""
     lane.plant(bug.path, bug.files)
     choice: tuple[str, ...] = ("~[as_root]",)
     tests: list[str] = []

@@ -1,4 +1,4 @@
-"""What tools/mutation knows: the mistakes, what came of each, and which survivors are argued for."""
+"""The results of tools/mutation: the mistakes, what came of each, and which survivors are argued for."""
 
 import argparse
 import dataclasses
@@ -110,7 +110,7 @@ def argued(text: str) -> Any:
 
 
 def wrong_in(reasons: Any, text_of: Any) -> Iterator[Any]:
-    """What is wrong with this list; `text_of` a file's name gives its text, or None."""
+    """The faults of this list; `text_of` a file's name gives its text, or None."""
     for (name, code, what), reason in reasons.items():
         text = text_of(name)
         if text is None:

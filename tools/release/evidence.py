@@ -81,7 +81,7 @@ def figures(output: str) -> Iterator[str]:
 
 
 def body(output: str) -> Iterator[str]:
-    """What of its output belongs into the document."""
+    """The part of its output that belongs in the document."""
     for version in re.findall(r"store: (.*)", output):
         yield f"Store: {version}."
         yield ""

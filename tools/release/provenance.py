@@ -1,4 +1,4 @@
-"""What a document that is written by a tool says of where its figures come from, and its tables."""
+"""The origin of the figures in a generated document, and its tables."""
 
 import os
 import pathlib

@@ -22,7 +22,7 @@ class Broken(Exception):
 
 
 def wait_for(what: str, condition: Callable[[], Any], limit: float = PATIENCE) -> Any:
-    """What the condition gives, once that is true. One that throws OSError is asked again."""
+    """The condition's value, once it is true. A condition that throws OSError is asked again."""
     end = time.monotonic() + limit
     while True:
         try:

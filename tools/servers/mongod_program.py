@@ -53,7 +53,7 @@ def clock_variables() -> dict[str, str]:
 
 
 def shared_by_clock(process: subprocess.Popen) -> Any:
-    """What libfaketime leaves behind of a process that is killed, as of a mongod that ends itself."""
+    """The files that libfaketime leaves behind of a killed process, or of a mongod that ends itself."""
     return [f"/dev/shm/{kind}_{process.pid}" for kind in ("faketime_shm", "sem.faketime_sem")]
 
 

@@ -60,7 +60,7 @@ def start(servers: Any, kind: Any) -> Any:
 
 
 def given_uris() -> dict[str, str]:
-    """What the machine has already."""
+    """The server that DISTLOCK_TEST_MONGODB_URI names, if any."""
     uri = os.environ.get("DISTLOCK_TEST_MONGODB_URI")
     if not uri or mongod_program.wanted_version():
         return {}

@@ -16,7 +16,7 @@ using Content = std::tuple<bool, std::optional<Token>>;
 
 Content content_of(const LockRecord& lock) { return {lock.taken(), lock.ts}; }
 
-// The content that most carry, or of those the one that has the greatest fence; and who carries it.
+// The members that carry the commonest content; among equally common ones, the greatest fence wins.
 std::vector<std::size_t> carriers_of_most(const std::vector<const LockRecord*>& records) {
   std::map<Content, std::vector<std::size_t>> alike;
   for (std::size_t i = 0; i < records.size(); ++i) {

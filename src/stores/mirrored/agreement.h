@@ -4,17 +4,18 @@
 
 #include "distlock/store.h"
 
-// The one picture that members give which may disagree (M8). Pure.
+// Merges the answers of members, which may disagree, into one answer (M8). Pure.
 namespace distlock::mirrored {
 
-/// Of one lock, from the members that count. `lock` is the record that most of them carry, and
-/// names them; `ping` and `now` are of the first of these. Nothing if a majority has no document.
+/// Merges the looks of the members that count at one lock. `lock` is the record that most of them
+/// carry, and lists them. It is empty if a majority has no document. `ping` and `now` are of the
+/// first member that carries it.
 Inspection merged(std::vector<Inspection> members, std::size_t majority);
 
-/// Of all locks and processes, each once, by name, without the members' identities.
+/// Merges listings: each lock and each process once, by name, without the members' identities.
 Listing merged(const std::vector<Listing>& members);
 
-/// Of one process. A hold that fewer members than `majority` carry is not `by_majority`.
+/// Merges the holds of one process. A hold on fewer than `majority` members is not `by_majority`.
 std::vector<StoredHold> merged(const std::vector<std::vector<StoredHold>>& members,
                                std::size_t majority);
 

@@ -17,7 +17,7 @@
 // One call of several members at once (M2).
 namespace distlock::mirrored {
 
-/// The outcome of a call of one member. Neither answer nor failure: it was not asked.
+/// The outcome of a call to one member. Without answer and failure, the member was not asked.
 template <class Answer>
 struct Reply {
   std::optional<Answer> answer;
@@ -30,7 +30,7 @@ using Replies = std::vector<Reply<Answer>>;
 
 using Those = std::vector<std::shared_ptr<Member>>;
 
-/// The answers of one call, as they come. Shared with the threads, which may outlast the call.
+/// Collects the answers to one call. Shared with the members' threads, which may outlast the call.
 template <class Answer>
 class Answers {
  public:
@@ -43,7 +43,7 @@ class Answers {
     for (const auto& member : asked) awaited_[member->place.number] = member->present.load();
   }
 
-  /// False: the caller waits no more.
+  /// False if the caller has stopped waiting: then the member need not be called.
   bool begin(std::size_t number) {
     const boost::lock_guard<boost::mutex> lock(mutex_);
     begun_[number] = !closed_;
@@ -64,7 +64,7 @@ class Answers {
     enough_.request_stop();
   }
   std::stop_token enough() const { return enough_.get_token(); }
-  /// All that has come by now. A member that was asked and has not answered is present no more.
+  /// Gives the answers so far. A member that was asked and is silent counts as away from now on.
   Replies<Answer> close(const Those& asked, Effect effect) {
     const boost::lock_guard<boost::mutex> lock(mutex_);
     closed_ = true;
@@ -88,7 +88,7 @@ class Answers {
   std::size_t answered_ = 0;
   const std::size_t wanted_;
   bool closed_ = false;
-  std::stop_source enough_;
+  std::stop_source enough_;  // A latch.
 };
 
 /// How a call of several members is made.
@@ -122,8 +122,8 @@ Reply<Answer> reply_of(Member& member, const Order& order,
   return reply;
 }
 
-/// Asks each of `asked` once. Waits for those that answered last time, and for a majority of `all`
-/// answers, until `limit` is over. A call that is not waited for goes on by itself.
+/// Calls each of `asked` once. Waits for the members that answered their last call, and for a
+/// majority of `all` members, for `limit` at most. Other calls go on in the background.
 template <class Answer>
 Replies<Answer> ask(const Those& asked, std::size_t all, MirrorDrive drive,
                     std::chrono::milliseconds limit, const Order& order,
@@ -138,7 +138,7 @@ Replies<Answer> ask(const Those& asked, std::size_t all, MirrorDrive drive,
   const auto answers = std::make_shared<Answers<Answer>>(asked, all, all / 2 + 1);
   for (const auto& member : asked) {
     const std::size_t number = member->place.number;
-    // The member owns the thread, so that the job must not own the member.
+    // The member owns the thread that runs the job. So the job must not own the member.
     const auto job = [answers, one = member.get(), number, order, call] {
       if (answers->begin(number)) answers->give(number, reply_of(*one, order, call));
     };

@@ -6,9 +6,9 @@
 
 #include "distlock/store.h"
 
-// Which member of which set a store is (M6): a document of `locks` that nobody frees, with a name
-// that no lock of a mirrored store may have. It ends with the member's data, and its token is never
-// used again. Pure.
+// A member's identity (M6): says of which set it is, and at which place. It is a taken document of
+// `locks` under a reserved name, and lasts as long as the member's data. Its token is never used
+// again. Pure.
 namespace distlock::mirrored {
 
 inline constexpr std::string_view kIdentityName = "distlock: member of a mirrored store";
@@ -20,7 +20,7 @@ struct Place {
 };
 
 struct Identity {
-  Token token;  ///< Of this life of the member.
+  Token token;  ///< New each time that the member becomes one of a set.
   Token set;
   /// Holds that counted on what the member has lost had no greater one. The document's fence is one
   /// more.

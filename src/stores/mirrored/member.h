@@ -48,16 +48,16 @@ class Member {
 
   /// A fresh read of its identity's document. Errors: those of Store::inspect().
   Inspection look_at_identity();
-  /// As read last, if it was that of this place.
+  /// The identity that was read last, if it names this place.
   std::optional<Identity> identity() const;
-  /// The token of its identity as read last, whatever place that names.
+  /// The token of the identity that was read last, even if it names another place.
   std::optional<Token> token() const;
 
-  /// Pings. The ping is remembered as confirmed if the member is one of `set` after it; otherwise
-  /// it gives nothing.
+  /// Pings the member. If it is one of `set` afterwards, remembers the ping as confirmed and gives
+  /// it; otherwise gives nothing.
   std::optional<PingRecord> ping(std::string_view process, const PingHealth& health,
                                  const Token& set);
-  /// As confirmed so far.
+  /// The last ping of `process` that was confirmed.
   std::optional<MemberPing> last_ping(std::string_view process) const;
   void forget_ping(std::string_view process);
 
@@ -85,7 +85,7 @@ class Member {
   std::map<std::string, MemberPing, std::less<>> pings_;
 
  public:
-  Worker worker;  // Ends first, since its calls use all the others.
+  Worker worker;  // Declared last, so that it ends first: its calls use all other members.
 };
 
 }  // namespace distlock::mirrored

@@ -20,7 +20,7 @@ Vote vote_of(const Reply<Granted>& reply, const Token& set, Fence fence) {
     return unknown ? Vote::unknown : Vote::refused;
   }
   if (!reply.answer || !*reply.answer) return Vote::refused;
-  // By a member that was emptied since, or whose lost holds may have had this fence.
+  // The member was emptied after its answer, or holds that it lost may have had this fence.
   if (!reply.identity || reply.identity->set != set) return Vote::refused;
   return fence > reply.identity->fence ? Vote::granted : Vote::refused;
 }
@@ -63,7 +63,7 @@ Error unknown_outcome(const Replies<Granted>& replies) {
 
 }  // namespace
 
-// By the clock that the cutoff names, whichever member's it is.
+// The time to the cutoff, by the member whose clock the cutoff names. Nothing if it has passed.
 std::optional<milliseconds> MirroredStore::time_left(const StoreNow& cutoff) const {
   for (const auto& member : all_) {
     const auto now = member->at_most();
@@ -74,8 +74,8 @@ std::optional<milliseconds> MirroredStore::time_left(const StoreNow& cutoff) con
   return std::nullopt;
 }
 
-// Those that have this process's ping, once it pings at all: a hold without one is refused to
-// everybody (R7), and protects nothing (M5).
+// Members to claim. Once this process pings, only those with its ping: a hold without a ping can be
+// taken over by no process (R7), and protects nothing (M5).
 std::vector<MirroredStore::Candidate> MirroredStore::candidates(
     const std::vector<MemberBasis>& bases, const Claim& claim) const {
   std::vector<Candidate> chosen;
@@ -101,7 +101,7 @@ std::vector<MirroredStore::Candidate> MirroredStore::candidates(
   return chosen;
 }
 
-// A call that goes on by itself must own no member: that would end on its own thread.
+// A job must own no member: its thread belongs to the member, and would destroy and join itself.
 void MirroredStore::send(std::string_view name, const std::vector<Candidate>& to,
                          Replies<Granted>& replies) {
   Those asked;
@@ -118,7 +118,7 @@ void MirroredStore::send(std::string_view name, const std::vector<Candidate>& to
   for (const auto& member : asked) replies[member->place.number] = sent[member->place.number];
 }
 
-// Contenders that meet at one member first do not split the others among them.
+// The first member is asked alone. So of contenders that claim at once, one alone asks the others.
 std::optional<LockRecord> MirroredStore::claim_from(std::string_view name,
                                                     const std::vector<MemberBasis>& bases,
                                                     const Claim& claim) {
@@ -137,7 +137,7 @@ std::optional<LockRecord> MirroredStore::claim_from(std::string_view name,
   const std::vector<Vote> votes = votes_of(replies, set, claim.fence);
   const Settled settled = settle_claim(votes);
   if (settled == Settled::held) return held_record(replies, votes);
-  // Nobody undoes what may turn out to be held.
+  // The claim may turn out to be held, so it is not undone.
   if (settled == Settled::unknown) throw unknown_outcome(replies);
   if (!undo(name, claim.ts, replies)) {
     throw Error(Errc::outcome_unknown,
@@ -152,7 +152,7 @@ std::optional<LockRecord> MirroredStore::claim_from(std::string_view name,
   return std::nullopt;
 }
 
-// Whether no member is left that granted it.
+// Frees the claim where it may have been granted. True if each of these members has freed it.
 bool MirroredStore::undo(std::string_view name, const Token& ts, const Replies<Granted>& replies) {
   Those asked;
   for (const auto& member : all_) {
@@ -188,8 +188,8 @@ std::optional<LockRecord> MirroredStore::claim(std::string_view name, const Clai
   return claim_from(name, bases, fenced);
 }
 
-// All are empty, so that nobody holds anything. The process that gets the first member's identity
-// claims the others' too; a second one leaves it to that.
+// Makes a set of members that are all empty, so no hold exists. The process that wins the first
+// member's identity claims the others' too. A second founder stops at the first member.
 Token MirroredStore::found(const Replies<Inspection>& seen) {
   const Token set = new_token();
   std::vector<Candidate> to;
@@ -198,8 +198,8 @@ Token MirroredStore::found(const Replies<Inspection>& seen) {
     const bool empty = seen[i].answer && !has_identity(*seen[i].answer) && now;
     if (!empty) {
       throw Error(Errc::not_applied,
-                  "the members of the mirrored store are no set: a majority of them must be, or "
-                  "all must answer and be empty");
+                  "too few members of the mirrored store are of one set: a majority must answer as "
+                  "such, or all must answer and be empty");
     }
     StoreNow cutoff = *now;
     cutoff.time += call_limit_;

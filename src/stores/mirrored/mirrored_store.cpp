@@ -30,7 +30,7 @@ constexpr int kCallsInOne = 4;
 milliseconds longest_call(const std::vector<std::shared_ptr<Store>>& members) {
   milliseconds longest{0};
   for (const auto& member : members) {
-    if (!member) throw Error(Errc::invalid_argument, "a member of a mirrored store is no store");
+    if (!member) throw Error(Errc::invalid_argument, "a member of a mirrored store is null");
     longest = std::max(longest, member->call_limit());
   }
   return longest;
@@ -63,7 +63,7 @@ MirrorOptions completed(MirrorOptions options) {
   return options;
 }
 
-// Why too few members count: a malformed document, if there is one.
+// Throws why too few members count. A malformed document comes before members that are away.
 template <class Answer>
 [[noreturn]] void throw_too_few(const Replies<Answer>& replies, Errc otherwise) {
   std::string why;
@@ -177,7 +177,7 @@ std::vector<MemberPing> MirroredStore::pings(std::string_view process) {
   return pings;
 }
 
-// A hold without a ping is refused to everybody (R7). So a ping stays where a hold does.
+// Nobody can take over a hold whose holder has no ping (R7). So a ping stays beside a hold.
 void MirroredStore::remove_ping(std::string_view process) {
   const auto replies = ask_all<bool>(kRelease, [id = std::string(process)](Member& member) {
     if (!member.store->holds(id).empty()) return false;
@@ -237,7 +237,7 @@ Token MirroredStore::set() {
   if (!known) check_order(seen);
   const Token set = known ? *known : found(seen);
   const Guard lock(set_mutex_);
-  // Two sets of one majority each would share a member.
+  // No second set can have a majority: it would share a member with this one.
   if (!set_) set_ = set;
   return *set_;
 }
@@ -261,7 +261,7 @@ void MirroredStore::check_order(const Replies<Inspection>& seen) const {
   }
 }
 
-// By their tokens, at all places.
+// Two members with one token are one store, at whatever places they were named.
 const Member* MirroredStore::given_twice() const {
   std::set<Token> tokens;
   for (const auto& member : all_) {

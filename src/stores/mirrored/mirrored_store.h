@@ -10,9 +10,27 @@
 #include "stores/mirrored/fan_out.h"
 #include "stores/mirrored/quorum.h"
 
+// The room src/stores/mirrored/, from the bottom up:
+//
+//   identity.h               which member of which set a store is: pure
+//   quorum.h, agreement.h    what the answers of members amount to: pure
+//   member.h                 one member: its thread, its clock, pings that it has confirmed
+//   fan_out.h                one call to several members at once
+//   mirrored_store.h         the ports
+//
+// How a lock is claimed, on three members with the majority 2:
+//
+//   look     all at once      the document and ping of each; after them its identity (M6)
+//   claim    the first        if it refuses, the claim is over, and no other was touched (M2)
+//   claim    the others       at once, with one fence for all (M3)
+//   settle   by their votes   2 granted it: held. 2 certainly refused it: freed where it was
+//                             granted, and refused. Otherwise unknown: read back later (R8)
+//
+// Mutexes: those of a Member, a Worker and the Answers to a call guard their own fields. A thread
+// that holds one of them takes no other, and none is held during a call of a store.
 namespace distlock::mirrored {
 
-/// N stores as one (M1 to M8). It asks; quorum.h and agreement.h decide.
+/// N stores as one (M1 to M8): asks the members, and lets quorum.h and agreement.h decide.
 class MirroredStore : public Store, private Members {
  public:
   MirroredStore(const std::vector<std::shared_ptr<Store>>& members, std::shared_ptr<Clock> clock,

@@ -22,8 +22,8 @@ void check_number(std::size_t members) {
   if (members % 2 == 1 && members <= kMembersMost) return;
   throw Error(Errc::invalid_argument,
               "a mirrored store of " + std::to_string(members) +
-                  " members: give it 1, 3, 5, 7 or 9, so that a majority is the least that any two "
-                  "majorities share a member of");
+                  " members: give it 1, 3, 5, 7 or 9; an even number bears no more members away "
+                  "than one less");
 }
 
 std::size_t majority_of(std::size_t members) { return members / 2 + 1; }

@@ -13,23 +13,23 @@ inline constexpr std::size_t kMembersMost = 9;
 
 /// Errors: `invalid_argument` if `members` is even, 0 or too many.
 void check_number(std::size_t members);
-/// Of an odd number of members.
+/// How many of `members`, which is odd, are a majority.
 std::size_t majority_of(std::size_t members);
 
 /// The answer of one member to a claim.
 enum class Vote {
   granted,
-  refused,  ///< Certainly not granted: refused, never asked, or by a member that does not count.
+  refused,  ///< Certainly not granted. Also: never asked, or the member does not count.
   unknown,  ///< Perhaps granted, now or later.
 };
 
 enum class Settled { held, not_held, unknown };
 
-/// Of a vote for each member.
+/// Settles a claim, by one vote of each member.
 Settled settle_claim(const std::vector<Vote>& votes);
 
-/// Of an answer for each member; nothing: it gave none, or does not count. Nothing where too few
-/// gave one.
+/// Settles a release. `answers` has an entry for each member: nothing if it gave no answer, or does
+/// not count. Gives nothing if fewer than a majority answered.
 std::optional<ReleaseResult> settle_release(
     const std::vector<std::optional<ReleaseResult>>& answers);
 

@@ -36,13 +36,13 @@ inline constexpr const char* kThisClock = "this clock";
 struct Step {
   Call call{};
   std::string name;     ///< Of the lock.
-  std::string process;  ///< Who calls.
+  std::string process;  ///< The caller.
   Freshness freshness{};
   Basis basis{};
   Cutoff cutoff{};
   bool right_ts = false;  ///< Name the hold that is stored, else `other_ts`.
   Token other_ts;
-  Token new_ts;           ///< What a claim writes.
+  Token new_ts;           ///< Written by a claim.
   std::size_t place = 0;  ///< In line, whose ticket it is; beyond the end a newcomer's.
   std::chrono::milliseconds age{};
   PingHealth health;

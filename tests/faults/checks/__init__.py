@@ -1,4 +1,4 @@
-"""What must be true of a run, told from its events and from what it left."""
+"""The rules of a run, checked on its events and on the documents that it left."""
 
 from tests.faults.checks import ambiguity, counter, documents, intervals, soak, takeover, turns
 

@@ -15,7 +15,7 @@ def said(answer: Any) -> Any:
 
 
 def fault_of(plan: Any, scenario: Any) -> str:
-    """What is counted as one in the figures."""
+    """The name under which the figures count it."""
     if len(plan) > 1:
         number = "two" if len(plan) == 2 else "three"
         return f"{number} at once at a {plan[0].kind}"

@@ -60,14 +60,14 @@ _SQLITE_PINGS = """
 
 
 def sqlite_faults(database: Any) -> Any:
-    """What is wrong in an open SQLite file, a line each."""
+    """The faults of an open SQLite file, a line each."""
     broken = [row[0] for row in database.execute("PRAGMA integrity_check") if row[0] != "ok"]
     return broken + [row[0] for query in (_SQLITE_LOCKS, _SQLITE_PINGS)
                      for row in database.execute(query)]
 
 
 def mongo_faults(find: Any) -> Any:
-    """What is wrong in a database, a line each; `find(collection, filter)` gives documents."""
+    """The faults of a database, a line each; `find(collection, filter)` gives documents."""
     return [f"{collection} {document}"
             for collection, schema in (("locks", lock_schema()), ("lockpings", ping_schema()))
             for document in find(collection, {"$nor": [{"$jsonSchema": schema}]})]

@@ -1,4 +1,4 @@
-"""What a fault is. Each sees to it that it really happens, and says by what it knows."""
+"""The base of all faults. Each fault sees to it that it really happens, and says by what it knows."""
 
 from typing import Any
 

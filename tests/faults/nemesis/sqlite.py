@@ -1,4 +1,4 @@
-"""What can happen to one SQLite file."""
+"""Faults of one SQLite file."""
 
 from tests.faults import processes
 from tests.faults.nemesis.fault import Fault

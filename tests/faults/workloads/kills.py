@@ -20,7 +20,7 @@ SHARED = [f"shared-{n}" for n in range(3)]
 
 
 class Kills:
-    """What a run saw. Threads: each kill is one thread's."""
+    """The counts of a run. Threads: each kill is one thread's."""
 
     def __init__(self, remotes: Any, store: Any, seed: int) -> None:
         self.remotes, self.store, self.seed = remotes, store, seed

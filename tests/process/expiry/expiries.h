@@ -10,7 +10,7 @@ namespace distlock::testing {
 
 /// One hold that ran out, on one clock (CLOCK_BOOTTIME).
 struct Expiry {
-  std::chrono::nanoseconds deadline;   ///< What its holder was told.
+  std::chrono::nanoseconds deadline;   ///< As its holder was told.
   std::chrono::nanoseconds announced;  ///< When on_lost() was called.
   std::chrono::nanoseconds claimed;    ///< When the rival sent the claim that was granted.
 
