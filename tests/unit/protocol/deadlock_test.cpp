@@ -10,7 +10,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-const StoreTime kThen{1'700'000'000'000ms};
+const StoreTime kWhen{1'700'000'000'000ms};
 
 std::string who_of(const std::string& thread) { return thread + ":1"; }
 
@@ -20,10 +20,10 @@ LockRecord held(const std::string& name, const std::string& holder,
   static std::uint8_t number = 0;
   LockRecord lock{.name = name, .state = LockState::taken, .process = holder};
   lock.who = who_of(holder);
-  lock.when = kThen;
+  lock.when = kWhen;
   lock.ts = Token{{0, ++number}};
   for (const auto& [thread, after] : waiters) {
-    lock.line.push_back({Token{{1, ++number}}, thread, thread + ":2", kThen + after, {}});
+    lock.line.push_back({Token{{1, ++number}}, thread, thread + ":2", kWhen + after, {}});
   }
   return lock;
 }
@@ -77,7 +77,7 @@ TEST_CASE("a place that its thread has left behind is no wait", "[deadlock][R22]
   }
   SECTION("it has got a lock since") {
     LockRecord later = held("z", "p:a");
-    later.when = kThen + 3s;
+    later.when = kWhen + 3s;
     CHECK(
         deadlock::cycles({held("x", "p:a", {{"p:b", 1s}}), held("y", "p:b", {{"p:a", 2s}}), later})
             .empty());

@@ -1,5 +1,5 @@
 // Files that are no store, or not yet.
-#include "unit/sqlite_refusal.h"
+#include "unit/stores/sqlite/sqlite_refusal.h"
 
 #include <catch2/catch.hpp>
 #include <fstream>

@@ -9,7 +9,7 @@ using namespace std::string_literals;
 
 namespace {
 
-std::string refusal_of(std::string_view text) {
+std::string refusal_of_uri(std::string_view text) {
   try {
     const ConnectionString accepted(text);
     FAIL_CHECK("accepted: " << accepted.redacted());
@@ -127,7 +127,7 @@ TEST_CASE("a string that cannot be used is refused with what to write", "[connec
       {"mongodb://h/?timeoutMS=100", "serverSelectionTimeoutMS"},
   }));
   INFO(text);
-  CHECK_THAT(refusal_of(text), Catch::Contains(hint));
+  CHECK_THAT(refusal_of_uri(text), Catch::Contains(hint));
 }
 
 TEST_CASE("the redacted string shows everything but secrets", "[connection_string]") {
@@ -174,5 +174,5 @@ TEST_CASE("no refusal shows a password, however broken the string", "[connection
       "mongodb://h/?w=1&tlsCertificateKeyFilePassword=a#geheim"s, "h/db#password=geheim"s,
       "mongodb://h/?tlsCertificateKeyFilePassword=%zz#geheim"s);
   INFO(text);
-  CHECK_THAT(refusal_of(text), !Catch::Contains("geheim"));
+  CHECK_THAT(refusal_of_uri(text), !Catch::Contains("geheim"));
 }

@@ -11,7 +11,7 @@
 #include "stores/sqlite/sqlite_clock.h"
 #include "support/sqlite_file.h"
 #include "support/temporary_folder.h"
-#include "unit/sqlite_refusal.h"
+#include "unit/stores/sqlite/sqlite_refusal.h"
 
 using namespace distlock;
 using namespace distlock::testing;
