@@ -13,7 +13,8 @@
 // what it needs, so that the commands are functions of it: run.h, status.h (and list), break.h,
 // watch.h, role.h.
 //
-//   arguments.h, command_options.h, help.h, duration.h  the command line, read and explained
+//   arguments.h, parse.h, command_options.h             the command line: its values, its reader
+//   help.h, duration.h                                  the help; durations
 //   connection.h, opening.h, secrets.h                  which store; waiting for it; its password
 //   run.h, supervision.h, countdown.h                   COMMAND under a hold, and when it ends
 //   child_process.h, descendants.h, keeper.h            its processes, and the keeper of them
@@ -107,9 +108,5 @@ using Arguments = std::variant<RunArguments, StatusArguments, ListArguments, Bre
 
 /// The value of an environment variable, or null.
 using GetEnvironment = std::function<const char*(const char* name)>;
-
-/// Reads a command line, without the program's own name. A valued option that is not on it is
-/// taken from the environment: `DISTLOCK_` and its long name.
-Arguments parse_arguments(const std::vector<std::string>& words, const GetEnvironment& get);
 
 }  // namespace distlock::cli

@@ -20,6 +20,7 @@
 #include "cli/log_sink.h"
 #include "cli/messages.h"
 #include "cli/opening.h"
+#include "cli/parse.h"
 #include "cli/role.h"
 #include "cli/run.h"
 #include "cli/secrets.h"

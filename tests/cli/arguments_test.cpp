@@ -1,8 +1,7 @@
-#include "cli/arguments.h"
-
 #include <catch2/catch.hpp>
 #include <sstream>
 
+#include "cli/parse.h"
 #include "cli/parsed.h"
 
 using namespace distlock::cli;

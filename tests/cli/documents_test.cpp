@@ -6,7 +6,7 @@
 #include <set>
 #include <string>
 
-#include "cli/arguments.h"
+#include "cli/parse.h"
 #include "cli/scene.h"
 
 using namespace distlock::cli;

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/arguments.h"
+#include "cli/parse.h"
 
 namespace distlock::cli::testing {
 

@@ -3,7 +3,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/arguments.h"
+#include "cli/parse.h"
 
 // Any words are a command or a usage error. Lines up to an empty one are words, those after it
 // are values of the environment: "WAIT=5s".

@@ -11,9 +11,9 @@ import tempfile
 
 from tools.checks import tidy_checks, tidy_documents
 from tools.checks.tidy_checks import (
-    LINES_MOST, RULES, Tree, check_arrows, check_built, check_clocks, check_examples, check_finished,
-    check_format, check_headers_once, check_include_homes, check_planted, check_protocol, check_public_headers,
-    check_rules, check_sizes, check_sleepless_tests)
+    LINES_MOST, RULES, Tree, check_arrows, check_built, check_circles, check_clocks, check_examples,
+    check_finished, check_format, check_headers_once, check_include_homes, check_planted, check_protocol,
+    check_public_headers, check_rules, check_sizes, check_sleepless_tests)
 from tools.checks.tidy_documents import (
     check_links, check_map, check_names_of_tests, check_port, check_promises, check_quoted_tests,
     check_words)
@@ -39,6 +39,8 @@ FAULTS = [
     (check_include_homes, "include/distlock/a.h", "#include <boost/thread/mutex.hpp>\n"),
     (check_public_headers, "include/distlock/a.h", '#include "log.h"\n'),
     (check_arrows, "src/pinger/pinger.cpp", '#include "stores/mongodb/mongo_store.cpp"\n'),
+    (check_circles, "src/log.h", '#pragma once\n\n#include "pinger/pinger.cpp"\n'),
+    (check_circles, "src/protocol/protocol.cpp", '#include "protocol/deadlock.h"\n'),
     (check_examples, "examples/a/main.cpp", '#include "protocol/protocol.h"\n'),
     (check_protocol, "src/protocol/protocol.cpp", '#include "log.h"\n'),
     (check_protocol, "src/protocol/protocol.cpp", "void decide(Clock& clock);\n"),
@@ -106,6 +108,7 @@ def sound_tree(root: str) -> None:
     plant(root, "src/pinger/pinger.cpp", '#include "log.h"\n')
     plant(root, "src/protocol/protocol.cpp", '#include "protocol/protocol.h"\n')
     plant(root, "src/protocol/protocol.h", '#pragma once\n\n#include "distlock/record.h"\n')
+    plant(root, "src/protocol/deadlock.h", '#pragma once\n\n#include "protocol/protocol.h"\n')
     plant(root, "src/log.h", "#pragma once\n")
     plant(root, "src/stores/mongodb/mongo_store.cpp", "#include <mongoc/mongoc.h>\n")
     plant(root, "include/distlock/a.h", "#pragma once\n\n#include <chrono>\n")

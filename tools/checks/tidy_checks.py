@@ -39,8 +39,9 @@ REACHES = {
     "pinger": ("protocol", "the root"),
     "protocol": ("the root",),
     "uri": ("the root",),
-    "stores": (*ROOMS_OF_STORES, "the root"),  # open_store.cpp chooses.
+    "stores": ("the root",),
     **{room: ("stores", "the root") for room in ROOMS_OF_STORES},
+    "stores/open": (*ROOMS_OF_STORES, "stores", "the root"),
     "cli": ("protocol", "uri", "the root"),
 }
 
@@ -116,6 +117,38 @@ def check_arrows(tree: Tree) -> Iterator[str]:
         here, there = wing_of(name), wing_of(path)
         if there != here and there not in REACHES.get(here, ()):
             yield f"{name}:{number}: an arrow upwards: {here} must not reach {there}"
+
+
+def unit_of(name: str) -> str:
+    """A header and its source are one."""
+    return name.rpartition(".")[0]
+
+
+def reached_from(part: str, edges: dict[str, set[str]]) -> set[str]:
+    """That part, and all that it reaches by any way."""
+    found, left = {part}, [part]
+    while left:
+        fresh = edges.get(left.pop(), set()) - found
+        found |= fresh
+        left += fresh
+    return found
+
+
+def check_circles(tree: Tree) -> Iterator[str]:
+    """No room and no header reaches itself by way of others."""
+    ours = [(name, number, path) for folder in ("src/", "include/")
+            for name, number, header in includes(tree, under=folder)
+            for path in (f"src/{header}", f"include/{header}") if path in tree.files]
+    for part_of in (wing_of, unit_of):
+        edges: dict[str, set[str]] = {}
+        for name, _, path in ours:
+            if part_of(name) != part_of(path):
+                edges.setdefault(part_of(name), set()).add(part_of(path))
+        reached = {part: reached_from(part, edges) for part in {*edges, *set().union(*edges.values())}}
+        for name, number, path in ours:
+            here, there = part_of(name), part_of(path)
+            if here != there and here in reached[there]:
+                yield f"{name}:{number}: a circle: {here} reaches {there}, which reaches {here}"
 
 
 def wing_of(name: str) -> str:

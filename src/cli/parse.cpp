@@ -1,4 +1,4 @@
-#include "cli/arguments.h"
+#include "cli/parse.h"
 
 #include <algorithm>
 #include <string_view>
