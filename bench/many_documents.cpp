@@ -1,9 +1,9 @@
 // usage: many_documents LABEL CONNECTION COUNT...
 //
-// What a ping and the removal of old pings cost while the store is full of other processes' lock
-// documents and pings, COUNT of each, smallest first: prints rows of a markdown table. One process
-// in a hundred is long dead and holds nothing, so that its ping is to be removed; one is long dead
-// and holds its lock, so that it is not.
+// The costs of a ping and of the removal of old pings in a store full of other processes'
+// documents: COUNT locks and COUNT pings, smallest first. Prints rows of a markdown table. One
+// process in a hundred is long dead and holds nothing, so that its ping is to be removed; one is
+// long dead and holds its lock, so that it is not.
 
 #include <cstdio>
 #include <cstdlib>

@@ -1,8 +1,8 @@
 // usage: waiting STORE URI SECONDS PROCESSES HELD_MS [BETWEEN_MS]
 //
 // Processes that want one lock, hold it for so long and stay away for so long: how often it changes
-// hands, how evenly, and how long a hand-off takes, from before unlock() in one process to the
-// return of lock() in another that waited. Prints a row of a markdown table.
+// hands, how evenly, and how long a hand-off takes. That is from before unlock() in one process to
+// the return of lock() in another that waited. Prints a row of a markdown table.
 
 #include <sys/mman.h>
 #include <sys/wait.h>

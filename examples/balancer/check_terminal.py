@@ -1,6 +1,6 @@
-"""check_terminal COLUMNS DIRECTOR-COMMAND...: runs the demo on a terminal of that width and fails
-if a line does not fit, if it does not redraw in place, or if it leaves more than the two files that
-it names."""
+"""check_terminal COLUMNS DIRECTOR-COMMAND...: runs the demo on a terminal of that width. Fails
+if a line does not fit or is not redrawn in place, or if more files stay than the two that it
+names."""
 
 import fcntl
 import os

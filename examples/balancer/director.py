@@ -20,7 +20,7 @@ from examples.balancer.show import Show
 
 
 class Story:
-    """What goes wrong, one thing after the other. Each waits for what it takes to begin with and
+    """The troubles of the demo, one after the other. Each waits for what it takes to begin with and
     for what must come of it, never for a time."""
 
     def __init__(self, balancers: Any, trouble: Any) -> None:

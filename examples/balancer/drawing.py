@@ -108,7 +108,7 @@ def _bars(timeline: Any) -> Iterator[Any]:
 def _marks(timeline: Any) -> Iterator[Any]:
     for mark in timeline.marks:
         x, y = _x(timeline, timeline.seconds(mark["at"])), _y(timeline, mark["process"])
-        # What the process notices stands below its bar, what happens to it above.
+        # An event that the process notices stands below its bar, one that happens to it above.
         y += BAR // 2 + 7 if mark["event"] == "lost" else -BAR // 2 - 7
         yield (f"<g><title>{MARKS[mark['event']][1]}</title>"
                f"{_symbol(mark['event'], x, y)}</g>")

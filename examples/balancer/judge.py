@@ -12,7 +12,7 @@ import sys
 from typing import Any
 
 # A hold lasts from its grant to the last instant at which its process acted, or meant to act, on
-# it. What a process notes as lost is not an act: it was right to hold back.
+# it. A loss that a process notes is no act: it was right to hold back.
 ACTS = ("grant", "leftover", "overlap", "step", "refused", "done")
 
 
@@ -65,7 +65,7 @@ def holds_of(events: list[dict[str, Any]]) -> Any:
 
 
 def overlaps_of(holds: Any) -> Any:
-    """What speaks against the lock, a line each, by two independent means: two holds whose spans
+    """The evidence against the lock, a line each, by two independent means: two holds whose spans
     have an instant in common, and a hold that met somebody in the room."""
     found = []
     for i, first in enumerate(holds):

@@ -109,9 +109,9 @@ class CutWire:
 
 class StoppedPrimary:
     """The primary of the set is stopped, for all processes: a driver finds the members by itself,
-    so that no wire can be put in between. The others elect a new one in seconds; but the third
-    member waits for more from the stopped one, and only after about ten does it follow the new
-    primary, so that writes are confirmed by a majority again."""
+    so that no wire can be put in between. The others elect a new one in seconds. But the third
+    member waits for more from the stopped one. After about ten seconds it follows the new primary,
+    and a majority confirms writes again."""
 
     only_the_holder = False
     what = "the primary is stopped"

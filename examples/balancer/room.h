@@ -19,9 +19,9 @@ struct Entry {
 };
 
 /// A room in which only one process may be at a time, and in which a second one shows. It knows
-/// nothing of the lock: a file made with O_EXCL is all there is to it. In the file stands until
-/// when the process that made it may act, so that a newcomer can tell a mark left behind from a
-/// neighbour, and sees it too if the lock was granted too early.
+/// nothing of the lock: a file made with O_EXCL is all there is to it. The file says
+/// until when the process that made it may act. So a newcomer can tell a mark left behind from a
+/// neighbour. It also sees if the lock was granted too early.
 class Room {
  public:
   Room(const std::filesystem::path& folder, distlock::Clock& clock)

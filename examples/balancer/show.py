@@ -1,4 +1,4 @@
-"""What a person sees of the demo while it runs."""
+"""The demo as a person sees it while it runs."""
 
 import os
 import sys

@@ -20,7 +20,7 @@ MARKS = {  # event: (letter of the text, word, CSS class)
 
 
 class Timeline:
-    """What both pictures need: rows, holds, marks, and times in seconds since the first event."""
+    """The data of both pictures: rows, holds, marks, and times in seconds since the first event."""
 
     def __init__(self, events: list[dict[str, Any]]) -> None:
         self.start = events[0]["at"]

@@ -19,9 +19,9 @@ namespace guarded {
 /// Makes the table of this example.
 void make_resources(PGconn* connection);
 
-/// Reads the value, 0 if there is none, and from then on keeps out all holds before this one. What
-/// is written on the strength of a read must have been read like this: otherwise an old holder
-/// could write between the read and the write. Nothing: refused.
+/// Reads the value, 0 if there is none, and from then on keeps out all holds before this one. A
+/// write that rests on a read takes a read like this one: otherwise an old holder could write
+/// between the two. Nothing: refused.
 std::optional<std::int64_t> read_value(PGconn* connection, const std::string& id,
                                        const Stamp& stamp);
 

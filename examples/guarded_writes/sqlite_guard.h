@@ -13,7 +13,7 @@
 namespace guarded {
 
 // Data in the same file as the locks. A change asks, in its own transaction, whether the hold is
-// still the lock's, so that a takeover is either before it (refused) or after it.
+// still the lock's. So a takeover comes either before it (refused) or after it.
 //
 // Let distlock make the file (open_store(), or any lock), then add tables of your own. Errors:
 // std::runtime_error; the transaction was rolled back, unless COMMIT itself met an I/O error.

@@ -6,9 +6,9 @@
 
 namespace guarded {
 
-/// What a resource that is not beside the lock remembers of the last change it let through. Changes
-/// are let through in the order of `fence`, and within one hold in that of `number`, so that a
-/// request that arrives late or twice never undoes a later one.
+/// The memory of a resource that is not beside the lock: the last change that it let through.
+/// Changes pass in the order of `fence`, and within one hold in that of `number`. So a request that
+/// arrives late or twice never undoes a later one.
 ///
 /// Take `fence` and `ts` once, from DistributedLock::record() right after the claim. Count `number`
 /// up for each change, and repeat a change of unknown outcome with the same.

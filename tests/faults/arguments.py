@@ -1,5 +1,5 @@
-"""The command line of tools/faults. What it does not know ends it before it begins, with one line
-that says what is known: a run that was asked for something else would show nothing."""
+"""The command line of tools/faults. An unknown word ends it before it begins, with one line
+that lists the known ones: a run that was asked for something else would show nothing."""
 
 import argparse
 import math
@@ -72,7 +72,7 @@ def make_parser(usage: Any) -> Any:
 
 
 def read(usage: Any, known: Any) -> Any:
-    """What was asked, with `runs`: workloads and stores, none if it was for the list. `known` are
+    """The arguments, with `runs`: workloads and stores, none if it was for the list. `known` are
     the workloads. Ends the program if it cannot be used."""
     parser = make_parser(usage)
     asked = parser.parse_args()

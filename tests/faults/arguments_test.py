@@ -1,4 +1,4 @@
-"""What tools/faults takes, what it refuses, and the command that repeats a run.
+"""The arguments that tools/faults takes and refuses, and the command that repeats a run.
 
     tools/python tests.faults.arguments_test
 """

@@ -1,4 +1,4 @@
-"""What the client of the rig refuses: a checker of one's own must not judge a run of another kind.
+"""Refusals of the rig's client: a checker of one's own must not judge a run of another kind.
 
     tools/python tests.faults.client_test
 """

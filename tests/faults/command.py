@@ -101,7 +101,7 @@ def become_root_inside(network: Any) -> None:
 
 
 def go_first() -> None:
-    """What is measured is distlock, and not what else the machine has to do."""
+    """So that distlock is measured, and not the machine's other work."""
     try:
         os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
     except PermissionError:

@@ -1,4 +1,4 @@
-"""What happened, by one clock: the events of all clients and of the rig itself.
+"""All that happened, by one clock: the events of all clients and of the rig itself.
 
 An event is a dictionary with at (CLOCK_BOOTTIME, nanoseconds), process and event; what else there
 is depends on the event (docs/faults.md). Readers of the clients' outputs add to it as the rig looks

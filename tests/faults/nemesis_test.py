@@ -1,4 +1,4 @@
-"""What the nemesis plans, that it tells what did not happen, and what stays behind when it is over.
+"""The plan of the nemesis, its report of what did not happen, and what stays behind when it is over.
 
     tools/python tests.faults.nemesis_test
 """

@@ -1,5 +1,5 @@
-"""Between clients and one server: passes MongoDB's messages on, counts the commands by their kinds,
-and does to the one that it is told to what a network can do to it."""
+"""Between clients and one server: passes MongoDB's messages on, and counts the commands by their
+kinds. Does to a chosen one what a network can do to it."""
 
 import collections
 import dataclasses
@@ -17,7 +17,7 @@ BODY = 16 + 4 + 1  # Of an OP_MSG: after the header, the flags, and the first se
 
 
 def kind_of(command: Any) -> Any:
-    """What distlock does with a command; "hello" for the driver's own."""
+    """The purpose of a command of distlock's; "hello" for the driver's own."""
     verb, collection = next(iter(command.items()))
     if verb == "findAndModify" and collection == "locks":
         return "claim" if command.get("new") else "release"
@@ -32,7 +32,7 @@ def kind_of(command: Any) -> Any:
 
 @dataclasses.dataclass
 class Fault:
-    """What becomes of the command that is the `nth` of its kind since arm()."""
+    """The fate of the command that is the `nth` of its kind since arm()."""
     kind: str
     nth: int
     deed: str
@@ -158,7 +158,7 @@ class Line:
             elif deed:
                 self.doomed[number] = deed
             self.server.sendall(message)
-        # What is on its way may still be done.
+        # Commands on their way may still be done.
         self.server.shutdown(socket.SHUT_WR)
 
     def _down(self) -> Any:

@@ -78,7 +78,7 @@ class Proxy(unittest.TestCase):
         self.client.sendall(CLAIM)
 
     def rest(self) -> Any:
-        """What else the client gets until the end."""
+        """All that the client gets from here to the end."""
         data = b""
         try:
             while part := self.client.recv(4096):

@@ -13,8 +13,8 @@ CHUNK = 1 << 16
 
 
 class Way:
-    """What one end sends to the other, on any connection between the two. Only the relay's thread
-    touches it."""
+    """One direction between two ends, on all their connections. Only the relay's thread touches
+    it."""
 
     def __init__(self) -> None:
         self.open = asyncio.Event()
@@ -114,7 +114,7 @@ class Relay:
                 both.create_task(pass_on(reader, far, link.there))
                 both.create_task(pass_on(answers, writer, link.back))
         except* OSError:
-            pass  # What was its end of one side is that of the other.
+            pass  # The end of one side is that of the other.
         finally:
             for end in ends:
                 end.close()

@@ -13,7 +13,7 @@ from typing import Any
 from tests.faults import namespaces, processes, signals
 from tests.faults.processes import Broken
 
-# What ends the answer to a command.
+# The events that end the answer to a command.
 LAST = ("grant", "busy", "error", "unlocked", "stats")
 WAIT = 400_000  # Milliseconds: as long as a remote is patient with its store.
 LAST_OF = {"turn": ("busy", "error", "unlocked"), "unlock": ("unlocked", "error"), "spin": ()}
@@ -139,9 +139,9 @@ class Remotes:
 
     @contextlib.contextmanager
     def pool(self, size: Any) -> Iterator[Any]:
-        """Threads for what remotes do at once; gives what begins it. If this is left by an exception,
-        that of a signal too, nothing more is begun, and who waits for a remote hears that it has
-        ended."""
+        """Threads for what remotes do at once; gives the function that begins it. An exception, that
+        of a signal too, leaves the rest unbegun, and threads that wait for a remote hear that it
+        has ended."""
         def begin(work: Any, *arguments: Any) -> Any:
             with signals.held():  # In there one would leave a mutex locked.
                 return pool.submit(work, *arguments)
@@ -184,7 +184,7 @@ class Remotes:
     def close(self) -> None:
         for remote in self.all:
             processes.kill(remote.process)
-            with contextlib.suppress(BrokenPipeError):  # What it was told when it was dead.
+            with contextlib.suppress(BrokenPipeError):  # It was dead when it was told.
                 remote.process.stdin.close()
         self.ended = True
         self.ears.join()

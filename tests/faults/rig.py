@@ -1,4 +1,4 @@
-"""What every workload gets: a store with real faults, clients, a history, and an end that leaves
+"""The rig of every workload: a store with real faults, clients, a history, and an end that leaves
 nothing behind."""
 
 import os
@@ -59,7 +59,7 @@ class Rig:
         self.lacking.add(what)
 
     def _make(self, what: str, maker: Any) -> Any:
-        """What the maker gives, or nothing where the machine has no such thing."""
+        """Makes a piece of the rig; gives nothing where the machine cannot have it."""
         try:
             if what in self.options.without:
                 raise Missing("as was asked for")

@@ -67,7 +67,7 @@ def shared_memory(processes_of_a_run: Any) -> Any:
 
 
 def noted(process: int) -> Any:
-    """What its sweeper is to remove besides the folder."""
+    """Its folders whose sweeper is to remove more than the folder."""
     return [folder for folder in folders(process)
             if (folder / children.SWEPT_TOO).stat().st_size > 0]
 
@@ -180,7 +180,7 @@ class Lacks(unittest.TestCase):
                 self.assertIn(f"no {lack}", done.stdout)
 
     def hosts_without(self, *lacks: Any) -> Any:
-        """What a rig says and has then."""
+        """The messages of a rig without them, and the rig."""
         said = []
         options = types.SimpleNamespace(
             seed=1, store="mongod", seconds=0, rounds=1, history=None, require_all=False,

@@ -28,7 +28,7 @@ class Sqlite:
         return True
 
     def fresh(self, number: int | str) -> Any:
-        """Another that is not there yet."""
+        """A second store, which is not there yet."""
         return Sqlite(self.path.with_name(f"fresh-{number}.db"))
 
     def remove(self) -> None:
@@ -132,7 +132,7 @@ class Mongo:
         return checks.documents.mongo_faults(self.find)
 
     def blind_spots(self) -> Any:
-        """What is wrong with a document and not found, tried in a database of its own."""
+        """Faults of a document that the check does not find, tried in a database of its own."""
         sound = {"state": 1, "process": "host:1:2", "who": "host:1:2:3:4", "when": "$$NOW",
                  "why": "", "ts": {"$toObjectId": "0123456789abcdef01234567"},
                  "fence": {"$toLong": 1}, "takeover_after": {"$toLong": 2000}}

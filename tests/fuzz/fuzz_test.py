@@ -1,4 +1,4 @@
-"""What tools/fuzz refuses, before it builds anything.
+"""Arguments that tools/fuzz refuses, before it builds anything.
 
     tools/python tests.fuzz.fuzz_test
 """

@@ -8,7 +8,7 @@
 #include "cli/view_text.h"
 #include "text.h"
 
-// Whatever a store has in it: what --json prints is JSON, and says the same.
+// With any content of a store, the output of --json is JSON, and says the same.
 
 using namespace distlock;
 using namespace distlock::cli;

@@ -7,9 +7,9 @@
 #include "stores/document.h"
 #include "stores/mongodb/mongo_documents.h"
 
-// A document of any bytes is judged: a record, or `bad_record`, and nothing else. What is judged to
-// be taken says by whom. The bytes are MongoDB's for the JSON in the first line, with those of the
-// second written over it: pairs of a place and a value.
+// A document of any bytes is judged: a record, or `bad_record`, and nothing else. A record that is
+// judged to be taken names its holder. The bytes are MongoDB's for the JSON in the first line, with
+// those of the second written over it: pairs of a place and a value.
 
 using namespace distlock;
 

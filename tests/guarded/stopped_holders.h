@@ -11,8 +11,8 @@ struct Scene {
   std::string resource;
 };
 
-/// What became of holders that were stopped beyond their lease between a read and its write, while
-/// another took the lock over and counted up to 2.
+/// The fates of holders that were stopped beyond their lease, between a read and its write.
+/// Meanwhile another holder took the lock over and counted up to 2.
 struct StoppedHolders {
   int refused = 0;    ///< Its write was refused, and the number is 2.
   int corrupted = 0;  ///< Its write came through, and the number is 1 again.

@@ -36,9 +36,9 @@ Lease lease_for(StoreKind kind) {
   return {milliseconds{400}, milliseconds{50}, milliseconds{80}};
 }
 
-// A process that is stopped while it writes to a SQLite file keeps everybody else from writing to
-// it until it goes on, so that nobody could take over. One that shall be stopped therefore has no
-// thread there that pings.
+// A process that is stopped while it writes to a SQLite file keeps all others from writing to it
+// until it goes on. Nobody could take over then. So a process that is to be stopped has no thread
+// there that pings.
 PingerDrive drive_for(const std::string& role, StoreKind kind) {
   const bool may_block_others = role == "stop" && kind == StoreKind::sqlite;
   return may_block_others ? PingerDrive::caller : PingerDrive::own_threads;

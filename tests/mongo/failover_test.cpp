@@ -105,7 +105,7 @@ TEST_CASE("a judgement is never made on what a deposed primary says", "[mongo][R
   stopped.go_on();
   reads.join();
 
-  // One that was sent late enough goes to the new primary, and may be answered there before the
+  // A look that was sent late enough goes to the new primary, and may be answered there before the
   // ping: its now and its ping are by two clocks, and nothing is judged on that.
   CAPTURE(deposed, before.ping, before.clock, after.ping, after.clock);
   for (const Inspection& seen : reads.answers()) {

@@ -8,8 +8,8 @@
 
 namespace distlock::testing {
 
-/// Makes the server of `server` fail the next commands of one kind on one collection of its
-/// database, the way `how` (fields of failCommand's `data`, as JSON) says. Until destroyed.
+/// Until destroyed, makes the server of `server` fail the next commands of one kind on one
+/// collection of its database. `how` says in which way: fields of failCommand's `data`, as JSON.
 class FailPoint {
  public:
   FailPoint(const Server& server, const std::string& command, std::string_view collection,

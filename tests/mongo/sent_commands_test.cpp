@@ -1,5 +1,5 @@
-// What each call sends: concerns, limits of time, and to which server. By a server that keeps the
-// commands, since a real one answers alike where they are weaker, until it fails.
+// The commands of each call: concerns, limits of time, and to which server. From a server that
+// keeps the commands, since a real one answers alike where they are weaker, until it fails.
 #include <catch2/catch.hpp>
 
 #include "distlock/line.h"

@@ -6,8 +6,8 @@
 // Memory that an unloaded module has left on purpose is no leak here.
 extern "C" const char* __asan_default_options() { return "detect_leaks=0"; }
 
-// Loads the module of its first argument, lets it hold "jobs" in the store of its second in the way
-// of its third, unloads it, says so, and ends with its input. Does not know distlock itself.
+// Loads the module of its first argument. Lets it hold "jobs" in the store of its second in the way
+// of its third. Unloads it, says so, and ends with its input. Does not know distlock itself.
 int main(int count, char** words) {
   if (count != 4) return 2;
   void* module = dlopen(words[1], RTLD_NOW | RTLD_LOCAL);

@@ -188,8 +188,8 @@ void Nemesis::step_store_clock(bool above) {
   const milliseconds tolerance = world_.setup.tolerance();
   milliseconds off = random_.between(-tolerance, tolerance) * 98 / 100;
   if (above) {
-    // Once, and for good. Who lives through it sees it; who does not has its wall clock to see it
-    // by.
+    // Once, and for good. A process that lives through it sees it; a later one has its wall clock
+    // to see it by.
     if (stepped_above_ || (walls_follow_ && !all_will_see_a_step())) return;
     stepped_above_ = true;
     off = tolerance + random_.between(tolerance / 8, milliseconds{hours{5}});

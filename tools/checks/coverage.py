@@ -6,8 +6,8 @@
     tools/coverage --check             whether the lines argued for are still there, without a build
     tools/coverage --self-test         plants every fault and looks whether it is found
 
-A place is a line that no test reaches, with those below it that aren't reached either, or a condition
-that never came out both ways. tests/coverage/unreached.txt argues for such places: "FILE: LINE" and
+A place is a line that no test reaches, with unreached lines right below it. Or it is a condition that
+never came out both ways. tests/coverage/unreached.txt argues for such places: "FILE: LINE" and
 below it, indented, why. If that begins with "Sometimes:", tests may reach it by chance. Exit status 1
 if a place is not argued, or an argument is for what is reached or no longer there.
 """

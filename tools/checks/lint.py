@@ -29,7 +29,7 @@ NOT_OURS = re.compile(r"verify_interface_header_sets|/compile_fail/")  # Made by
 
 
 def units() -> Iterator[tuple[str, pathlib.Path, bool]]:
-    """What there is to compile, each once, the longest first, with its set of checks."""
+    """The files to compile, each once, the longest first, with its set of checks."""
     subprocess.run(["cmake", "--preset", "lint"], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
     listed = json.loads((BUILD / "compile_commands.json").read_text())
     names = {entry["file"] for entry in listed if not NOT_OURS.search(entry["file"])}

@@ -17,7 +17,7 @@ from typing import Any
 
 MODEL = pathlib.Path(__file__).resolve().parents[2] / "tests/model/lock.pml"
 SOUND = "SOUND"
-# What has to happen in some run of the sound model, or it would show nothing.
+# Events that some run of the sound model must reach, or it would show nothing.
 GOALS = {
     "GOAL=1": "a dead holder's lock is taken over",
     "GOAL=2": "a hold that ran out is claimed anew",
@@ -47,7 +47,7 @@ BUGS = {  # With the rule that it breaks.
     "STOP_FORGETS_PENDING": "R12: a stop with a release pending removes the ping",
 }
 CLAIMS_OF_OTHERS = 3  # Enough for every goal and bug, and quick.
-VIOLATIONS = [  # What to call each assertion of the model, as pan writes it.
+VIOLATIONS = [  # Each assertion of the model, as pan writes it, and its name.
     (r"\(\d+!=\d+\)", "happens"),
     (r"<=1\)", "two valid holders"),
     (r">greatest_fence", "a fence that is not greater"),

@@ -66,6 +66,10 @@ FAULTS = [
     (check_words, "docs/a.md", "One that waits is served.\n"),
     (check_words, "include/distlock/a.h", "#pragma once\n\n/// A name.\n/// What it means is told below.\n"),
     (check_words, "include/distlock/a.h", "#pragma once\n\nint a;  ///< A word" + " and a word" * 8 + ".\n"),
+    (check_words, "tests/unit/a_test.cpp", "// What a test needs.\n"),
+    (check_words, "tools/a.py", '"""Tools.\n\nWhat they take stands here."""\n'),
+    (check_words, "tools/a.py", "a = 1  # What it means.\n"),
+    (check_words, "tools/a.py", "# A word" + " and a word" * 4 + "\n#" + " and a word" * 4 + ".\n"),
     (check_planted, "tests/mutants/a.patch", PATCH.replace("log.h", "gone.h")),
     (check_finished, "src/pinger/pinger.cpp", "// TODO later\n"),  # tidy: names them
     (check_sizes, "src/log.h", "\n" * (LINES_MOST + 1)),

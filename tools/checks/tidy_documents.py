@@ -1,8 +1,11 @@
 """The checks of tools/tidy that are about documents."""
 
+import ast
 import fnmatch
+import io
 import posixpath
 import re
+import tokenize
 from collections.abc import Iterator
 
 from tools.checks.tidy_checks import CXX, Tree
@@ -159,13 +162,34 @@ def comments(text: str) -> Iterator[tuple[int, str]]:
             kept.append(words)
 
 
+def python_prose(text: str) -> Iterator[tuple[int, str]]:
+    """Paragraphs of docstrings and of comments, with their first lines."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) and ast.get_docstring(node):
+            first, said = node.body[0], ast.get_docstring(node, clean=False) or ""
+            said = said.replace("\n" + " " * first.col_offset, "\n")
+            yield from ((first.lineno + at - 1, unit) for at, unit in units(said))
+    kept: list[tuple[int, str]] = []
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type != tokenize.COMMENT:
+            continue
+        line, alone = token.start[0], not token.line[:token.start[1]].strip()
+        if kept and not (alone and kept[-1][0] == line - 1):
+            yield kept[0][0], " ".join(words for _, words in kept)
+            kept = []
+        kept.append((line, token.string.lstrip("#! ")))
+    if kept:
+        yield kept[0][0], " ".join(words for _, words in kept)
+
+
 def prose(tree: Tree) -> Iterator[tuple[str, int, str]]:
     for name, text in documents(tree):
         if not name.startswith("docs/generated/") and name != "CHANGELOG.md":
             yield from ((name, line, unit) for line, unit in units(text))
     for name, text in tree.files.items():
-        if name.startswith(("include/", "src/", "tests/support/")) and name.endswith(CXX):
-            yield from ((name, line, unit) for line, unit in comments(text))
+        if name.endswith((*CXX, ".py")):
+            found = python_prose(text) if name.endswith(".py") else comments(text)
+            yield from ((name, line, unit) for line, unit in found)
 
 
 def check_words(tree: Tree) -> Iterator[str]:

@@ -13,8 +13,8 @@ from typing import Any
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DEV = ROOT / "build/dev"
 LANES = ROOT / "build/mutants"
-# What comes out of static libraries, by whether it is for the simulation: that has a log and a fork
-# guard of its own.
+# Objects that come out of static libraries, by whether they are for the simulation: that has a log
+# and a fork guard of its own.
 IN_LIBRARIES = {
     False: re.compile(r"src/CMakeFiles/|tests/contract/CMakeFiles/contract_words"),
     True: re.compile(r"src/CMakeFiles/distlock(?:_inner)?.dir/(?!log\.|fork_guard\.)"

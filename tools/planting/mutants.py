@@ -114,7 +114,7 @@ def run(arguments: list[str], seconds_most: int, variables: Any = None) -> tuple
             so_far: bytes = late.stdout or b""
             return so_far.decode(errors="replace"), None
         finally:
-            # What it has started goes with it.
+            # The processes that it has started go with it.
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(program.pid, signal.SIGKILL)
 

@@ -14,8 +14,8 @@
     tools/mutation --check     looks whether each line argued for still is in its file
     tools/mutation --self-test tries itself on a few lines of its own
 
-A statement is left out or exchanged with the next, a lock is not taken, a condition is taken for true
-or for false, a limit moves by one, a constant or a result becomes another. All mistakes of a file are
+A statement is left out or exchanged with the next, or a lock is not taken. A condition is taken for
+true or for false, a limit moves by one, or a constant or a result becomes another. All mistakes of a file are
 compiled at once, and the environment says which of them a program makes.
 """
 
@@ -37,7 +37,7 @@ SINGLE_MOST_QUICK = 0.3  # Seconds a test may take to be asked about a mistake t
 
 
 class Asked:
-    """What is to be tried: mistakes with the number that selects them, in layers of sources."""
+    """The mistakes to try, each with the number that selects it, in layers of sources."""
 
     def __init__(self, sources: Any, names: list[str], options: argparse.Namespace) -> None:
         self.wanted = []

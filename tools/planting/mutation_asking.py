@@ -23,7 +23,7 @@ class Test(collections.namedtuple("Test", "program name seconds failed reached")
 
 
 def apart() -> Any:
-    """What to begin a command with, so that its mistakes signal no process but its own."""
+    """The words before a command that keep its mistakes from signalling other processes."""
     rootless = [] if os.geteuid() == 0 else ["--user", "--map-root-user"]
     return [SEPARATE[0], *rootless, *SEPARATE[1:], *KEPT_ALIVE]
 
@@ -69,7 +69,7 @@ def noted(program: Any, notes: Any) -> Any:
             tests.append(Test(program, name, float(seconds), failed == "1", numbers))
         else:
             outside |= numbers
-    # What runs before the first test may show in any.
+    # A mistake that runs before the first test may show in any.
     return [test._replace(reached=test.reached | outside) for test in tests]
 
 

@@ -22,7 +22,7 @@ EXTRA = ("mutation_planted", "mutation_listener")
 
 
 class Sources:
-    """What can be planted where, remembered by the text of each source and of the tools."""
+    """The mistakes that fit each source, remembered by its text and that of the tools."""
 
     def __init__(self, build: Any) -> None:
         self.build = build

@@ -58,7 +58,7 @@ class Written:
         self._write(0, len(text), 0)
 
     def _write(self, start: int, end: int, first: int) -> int:
-        """What is between, with the groups from `first` on that are inside; the next group."""
+        """Writes the text between, with the groups from `first` on that are inside. Gives the next group."""
         at = start
         while first < len(self.groups) and self.groups[first][0][1] <= end:
             place, group = self.groups[first]

@@ -93,7 +93,7 @@ class Points:
         elif kind in (CursorKind.CXX_FOR_RANGE_STMT, CursorKind.CASE_STMT, CursorKind.DEFAULT_STMT):
             self._statements(children[-1:], cursor, parent, function)
         if kind == CursorKind.CASE_STMT:
-            children = children[1:]  # What a case is for has to be constant.
+            children = children[1:]  # The value of a case has to be constant.
         for child in children:
             self._look(child, cursor, function)
 

@@ -18,7 +18,7 @@ from tools.planting.mutant_build import ROOT
 
 ARGUED = ROOT / "tests/mutation/survivors.txt"
 SAMPLED_LINES = 800  # Of source, from which a sample is drawn: each file has to be compiled.
-# What samples are drawn from: what is quick to compile, and tested without threads.
+# Samples are drawn from these: quick to compile, and tested without threads.
 PURE = re.compile(r"src/(protocol/|uri/|stores/(document|memory/)|text|record|error|failure).*\.cpp")
 
 

@@ -35,7 +35,7 @@ Written by `tools/release/evidence`, section by section, and not by hand. What t
 [faults.md](../developer/faults.md).
 """
 
-# Name, title, command. What stands in braces is multiplied by --share.
+# Name, title, command. A number in braces is multiplied by --share.
 SECTIONS = (
     ("intervals-mongod", "Two never believe at once: a replica set under all faults",
      "tools/faults intervals --store mongod --rounds {20}"),

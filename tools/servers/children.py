@@ -18,7 +18,7 @@ class Missing(Exception):
 
 
 class Broken(Exception):
-    """What was to be there for a test failed itself, so that nothing was shown."""
+    """A thing that a test needs failed itself, so that nothing was shown."""
 
 
 def wait_for(what: str, condition: Callable[[], Any], limit: float = PATIENCE) -> Any:
@@ -37,8 +37,8 @@ def wait_for(what: str, condition: Callable[[], Any], limit: float = PATIENCE) -
 
 
 def die_with_parent(number: int = signal.SIGKILL) -> Callable[[], None]:
-    """What a child does before exec, and after it has become another user, which would undo it. It
-    follows the thread that forked."""
+    """Gives the function that a child calls before exec, so that it ends with the thread that forked
+    it. To be called after a change of user, which would undo it."""
     parent = os.getpid()  # Which may be 1, as in a container.
 
     def follow() -> None:
@@ -58,8 +58,8 @@ def sweep_too(folder: pathlib.Path, *files: Any) -> None:
 
 
 class SweptFolder:
-    """A temporary folder. What sweeps it up ends when its standard input does, which no kind of
-    death of this process can prevent; who writes there may take a moment longer."""
+    """A temporary folder. A process sweeps it up when its standard input ends, which no kind of death
+    of this process can prevent. Writers in the folder may take a moment longer."""
 
     def __init__(self, prefix: Any, directory: Any = None) -> None:
         self.path = pathlib.Path(tempfile.mkdtemp(prefix=prefix, dir=directory))

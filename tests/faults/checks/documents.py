@@ -18,8 +18,8 @@ def _schema(fields: Any, more: Any = ()) -> Any:
 
 
 def lock_schema() -> Any:
-    """Of a lock as its first claim and all after leave it. One that a claim past its cutoff left
-    behind has been free from the beginning."""
+    """Of a lock as its first claim and all after leave it. A document that a claim past its
+    cutoff left behind has been free from the beginning."""
     claimed = _schema(_LOCK)
     claimed["properties"]["state"]["enum"] = [0, 1]
     claimed["properties"]["fence"]["minimum"] = 1

@@ -2,8 +2,8 @@
 
 A belief begins with the grant. It ends with what comes first: the last valid_until() that the
 client was told, its own unlock, the loss that it heard of. A client that is stopped or killed goes
-on believing until its deadline, and no longer: nobody else can know of its death before. Who is told
-after a loss that the hold is valid believes anew.
+on believing until its deadline, and no longer: nobody else can know of its death before. A client
+that is told after a loss that the hold is valid believes anew.
 """
 
 import bisect
@@ -28,7 +28,7 @@ class Belief:
         return f"{self.process} with fence {self.fence}"
 
     def anew(self, at: int, until: int) -> "Belief":
-        """Once lost. Who is told "until now" believes in that moment."""
+        """Once lost. A client that is told "until now" believes in that moment."""
         until += until == at
         return dataclasses.replace(self, since=at, until=until, deadline=until, lost=False)
 

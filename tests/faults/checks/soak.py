@@ -1,4 +1,4 @@
-"""What the events of a soak say: overlaps, lost numbers, and whether long-lived processes grew."""
+"""Judges the events of a soak: overlaps, lost numbers, and whether long-lived processes grew."""
 
 import collections
 import statistics

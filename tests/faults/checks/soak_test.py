@@ -82,7 +82,7 @@ class Numbers(unittest.TestCase):
     def test_what_is_lost_is_found(self) -> None:
         both = [self.write(1), self.write(2)]
         self.assertEqual([], soak.lost_numbers(both, "x", 2, 2))
-        self.assertEqual([], soak.lost_numbers(both, "x", 2, 3))  # One by somebody killed.
+        self.assertEqual([], soak.lost_numbers(both, "x", 2, 3))  # A killed process wrote one.
         self.assertEqual(1, len(soak.lost_numbers(both, "x", 2, 1)))
         self.assertEqual(1, len(soak.lost_numbers([self.write(1), self.write(1)], "x", 2, 2)))
         self.assertEqual(1, len(soak.lost_numbers(both, "x", 9, 8)))

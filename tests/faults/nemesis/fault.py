@@ -18,7 +18,7 @@ class Fault:
     """One kind. An object is one time that it happens."""
 
     lasts = (1.0, 2.0)  # Seconds, from and to.
-    needs = ""  # What not every machine has.
+    needs = ""  # A thing that some machines lack.
     variants: tuple[str, ...] = ("",)
 
     def __init__(self, rig: Any, random: Any, variant: str = "") -> None:

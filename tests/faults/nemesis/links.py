@@ -1,4 +1,4 @@
-"""What a relay between hosts can do and dropped packets cannot."""
+"""Faults that take a relay between hosts: dropped packets cannot make them."""
 
 import time
 from typing import Any
@@ -9,8 +9,8 @@ from tests.faults.processes import PATIENCE, wait_for
 
 
 class Delay(Partition):
-    """Whatever one group and the primary send each other comes late: for the calls of the shorter
-    lock too late, so that the server does what nobody waits for any more."""
+    """All messages between one group and the primary come late: for the calls of the shorter lock
+    too late, so that the server does what nobody waits for any more."""
 
     needs = RELAY
     lasts = (2.0, 3.0)

@@ -63,8 +63,8 @@ class RestartAll(Fault):
 
 
 class StopPrimary(Fault):
-    """SIGSTOP for longer than a lease, so that reads of contenders, in its sockets since, are
-    answered when others have long elected a new primary, on which holders ping."""
+    """SIGSTOP for longer than a lease. The reads of contenders wait in its sockets. They are answered
+    when the others have long elected a new primary, on which holders ping."""
 
     lasts = (LEASE + 0.5, LEASE + 1.5)
 

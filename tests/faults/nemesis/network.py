@@ -63,8 +63,8 @@ class ClientsFromPrimary(Partition):
 
 
 class OneWay(Partition):
-    """What comes to the primary, or what it sends, gets lost, and only that. One group of clients
-    is spared."""
+    """Messages are lost in one direction alone: to the primary, or from it. One group of clients is
+    spared."""
 
     def lose(self, *, deaf: Any) -> str:
         primary = self.cluster.wait_primary()

@@ -71,7 +71,7 @@ class Nemesis:
     def __init__(self, rig: Any, steps: Any) -> None:
         self.rig, self.steps = rig, steps
         self.happened = collections.Counter()
-        self.failed = []  # What was planned and did not happen, and why.
+        self.failed = []  # Planned faults that did not happen, and why.
         planned = [f"{step.exact_name} {step.lasts:.1f} s" for step in steps]
         for first in range(0, min(len(planned), SHOWN), 6):
             rig.say(("plan: " if first == 0 else "      ") + ", ".join(planned[first:first + 6]))
@@ -104,7 +104,7 @@ class Nemesis:
         self._note("end", step, "")
 
     def _see_it_healed(self, step: Any) -> None:
-        """Whatever it was, somebody gets the lock again."""
+        """After every fault somebody gets the lock again."""
         if self.rig.cluster and len(self.rig.cluster.members) > 1:
             wait_for(f"a healthy set after {step.name}", self.rig.cluster.healthy)
         self.rig.wait_grant()

@@ -1,4 +1,4 @@
-"""What the clients of a soak told, judged now and then so that hours of it fit into memory."""
+"""The events of a soak's clients, judged now and then so that hours of it fit into memory."""
 
 import collections
 import json
@@ -10,7 +10,7 @@ from typing import Any
 
 from tests.faults import checks, processes
 
-SETTLED = 60 * 10**9  # What is so old, nobody who was stopped is still about to tell.
+SETTLED = 60 * 10**9  # An event so old is told by now, even by a client that was stopped.
 FAR_OFF = 300 * 10**9
 KEPT = 120 * 10**9  # Longer than any belief lasts.
 
@@ -25,7 +25,7 @@ class Book:
         self.counts = collections.Counter()
         self.confirmed = collections.Counter()  # Additions, by lock.
         self.started, self.granted, self.wrong = set(), set(), set()
-        self.troubles = collections.Counter()  # What the errors said, by code.
+        self.troubles = collections.Counter()  # Errors, by their codes.
         self.takeovers = 0
 
     def add(self, event: dict[str, Any]) -> None:

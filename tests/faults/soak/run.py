@@ -126,7 +126,7 @@ class Soak:
             self.book.wrong.add("a client found a lock stuck, or failed itself")
 
     def have(self, lock: str) -> Any:
-        """What the tool says that takes it; nothing if the store did not answer it in time, which
+        """The result of the tool that takes it; nothing if the store did not answer it in time, which
         on a slow machine is no fault. Its call limit is an eighth of the window."""
         had = self.run_tool("run", "--takeover-after", "16s", "-w", "100s", "--uri", self.uri, lock,
                             "--", "true")

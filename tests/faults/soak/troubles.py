@@ -1,5 +1,5 @@
-"""What a soak does to its clients and its store, one thing after the other. Each gives whether it
-really came."""
+"""The troubles that a soak makes for its clients and its store, one after the other. Each function
+says whether it really came."""
 
 import json
 import subprocess
@@ -22,7 +22,7 @@ def tell_server(soak: Any, command: Any) -> Any:
 
 
 def kill(soak: Any) -> bool:
-    """One that works is killed, and another comes."""
+    """A client that works is killed, and a new one comes."""
     if kill in soak.to_come() and soak.mortal.name not in soak.book.granted:
         return False  # The first at least is to have had a lock.
     soak.mortal.kill()
@@ -31,7 +31,7 @@ def kill(soak: Any) -> bool:
 
 
 def stop(soak: Any) -> Any:
-    """One is stopped for longer than its lease."""
+    """A client is stopped for longer than its lease."""
     victim = soak.chance.choice([*soak.steady, *([soak.mortal] if soak.mortal else [])])
     stopped = processes.stop(victim.process)
     soak.rest(STOPPED)

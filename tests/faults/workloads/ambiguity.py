@@ -19,7 +19,7 @@ CALL, PING, LEASE = 2.0, 2.0, 10.0
 LATE = 1.05 * CALL
 DEAD = 250
 TRIALS = 10
-# What it is done to, and the command.
+# The situation, and the command that the fault hits.
 SCENARIOS = {
     "first": "try", "again": "try", "free": "try", "release": "unlock", "takeover": "try"}
 PLAIN = {"try": ("grant", "claim"), "unlock": ("released", "release")}  # An answer, what it takes.

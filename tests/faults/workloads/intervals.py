@@ -17,7 +17,8 @@ LONG = {"lock": "long", "lease": 12000, "ping": 500, "call": 1500, "work": "hold
 
 
 def see_each_granted_anew(rig: Any, patience: Any = PATIENCE) -> None:
-    """Once all faults are over. Who means to keep the long one is asked to end."""
+    """Once all faults are over. The client that would keep the long one is asked to
+    end."""
     since = rig.history.size()
     keeper = checks.intervals.last_granted(rig.history.first(since), "long")
     for one in rig.clients:

@@ -34,7 +34,7 @@ def start(remotes: Any, names: list[str]) -> Any:
 
 
 def come_at_once(rig: Any, remotes: Any, count: Any) -> Any:
-    """What is wrong."""
+    """Gives a line for each fault that it finds."""
     keeper = remotes.start("keeper").wait_started()
     keeper.ask("wait", "storm", PATIENCE)
     crowd = start(remotes, [f"p{number}" for number in range(count)])
@@ -60,7 +60,7 @@ def come_at_once(rig: Any, remotes: Any, count: Any) -> Any:
 
 
 def hold_many(remotes: Any, store: Any, locks: Any) -> Any:
-    """What is wrong."""
+    """Gives a line for each fault that it finds."""
     holders = start(remotes, [f"holder{number}" for number in range(HOLDERS)])
 
     def each(verb: Any, *words: Any) -> Any:

@@ -23,7 +23,7 @@ SETTINGS = {"work": "hold", "lease": LEASE, "ping": 250, "call": 400, "poll_max"
 
 
 class Standstills:
-    """What the machine itself takes from everybody, as seen on each processor."""
+    """The time that the machine itself takes from everybody, as seen on each processor."""
 
     def __init__(self, folder: pathlib.Path) -> None:
         program = pathlib.Path(__file__).parents[1] / "standstill.py"
@@ -32,7 +32,7 @@ class Standstills:
                          for one, file in zip(os.sched_getaffinity(0), self.files)]
 
     def end(self) -> Any:
-        """What was seen, as spans that do not overlap."""
+        """The standstills, as spans that do not overlap."""
         spans = []
         for process, file in zip(self.watching, self.files):
             processes.kill(process)

@@ -18,8 +18,9 @@ struct Expiry {
   bool inverted() const { return announced >= claimed; }
 };
 
-/// What holds run out after. A machine that stands still for longer than the allowance, which is an
-/// eighth of the first and all of the second, delays an announcement beyond the rival's claim.
+/// The options that decide when a hold runs out. The allowance is an eighth of the first and all of
+/// the second. A machine that stands still for longer than it delays an announcement beyond the
+/// rival's claim.
 struct Lease {
   std::chrono::milliseconds takeover_after;  ///< The shortest; others have up to a second more.
   std::chrono::milliseconds call_limit;

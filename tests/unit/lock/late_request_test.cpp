@@ -4,8 +4,9 @@
 #include "distlock/error.h"
 #include "support/fleet.h"
 
-// A request for a place that arrives late may be granted when nobody waits for it any more. What it
-// gets must not stay held by a process without a ping: no contender could ever take it over (R7).
+// A request for a place that arrives late may be granted when nobody waits for it any more. A
+// lock that it gets must not stay held by a process without a ping: no contender could ever take it
+// over (R7).
 using namespace distlock;
 using namespace distlock::testing;
 using namespace std::chrono_literals;
