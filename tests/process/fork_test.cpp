@@ -138,6 +138,7 @@ class BusyLocks {
         DistributedLock lock(pinger, "busy" + std::to_string(i));
         while (!stop_.stop_requested()) {
           if (lock.lock_try("x")) lock.unlock();
+          if (lock.try_lock_for(1min)) lock.unlock();
         }
       });
     }
