@@ -206,10 +206,7 @@ void Contender::leave_granted_once_more_pending() noexcept {
 
 bool Contender::keep(LockRecord record, const std::optional<Ticket>& again) {
   const SteadyTime now = session->environment.clock->steady_now();
-  const bool in_time = session->environment.store->members() == nullptr
-                           ? session->holds.begin(*hold, *record.ts, now)
-                           : session->holds.begin(*hold, *record.ts, record.members, now);
-  if (!in_time) {
+  if (!session->holds.begin(*hold, *record.ts, record.members, now)) {
     log::claim_came_too_late(name);
     releaser.release(*record.ts, SteadyTime::min());
     return false;

@@ -32,10 +32,16 @@ void Holds::enlist(const std::shared_ptr<Hold>& hold, const Token& claiming) {
   enlisted_.emplace(hold->number, hold);
 }
 
-bool Holds::begin(Hold& hold, const Token& ts, SteadyTime now) {
+bool Holds::begin(Hold& hold, const Token& ts, const std::vector<Token>& members, SteadyTime now) {
   std::stop_source changed(std::nostopstate);
   {
     const Guard lock(mutex_);
+    // On a mirrored store alone.
+    if (!members.empty()) {
+      hold.members = hold.claim_members;
+      hold.members.keep_only(members);
+      hold.claim_validity.begin_until(hold.members.until());
+    }
     hold.validity.begin_as(hold.claim_validity);
     hold.claim_validity.end();
     const bool in_time = !hold.validity.over(now);
@@ -50,16 +56,6 @@ bool Holds::begin(Hold& hold, const Token& ts, SteadyTime now) {
   }
   changed.request_stop();
   return true;
-}
-
-bool Holds::begin(Hold& hold, const Token& ts, const std::vector<Token>& members, SteadyTime now) {
-  {
-    const Guard lock(mutex_);
-    hold.members = hold.claim_members;
-    hold.members.keep_only(members);
-    hold.claim_validity.begin_until(hold.members.until());
-  }
-  return begin(hold, ts, now);
 }
 
 void Holds::begin_claim(Hold& hold, const std::vector<MemberPing>& pings, std::size_t majority) {

@@ -100,10 +100,8 @@ class Holds {
   /// From before a claim is sent until its hold is released or pending: as long as any object is
   /// enlisted, the process's ping stays (R12). Errors: `stopped` if closed.
   void enlist(const std::shared_ptr<Hold>& hold, const Token& claiming);
-  /// The claim is held, for as long as its `claim_validity`. False if that has passed by `now`:
-  /// then there is no hold.
-  bool begin(Hold& hold, const Token& ts, SteadyTime now);
-  /// The same on a mirrored store, granted by these members.
+  /// The claim is held, for as long as its `claim_validity`, or as these members of a mirrored
+  /// store protect it that granted it. False if that has passed by `now`: then there is no hold.
   bool begin(Hold& hold, const Token& ts, const std::vector<Token>& members, SteadyTime now);
   /// A claim on a mirrored store is about to be sent: as Validity::begin() of `claim_validity`.
   void begin_claim(Hold& hold, const std::vector<MemberPing>& pings, std::size_t majority);

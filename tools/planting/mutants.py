@@ -37,6 +37,7 @@ CLI = ("cli_tests",)
 # Programs of tests, with the server that they need, for bugs in these files. For what the tests
 # before let pass; the quick ones first.
 MORE = (
+    (r"src/(stores/mirrored/|pinger/member_|protocol/member_)", ("contract_mirrored",), ""),
     (r"src/pinger/", ("scarce_tests",), ""),
     (r"src/stores/sqlite/", ("differential_sqlite", "sqlite_tests"), ""),
     (r"src/stores/mongodb/", ("mongo_wire_tests",), ""),

@@ -33,6 +33,15 @@ std::vector<std::size_t> carriers_of_most(const std::vector<const LockRecord*>& 
   return most;
 }
 
+// Of the member that is shown.
+void name_clocks(Inspection& all, const Token& member) {
+  if (all.now) {
+    all.now->clock = clock_name(member, all.now->clock);
+    if (!all.now->unrelated.empty()) all.now->unrelated = clock_name(member, all.now->unrelated);
+  }
+  if (all.ping && all.ping->clock) all.ping->clock = clock_name(member, *all.ping->clock);
+}
+
 template <class Record>
 void keep_one_each(std::vector<Listed<Record>>& all, const std::vector<Listed<Record>>& of_one) {
   std::set<std::pair<std::string_view, bool>> known;
@@ -85,11 +94,21 @@ Inspection merged(std::vector<Inspection> members, std::size_t majority) {
     all.lock = shown.lock;
     all.ping = shown.ping;
   }
+  name_clocks(all, shown.member);
   if (all.lock) {
     for (const std::size_t i : carriers) all.lock->members.push_back(members[i].member);
   }
   all.members = std::move(members);
   return all;
+}
+
+void name_clocks(Listing& listing, const Token& member) {
+  listing.now.clock = clock_name(member, listing.now.clock);
+  for (auto& ping : listing.pings) {
+    if (ping.record && ping.record->clock) {
+      ping.record->clock = clock_name(member, *ping.record->clock);
+    }
+  }
 }
 
 Listing merged(const std::vector<Listing>& members) {

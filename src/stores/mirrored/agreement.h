@@ -12,6 +12,9 @@ namespace distlock::mirrored {
 /// first member that carries it.
 Inspection merged(std::vector<Inspection> members, std::size_t majority);
 
+/// Names each clock in it by clock_name().
+void name_clocks(Listing& listing, const Token& member);
+
 /// Merges listings: each lock and each process once, by name, without the members' identities.
 Listing merged(const std::vector<Listing>& members);
 

@@ -37,6 +37,10 @@ Claim identity_claim(const Token& token, const Token& set, const Place& place,
           .cutoff = cutoff};
 }
 
+std::string clock_name(const Token& member, std::string_view clock) {
+  return to_hex(member) + ' ' + std::string(clock);
+}
+
 void check_not_identity(std::string_view name) {
   if (name != kIdentityName) return;
   throw Error(Errc::invalid_argument, "a lock of a mirrored store must not be called \"" +

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "distlock/store.h"
@@ -36,6 +37,10 @@ bool has_identity(const Inspection& seen);
 /// The claim that makes a member one of `set`.
 Claim identity_claim(const Token& token, const Token& set, const Place& place,
                      const StoreNow& cutoff);
+
+/// The name that a member's clock has for users of the mirrored store. Clocks of two members may
+/// have one name and be any time apart, as those of two SQLite files of one machine.
+std::string clock_name(const Token& member, std::string_view clock);
 
 /// Errors: `invalid_argument` if a lock may not be called so.
 void check_not_identity(std::string_view name);

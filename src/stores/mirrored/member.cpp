@@ -80,13 +80,14 @@ std::optional<Identity> Member::identity() const {
 std::optional<PingRecord> Member::ping(std::string_view process, const PingHealth& health,
                                        const Token& set) {
   const SteadyTime sent = clock_->steady_now();
-  const PingRecord record = store->ping(process, health);
+  PingRecord record = store->ping(process, health);
   const auto identity = identity_in(look_at_identity(), place);
   if (!identity || identity->set != set) return std::nullopt;
   const MemberPing ping{
       identity->token, {record.ping, record.clock.value_or("")}, sent, clock_->steady_now()};
   const Guard lock(mutex_);
   pings_.insert_or_assign(std::string(process), ping);
+  record.clock = clock_name(ping.member, ping.stamped.clock);
   return record;
 }
 

@@ -54,7 +54,7 @@ class Member {
   std::optional<Token> token() const;
 
   /// Pings the member. If it is one of `set` afterwards, remembers the ping as confirmed and gives
-  /// it; otherwise gives nothing.
+  /// it, its clock named by clock_name(); otherwise gives nothing.
   std::optional<PingRecord> ping(std::string_view process, const PingHealth& health,
                                  const Token& set);
   /// The last ping of `process` that was confirmed.

@@ -20,8 +20,10 @@ Vote vote_of(const Reply<Granted>& reply, const Token& set, Fence fence) {
     return unknown ? Vote::unknown : Vote::refused;
   }
   if (!reply.answer || !*reply.answer) return Vote::refused;
-  // The member was emptied after its answer, or holds that it lost may have had this fence.
-  if (!reply.identity || reply.identity->set != set) return Vote::refused;
+  // The member was emptied or exchanged meanwhile. It may be there again when the claim is read
+  // back, so that nobody may undo the claim before.
+  if (!reply.identity || reply.identity->set != set) return Vote::unknown;
+  // Holds that the member lost may have had this fence.
   return fence > reply.identity->fence ? Vote::granted : Vote::refused;
 }
 
@@ -57,8 +59,12 @@ Error unknown_outcome(const Replies<Granted>& replies) {
     const bool unknown = reply.failure && reply.failure->errc() == Errc::outcome_unknown;
     if (unknown) return *reply.failure;
   }
-  // Granted, but the member's identity could not be read.
-  return {Errc::outcome_unknown, failure_in(replies)->what()};
+  // Granted, but the member's identity could not be read, or was not that of a member.
+  const Error* failure = failure_in(replies);
+  return {Errc::outcome_unknown,
+          failure != nullptr ? failure->what()
+                             : "a member of the mirrored store was emptied or exchanged while it "
+                               "granted a claim"};
 }
 
 }  // namespace
@@ -67,7 +73,8 @@ Error unknown_outcome(const Replies<Granted>& replies) {
 std::optional<milliseconds> MirroredStore::time_left(const StoreNow& cutoff) const {
   for (const auto& member : all_) {
     const auto now = member->at_most();
-    if (!now || now->clock != cutoff.clock) continue;
+    const auto identity = member->identity();
+    if (!now || !identity || clock_name(identity->token, now->clock) != cutoff.clock) continue;
     if (now->time > cutoff.time) return std::nullopt;
     return cutoff.time - now->time;
   }

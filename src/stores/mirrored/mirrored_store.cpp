@@ -210,7 +210,10 @@ std::vector<StoredHold> MirroredStore::holds(std::string_view process) {
 
 Listing MirroredStore::list() {
   const Token set = this->set();
-  const auto replies = ask_all<Listing>(kRead, [](Member& member) { return member.store->list(); });
+  auto replies = ask_all<Listing>(kRead, [](Member& member) { return member.store->list(); });
+  for (auto& reply : replies) {
+    if (counts(reply, set)) name_clocks(*reply.answer, reply.identity->token);
+  }
   return merged(counting(replies, set));
 }
 

@@ -62,7 +62,7 @@ class Watched {
     if (on_lost) holds_.on_lost(*hold, std::move(on_lost));
     holds_.enlist(hold, ts);
     hold->claim_validity.begin(SteadyTime{0h});
-    holds_.begin(*hold, ts, SteadyTime{0h});
+    holds_.begin(*hold, ts, {}, SteadyTime{0h});
     return holds_.stop_token(*hold);
   }
 

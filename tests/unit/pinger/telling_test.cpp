@@ -23,7 +23,7 @@ struct Untold {
     const Token ts{{++claims}};
     holds.enlist(hold, ts);
     hold->claim_validity.begin(SteadyTime{1h});
-    REQUIRE(holds.begin(*hold, ts, SteadyTime{1h}));
+    REQUIRE(holds.begin(*hold, ts, {}, SteadyTime{1h}));
     return ts;
   }
 

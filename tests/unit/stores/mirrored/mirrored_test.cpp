@@ -207,6 +207,8 @@ TEST_CASE("a member that is emptied just before it grants a claim does not count
   ann.set_away(0, true);
   ann.members[1]->before("claim", [&] { fleet.empty(1); });
   CHECK_THROWS_AS(ann.lock("jobs")->lock_try("x"), Error);
+  ann.set_away(0, false);
+  ann.pinger->ping_round();
   CHECK(fleet.holders("jobs") == Names{"", "", ""});
 }
 
