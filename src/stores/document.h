@@ -3,6 +3,7 @@
 #include <array>
 #include <compare>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -91,6 +92,13 @@ Record written(const Document& document, Record (*judge)(const Document&)) {
 
 /// How a process's pings have fared, as fields of its ping's document.
 std::array<std::pair<std::string_view, std::int64_t>, 4> fields_of(const PingHealth& health);
+
+/// The greatest fence that a block of several may end with (R21).
+inline constexpr Fence kBlockEndMost = std::numeric_limits<Fence>::max() - 1;
+/// The last of the `fences` that begin with `first`; `first` alone where they would go beyond that.
+constexpr Fence last_of_block(Fence first, Fence fences) {
+  return first <= kBlockEndMost - (fences - 1) ? first + (fences - 1) : first;
+}
 
 /// Judges a lock that a claim has just written, which has this fence. Errors: as written().
 void check_written_fence(std::string_view name, Fence fence);

@@ -30,15 +30,16 @@ struct Matches {
 
 }  // namespace
 
-std::optional<Fence> next_fence(const Document& lock, Fence proposed) {
+std::optional<Fence> next_fence(const Document& lock, const Claim& claim) {
   constexpr Fence kNone = 0;
   const Value* value = find_field(lock, "fence");
   const auto* fence = value == nullptr ? &kNone : std::get_if<Fence>(value);
   if (fence == nullptr || *fence < 0 || *fence == std::numeric_limits<Fence>::max()) {
     return std::nullopt;
   }
-  if (proposed == 0) return *fence + 1;
-  return proposed > *fence ? std::optional(proposed) : std::nullopt;
+  const Fence first = claim.fence == 0 ? *fence + 1 : claim.fence;
+  if (first <= *fence) return std::nullopt;
+  return last_of_block(first, claim.fences);
 }
 
 void set_line(Document& lock, std::vector<Waiter> line) {

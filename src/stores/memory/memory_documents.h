@@ -10,9 +10,9 @@
 // The memory store's reads and writes of one document of `locks`. Pure.
 namespace distlock {
 
-/// The fence of the next claim: one more than the stored one, or `proposed` if that is not 0.
-/// Nothing if the stored one is malformed, cannot grow, or is not less than that (R10).
-std::optional<Fence> next_fence(const Document& lock, Fence proposed);
+/// The fence that this claim leaves behind: the last of those that it gets. Nothing if the stored
+/// one is malformed, cannot grow, or is not less than the claim's own (R10).
+std::optional<Fence> next_fence(const Document& lock, const Claim& claim);
 
 /// An empty line is no field.
 void set_line(Document& lock, std::vector<Waiter> line);

@@ -27,7 +27,7 @@ Standing MemoryTables::stand(std::string_view name, const Claim& claim, const St
     return {std::nullopt, line::stands(claim.ts, before.line), !before.taken()};
   }
   if (!before.taken() && is_turn(lock, claim.ts, now.time)) {
-    write_claim(lock, claim, before.fence + 1, now);
+    write_claim(lock, claim, last_of_block(before.fence + 1, claim.fences), now);
     set_line(lock, line::after_claim(claim.ts, before.line, now.time));
     locks_.put(lock);
     return {claimed_record(lock)};

@@ -18,6 +18,19 @@ Bson if_taken(BsonValue then, std::string_view otherwise) {
   return doc({{"$cond", array({std::move(taken), std::move(then), otherwise})}});
 }
 
+// As last_of_block().
+BsonValue fence_after(const Claim& claim) {
+  const auto first = [&]() -> BsonValue {
+    if (claim.fence != 0) return claim.fence;
+    return doc({{"$add", array({fence_or_none(), std::int64_t{1}})}});
+  };
+  if (claim.fences == 1) return first();
+  const Fence more = claim.fences - 1;
+  Bson has_room = doc({{"$lte", array({first(), kBlockEndMost - more})}});
+  return doc(
+      {{"$cond", array({std::move(has_room), doc({{"$add", array({first(), more})}}), first()})}});
+}
+
 }  // namespace
 
 Bson equal(BsonValue left, BsonValue right) {
@@ -40,15 +53,13 @@ Bson fence_can_grow(const Claim& claim) {
 }
 
 Bson claimed_fields(const Claim& claim) {
-  BsonValue fence = doc({{"$add", array({fence_or_none(), std::int64_t{1}})}});
-  if (claim.fence != 0) fence = claim.fence;
   return doc({{"state", static_cast<std::int32_t>(LockState::taken)},
               {"process", literal(claim.process)},
               {"who", literal(claim.who)},
               {"why", literal(claim.why)},
               {"when", "$$NOW"},
               {"ts", claim.ts},
-              {"fence", std::move(fence)},
+              {"fence", fence_after(claim)},
               {"takeover_after", std::int64_t{claim.takeover_after.count()}}});
 }
 
