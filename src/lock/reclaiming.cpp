@@ -4,7 +4,7 @@
 #include "log.h"
 #include "text.h"
 
-// Claiming anew from one's own hold that ran out, without a look (R9).
+// One's own hold that ran out: claiming anew from it without a look (R9), or giving it up.
 namespace distlock {
 
 bool DistributedLock::reclaim(std::string_view why) {
@@ -40,6 +40,15 @@ void Contender::lose_overdue_hold() {
   const Token ts = *claimed->ts;
   remembered = remember(FromHold{ts}, *claimed);
   session->holds.lose({hold, ts}, LossReason::deadline_passed);
+}
+
+void Contender::give_up_old_hold() {
+  std::optional<LockRecord> old;
+  {
+    const boost::lock_guard<boost::mutex> lock(mutex);
+    old = std::exchange(claimed, std::nullopt);
+  }
+  if (old) session->pending.add(name, *old->ts);
 }
 
 }  // namespace distlock

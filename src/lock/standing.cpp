@@ -275,13 +275,4 @@ void StandingInLine::bear(const Error& error) {
   look_at_ = std::max(look_at_, stand_at_);
 }
 
-void Contender::give_up_old_hold() {
-  std::optional<LockRecord> old;
-  {
-    const boost::lock_guard<boost::mutex> lock(mutex);
-    old = std::exchange(claimed, std::nullopt);
-  }
-  if (old) session->pending.add(name, *old->ts);
-}
-
 }  // namespace distlock

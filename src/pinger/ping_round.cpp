@@ -119,30 +119,4 @@ void Session::log_losses() {
   if (holds.announcer().take_shortage()) log::no_thread_to_announce(environment.process);
 }
 
-void Session::farewell() {
-  const Clock& clock = *environment.clock;
-  ChoreTime time(clock, clock.steady_now() + environment.store->call_limit());
-  pending.work_off(*environment.store, clock, time);
-  const bool pinged = [&] {
-    const Guard lock(mutex_);
-    return last_ping_sent_.has_value();
-  }();
-  if (!pinged || !holds.empty()) return;
-  if (released_quickly_) free_what_was_undone();
-  if (pending.count() == 0) environment.store->remove_ping(environment.process);
-}
-
-// A hold that came back must not be left without a ping. This ping is durable, and makes earlier
-// releases durable too: a hold that the list after it does not show cannot come back.
-void Session::free_what_was_undone() {
-  ping();
-  for (const StoredHold& hold : environment.store->holds(environment.process)) {
-    log::stray_hold(hold.name);
-    pending.add(hold.name, hold.ts);
-  }
-  const Clock& clock = *environment.clock;
-  ChoreTime time(clock, clock.steady_now() + environment.store->call_limit());
-  pending.work_off(*environment.store, clock, time);
-}
-
 }  // namespace distlock
