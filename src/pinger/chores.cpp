@@ -5,6 +5,7 @@
 
 #include "failure.h"
 #include "log.h"
+#include "pinger/known_tokens.h"
 #include "protocol/protocol.h"
 
 namespace distlock {
@@ -74,13 +75,12 @@ void Chores::verify_holds(ChoreTime& time) {
 void Chores::list_holds() {
   const std::vector<ActiveHold> active = holds_.active();
   const std::vector<StoredHold> list = environment_.store->holds(environment_.process);
-  // After the list: whatever was being claimed meanwhile is known by now, or pending.
-  const std::vector<Token> known = holds_.known();
+  // After the list: whatever was being claimed meanwhile is known by now.
+  const KnownTokens known(holds_, pending_);
   std::set<std::pair<std::string, Token>> stored;
   for (const StoredHold& hold : list) {
     if (hold.by_majority) stored.emplace(hold.name, hold.ts);
-    const bool is_known = std::binary_search(known.begin(), known.end(), hold.ts);
-    if (!is_known && !pending_.contains(hold.ts)) unknown_.push_back(hold);
+    if (!known.contains(hold.ts)) unknown_.push_back(hold);
   }
   for (const ActiveHold& hold : active) {
     if (!stored.contains({hold.hold->name, hold.ts})) missing_.push_back(hold);
@@ -97,7 +97,10 @@ void Chores::adopt_if_stray(const StoredHold& hold) {
   // An unlock may have ended while the list was on its way: then the hold is no stray. A hold on a
   // minority of a mirrored store is left over: a release or an undo missed a member (M2).
   if (hold.by_majority && fate_of(hold.name, hold.ts)) return;
-  if (pending_.contains(hold.ts)) return;
+  if (!pending_.contains(hold.ts)) adopt(hold);
+}
+
+void Chores::adopt(const StoredHold& hold) {
   log::stray_hold(hold.name);
   pending_.add(hold.name, hold.ts);
 }

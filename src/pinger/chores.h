@@ -32,6 +32,9 @@ class Chores {
   /// Does a chore that may fail; the other chores go on.
   static void attempt(const char* what, const std::function<void()>& chore) noexcept;
 
+  /// Leaves a stray hold to the pending releases.
+  void adopt(const StoredHold& hold);
+
   /// Why the store no longer has that hold, or nothing if it has. Errors: those of a read.
   std::optional<LossReason> fate_of(const std::string& name, const Token& ts) const;
 

@@ -11,6 +11,7 @@
 #include "failure.h"
 #include "log.h"
 #include "pinger/identity.h"
+#include "pinger/known_tokens.h"
 
 namespace distlock {
 namespace {
@@ -108,10 +109,7 @@ Freed Session::release_and_ring(const std::string& name, const Token& ts, Releas
 
 bool Session::free_if_stray(const LockRecord& seen) {
   if (!seen.taken() || !seen.ts || seen.process != environment.process) return false;
-  // In this order: a claim whose outcome is unknown is pending before it is known no more.
-  const std::vector<Token> known = holds.known();
-  if (std::binary_search(known.begin(), known.end(), *seen.ts)) return false;
-  if (pending.contains(*seen.ts)) return false;
+  if (KnownTokens(holds, pending).contains(*seen.ts)) return false;
   try {
     // An unlock that ended after the look leaves no stray.
     const Freed freed = release_and_ring(seen.name, *seen.ts, ReleaseRule::durable);
@@ -230,9 +228,10 @@ void Session::farewell() {
 // releases durable too: a hold that the list after it does not show cannot come back.
 void Session::free_what_was_undone() {
   ping();
-  for (const StoredHold& hold : environment.store->holds(environment.process)) {
-    log::stray_hold(hold.name);
-    pending.add(hold.name, hold.ts);
+  const std::vector<StoredHold> list = environment.store->holds(environment.process);
+  const KnownTokens known(holds, pending);
+  for (const StoredHold& hold : list) {
+    if (!known.contains(hold.ts)) chores.adopt(hold);
   }
   const Clock& clock = *environment.clock;
   ChoreTime time(clock, clock.steady_now() + environment.store->call_limit());
