@@ -5,14 +5,14 @@
 
 #include "cli/duration.h"
 #include "cli/help.h"
+#include "distlock/error.h"
+#include "protocol/protocol.h"
 #include "text.h"
 
 namespace distlock::cli {
 namespace {
 
 using std::chrono::milliseconds;
-
-constexpr std::size_t kNameMost = 1000;
 
 // Stands for the empty value of `--option=`, for which CLI11 would take the next word. No word that
 // a program is given has a NUL.
@@ -200,15 +200,12 @@ std::string option_name(const std::string& word) {
   return shown(word.substr(0, word.find('=', 2)));
 }
 
-std::string checked_name(const std::string& name) {
-  if (name.empty()) throw Usage("the lock's name is empty");
-  if (name.size() > kNameMost) {
-    throw Usage("the lock's name has " + std::to_string(name.size()) + " bytes; at most " +
-                std::to_string(kNameMost) + " fit");
-  }
-  if (name.find('\0') != std::string::npos) throw Usage("the lock's name contains a NUL");
-  if (!is_utf8(name)) throw Usage("the lock's name is not UTF-8: " + shown(name));
+std::string checked_name(const std::string& name) try {
+  if (!is_utf8(name)) throw Usage("lock name " + shown(name) + " is not UTF-8");
+  protocol::check_name(name);
   return name;
+} catch (const Error& error) {
+  throw Usage(error.what());
 }
 
 }  // namespace distlock::cli

@@ -63,6 +63,7 @@ class Announcer : public std::enable_shared_from_this<Announcer> {
   boost::mutex mutex_;
   boost::condition_variable something_waits_;
   boost::condition_variable something_told_;
+  // Guarded by `mutex_`.
   Announcements tokens_;
   Announcements callbacks_;
   int threads_ = 0;

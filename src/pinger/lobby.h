@@ -68,6 +68,7 @@ class Lobby {
   const std::string process_;
   const std::shared_ptr<Queues> queues_;  // The bell may ring once more when this is gone.
   boost::mutex listening_mutex_;
+  // Guarded by `listening_mutex_`.
   std::shared_ptr<void> listening_;
   bool closed_ = false;
 };

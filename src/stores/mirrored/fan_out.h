@@ -35,11 +35,11 @@ template <class Answer>
 class Answers {
  public:
   Answers(const Those& asked, std::size_t all, std::size_t wanted)
-      : replies_(all),
+      : wanted_(wanted),
+        replies_(all),
         awaited_(all, false),
         begun_(all, false),
-        open_(asked.size()),
-        wanted_(wanted) {
+        open_(asked.size()) {
     for (const auto& member : asked) awaited_[member->place.number] = member->present.load();
   }
 
@@ -80,15 +80,17 @@ class Answers {
   }
 
  private:
+  const std::size_t wanted_;
   boost::mutex mutex_;
+  // Guarded by `mutex_`.
   Replies<Answer> replies_;
-  std::vector<bool> awaited_;
+  std::vector<bool> awaited_;  // of members that answered last time
   std::vector<bool> begun_;
   std::size_t open_;
   std::size_t answered_ = 0;
-  const std::size_t wanted_;
   bool closed_ = false;
-  std::stop_source enough_;  // A latch.
+
+  std::stop_source enough_;  // A latch: a stop is requested when no more replies are awaited.
 };
 
 /// How a call of several members is made.

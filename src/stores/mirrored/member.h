@@ -35,12 +35,15 @@ class Worker {
 
   boost::mutex mutex_;
   boost::condition_variable changed_;
+  // Guarded by `mutex_`.
   std::deque<std::function<void()>> jobs_;
   bool ending_ = false;
-  boost::thread thread_;
+  boost::thread thread_;  // The destructor joins it without the mutex.
 };
 
 /// One member: its store, and all that this process has seen of it.
+///
+/// Threads: all functions may be called concurrently. No call of the store is made with the mutex.
 class Member {
  public:
   Member(std::shared_ptr<Store> given_store, Place given_place, std::shared_ptr<Clock> clock)
@@ -79,6 +82,7 @@ class Member {
 
   const std::shared_ptr<Clock> clock_;
   mutable boost::mutex mutex_;
+  // Guarded by `mutex_`, down to `pings_`.
   std::optional<Reading> reading_;
   std::optional<Identity> identity_;
   std::optional<Token> token_;

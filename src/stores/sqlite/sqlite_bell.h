@@ -50,9 +50,9 @@ class SqliteBell {
   const std::string database_;
   const std::chrono::milliseconds look_again_;
   boost::mutex ringing_mutex_;
-  SqlitePage ringing_;
+  SqlitePage ringing_;  // Guarded by `ringing_mutex_`.
   boost::mutex ears_mutex_;
-  std::vector<std::weak_ptr<Ear>> ears_;
+  std::vector<std::weak_ptr<Ear>> ears_;  // Guarded by `ears_mutex_`.
 };
 
 }  // namespace distlock
