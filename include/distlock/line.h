@@ -28,7 +28,7 @@ struct Freed {
 };
 
 /// The lines of the waiters in a store, and its bell (R17 to R20). A part of the store's port, for
-/// stores that have lines; everything that is decided about places and turns is in src/line.h.
+/// stores that have lines; everything that is decided about places and turns is in src/turns.h.
 ///
 /// The line decides who asks first and the bell when. Neither grants anything: a hold comes from
 /// the compare-and-set of a claim alone (R18).

@@ -112,7 +112,7 @@ class Line;
 class Members;
 
 /// Where locks and pings are kept, shared by every process that competes. The one place where
-/// processes interleave. Decisions are elsewhere: src/protocol/, and src/line.h for turns.
+/// processes interleave. Decisions are elsewhere: src/protocol/, and src/turns.h for turns.
 ///
 /// In a correct store each write is atomic and linearizable. `when`, `ping` and `now` come from its
 /// own clock, and it keeps fields that it does not know. tests/contract checks any store.

@@ -5,9 +5,9 @@
 
 #include "distlock/error.h"
 #include "failure.h"
-#include "line.h"
 #include "log.h"
 #include "pinger/identity.h"
+#include "turns.h"
 
 namespace distlock {
 namespace {

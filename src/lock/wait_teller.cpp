@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "line.h"
+#include "turns.h"
 
 namespace distlock {
 namespace {

@@ -4,9 +4,9 @@
 
 #include "call_limit.h"
 #include "distlock/error.h"
-#include "line.h"
 #include "saturating.h"
 #include "text.h"
+#include "turns.h"
 
 namespace distlock::protocol {
 namespace {

@@ -8,8 +8,8 @@
 #include <type_traits>
 
 #include "distlock/error.h"
-#include "line.h"
 #include "text.h"
+#include "turns.h"
 
 namespace distlock {
 namespace {

@@ -134,10 +134,10 @@ TEST_CASE("a name that no store could keep is a usage error", "[cli][arguments]"
 
 TEST_CASE("a mistake beside a connection string does not show its password", "[cli][arguments]") {
   const std::string uri = "mongodb://ann:secret@host";
-  for (const Words& words : {Words{"list", uri}, Words{"list", "--ur=" + uri}, Words{uri},
-                             Words{"status", "a", uri}, Words{"list", "--url", uri},
-                             Words{"list", "-x" + uri}, Words{"run", "--url=" + uri, "a"},
-                             Words{"status", uri + "\xc3"}}) {
+  for (const Words& words :
+       {Words{"list", uri}, Words{"list", "--ur=" + uri}, Words{uri}, Words{"status", "a", uri},
+        Words{"list", "--url", uri}, Words{"list", "-x" + uri}, Words{"run", "--url=" + uri, "a"},
+        Words{"status", uri + "\xc3"}}) {
     CAPTURE(words);
     REQUIRE_FALSE(problem(words).empty());
     CHECK_THAT(problem(words), !Catch::Contains("secret"));

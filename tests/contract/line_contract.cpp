@@ -5,7 +5,7 @@
 
 #include "contract/contract.h"
 #include "distlock/line.h"
-#include "line.h"
+#include "turns.h"
 
 using namespace distlock;
 using namespace distlock::testing;

@@ -1,8 +1,8 @@
 #include <algorithm>
 
-#include "line.h"
 #include "stores/memory/memory_documents.h"
 #include "stores/memory/memory_tables.h"
+#include "turns.h"
 
 // The lines of the memory store: R17 as it is written in line.h.
 namespace distlock {

@@ -2,8 +2,8 @@
 
 #include <set>
 
-#include "line.h"
 #include "stores/memory/memory_documents.h"
+#include "turns.h"
 
 namespace distlock {
 namespace {

@@ -2,11 +2,11 @@
 
 #include <atomic>
 
-#include "line.h"
 #include "stores/document.h"
 #include "stores/mongodb/mongo_bell.h"
 #include "stores/mongodb/mongo_documents.h"
 #include "stores/mongodb/mongo_line_commands.h"
+#include "turns.h"
 
 namespace distlock {
 namespace {

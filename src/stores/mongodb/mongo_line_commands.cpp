@@ -1,8 +1,8 @@
 #include "stores/mongodb/mongo_line_commands.h"
 
-#include "line.h"
 #include "stores/document.h"
 #include "stores/mongodb/mongo_claim_parts.h"
+#include "turns.h"
 
 namespace distlock {
 namespace {

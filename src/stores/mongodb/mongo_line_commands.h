@@ -9,7 +9,7 @@
 namespace distlock {
 
 // The commands of MongoDB's lines and bell (R17 to R19): pure, as mongo_commands.h. Places and
-// turns are decided as in src/line.h, in the server's own language.
+// turns are decided as in src/turns.h, in the server's own language.
 //
 // A line is the field `line` of the lock's document: an object whose keys are the tickets, in the
 // order of its fields. An array would be written anew with every change, also into the oplog.

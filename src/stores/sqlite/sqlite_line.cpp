@@ -3,8 +3,8 @@
 #include <functional>
 #include <utility>
 
-#include "line.h"
 #include "stores/sqlite/sqlite_locks.h"
+#include "turns.h"
 
 namespace distlock {
 namespace {

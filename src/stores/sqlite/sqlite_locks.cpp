@@ -2,8 +2,8 @@
 
 #include <variant>
 
-#include "line.h"
 #include "stores/sqlite/sqlite_rows.h"
+#include "turns.h"
 
 namespace distlock {
 namespace {

@@ -1,4 +1,4 @@
-#include "line.h"
+#include "turns.h"
 
 #include <algorithm>
 
