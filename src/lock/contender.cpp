@@ -191,15 +191,15 @@ void Contender::end_acquiring() noexcept {
   if (session->fork_guard.in_child()) return;
   // Our pings go on, so nobody could take over what we no longer count as held.
   if (claimed) session->pending.add(name, *claimed->ts);
-  leave_granted_once_more_pending();
+  leave_late_grant_pending();
   session->holds.delist(hold);
   const Guard lock(mutex);
   claimed.reset();
   phase = Phase::idle;
 }
 
-void Contender::leave_granted_once_more_pending() noexcept {
-  if (const auto again = std::exchange(granted_once_more, std::nullopt)) {
+void Contender::leave_late_grant_pending() noexcept {
+  if (const auto again = std::exchange(late_grant, std::nullopt)) {
     claims.leave_ticket_pending(again->first, again->second);
   }
 }
@@ -212,10 +212,10 @@ bool Contender::keep(LockRecord record, const std::optional<Ticket>& again) {
     return false;
   }
   watches.clear();
-  leave_granted_once_more_pending();  // Of the hold before, where this one was claimed from it.
+  leave_late_grant_pending();  // Of the hold before, where this one was claimed from it.
   log::acquired(record);
   const Guard lock(mutex);
-  granted_once_more = again;
+  late_grant = again;
   claimed = std::move(record);
   holder = this_thread_number();
   phase = Phase::holding;

@@ -80,7 +80,7 @@ class DistributedLock::Contender {
   /// Errors: `lock_lost` if there is none.
   void begin_acquiring_anew();
   void end_acquiring() noexcept;
-  void leave_granted_once_more_pending() noexcept;
+  void leave_late_grant_pending() noexcept;
 
   /// As DistributedLock::lock_try(), but gives up (false) when `until` is over.
   bool lock_try(std::string_view why, LockRecord* other, const Limit& until);
@@ -138,7 +138,7 @@ class DistributedLock::Contender {
   Limit limit;
   /// The ticket of a hold for which an earlier request may still arrive, and when the last was
   /// sent.
-  std::optional<Ticket> granted_once_more;
+  std::optional<Ticket> late_grant;
 
  private:
   bool look_and_claim(std::string_view why, LockRecord* other);

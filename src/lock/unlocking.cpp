@@ -24,7 +24,7 @@ UnlockResult Contender::unlock(const std::optional<Token>& only) noexcept {
   const SteadyTime valid_until =
       session->holds.retire(hold, session->environment.clock->steady_now());
   const auto [result, others_wait] = releaser.release(*record->ts, valid_until);
-  leave_granted_once_more_pending();
+  leave_late_grant_pending();
   session->holds.delist(hold);
   {
     const boost::lock_guard<boost::mutex> lock(mutex);
