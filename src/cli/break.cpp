@@ -41,15 +41,15 @@ void warn_of_overlap(std::ostream& err, const LockView& lock) {
   }
 }
 
-int release(const LockView& lock, const BreakArguments& arguments, const Place& place,
+int release(const LockView& lock, const BreakArguments& arguments, const OpenedStore& opened,
             std::ostream& err) {
   std::ostream nowhere(nullptr);
   std::ostream& news = is_quiet(arguments) ? nowhere : err;
   const LockRecord& hold = *lock.record;
-  switch (place.store.release(hold.name, *hold.ts)) {
+  switch (opened.store.release(hold.name, *hold.ts)) {
     case ReleaseResult::freed:
       news << "distlock: freed " << escaped(hold.name) << '\n' << std::flush;
-      if (arguments.wait && hold.takeover_after) wait_for_holder(lock, place, {news, err});
+      if (arguments.wait && hold.takeover_after) wait_for_holder(lock, opened, {news, err});
       return kSuccess;
     case ReleaseResult::already_free:
       news << "distlock: " << escaped(hold.name) << " is free already\n";
@@ -64,10 +64,10 @@ int release(const LockView& lock, const BreakArguments& arguments, const Place& 
 
 }  // namespace
 
-int break_hold(const BreakArguments& arguments, const Place& place, const Streams& streams) {
+int break_hold(const BreakArguments& arguments, const OpenedStore& opened, const Streams& streams) {
   const std::string name = escaped(arguments.lock);
   const View view =
-      view_one({place.store, place.clock, place.connection, ContenderWindow{}}, arguments.lock);
+      view_one({opened.store, opened.clock, opened.connection, ContenderWindow{}}, arguments.lock);
   const LockView& lock = view.locks.front();
   if (!lock.record) throw Error(Errc::bad_record, lock.problem);
   if (!lock.record->taken() && !lock.record->ts) {
@@ -91,7 +91,7 @@ int break_hold(const BreakArguments& arguments, const Place& place, const Stream
     streams.err << "distlock: left " << name << " as it is\n";
     return kBusy;
   }
-  return release(lock, arguments, place, streams.err);
+  return release(lock, arguments, opened, streams.err);
 }
 
 }  // namespace distlock::cli

@@ -11,6 +11,6 @@ namespace distlock::cli {
 /// lock was freed; 1 if nobody has ever claimed it, the answer was no, or the hold has changed in
 /// between; 64 if there is nobody to ask.
 /// Errors: those of the store; `bad_record` if the document is malformed.
-int break_hold(const BreakArguments& arguments, const Place& place, const Streams& streams);
+int break_hold(const BreakArguments& arguments, const OpenedStore& opened, const Streams& streams);
 
 }  // namespace distlock::cli

@@ -51,10 +51,10 @@ std::string text_of(BrokenHold::End end) {
 }
 
 // Nothing while the store does not answer.
-std::optional<BrokenHold::End> look(BrokenHold& broken, const Place& place, bool& told,
+std::optional<BrokenHold::End> look(BrokenHold& broken, const OpenedStore& opened, bool& told,
                                     std::ostream& err) {
   try {
-    const auto [listing, span] = timed(place.clock, [&] { return place.store.list(); });
+    const auto [listing, span] = timed(opened.clock, [&] { return opened.store.list(); });
     return broken.look(listing, span);
   } catch (const Error& error) {
     if (!may_pass(error)) throw;
@@ -107,7 +107,7 @@ std::optional<BrokenHold::End> BrokenHold::after_pings(StoreTime ping, SteadyTim
   return now >= noticed_by_ ? std::optional(End::noticed) : std::nullopt;
 }
 
-void wait_for_holder(const LockView& shown, const Place& place, const WaitWords& words) {
+void wait_for_holder(const LockView& shown, const OpenedStore& opened, const WaitWords& words) {
   const milliseconds longest = acts_at_most(shown).value_or(milliseconds{0});
   if (longest.count() > 0) {
     words.news << "distlock: waiting for " << holder_in_words(*shown.record) << ", which acts for "
@@ -116,8 +116,8 @@ void wait_for_holder(const LockView& shown, const Place& place, const WaitWords&
   }
   BrokenHold broken(shown);
   std::optional<BrokenHold::End> end;
-  for (bool told = false; !(end = look(broken, place, told, words.err));) {
-    place.clock.wait_until(place.clock.steady_now() + broken.pause(), {});
+  for (bool told = false; !(end = look(broken, opened, told, words.err));) {
+    opened.clock.wait_until(opened.clock.steady_now() + broken.pause(), {});
   }
   words.news << "distlock: " << escaped(shown.name) << ": " << text_of(*end) << '\n';
 }

@@ -54,6 +54,6 @@ struct WaitWords {
 
 /// Returns when the holder of the hold that was `shown`, and then freed, has noticed or can act no
 /// more, and says so. A store that does not answer is asked again. Errors: those that stay.
-void wait_for_holder(const LockView& shown, const Place& place, const WaitWords& words);
+void wait_for_holder(const LockView& shown, const OpenedStore& opened, const WaitWords& words);
 
 }  // namespace distlock::cli

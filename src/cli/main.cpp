@@ -151,7 +151,7 @@ int written(int status) {
 
 template <class CommandArguments>
 int look(const CommandArguments& arguments,
-         int (*command)(const CommandArguments&, const Place&, const Streams&)) {
+         int (*command)(const CommandArguments&, const OpenedStore&, const Streams&)) {
   add_log_sink(arguments.common.verbosity);
   const ConnectionString connection = connection_of(arguments.common);
   const auto store = opened_if_there(connection);

@@ -59,8 +59,8 @@ void print_text(std::ostream& out, const View& view, const ListArguments& argume
 
 }  // namespace
 
-int status(const StatusArguments& arguments, const Place& place, const Streams& streams) {
-  const Observer observer{place.store, place.clock, place.connection, arguments.window};
+int status(const StatusArguments& arguments, const OpenedStore& opened, const Streams& streams) {
+  const Observer observer{opened.store, opened.clock, opened.connection, arguments.window};
   const Layout layout = layout_of(arguments.common, streams);
   View view = arguments.lock ? view_one(observer, *arguments.lock) : view_all(observer);
   // Of all locks, the held ones: their holders' pings are a column.
@@ -81,8 +81,8 @@ int status(const StatusArguments& arguments, const Place& place, const Streams& 
   return malformed ? kMalformed : kSuccess;
 }
 
-int list(const ListArguments& arguments, const Place& place, const Streams& streams) {
-  View view = view_all({place.store, place.clock, place.connection, arguments.window});
+int list(const ListArguments& arguments, const OpenedStore& opened, const Streams& streams) {
+  View view = view_all({opened.store, opened.clock, opened.connection, arguments.window});
   const char* const none = leave_out(view, arguments);
   switch (arguments.format) {
     case Format::text:

@@ -9,7 +9,7 @@
 namespace distlock::cli {
 
 /// The store that a command looks at, and the clock that it looks by.
-struct Place {
+struct OpenedStore {
   Store& store;
   Clock& clock;
   const ConnectionString& connection;
@@ -18,10 +18,10 @@ struct Place {
 /// distlock status [NAME]: shows the holder of NAME, or every lock that is held. Gives 0 whether it
 /// is held or not, or 65 if a document is malformed.
 /// Errors: those of the store.
-int status(const StatusArguments& arguments, const Place& place, const Streams& streams);
+int status(const StatusArguments& arguments, const OpenedStore& opened, const Streams& streams);
 
 /// distlock list: all locks and pings. Gives 0, or 65 if a document is malformed.
 /// Errors: those of the store.
-int list(const ListArguments& arguments, const Place& place, const Streams& streams);
+int list(const ListArguments& arguments, const OpenedStore& opened, const Streams& streams);
 
 }  // namespace distlock::cli

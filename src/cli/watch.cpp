@@ -21,14 +21,14 @@ constexpr const char* kBelow = "\033[J";
 
 std::string shown(const Error& error) { return std::string("distlock: ") + error.what() + '\n'; }
 
-/// The store, as far as it is there.
-class Watched {
+/// Draws one list after the other, of the store as far as it is there.
+class Frames {
  public:
-  explicit Watched(const WatchedPlace& place) : place_(place) {}
+  explicit Frames(const WatchedStore& watched) : watched_(watched) {}
 
-  std::string frame(const ListArguments& arguments, const Streams& streams) {
+  std::string next(const ListArguments& arguments, const Streams& streams) {
     try {
-      if (!store_) store_ = place_.open();
+      if (!store_) store_ = watched_.open();
     } catch (const Error& error) {
       if (!may_pass(error)) throw;
       return shown(error);
@@ -44,16 +44,16 @@ class Watched {
     into.out_in_colour = streams.out_in_colour;
     into.out_width = streams.out_width;
     try {
-      list(arguments, {*store_, place_.clock, place_.connection}, into);
+      list(arguments, {*store_, watched_.clock, watched_.connection}, into);
     } catch (const Error& error) {
       // Where a file was replaced, only another opening finds the new one.
-      if (place_.connection.kind() == StoreKind::sqlite) store_.reset();
+      if (watched_.connection.kind() == StoreKind::sqlite) store_.reset();
       return shown(error);
     }
     return frame.str();
   }
 
-  const WatchedPlace& place_;
+  const WatchedStore& watched_;
   std::shared_ptr<Store> store_;
 };
 
@@ -75,20 +75,20 @@ void redraw(std::ostream& out, const std::string& frame, std::size_t height) {
 
 }  // namespace
 
-int watch_list(const ListArguments& arguments, const WatchedPlace& place, const Streams& streams,
+int watch_list(const ListArguments& arguments, const WatchedStore& watched, const Streams& streams,
                const std::stop_token& stop) {
   const bool on_terminal = streams.out_width > 0;
-  Watched watched(place);
+  Frames frames(watched);
   if (on_terminal) streams.out << kClear;
   do {
-    const std::string frame = watched.frame(arguments, streams);
+    const std::string frame = frames.next(arguments, streams);
     if (on_terminal) {
       redraw(streams.out, frame, streams.out_height);
     } else {
       streams.out << frame << '\n';
     }
     if (!streams.out.flush()) break;
-  } while (place.clock.wait_until(place.clock.steady_now() + kEvery, stop));
+  } while (watched.clock.wait_until(watched.clock.steady_now() + kEvery, stop));
   return kSuccess;
 }
 

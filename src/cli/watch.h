@@ -11,7 +11,7 @@
 namespace distlock::cli {
 
 /// Where a watch looks: a store that may not be there yet, or not any more.
-struct WatchedPlace {
+struct WatchedStore {
   std::function<std::shared_ptr<Store>()> open;
   Clock& clock;
   const ConnectionString& connection;
@@ -19,8 +19,8 @@ struct WatchedPlace {
 
 /// distlock list --watch: the list every second, on a terminal in place, until a stop is requested
 /// or nobody reads it any more. A failure is shown, and the call tried again. Gives 0.
-/// Errors: those of `place.open` that waiting does not mend.
-int watch_list(const ListArguments& arguments, const WatchedPlace& place, const Streams& streams,
+/// Errors: those of `watched.open` that waiting does not mend.
+int watch_list(const ListArguments& arguments, const WatchedStore& watched, const Streams& streams,
                const std::stop_token& stop = {});
 
 }  // namespace distlock::cli

@@ -30,8 +30,8 @@ Claim ClaimSender::claim_with(const Token& ts, std::string_view why) const {
 
 std::optional<LockRecord> ClaimSender::claim(const ClaimFrom& from, const Claim& claim) {
   Store& store = *session_.environment.store;
-  if (from.members.empty()) return store.claim(name_, from.basis, claim);
-  return store.members()->claim_from(name_, from.members, claim);
+  if (from.bases.empty()) return store.claim(name_, from.basis, claim);
+  return store.members()->claim_from(name_, from.bases, claim);
 }
 
 ClaimSender::Answer ClaimSender::send(const ClaimFrom& from, Claim claim, const Limit& limit) {

@@ -11,11 +11,11 @@
 
 namespace distlock {
 
-/// The basis of a claim. On a mirrored store `members` has the basis on each member; if empty,
+/// The basis of a claim. On a mirrored store `bases` has that on each member; if it is empty,
 /// `basis` counts for all. `fence`: that of the hold; 0 lets the store choose it.
 struct ClaimFrom {
   ClaimBasis basis = FromAbsent{};
-  std::vector<MemberBasis> members = {};
+  std::vector<MemberBasis> bases = {};
   Fence fence = 0;
 };
 

@@ -156,7 +156,7 @@ ClaimFrom Contender::claim_from(const TimedInspection& look, Verdict verdict) {
   for (const Inspection& one : look.seen.members) {
     const Verdict of_one = judge_one(one, look.span).verdict;
     if (of_one == Verdict::busy || (of_one == Verdict::dead && !one.fresh)) continue;
-    from.members.push_back({one.member, basis_of(one, of_one)});
+    from.bases.push_back({one.member, basis_of(one, of_one)});
   }
   return from;
 }

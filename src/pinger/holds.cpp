@@ -38,9 +38,9 @@ bool Holds::begin(Hold& hold, const Token& ts, const std::vector<Token>& members
     const Guard lock(mutex_);
     // On a mirrored store alone.
     if (!members.empty()) {
-      hold.members = hold.claim_members;
-      hold.members.keep_only(members);
-      hold.claim_validity.begin_until(hold.members.until());
+      hold.deadlines = hold.claim_deadlines;
+      hold.deadlines.keep_only(members);
+      hold.claim_validity.begin_until(hold.deadlines.until());
     }
     hold.validity.begin_as(hold.claim_validity);
     hold.claim_validity.end();
@@ -60,7 +60,7 @@ bool Holds::begin(Hold& hold, const Token& ts, const std::vector<Token>& members
 
 void Holds::begin_claim(Hold& hold, const std::vector<MemberPing>& pings, std::size_t majority) {
   const Guard lock(mutex_);
-  hold.claim_members.begin(pings, majority, hold.validity_span);
+  hold.claim_deadlines.begin(pings, majority, hold.validity_span);
 }
 
 SteadyTime Holds::retire(const std::shared_ptr<Hold>& hold, SteadyTime now) {
@@ -127,11 +127,11 @@ void Holds::extend(SteadyTime sent, SteadyTime confirmed) {
 void Holds::extend(const std::vector<MemberPing>& pings, SteadyTime confirmed) {
   const Guard lock(mutex_);
   for (const auto& [number, hold] : enlisted_) {
-    hold->claim_members.extend(pings, hold->validity_span);
+    hold->claim_deadlines.extend(pings, hold->validity_span);
     if (!hold->active) continue;
     const SteadyTime before = hold->validity.until();
-    hold->members.extend(pings, hold->validity_span);
-    hold->validity.extend_to(hold->members.until(), confirmed);
+    hold->deadlines.extend(pings, hold->validity_span);
+    hold->validity.extend_to(hold->deadlines.until(), confirmed);
     if (hold->validity.until() > before) hold->risk_told = false;
   }
 }

@@ -50,8 +50,8 @@ struct Hold {
   Token ts;
   Token claiming;
   // On a mirrored store, those of `validity` and `claim_validity` (M5).
-  MemberDeadlines members;
-  MemberDeadlines claim_members;
+  MemberDeadlines deadlines;
+  MemberDeadlines claim_deadlines;
   std::optional<LossReason> lost;
   std::shared_ptr<const OnLost> on_lost;
   std::shared_ptr<const OnAtRisk> on_at_risk;

@@ -27,11 +27,11 @@ class Looker {
   std::string names(const ListArguments& wanted) {
     ListArguments arguments = wanted;
     arguments.format = Format::names;
-    CHECK(list(arguments, place(), streams()) == kSuccess);
+    CHECK(list(arguments, opened(), streams()) == kSuccess);
     return std::exchange(out, std::ostringstream()).str();
   }
-  Place place() { return {*observer.store, *fleet.clock, connection}; }
-  WatchedPlace watched() {
+  OpenedStore opened() { return {*observer.store, *fleet.clock, connection}; }
+  WatchedStore watched() {
     return {[this] { return observer.store; }, *fleet.clock, connection};
   }
   Streams streams() { return {in, out, err}; }
@@ -62,16 +62,16 @@ TEST_CASE("a list is of all locks, those held, or those of a pattern", "[cli][vi
 
 TEST_CASE("a list of some locks has no pings", "[cli][view]") {
   Looker looker;
-  CHECK(list({.held = true}, looker.place(), looker.streams()) == kSuccess);
+  CHECK(list({.held = true}, looker.opened(), looker.streams()) == kSuccess);
   CHECK_THAT(looker.out.str(), Catch::Contains("rotate") && !Catch::Contains("PROCESS"));
-  CHECK(list({}, looker.place(), looker.streams()) == kSuccess);
+  CHECK(list({}, looker.opened(), looker.streams()) == kSuccess);
   CHECK_THAT(looker.out.str(), Catch::Contains("PROCESS"));
 }
 
 TEST_CASE("an empty list says what there is none of", "[cli][view]") {
   Looker looker;
   const auto said = [&](const ListArguments& arguments) {
-    CHECK(list(arguments, looker.place(), looker.streams()) == kSuccess);
+    CHECK(list(arguments, looker.opened(), looker.streams()) == kSuccess);
     return std::exchange(looker.out, std::ostringstream()).str();
   };
   CHECK(said({.pattern = "nothing"}) == "no such lock\n");
@@ -130,8 +130,8 @@ TEST_CASE("a watch goes on until a store is there, and again where a file was re
     return looker.observer.store;
   };
   const ConnectionString file("sqlite:x");
-  const WatchedPlace place{open, *looker.fleet.clock, file};
-  CHECK(watch_list({}, place, looker.streams(), stop.get_token()) == kSuccess);
+  const WatchedStore watched{open, *looker.fleet.clock, file};
+  CHECK(watch_list({}, watched, looker.streams(), stop.get_token()) == kSuccess);
   CHECK(openings == 4);
   CHECK_THAT(looker.out.str(), Catch::StartsWith("distlock: there is no file 'x'\n\ndistlock: ") &&
                                    Catch::Contains("list rejected") && Catch::Contains("rotate"));
@@ -142,8 +142,8 @@ TEST_CASE("a watch ends where waiting mends nothing", "[cli][view]") {
   const auto refuse = []() -> std::shared_ptr<Store> {
     throw Error(Errc::permission_denied, "no");
   };
-  const WatchedPlace place{refuse, *looker.fleet.clock, looker.connection};
-  CHECK_THROWS_AS(watch_list({}, place, looker.streams()), Error);
+  const WatchedStore watched{refuse, *looker.fleet.clock, looker.connection};
+  CHECK_THROWS_AS(watch_list({}, watched, looker.streams()), Error);
 }
 
 TEST_CASE("a malformed lock counts as held in a list of those", "[cli][view][R14]") {
@@ -152,15 +152,15 @@ TEST_CASE("a malformed lock counts as held in a list of those", "[cli][view][R14
   ListArguments arguments;
   arguments.held = true;
   arguments.format = Format::names;
-  CHECK(list(arguments, looker.place(), looker.streams()) == kMalformed);
+  CHECK(list(arguments, looker.opened(), looker.streams()) == kMalformed);
   CHECK(looker.out.str() == "jobs\nodd\nrotate\n");
 }
 
 TEST_CASE("a malformed ping is a status of its own, also where no ping is shown",
           "[cli][view][R14]") {
   Looker looker;
-  CHECK(status({}, looker.place(), looker.streams()) == kSuccess);
+  CHECK(status({}, looker.opened(), looker.streams()) == kSuccess);
   looker.fleet.memory.tables.put_ping({{"_id", std::string("odd")}, {"ping", std::string("now")}});
-  CHECK(status({}, looker.place(), looker.streams()) == kMalformed);
+  CHECK(status({}, looker.opened(), looker.streams()) == kMalformed);
   CHECK(looker.err.str().find("odd") != std::string::npos);
 }
