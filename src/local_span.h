@@ -6,10 +6,15 @@
 
 namespace distlock {
 
-/// The two ends of a store call, on this process's clocks: whatever the store did, it did between.
-struct LocalSpan {
+/// The two ends of a store call, on this process's steady clock: whatever the store did, it did
+/// between.
+struct SteadySpan {
   SteadyTime sent;
   SteadyTime received;
+};
+
+/// The same on both clocks of this process.
+struct LocalSpan : SteadySpan {
   WallTime wall_sent;
   WallTime wall_received;
 };

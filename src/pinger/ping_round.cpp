@@ -93,7 +93,7 @@ void Session::extend_holds(const LocalSpan& span) {
   {
     const Guard lock(mutex_);
     for (const MemberPing& ping : pings) {
-      note_member(ping.member, ping.stamped, {ping.sent, ping.received, {}, {}});
+      note_member(ping.member, ping.stamped, {ping.sent, ping.received});
     }
   }
   holds.extend(pings, environment.clock->steady_now());

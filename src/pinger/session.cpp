@@ -162,7 +162,7 @@ TimedInspection Session::look(std::string_view name, Freshness freshness) {
 }
 
 // With the mutex.
-void Session::note_member(const Token& member, const StoreNow& now, const LocalSpan& span) {
+void Session::note_member(const Token& member, const StoreNow& now, const SteadySpan& span) {
   const auto grain = nanoseconds{options.ping_every} / 2;
   member_histories_.try_emplace(member, grain).first->second.note(now, span);
 }

@@ -98,7 +98,7 @@ class DistributedLockPinger::Session {
   void run_watch();
   bool ping_noting_failure() noexcept;
   PingHealth health_at(SteadyTime now) const;
-  void note_member(const Token& member, const StoreNow& now, const LocalSpan& span);
+  void note_member(const Token& member, const StoreNow& now, const SteadySpan& span);
   void extend_holds(const LocalSpan& span);
   bool note_good_ping(const PingRecord& record, const LocalSpan& span);
   void note_bad_ping(std::string_view error);

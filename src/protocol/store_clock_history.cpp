@@ -11,7 +11,7 @@ constexpr std::size_t kReadingsMax = 4096;
 
 }  // namespace
 
-void StoreClockHistory::note(const StoreNow& now, const LocalSpan& span) {
+void StoreClockHistory::note(const StoreNow& now, const SteadySpan& span) {
   // Dates that nanoseconds cannot hold come from no working clock, and saturate.
   using Saturated = std::chrono::duration<double, std::nano>;
   const Saturated wide = now.time.time_since_epoch();

@@ -37,7 +37,7 @@ class StoreClockHistory {
   /// Readings closer together than `grain` are kept as one.
   explicit StoreClockHistory(std::chrono::nanoseconds grain) : grain_(grain) {}
 
-  void note(const StoreNow& now, const LocalSpan& span);
+  void note(const StoreNow& now, const SteadySpan& span);
 
   /// Whether that clock has stepped by more than `limit`, by two readings within the last `window`,
   /// or the one before it. Its own pace is no step.

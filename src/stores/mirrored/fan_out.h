@@ -4,8 +4,10 @@
 #include <boost/thread/mutex.hpp>
 #include <functional>
 #include <memory>
+#include <new>
 #include <optional>
 #include <stop_token>
+#include <string>
 #include <vector>
 
 #include "distlock/error.h"
@@ -28,13 +30,13 @@ struct Reply {
 template <class Answer>
 using Replies = std::vector<Reply<Answer>>;
 
-using Those = std::vector<std::shared_ptr<Member>>;
+using MemberList = std::vector<std::shared_ptr<Member>>;
 
 /// Collects the answers to one call. Shared with the members' threads, which may outlast the call.
 template <class Answer>
 class Answers {
  public:
-  Answers(const Those& asked, std::size_t all, std::size_t wanted)
+  Answers(const MemberList& asked, std::size_t all, std::size_t wanted)
       : wanted_(wanted),
         replies_(all),
         awaited_(all, false),
@@ -65,7 +67,7 @@ class Answers {
   }
   std::stop_token enough() const { return enough_.get_token(); }
   /// Gives the answers so far. A member that was asked and is silent counts as away from now on.
-  Replies<Answer> close(const Those& asked, Effect effect) {
+  Replies<Answer> close(const MemberList& asked, Effect effect) {
     const boost::lock_guard<boost::mutex> lock(mutex_);
     closed_ = true;
     for (const auto& member : asked) {
@@ -94,7 +96,7 @@ class Answers {
 };
 
 /// How a call of several members is made.
-struct Order {
+struct CallRules {
   Effect effect = Effect::reads;
   bool with_identity = true;  ///< Read after the answer.
   Worker::Turn turn = Worker::Turn::last;
@@ -103,22 +105,33 @@ struct Order {
 template <class Answer>
 using MemberCall = std::function<Answer(Member&)>;
 
+/// The failure of a call that threw anything but an Error.
+inline Error strange_failure(const CallRules& rules, const std::string& what) {
+  return {rules.effect == Effect::writes ? Errc::outcome_unknown : Errc::not_applied, what};
+}
+/// The same where memory is short: made before the call.
+inline Error want_of_memory(const CallRules& rules) {
+  return strange_failure(rules, "no memory for the answer of a member of a mirrored store");
+}
+
 template <class Answer>
-Reply<Answer> reply_of(Member& member, const Order& order,
-                       const MemberCall<Answer>& call) noexcept {
+Reply<Answer> reply_of(Member& member, const CallRules& rules, const MemberCall<Answer>& call,
+                       const Error& no_memory) noexcept {
   Reply<Answer> reply;
   try {
     reply.answer = call(member);
-    if (order.with_identity) {
+    if (rules.with_identity) {
       static_cast<void>(member.look_at_identity());
       reply.identity = member.identity();
     }
   } catch (const Error& error) {
     reply.failure = error;
   } catch (...) {
-    const bool perhaps = order.effect == Effect::writes;
-    reply.failure.emplace(perhaps ? Errc::outcome_unknown : Errc::not_applied,
-                          current_failure().what);
+    try {
+      reply.failure = strange_failure(rules, current_failure().what);
+    } catch (const std::bad_alloc&) {
+      reply.failure = no_memory;
+    }
   }
   member.present = !reply.failure || !may_pass(*reply.failure);
   return reply;
@@ -127,13 +140,14 @@ Reply<Answer> reply_of(Member& member, const Order& order,
 /// Calls each of `asked` once. Waits for the members that answered their last call, and for a
 /// majority of `all` members, for `limit` at most. Other calls go on in the background.
 template <class Answer>
-Replies<Answer> ask(const Those& asked, std::size_t all, MirrorDrive drive,
-                    std::chrono::milliseconds limit, const Order& order,
+Replies<Answer> ask(const MemberList& asked, std::size_t all, MirrorDrive drive,
+                    std::chrono::milliseconds limit, const CallRules& rules,
                     const MemberCall<Answer>& call) {
+  const Error no_memory = want_of_memory(rules);
   if (drive == MirrorDrive::caller) {
     Replies<Answer> replies(all);
     for (const auto& member : asked) {
-      replies[member->place.number] = reply_of(*member, order, call);
+      replies[member->place.number] = reply_of(*member, rules, call, no_memory);
     }
     return replies;
   }
@@ -141,11 +155,11 @@ Replies<Answer> ask(const Those& asked, std::size_t all, MirrorDrive drive,
   for (const auto& member : asked) {
     const std::size_t number = member->place.number;
     // The member owns the thread that runs the job. So the job must not own the member.
-    const auto job = [answers, one = member.get(), number, order, call] {
-      if (answers->begin(number)) answers->give(number, reply_of(*one, order, call));
+    const auto job = [answers, one = member.get(), number, rules, call, no_memory] {
+      if (answers->begin(number)) answers->give(number, reply_of(*one, rules, call, no_memory));
     };
     try {
-      member->worker.add(job, order.turn);
+      member->worker.add(job, rules.turn);
     } catch (...) {
       const Error failure(Errc::not_applied, current_failure().what);
       answers->give(number, {std::nullopt, failure, std::nullopt});
@@ -153,7 +167,7 @@ Replies<Answer> ask(const Those& asked, std::size_t all, MirrorDrive drive,
   }
   const auto clock = host_clock();
   if (!asked.empty()) clock->wait_until(clock->steady_now() + limit, answers->enough());
-  return answers->close(asked, order.effect);
+  return answers->close(asked, rules.effect);
 }
 
 }  // namespace distlock::mirrored

@@ -4,6 +4,7 @@
 #include <boost/thread/lock_types.hpp>
 
 #include "distlock/error.h"
+#include "local_span.h"
 
 namespace distlock::mirrored {
 namespace {
@@ -57,9 +58,9 @@ void Worker::run() {
 }
 
 Inspection Member::look_at_identity() {
-  const SteadyTime sent = clock_->steady_now();
-  Inspection seen = store->inspect(kIdentityName, Freshness::fresh);
-  if (seen.now) note(*seen.now, sent);
+  const auto [seen, span] =
+      timed(*clock_, [&] { return store->inspect(kIdentityName, Freshness::fresh); });
+  if (seen.now) note(*seen.now, span.sent);
   const Guard lock(mutex_);
   identity_ = identity_in(seen, place);
   token_ = has_identity(seen) ? seen.lock->ts : std::nullopt;
@@ -79,12 +80,15 @@ std::optional<Identity> Member::identity() const {
 // The identity is read after the ping: the ping is one of that life of the member then.
 std::optional<PingRecord> Member::ping(std::string_view process, const PingHealth& health,
                                        const Token& set) {
-  const SteadyTime sent = clock_->steady_now();
-  PingRecord record = store->ping(process, health);
-  const auto identity = identity_in(look_at_identity(), place);
+  PingRecord record;
+  const auto [seen, span] = timed(*clock_, [&] {
+    record = store->ping(process, health);
+    return look_at_identity();
+  });
+  const auto identity = identity_in(seen, place);
   if (!identity || identity->set != set) return std::nullopt;
   const MemberPing ping{
-      identity->token, {record.ping, record.clock.value_or("")}, sent, clock_->steady_now()};
+      identity->token, {record.ping, record.clock.value_or("")}, span.sent, span.received};
   const Guard lock(mutex_);
   pings_.insert_or_assign(std::string(process), ping);
   record.clock = clock_name(ping.member, ping.stamped.clock);

@@ -8,18 +8,17 @@ namespace distlock::mirrored {
 namespace {
 
 using std::chrono::milliseconds;
-using Granted = std::optional<LockRecord>;
 
-constexpr Order kClaim{.effect = Effect::writes};
-constexpr Order kLook{.effect = Effect::reads, .with_identity = false};
-constexpr Order kUndo{.effect = Effect::writes, .with_identity = false};
+constexpr CallRules kClaim{.effect = Effect::writes};
+constexpr CallRules kLook{.effect = Effect::reads, .with_identity = false};
+constexpr CallRules kUndo{.effect = Effect::writes, .with_identity = false};
 
-Vote vote_of(const Reply<Granted>& reply, const Token& set, Fence fence) {
+Vote vote_of(const Reply<ClaimAnswer>& reply, const Token& set, Fence fence) {
   if (reply.failure) {
     const bool unknown = reply.answer || reply.failure->errc() == Errc::outcome_unknown;
     return unknown ? Vote::unknown : Vote::refused;
   }
-  if (!reply.answer || !*reply.answer) return Vote::refused;
+  if (!reply.answer || !reply.answer->granted) return Vote::refused;
   // The member was emptied or exchanged meanwhile. It may be there again when the claim is read
   // back, so that nobody may undo the claim before.
   if (!reply.identity || reply.identity->set != set) return Vote::unknown;
@@ -27,34 +26,34 @@ Vote vote_of(const Reply<Granted>& reply, const Token& set, Fence fence) {
   return fence > reply.identity->fence ? Vote::granted : Vote::refused;
 }
 
-std::vector<Vote> votes_of(const Replies<Granted>& replies, const Token& set, Fence fence) {
+std::vector<Vote> votes_of(const Replies<ClaimAnswer>& replies, const Token& set, Fence fence) {
   std::vector<Vote> votes;
   for (const auto& reply : replies) votes.push_back(vote_of(reply, set, fence));
   return votes;
 }
 
-LockRecord held_record(const Replies<Granted>& replies, const std::vector<Vote>& votes) {
+LockRecord held_record(const Replies<ClaimAnswer>& replies, const std::vector<Vote>& votes) {
   std::optional<LockRecord> record;
   for (std::size_t i = 0; i < votes.size(); ++i) {
     if (votes[i] != Vote::granted) continue;
-    if (!record) record = **replies[i].answer;
+    if (!record) record = replies[i].answer->granted;
     record->members.push_back(replies[i].identity->token);
   }
   return *record;
 }
 
-bool perhaps_granted(const Reply<Granted>& reply) {
-  if (reply.answer) return reply.answer->has_value();
+bool perhaps_granted(const Reply<ClaimAnswer>& reply) {
+  if (reply.answer) return reply.answer->granted.has_value();
   return reply.failure && reply.failure->errc() == Errc::outcome_unknown;
 }
 
-const Error* failure_in(const Replies<Granted>& replies) {
+const Error* failure_in(const Replies<ClaimAnswer>& replies) {
   const auto failed = std::find_if(replies.begin(), replies.end(),
                                    [](const auto& reply) { return reply.failure.has_value(); });
   return failed == replies.end() ? nullptr : &*failed->failure;
 }
 
-Error unknown_outcome(const Replies<Granted>& replies) {
+Error unknown_outcome(const Replies<ClaimAnswer>& replies) {
   for (const auto& reply : replies) {
     const bool unknown = reply.failure && reply.failure->errc() == Errc::outcome_unknown;
     if (unknown) return *reply.failure;
@@ -110,17 +109,17 @@ std::vector<MirroredStore::Candidate> MirroredStore::candidates(
 
 // A job must own no member: its thread belongs to the member, and would destroy and join itself.
 void MirroredStore::send(std::string_view name, const std::vector<Candidate>& to,
-                         Replies<Granted>& replies) {
-  Those asked;
+                         Replies<ClaimAnswer>& replies) {
+  MemberList asked;
   std::vector<std::pair<ClaimBasis, Claim>> claims(all_.size());
   for (const Candidate& one : to) {
     asked.push_back(one.member);
     claims[one.member->place.number] = {one.basis, one.claim};
   }
   const auto sent =
-      ask_those<Granted>(asked, kClaim, [lock = std::string(name), claims](Member& member) {
+      ask_those<ClaimAnswer>(asked, kClaim, [lock = std::string(name), claims](Member& member) {
         const auto& [basis, claim] = claims[member.place.number];
-        return member.store->claim(lock, basis, claim);
+        return ClaimAnswer{member.store->claim(lock, basis, claim)};
       });
   for (const auto& member : asked) replies[member->place.number] = sent[member->place.number];
 }
@@ -135,10 +134,10 @@ std::optional<LockRecord> MirroredStore::claim_from(std::string_view name,
   if (to.size() < majority()) return std::nullopt;
   std::stable_partition(to.begin(), to.end(),
                         [](const Candidate& one) { return one.member->present.load(); });
-  Replies<Granted> replies(all_.size());
+  Replies<ClaimAnswer> replies(all_.size());
   send(name, {to.front()}, replies);
-  const Reply<Granted>& first = replies[to.front().member->place.number];
-  if (first.answer && !*first.answer) return std::nullopt;
+  const Reply<ClaimAnswer>& first = replies[to.front().member->place.number];
+  if (first.answer && !first.answer->granted) return std::nullopt;
   send(name, {to.begin() + 1, to.end()}, replies);
 
   const std::vector<Vote> votes = votes_of(replies, set, claim.fence);
@@ -152,7 +151,7 @@ std::optional<LockRecord> MirroredStore::claim_from(std::string_view name,
                 "be told to free it");
   }
   const bool refused = std::any_of(replies.begin(), replies.end(), [](const auto& reply) {
-    return reply.answer && !*reply.answer;
+    return reply.answer && !reply.answer->granted;
   });
   const Error* failure = failure_in(replies);
   if (!refused && failure != nullptr) throw Error(*failure);
@@ -160,8 +159,9 @@ std::optional<LockRecord> MirroredStore::claim_from(std::string_view name,
 }
 
 // Frees the claim where it may have been granted. True if each of these members has freed it.
-bool MirroredStore::undo(std::string_view name, const Token& ts, const Replies<Granted>& replies) {
-  Those asked;
+bool MirroredStore::undo(std::string_view name, const Token& ts,
+                         const Replies<ClaimAnswer>& replies) {
+  MemberList asked;
   for (const auto& member : all_) {
     if (perhaps_granted(replies[member->place.number])) asked.push_back(member);
   }
@@ -195,11 +195,11 @@ std::optional<LockRecord> MirroredStore::claim(std::string_view name, const Clai
   return claim_from(name, bases, fenced);
 }
 
-// Makes a set of members that are all empty, so no hold exists. The process that wins the first
-// member's identity claims the others' too. A second founder stops at the first member.
-Token MirroredStore::found(const Replies<Inspection>& seen) {
+// A claim of each member's identity. All members must have answered, and have none.
+std::vector<MirroredStore::Candidate> MirroredStore::identities_of_empty(
+    const Replies<Inspection>& seen) const {
   const Token set = new_token();
-  std::vector<Candidate> to;
+  std::vector<Candidate> claims;
   for (std::size_t i = 0; i < seen.size(); ++i) {
     const auto now = all_[i]->at_most();
     const bool empty = seen[i].answer && !has_identity(*seen[i].answer) && now;
@@ -212,8 +212,12 @@ Token MirroredStore::found(const Replies<Inspection>& seen) {
     cutoff.time += call_limit_;
     const Claim claim = identity_claim(new_token(), set, all_[i]->place, cutoff);
     const bool freed = seen[i].answer->lock.has_value();
-    to.push_back({all_[i], claim, freed ? ClaimBasis{FromFree{}} : ClaimBasis{FromAbsent{}}});
+    claims.push_back({all_[i], claim, freed ? ClaimBasis{FromFree{}} : ClaimBasis{FromAbsent{}}});
   }
+  return claims;
+}
+
+void MirroredStore::check_without_locks() {
   const auto listings =
       ask_all<Listing>(kLook, [](Member& member) { return member.store->list(); });
   for (const auto& listing : listings) {
@@ -226,9 +230,16 @@ Token MirroredStore::found(const Replies<Inspection>& seen) {
                   "an empty one");
     }
   }
-  Replies<Granted> replies(all_.size());
+}
+
+// Makes a set of members that are all empty, so no hold exists. The process that wins the first
+// member's identity claims the others' too. A second founder stops at the first member.
+Token MirroredStore::found(const Replies<Inspection>& seen) {
+  const std::vector<Candidate> to = identities_of_empty(seen);
+  check_without_locks();
+  Replies<ClaimAnswer> replies(all_.size());
   send(kIdentityName, {to.front()}, replies);
-  const bool first = replies.front().answer && *replies.front().answer;
+  const bool first = replies.front().answer && replies.front().answer->granted;
   if (first) send(kIdentityName, {to.begin() + 1, to.end()}, replies);
   const auto after =
       ask_all<Inspection>(kLook, [](Member& member) { return member.look_at_identity(); });

@@ -15,13 +15,13 @@ namespace {
 using Guard = boost::lock_guard<boost::mutex>;
 using std::chrono::milliseconds;
 
-constexpr Order kRead{};
-constexpr Order kWrite{.effect = Effect::writes};
-constexpr Order kPing{
+constexpr CallRules kRead{};
+constexpr CallRules kWrite{.effect = Effect::writes};
+constexpr CallRules kPing{
     .effect = Effect::writes, .with_identity = false, .turn = Worker::Turn::first};
 // Frees one hold and no other, so that it does no harm on any store.
-constexpr Order kRelease{.effect = Effect::writes, .with_identity = false};
-constexpr Order kIdentity{.effect = Effect::reads, .with_identity = false};
+constexpr CallRules kRelease{.effect = Effect::writes, .with_identity = false};
+constexpr CallRules kIdentity{.effect = Effect::reads, .with_identity = false};
 
 // A call of the mirrored store asks its members twice. Each time it waits for two calls of a
 // member: its own, and the look at the identity.
@@ -36,10 +36,10 @@ milliseconds longest_call(const std::vector<std::shared_ptr<Store>>& members) {
   return longest;
 }
 
-Those members_of(const std::vector<std::shared_ptr<Store>>& stores,
-                 const std::shared_ptr<Clock>& clock) {
+MemberList members_of(const std::vector<std::shared_ptr<Store>>& stores,
+                      const std::shared_ptr<Clock>& clock) {
   check_number(stores.size());
-  Those members;
+  MemberList members;
   for (std::size_t i = 0; i < stores.size(); ++i) {
     if (std::count(stores.begin(), stores.end(), stores[i]) > 1) {
       throw Error(Errc::invalid_argument,

@@ -30,6 +30,11 @@
 // that holds one of them takes no other, and none is held during a call of a store.
 namespace distlock::mirrored {
 
+/// The answer of one member to a claim: the record that it granted, or nothing where it refused.
+struct ClaimAnswer {
+  std::optional<LockRecord> granted;
+};
+
 /// N stores as one (M1 to M8): asks the members, and lets quorum.h and agreement.h decide.
 class MirroredStore : public Store, private Members {
  public:
@@ -56,14 +61,20 @@ class MirroredStore : public Store, private Members {
   std::optional<LockRecord> claim_from(std::string_view name, const std::vector<MemberBasis>& bases,
                                        const Claim& claim) override;
 
+  struct Candidate {
+    std::shared_ptr<Member> member;
+    Claim claim;
+    ClaimBasis basis;
+  };
+
   template <class Answer>
-  Replies<Answer> ask_those(const Those& asked, const Order& order,
+  Replies<Answer> ask_those(const MemberList& asked, const CallRules& rules,
                             const MemberCall<Answer>& call) {
-    return ask<Answer>(asked, all_.size(), options_.drive, call_limit_ / 2, order, call);
+    return ask<Answer>(asked, all_.size(), options_.drive, call_limit_ / 2, rules, call);
   }
   template <class Answer>
-  Replies<Answer> ask_all(const Order& order, const MemberCall<Answer>& call) {
-    return ask_those<Answer>(all_, order, call);
+  Replies<Answer> ask_all(const CallRules& rules, const MemberCall<Answer>& call) {
+    return ask_those<Answer>(all_, rules, call);
   }
 
   /// The set that a majority of the members says it is of (M6). Errors: `not_applied` if there is
@@ -71,6 +82,8 @@ class MirroredStore : public Store, private Members {
   Token set();
   std::optional<Token> set_of_majority(const Replies<Inspection>& seen) const;
   Token found(const Replies<Inspection>& seen);
+  std::vector<Candidate> identities_of_empty(const Replies<Inspection>& seen) const;
+  void check_without_locks();
   const Member* given_twice() const;
   [[noreturn]] static void refuse_twice(const Member& member);
   void check_order(const Replies<Inspection>& seen) const;
@@ -86,20 +99,13 @@ class MirroredStore : public Store, private Members {
   std::vector<Inspection> looks(std::string_view name, Freshness freshness,
                                 Replies<Inspection>& replies);
 
-  struct Candidate {
-    std::shared_ptr<Member> member;
-    Claim claim;
-    ClaimBasis basis;
-  };
   std::vector<Candidate> candidates(const std::vector<MemberBasis>& bases,
                                     const Claim& claim) const;
   std::optional<std::chrono::milliseconds> time_left(const StoreNow& cutoff) const;
-  void send(std::string_view name, const std::vector<Candidate>& to,
-            Replies<std::optional<LockRecord>>& replies);
-  bool undo(std::string_view name, const Token& ts,
-            const Replies<std::optional<LockRecord>>& replies);
+  void send(std::string_view name, const std::vector<Candidate>& to, Replies<ClaimAnswer>& replies);
+  bool undo(std::string_view name, const Token& ts, const Replies<ClaimAnswer>& replies);
 
-  const Those all_;
+  const MemberList all_;
   const std::shared_ptr<Clock> clock_;
   const MirrorOptions options_;
   const std::chrono::milliseconds call_limit_;

@@ -22,8 +22,9 @@ inline LockRecord taken_lock() {
 /// A contender's look: an instant call at the store's `now`, on a wall clock that agrees.
 struct Scene {
   Inspection seen{taken_lock(), PingRecord{"db7", kNow, "c1"}, StoreNow{kNow, "c1"}, true};
-  LocalSpan span{SteadyTime{std::chrono::hours{1}}, SteadyTime{std::chrono::hours{1}},
-                 WallTime{kNow.time_since_epoch()}, WallTime{kNow.time_since_epoch()}};
+  LocalSpan span{{SteadyTime{std::chrono::hours{1}}, SteadyTime{std::chrono::hours{1}}},
+                 WallTime{kNow.time_since_epoch()},
+                 WallTime{kNow.time_since_epoch()}};
   LockOptions options;
   bool stepped = false;
   HolderWatch watch;

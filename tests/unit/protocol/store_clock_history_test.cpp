@@ -22,7 +22,7 @@ class History {
                    std::chrono::milliseconds off, std::string clock = "c1") {
     const auto time = std::chrono::duration_cast<std::chrono::milliseconds>(sent);
     history.note({StoreTime{1000h + time + off}, std::move(clock)},
-                 {SteadyTime{sent}, SteadyTime{received}, {}, {}});
+                 {SteadyTime{sent}, SteadyTime{received}});
   }
   bool stepped(std::chrono::nanoseconds at, const std::string& clock = "c1") {
     return history.stepped(clock, SteadyTime{at}, kHistoryWindow, kLimit);
@@ -79,7 +79,7 @@ TEST_CASE("a contender that was cut off for longer than the window sees the step
 TEST_CASE("a long window is remembered however many readings there are", "[clock][R5]") {
   StoreClockHistory history(1ns);
   const auto read = [&](std::chrono::seconds at, std::chrono::milliseconds off) {
-    history.note({StoreTime{1000h + at + off}, "c1"}, {SteadyTime{at}, SteadyTime{at}, {}, {}});
+    history.note({StoreTime{1000h + at + off}, "c1"}, {SteadyTime{at}, SteadyTime{at}});
   };
   CHECK_FALSE(history.stepped("c1", SteadyTime{0s}, 24h, kLimit));
   for (int second = 0; second < 80000; ++second) read(second * 1s, second < 10 ? 0min : 10min);
