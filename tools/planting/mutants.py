@@ -38,7 +38,7 @@ CLI = ("cli_tests",)
 # before let pass; the quick ones first.
 MORE = (
     (r"src/(stores/mirrored/|pinger/member_|protocol/member_)", ("contract_mirrored",), ""),
-    (r"src/pinger/", ("scarce_tests",), ""),
+    (r"src/(pinger|stores/mirrored)/", ("scarce_tests",), ""),
     (r"src/stores/sqlite/", ("differential_sqlite", "sqlite_tests"), ""),
     (r"src/stores/mongodb/", ("mongo_wire_tests",), ""),
     (r"src/(cli/|log|line_writer|fork_guard|pinger/(running_pingers|shared_pingers)|uri/)",

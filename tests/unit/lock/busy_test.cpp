@@ -1,28 +1,15 @@
 // lock_try() says busy only of a lock that was taken. Any other failure to get it is an error.
 #include <catch2/catch.hpp>
-#include <functional>
 #include <optional>
 
 #include "support/fleet.h"
 #include "support/known_free.h"
 #include "support/late_reply.h"
+#include "support/thrown.h"
 
 using namespace distlock;
 using namespace std::chrono_literals;
 using namespace distlock::testing;
-
-namespace {
-
-std::optional<Errc> failure_of(const std::function<void()>& call) {
-  try {
-    call();
-    return std::nullopt;
-  } catch (const Error& error) {
-    return error.errc();
-  }
-}
-
-}  // namespace
 
 TEST_CASE("busy is said of a lock that was taken, and of no other", "[lock][R2][R8]") {
   Fleet fleet;
@@ -35,7 +22,7 @@ TEST_CASE("busy is said of a lock that was taken, and of no other", "[lock][R2][
 
   SECTION("claims that the store does not apply are an error") {
     a.store->fail("claim", Fault::lost_request, 100);
-    CHECK(failure_of(claim) == Errc::outcome_unknown);
+    CHECK(thrown_by(claim) == Errc::outcome_unknown);
   }
   SECTION("claims that come to the store too late are an error") {
     std::function<void()> delay = [&] {
@@ -43,7 +30,7 @@ TEST_CASE("busy is said of a lock that was taken, and of no other", "[lock][R2][
       a.store->before("claim", delay);
     };
     a.store->before("claim", delay);
-    CHECK(failure_of(claim) == Errc::not_applied);
+    CHECK(thrown_by(claim) == Errc::not_applied);
     a.store->before("claim", {});
   }
   CHECK(other.name == "untouched");
@@ -59,7 +46,7 @@ TEST_CASE("grants that come too late to be held are an error, not busy", "[lock]
     a.store->after_claim = pause;
   };
   a.store->after_claim = pause;
-  CHECK(failure_of([&] { (void)lock->lock_try("y"); }) == Errc::not_applied);
+  CHECK(thrown_by([&] { (void)lock->lock_try("y"); }) == Errc::not_applied);
   CHECK_FALSE(fleet.stored("balancer").taken());
   a.store->after_claim = {};
 }
@@ -72,7 +59,7 @@ TEST_CASE("a takeover that the store does not apply is an error", "[lock][R2][R6
   const auto b = fleet.process("b");
   const auto contender = b.lock("balancer");
   b.store->fail("claim", Fault::lost_request, 100);
-  CHECK(failure_of([&] { (void)contender->lock_try("y"); }) == Errc::outcome_unknown);
+  CHECK(thrown_by([&] { (void)contender->lock_try("y"); }) == Errc::outcome_unknown);
   CHECK(fleet.stored("balancer").process == "dead");
 }
 
@@ -83,7 +70,7 @@ TEST_CASE("a reclaim of unknown outcome is an error", "[lock][R8][R9]") {
   REQUIRE(lock->lock_try("x"));
   fleet.clock->advance(15min);
   a.store->fail("claim", Fault::lost_request);
-  CHECK(failure_of([&] { (void)lock->reclaim("y"); }) == Errc::outcome_unknown);
+  CHECK(thrown_by([&] { (void)lock->reclaim("y"); }) == Errc::outcome_unknown);
   CHECK_FALSE(lock->held());
 }
 
@@ -93,6 +80,6 @@ TEST_CASE("a wait for a lock whose store applies no claim ends with the store's 
   const auto a = fleet.process("a");
   const auto lock = a.lock("balancer", {.store_patience = 2min});
   a.store->fail("claim", Fault::lost_request, 1000);
-  CHECK(failure_of([&] { (void)lock->try_lock_for(24h); }) == Errc::outcome_unknown);
+  CHECK(thrown_by([&] { (void)lock->try_lock_for(24h); }) == Errc::outcome_unknown);
   CHECK(fleet.clock->waited() < 10min);
 }

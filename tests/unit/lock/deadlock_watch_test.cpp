@@ -9,19 +9,13 @@
 #include "distlock/error.h"
 #include "distlock/stores.h"
 #include "support/fleet.h"
+#include "support/thrown.h"
 
 using namespace distlock;
 using namespace distlock::testing;
 using namespace std::chrono_literals;
 
 namespace {
-
-std::optional<Errc> error_of(const std::function<void()>& call) try {
-  call();
-  return std::nullopt;
-} catch (const Error& error) {
-  return error.errc();
-}
 
 /// Processes on one memory store.
 struct Pair {
@@ -108,7 +102,7 @@ TEST_CASE("a thread that waits behind another of its process is in a cycle too",
   // Stands in the store's line for its whole process, and is in no cycle.
   boost::thread in_front([&] { crossing.bx.lock(); });
   while (crossing.line("x").empty()) boost::this_thread::yield();
-  CHECK(error_of([&] { bx2.lock(); }) == Errc::deadlock);
+  CHECK(thrown_by([&] { bx2.lock(); }) == Errc::deadlock);
   CHECK(crossing.by.unlock() == UnlockResult::released);
   crossing.first.join();
   CHECK(crossing.ax.unlock() == UnlockResult::released);
@@ -124,7 +118,7 @@ TEST_CASE("a thread that waits for a lock of its own by another object is told",
   const auto held = process.lock("x");
   const auto again = process.lock("x");
   REQUIRE(held->lock_try("work"));
-  CHECK(error_of([&] { again->lock(); }) == Errc::deadlock);
+  CHECK(thrown_by([&] { again->lock(); }) == Errc::deadlock);
   CHECK(fleet.clock->waited() >= 5s);
   CHECK(fleet.clock->waited() < 10s);
   CHECK(held->held());

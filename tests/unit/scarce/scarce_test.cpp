@@ -225,3 +225,17 @@ TEST_CASE("a claim anew that gets no memory ends, and the old hold is freed when
   a.pinger->ping_round();
   CHECK_FALSE(fleet.stored(lock->name()).taken());
 }
+
+TEST_CASE("a member's call that gets no memory fails by itself, and ends no process",
+          "[scarce][mirrored][M2]") {
+  std::vector<std::shared_ptr<FaultyStore>> members;
+  for (int i = 0; i < 3; ++i) {
+    members.push_back(std::make_shared<FaultyStore>(make_memory_store(host_clock(), {})));
+  }
+  const auto store = make_mirrored_store({members[0], members[1], members[2]});
+  REQUIRE(store->list().locks.empty());
+  members[1]->before("list", [] { pthread_setname_np(pthread_self(), "starving"); });
+  const NoMemoryFor member("starving");
+  CHECK(store->list().locks.empty());
+  CHECK(NoMemoryFor::refusals() > 0);
+}
