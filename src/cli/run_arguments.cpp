@@ -77,14 +77,7 @@ Words run_words(CommandOptions& options, const Words& words) {
   return result;
 }
 
-}  // namespace
-
-Arguments parse_run(const Words& words, const GetEnvironment& get) {
-  CommandOptions options(
-      "run [OPTION...] NAME [--] COMMAND [ARGUMENT...]",
-      "Holds the lock NAME while COMMAND runs; exits with its status. The options end at "
-      "COMMAND, or at --: all later words are COMMAND's.",
-      get);
+void add_run_options(CommandOptions& options) {
   options.add_common();
   options.app().prefix_command();
   options.flag("-n,--nonblock", "do not wait for a busy lock");
@@ -101,7 +94,17 @@ Arguments parse_run(const Words& words, const GetEnvironment& get) {
   options.add("grace", "DURATION",
               "time from SIGTERM to SIGKILL if the lock is lost; by default 5s or less");
   options.add("on-loss", "WHAT", "what follows a loss: term (the default), kill, ignore");
+}
 
+}  // namespace
+
+Arguments parse_run(const Words& words, const GetEnvironment& get) {
+  CommandOptions options(
+      "run [OPTION...] NAME [--] COMMAND [ARGUMENT...]",
+      "Holds the lock NAME while COMMAND runs; exits with its status. The options end at "
+      "COMMAND, or at --: all later words are COMMAND's.",
+      get);
+  add_run_options(options);
   Words rest = run_words(options, words);
   RunArguments run;
   run.common = options.common();

@@ -7,6 +7,11 @@
 #include "distlock/store.h"
 #include "stores/memory/memory_tables.h"
 
+// The room src/stores/memory/, from the bottom up:
+//
+//   memory_tables.h, memory_documents.h  the documents as plain data, and what a write does to them
+//   memory_bell.h                        the rings for those who wait
+//   memory_store.h                       the port: the tables, a mutex and a clock
 namespace distlock {
 
 /// A memory store, and its tables for a test to put documents into. The tables must not be touched

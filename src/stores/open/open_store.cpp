@@ -6,6 +6,7 @@
 #include "stores/mongodb/mongo_store.h"
 #include "stores/sqlite/sqlite_store.h"
 
+// The room src/stores/open/: chooses among the stores, which know nothing of each other.
 namespace distlock {
 
 std::shared_ptr<Store> open_store(const ConnectionString& connection, const StoreOptions& options) {
