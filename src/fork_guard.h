@@ -2,6 +2,8 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
+#include <utility>
 
 namespace distlock {
 
@@ -22,6 +24,25 @@ class ForkGuard {
 
  private:
   std::uint64_t generation_;
+};
+
+/// An object that a forked child leaves alone: it is not destroyed there. For what another thread
+/// may have been at when the process forked.
+template <class T>
+class LeftInChild {
+ public:
+  template <class... Arguments>
+  explicit LeftInChild(Arguments&&... arguments)
+      : value_(std::make_unique<T>(std::forward<Arguments>(arguments)...)) {}
+  ~LeftInChild() {
+    if (guard_.in_child()) (void)value_.release();
+  }
+  LeftInChild(const LeftInChild&) = delete;
+  LeftInChild& operator=(const LeftInChild&) = delete;
+
+ private:
+  ForkGuard guard_;
+  std::unique_ptr<T> value_;
 };
 
 /// An object that every process has its own of, also a forked child. The first use makes it, and no

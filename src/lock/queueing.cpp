@@ -16,8 +16,12 @@ bool Contender::wait_in_line(const WaitRequest& request) {
   protocol::check_why(request.why);
   session->check_usable();
   Lobby::Place place(session->lobby, name);
-  const std::stop_callback on_stop(request.stop, [&] { place.wake().ring(); });
-  const std::stop_callback on_end(session->stopping.get_token(), [&] { place.wake().ring(); });
+  auto ring = [guard = session->fork_guard, wake = place.shared_wake()] {
+    if (!guard.in_child()) wake->ring();
+  };
+  using OnStop = LeftInChild<std::stop_callback<decltype(ring)>>;
+  const OnStop on_stop(request.stop, ring);
+  const OnStop on_end(session->stopping.get_token(), ring);
   if (!wait_for_this_object(place, request)) return false;
   AcquiringPhase acquiring{*this};
   limit = {request.deadline, request.stop};

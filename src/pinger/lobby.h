@@ -47,6 +47,7 @@ class Lobby {
     /// Whether this thread is the one that stands in the store's line.
     bool first() const;
     Wake& wake() const { return *wake_; }
+    std::shared_ptr<Wake> shared_wake() const { return wake_; }
 
    private:
     const std::shared_ptr<Queues> queues_;
