@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kViolationsKept = 100;
 constexpr std::uint64_t kSeedsAtOnce = 32;
-constexpr std::string_view kStateHeader = "distlock simulation 1";
+constexpr std::string_view kStateHeader = "distlock simulation 2";
 
 template <std::size_t N>
 void write_numbers(std::ostream& out, const std::array<std::uint64_t, N>& numbers) {
@@ -95,14 +95,16 @@ void print_coverage(std::ostream& out, const Totals& totals) {
   }
 }
 
-std::vector<std::string> never_reached(const Totals& totals) {
+std::vector<std::string> never_reached(const Totals& totals, bool mirrored) {
   std::vector<std::string> missing;
-  for (std::size_t i = 0; i < kFaults; ++i) {
+  const std::size_t first = mirrored ? kFaultsOfAll : 0;
+  const std::size_t last = mirrored ? kFaults : kFaultsOfAll;
+  for (std::size_t i = first; i < last; ++i) {
     if (totals.faults.mattered[i] == 0) {
       missing.push_back("fault " + std::string(name_of(static_cast<Fault>(i))));
     }
   }
-  for (std::size_t i = 0; i < kEvents; ++i) {
+  for (std::size_t i = 0; i < kEvents && !mirrored; ++i) {
     if (totals.events.happened[i] == 0) {
       missing.push_back("branch " + std::string(name_of(static_cast<Event>(i))));
     }

@@ -39,7 +39,7 @@ Narrowing shrink(const Setup& setup, Narrowing narrowing,
 void print_coverage(std::ostream& out, const Totals& totals);
 
 /// Faults that never mattered and branches that were never taken.
-std::vector<std::string> never_reached(const Totals& totals);
+std::vector<std::string> never_reached(const Totals& totals, bool mirrored);
 
 /// So that a long batch can be resumed.
 void save(std::ostream& out, std::uint64_t next_seed, const Totals& totals);

@@ -48,6 +48,11 @@ constexpr std::array<Described, kFaults> kDescribed{{
     {"lock_deleted", "somebody deletes a lock's document; matters: it was taken"},
     {"ping_deleted", "somebody deletes a ping; matters: its process holds"},
     {"token_collision", "two locks' holds get the same ObjectId; matters: both at once"},
+    {"member_lost", "a member is away for good; matters: while held"},
+    {"member_slow", "a member is slow; matters: while held"},
+    {"member_emptied", "a member loses its data; matters: while held"},
+    {"member_exchanged", "a member of another set is in its place; matters: while held"},
+    {"member_cut_off", "one process reaches a member no more; matters: while held"},
 }};
 
 constexpr std::array kLikely{0.02, 0.05, 0.15, 0.3};
@@ -74,7 +79,9 @@ FaultCounts& FaultCounts::operator+=(const FaultCounts& other) {
 }
 
 Faults::Faults(const FaultSet& set, Random random) : set_(set), random_(random) {
-  for (double& probability : probability_) probability = kLikely[random_.below(kLikely.size())];
+  for (std::size_t i = 0; i < kFaultsOfAll; ++i) {
+    probability_[i] = kLikely[random_.below(kLikely.size())];
+  }
 }
 
 bool Faults::strikes(Fault fault) {
@@ -87,12 +94,12 @@ bool Faults::strikes(Fault fault) {
 FaultSet swarm(Random& random) {
   FaultSet set;
   if (random.chance(0.25)) {
-    for (int i = 0; i < 2; ++i) set.set(random.below(kFaults));
+    for (int i = 0; i < 2; ++i) set.set(random.below(kFaultsOfAll));
     return set;
   }
   constexpr std::array kShare{0.0, 0.1, 0.2, 0.35};
   const double share = kShare[random.below(kShare.size())];
-  for (std::size_t i = 0; i < kFaults; ++i) set[i] = random.chance(share);
+  for (std::size_t i = 0; i < kFaultsOfAll; ++i) set[i] = random.chance(share);
   return set;
 }
 

@@ -56,8 +56,18 @@ enum class Fault : std::uint8_t {
   lock_deleted,
   ping_deleted,
   token_collision,
+  // of a member of a mirrored store
+  member_lost,
+  member_slow,
+  member_emptied,
+  member_exchanged,
+  member_cut_off,
 };
-inline constexpr std::size_t kFaults = 36;
+inline constexpr std::size_t kFaults = 41;
+/// Those before the members of mirrored stores. Their draws stay what they were.
+inline constexpr std::size_t kFaultsOfAll = 36;
+
+inline bool of_a_member(Fault fault) { return static_cast<std::size_t>(fault) >= kFaultsOfAll; }
 
 std::string_view name_of(Fault fault);
 /// The effect of a fault, and when it counts as having mattered, for the table.

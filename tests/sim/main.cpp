@@ -36,6 +36,7 @@ struct Arguments {
   bool quiet = false;
   bool traces = false;
   bool original = false;
+  bool mirrored = false;
 };
 
 FaultSet faults_of(const std::string& names) {
@@ -56,6 +57,7 @@ FaultSet faults_of(const std::string& names) {
 Narrowing narrowing_of(const Arguments& arguments) {
   Narrowing narrowing;
   if (!arguments.faults.empty()) narrowing.faults = faults_of(arguments.faults);
+  narrowing.mirrored = arguments.mirrored;
   if (arguments.processes > 0) narrowing.processes = arguments.processes;
   if (arguments.workers > 0) narrowing.workers = arguments.workers;
   if (arguments.until_ms > 0) narrowing.horizon = std::chrono::milliseconds{arguments.until_ms};
@@ -83,6 +85,7 @@ void define(CLI::App& app, Arguments& arguments) {
   app.add_flag("--traces", arguments.traces, "Print what happens in every one, and nothing else");
   app.add_flag("--original", arguments.original,
                "Let only processes of the original's algorithm run, and say how it breaks");
+  app.add_flag("--mirrored", arguments.mirrored, "On a mirrored store of three or five members");
   app.add_flag("--quiet", arguments.quiet, "No table of what happened");
 }
 
@@ -156,7 +159,8 @@ std::chrono::duration<double> run_blocks(const Arguments& arguments, std::uint64
 int exit_status(const Arguments& arguments, const Totals& totals) {
   if (!totals.violations.empty()) return kViolated;
   if (interrupted) return 130;
-  const auto missing = arguments.assert_reach ? never_reached(totals) : std::vector<std::string>{};
+  const auto missing = arguments.assert_reach ? never_reached(totals, arguments.mirrored)
+                                              : std::vector<std::string>{};
   for (const std::string& what : missing) std::cout << "NEVER REACHED " << what << '\n';
   return missing.empty() ? 0 : kViolated;
 }

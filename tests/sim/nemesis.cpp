@@ -35,7 +35,8 @@ Nemesis::Nemesis(World& world)
   for (std::size_t i = 0; i < kFaults; ++i) {
     const auto fault = static_cast<Fault>(i);
     const bool ours = contains(kOfProcesses, fault) || contains(kOfClocks, fault) ||
-                      contains(kOfTheStore, fault) || contains(kOfDocuments, fault);
+                      contains(kOfTheStore, fault) || contains(kOfDocuments, fault) ||
+                      of_a_member(fault);
     if (ours && has(world.setup.faults, fault)) faults_.push_back(fault);
   }
   walls_follow_ = !has(world.setup.faults, Fault::restart) && random_.chance(0.5);
@@ -53,12 +54,15 @@ void Nemesis::set_the_scene() {
       if (random_.chance(0.5)) off = -off;
     }
   }
-  for (std::size_t i = 0; i < Servers::kMembers; ++i) {
-    world_.servers.set_clock_off(i, member_off_[i]);
-    if (world_.faults.enabled(Fault::drift)) {
-      world_.servers.set_clock_rate(i, 1 + (static_cast<double>(random_.below(401)) - 200) * 1e-6);
+  for (Servers* servers : world_.all_servers()) {
+    for (std::size_t i = 0; i < Servers::kMembers; ++i) {
+      servers->set_clock_off(i, member_off_[i]);
+      if (world_.faults.enabled(Fault::drift)) {
+        servers->set_clock_rate(i, 1 + (static_cast<double>(random_.below(401)) - 200) * 1e-6);
+      }
     }
   }
+  set_members_apart();
   if (!world_.faults.enabled(Fault::foreign_cleanup)) return;
   world_.faults.note(Fault::foreign_cleanup);
   const StoreNow now = world_.servers.now();
@@ -102,6 +106,7 @@ void Nemesis::strike(Fault fault) {
   if (contains(kOfProcesses, fault)) return strike_process(fault);
   if (contains(kOfClocks, fault)) return strike_clock(fault);
   if (contains(kOfTheStore, fault)) return strike_store(fault);
+  if (of_a_member(fault)) return strike_member(fault);
   strike_documents(fault);
 }
 
@@ -152,7 +157,8 @@ void Nemesis::fall_upon(SimProcess& process, Fault fault, Time duration) {
 void Nemesis::restart(SimProcess& process) {
   if (world_.processes.size() > 12) return;
   world_.faults.note(Fault::restart);
-  if (!world_.servers.tables().holds(process.id()).empty()) world_.faults.mattered(Fault::restart);
+  if (!world_.all_servers().front()->tables().holds(process.id()).empty())
+    world_.faults.mattered(Fault::restart);
   SimProcess& next = world_.add_process(process.host(), process.options());
   next.start(world_.setup.workers, world_.setup.locks);
 }
@@ -183,8 +189,9 @@ bool Nemesis::all_will_see_a_step() const {
 }
 
 void Nemesis::step_store_clock(bool above) {
-  if (world_.servers.kind() == StoreKind::steady) return;
-  const std::size_t member = world_.servers.primary_member();
+  Servers& servers = some_servers();
+  if (servers.kind() == StoreKind::steady) return;
+  const std::size_t member = servers.primary_member();
   const milliseconds tolerance = world_.setup.tolerance();
   milliseconds off = random_.between(-tolerance, tolerance) * 98 / 100;
   if (above) {
@@ -205,13 +212,13 @@ void Nemesis::step_store_clock(bool above) {
   world_.trace.say("store", [&] {
     return "has its clock step to " + std::to_string(off.count()) + " ms from where it was";
   });
-  world_.servers.set_clock_off(member, member_off_[member] + off);
+  servers.set_clock_off(member, member_off_[member] + off);
 }
 
 // The store.
 
 void Nemesis::strike_store(Fault fault) {
-  Servers& servers = world_.servers;
+  Servers& servers = some_servers();
   const Time now = world_.scheduler.now();
   if (fault == Fault::store_away || fault == Fault::store_refuses) {
     world_.faults.note(fault);
@@ -231,7 +238,11 @@ void Nemesis::strike_store(Fault fault) {
 
 void Nemesis::make_peace() {
   world_.faults.cease();
-  world_.servers.heal();
+  for (Servers* servers : world_.all_servers()) servers->heal();
+  world_.tell_majorities();
+  for (const auto& process : world_.processes) {
+    for (const auto& store : process->stores()) store->cut_off(Time{0});
+  }
   world_.scheduler.end_pauses();
   for (const auto& process : world_.processes) process->clock().set_wall_off(milliseconds{0});
   for (const std::string& name : spoiled_) {

@@ -23,6 +23,9 @@ class Nemesis {
   void strike_clock(Fault fault);
   void strike_store(Fault fault);
   void strike_documents(Fault fault);
+  void strike_member(Fault fault);
+  void set_members_apart();
+  Servers& some_servers();
 
   SimProcess* somebody();
   void fall_upon(SimProcess& process, Fault fault, Time duration);
@@ -43,6 +46,7 @@ class Nemesis {
   std::vector<Fault> faults_;
   std::vector<std::string> spoiled_;
   std::vector<std::chrono::milliseconds> member_off_;
+  std::size_t gone_ = 0;
   bool stepped_above_ = false;
   bool walls_follow_ = false;
 };

@@ -6,7 +6,7 @@
 
 namespace distlock::sim {
 void Oracle::violate(const std::string& what) {
-  if (!violation_) violation_ = "at " + text_of(scheduler_.now()) + ": " + what;
+  if (!violation_ && judging_) violation_ = "at " + text_of(scheduler_.now()) + ": " + what;
 }
 
 Oracle::LockHistory& Oracle::history(const std::string& name) {
@@ -22,6 +22,7 @@ const StoredLock& Oracle::now_stored(const std::string& name) {
 void Oracle::lock_changed(const Doer& by, const std::string& name, const StoredLock& before,
                           const StoredLock& after) {
   if (before == after) return;
+  if (changed_) changed_(name, after);
   LockHistory& lock = history(name);
   lock.versions.push_back({scheduler_.now(), after});
   if (by.process.empty()) {
@@ -39,6 +40,12 @@ void Oracle::lock_rolled_back(const std::string& name, const StoredLock& now) {
   if (lock.versions.back().lock == now) return;
   lock.versions.push_back({scheduler_.now(), now});
   if (now.taken && now.ts) undone_.insert(*now.ts);
+  if (changed_) changed_(name, now);
+}
+
+void Oracle::majority_carries(const std::string& name, const StoredLock& now) {
+  LockHistory& lock = history(name);
+  if (!(lock.versions.back().lock == now)) lock.versions.push_back({scheduler_.now(), now});
 }
 
 void Oracle::claim_took_effect(const Doer& by, const std::string& name, const StoredLock& before,
@@ -151,6 +158,15 @@ void Oracle::granted(const Belief& belief, Time asked) {
     }
     greatest = std::max(greatest, belief.fence);
   }
+  for (const Belief& other : beliefs_) {
+    if (!mirrored_) break;
+    const bool rival = other.lock == belief.lock && other.process != belief.process;
+    if (!rival || excused(other.ts) || other.told == nullptr || other.told->times > 0) continue;
+    if (other.told->could_have_been()) {
+      violate(belief.process + " got " + belief.lock + " before " + other.process +
+              " was told of its loss");
+    }
+  }
   beliefs_.push_back(belief);
 }
 
@@ -192,6 +208,7 @@ void Oracle::still_held_said(const Belief& belief, Time asked, bool answer) {
 }
 
 void Oracle::waited_in_vain(const std::string& process, const std::string& name, Time since) {
+  if (mirrored_) return;
   const auto& versions = history(name).versions;
   if (versions.back().since > since || versions.back().lock.taken) return;
   violate(process + " waited in vain for " + name + ", which was free");
@@ -206,6 +223,7 @@ void Oracle::told_lost(const std::string& name, const Token& ts, LossReason reas
 
 void Oracle::said_busy(const std::string& process, const std::string& name, Time asked,
                        bool fresh) {
+  if (mirrored_) return;
   const auto& versions = history(name).versions;
   for (std::size_t i = 0; i < versions.size(); ++i) {
     const bool ended = i + 1 < versions.size() && versions[i + 1].since < asked;
@@ -239,6 +257,7 @@ const Belief* Oracle::belief_of(const Token& ts) const {
 
 void Oracle::shown(const std::string& name, const LockRecord& other, Time asked, bool fresh) {
   const auto& versions = history(name).versions;
+  if (mirrored_) return;
   // A deposed primary showed what it had done alone.
   if (!fresh && other.ts && !other.taken() && undone_.contains(*other.ts)) return;
   for (std::size_t i = 0; i < versions.size(); ++i) {

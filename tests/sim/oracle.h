@@ -65,6 +65,22 @@ class Oracle {
   /// They run at one rate and are never stepped.
   void clocks_are_exact() { clocks_exact_ = true; }
 
+  // Of a mirrored store. Each member has an oracle of its own, without beliefs.
+  /// Calls back for each change of a lock.
+  void on_change(std::function<void(const std::string& name, const StoredLock& after)> changed) {
+    changed_ = std::move(changed);
+  }
+  /// Of the whole. A lock may be busy there that nobody holds, by what is left on a minority.
+  void judge_a_mirrored_store() { mirrored_ = true; }
+  /// From now on nobody judges this member.
+  void stop_judging() { judging_ = false; }
+  /// Some member granted that hold.
+  void claim_of_member(const StoredLock& after) {
+    claims_.try_emplace(*after.ts, Claimed{after.process, scheduler_.now(), after.takeover_after});
+  }
+  /// This is what a majority of the members carries.
+  void majority_carries(const std::string& name, const StoredLock& now);
+
   // Beliefs of processes, and the news that they get.
   void granted(const Belief& belief, Time asked);
   void gave_up(const Token& ts);
@@ -125,6 +141,9 @@ class Oracle {
   LockHistory& history(const std::string& name);
 
   const Scheduler& scheduler_;
+  std::function<void(const std::string& name, const StoredLock& after)> changed_;
+  bool judging_ = true;
+  bool mirrored_ = false;
   std::optional<std::string> violation_;
   bool margins_hold_ = true;
   bool clocks_exact_ = false;

@@ -1,5 +1,6 @@
 #include "sim/process.h"
 
+#include "distlock/stores.h"
 #include "sim/worker.h"
 #include "sim/world.h"
 
@@ -29,15 +30,27 @@ SimProcess::SimProcess(World& world, std::string host, const LockOptions& option
           std::to_string(world.random.below(1'000'000))),
       options_(options),
       random_(world.random.fork()),
-      clock_(clock_of(world)),
-      store_(std::make_shared<SimStore>(world.servers, world.scheduler, world.faults, world.oracle,
-                                        world.trace, id_, world.setup.call_limit,
-                                        world.random.fork())) {
+      clock_(clock_of(world)) {
+  const auto add_store = [&](Servers& servers, Oracle& oracle) {
+    stores_.push_back(std::make_shared<SimStore>(servers, world.scheduler, world.faults, oracle,
+                                                 world.trace, id_, world.call_limit(),
+                                                 world.random.fork()));
+  };
+  if (world.members.empty()) add_store(world.servers, world.oracle);
+  for (const auto& member : world.members) add_store(member->servers, member->oracle);
   clock_->set_interruptions(world.random.fork(), world.setup.interruptions);
-  store_->on_point([this](const Call& call) { at_point(call); });
+  for (const auto& store : stores_) {
+    store->on_point([this](const Call& call) { at_point(call); });
+  }
   pinger_ = std::make_shared<DistributedLockPinger>(
-      Environment{store_, clock_, id_, [this] { return random_.next(); }}, world.setup.pinger,
+      Environment{open(), clock_, id_, [this] { return random_.next(); }}, world.setup.pinger,
       PingerDrive::caller);
+}
+
+std::shared_ptr<Store> SimProcess::open() {
+  if (world_.members.empty()) return stores_.front();
+  return make_mirrored_store({stores_.begin(), stores_.end()}, clock_,
+                             {MirrorDrive::caller, [this] { return random_.next(); }});
 }
 
 void SimProcess::start(int workers, int locks) {
@@ -63,7 +76,9 @@ void SimProcess::run_pings() {
     const SteadyTime before = clock_->steady_at_this_moment();
     const std::int64_t failures = pinger_->stats().health.failures;
     const SteadyTime next = pinger_->ping_round();
-    if (!dead_ && pinger_->stats().health.failures == failures) {
+    // A mirrored store's deadlines are those of its members.
+    const bool heard = world_.members.empty() && pinger_->stats().health.failures == failures;
+    if (!dead_ && heard) {
       world_.oracle.heard_of_ping(id_, before, world_.setup.call_limit);
     }
     clock_->wait_until(next, working_ == 0 ? ending : std::stop_token{});
@@ -71,7 +86,9 @@ void SimProcess::run_pings() {
   if (dead_) return stopping_watch_.request_stop(), void();
   world_.trace.say(id_, [] { return "stops its pinger"; });
   pinger_->stop();
-  if (!dead_) store_->expect_silence();
+  for (const auto& store : stores_) {
+    if (!dead_) store->expect_silence();
+  }
   stopped_ = true;
   stopping_watch_.request_stop();
 }
@@ -91,7 +108,7 @@ void SimProcess::crash() {
   world_.trace.say(id_, [] { return "crashes"; });
   dead_ = true;
   clock_->die();
-  store_->die();
+  for (const auto& store : stores_) store->die();
   world_.oracle.died(id_);
   ending_.request_stop();
   stopping_watch_.request_stop();

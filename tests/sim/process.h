@@ -44,12 +44,16 @@ class SimProcess {
 
   World& world() { return world_; }
   SimClock& clock() { return *clock_; }
-  SimStore& store() { return *store_; }
+  /// Of a mirrored store each member.
+  const std::vector<std::shared_ptr<SimStore>>& stores() const { return stores_; }
+  SimStore& store() { return *stores_.front(); }
   const LockOptions& options() const { return options_; }
   const std::shared_ptr<DistributedLockPinger>& pinger() { return pinger_; }
   FiberGroup& group() { return group_; }
 
  private:
+  std::shared_ptr<Store> open();
+
   struct Ambush {
     Fault fault;
     int points;
@@ -69,7 +73,7 @@ class SimProcess {
   FiberGroup group_;
   Random random_;
   std::shared_ptr<SimClock> clock_;
-  std::shared_ptr<SimStore> store_;
+  std::vector<std::shared_ptr<SimStore>> stores_;
   std::shared_ptr<DistributedLockPinger> pinger_;
   Fiber* pinging_ = nullptr;
   std::stop_source ending_;

@@ -38,6 +38,12 @@ class Servers {
   void refuse_writes(Time until);
   /// By an error that a client does not know, so that it cannot tell whether they were applied.
   void refuse_claims(Time until);
+  // Faults of a member of a mirrored store.
+  void be_slow(Time until) { slow_until_ = until; }
+  bool slow() const { return scheduler_.now() < slow_until_; }
+  /// Another store is in its place from now on; an empty one if it lost its data.
+  void become(const MemoryTables& other);
+
   /// All faults end: everybody sees the same primary, which answers.
   void heal();
 
@@ -110,6 +116,7 @@ class Servers {
   Time away_until_{0};
   Time refusing_until_{0};
   Time refusing_claims_until_{0};
+  Time slow_until_{0};
 };
 
 }  // namespace distlock::sim

@@ -60,7 +60,17 @@ void Servers::refuse_claims(Time until) {
   trace_.say("store", [&] { return "refuses claims until " + text_of(until); });
 }
 
+void Servers::become(const MemoryTables& other) {
+  if (!unconfirmed_.empty()) confirm_up_to(unconfirmed_.back().number);
+  old_primary_.reset();
+  primary_ = other;
+  confirmed_ = other;
+  oracle_.stop_judging();
+  trace_.say("store", [&] { return std::string("a member is another store now"); });
+}
+
 void Servers::heal() {
+  slow_until_ = Time{0};
   old_primary_.reset();
   away_until_ = Time{0};
   refusing_until_ = Time{0};

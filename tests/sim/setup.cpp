@@ -33,6 +33,20 @@ void leave_out_what_is_not_promised(FaultSet& faults) {
   }
 }
 
+// Without faults that change documents of one store, and without big steps of its clock.
+void make_mirrored(Setup& setup) {
+  constexpr std::array kOnOneStore{Fault::operator_break,   Fault::foreign_cleanup,
+                                   Fault::original_process, Fault::malformed_document,
+                                   Fault::lock_deleted,     Fault::ping_deleted,
+                                   Fault::token_collision,  Fault::store_steps_above};
+  for (const Fault fault : kOnOneStore) setup.faults.reset(static_cast<std::size_t>(fault));
+  Random random(setup.seed ^ 0x3e3b);
+  setup.members = random.chance(0.75) ? 3 : 5;
+  setup.long_end = false;
+  const double share = random.chance(0.2) ? 0 : 0.4;
+  for (std::size_t i = kFaultsOfAll; i < kFaults; ++i) setup.faults[i] = random.chance(share);
+}
+
 LockOptions lock_options(const Timing& timing, Random& random) {
   LockOptions options;
   options.takeover_after = timing.takeover_after;
@@ -85,6 +99,8 @@ Setup setup_from(std::uint64_t seed, const Narrowing& narrowing) {
   setup.horizon = Time{timing.takeover_after} * (2 + static_cast<int>(random.below(4)));
   setup.faults = swarm(random);
 
+  if (narrowing.mirrored) make_mirrored(setup);
+
   setup.faults = narrowing.faults.value_or(setup.faults);
   leave_out_what_is_not_promised(setup.faults);
   setup.processes = std::min(narrowing.processes.value_or(setup.processes), setup.processes);
@@ -95,6 +111,7 @@ Setup setup_from(std::uint64_t seed, const Narrowing& narrowing) {
 
 std::string replay_arguments(std::uint64_t seed, const Narrowing& narrowing) {
   std::string arguments = "--seed " + std::to_string(seed);
+  if (narrowing.mirrored) arguments += " --mirrored";
   if (narrowing.processes) arguments += " --processes " + std::to_string(*narrowing.processes);
   if (narrowing.workers) arguments += " --workers " + std::to_string(*narrowing.workers);
   if (narrowing.horizon) {

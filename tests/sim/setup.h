@@ -19,7 +19,8 @@ struct Setup {
   int processes = 2;
   int workers = 1;  // a process
   int locks = 1;
-  Time horizon{0};  // until faults end and everybody settles down
+  std::size_t members = 0;  // of a mirrored store; 0: it is none
+  Time horizon{0};          // until faults end and everybody settles down
 
   std::vector<LockOptions> lock_options;  // a process
   PingerOptions pinger;
@@ -37,6 +38,7 @@ struct Narrowing {
   std::optional<int> processes;
   std::optional<int> workers;
   std::optional<Time> horizon;
+  bool mirrored = false;
 };
 
 Setup setup_from(std::uint64_t seed, const Narrowing& narrowing = {});

@@ -1,6 +1,7 @@
 #include "sim/sim_store.h"
 
 #include "sim/forked_child.h"
+#include "stores/mirrored/identity.h"
 
 namespace distlock::sim {
 
@@ -20,7 +21,9 @@ void SimStore::check_allowed(const Call& call) {
   if (ForkedChild::running()) {
     oracle_.violate("a forked child of " + process_ + " calls the store: " + call.verb);
   }
-  if (silent_ && call.verb != "release" && call.verb != "carried" && call.verb != "leave") {
+  const bool identity = call.verb == "inspect" && call.object == mirrored::kIdentityName;
+  if (silent_ && call.verb != "release" && call.verb != "carried" && call.verb != "leave" &&
+      !identity) {
     oracle_.violate(process_ + " calls the store after stop(): " + call.verb);
   }
 }
@@ -41,6 +44,7 @@ void SimStore::send(const std::shared_ptr<Call>& call) {
   const auto arrive_after = [&](Time delay) {
     scheduler_.at(scheduler_.now() + delay, [this, call] { servers_.arrive(call); });
   };
+  if (scheduler_.now() < cut_off_until_) return;
   const bool decides = call->verb == "claim" || call->verb == "release";
   if (faults_.strikes(Fault::lost_request)) {
     if (decides) faults_.mattered(Fault::lost_request);
@@ -51,7 +55,8 @@ void SimStore::send(const std::shared_ptr<Call>& call) {
     call->late = true;
     return arrive_after(call_limit_ + random_.between(Time{0}, Time{call_limit_} * 8));
   }
-  const Time usual = random_.between(Time{100'000}, Time{3'000'000});
+  Time usual = random_.between(Time{100'000}, Time{3'000'000});
+  if (servers_.slow()) usual = random_.between(Time{0}, Time{call_limit_} * 3 / 2);
   arrive_after(usual);
   if (call->writes && call->may_be_doubled && faults_.strikes(Fault::doubled_request)) {
     arrive_after(usual + random_.between(Time{0}, Time{call_limit_} * 4));

@@ -21,6 +21,8 @@ class SimStore : public Store, private Line {
 
   const std::string& process() const { return process_; }
   void on_point(Point point) { point_ = std::move(point); }
+  /// Nothing that it sends arrives.
+  void cut_off(Time until) { cut_off_until_ = until; }
   /// The process is gone: every call fails at once and reaches nobody.
   void die() { dead_ = true; }
   /// The pinger has said that it calls the store no more (R12).
@@ -75,6 +77,7 @@ class SimStore : public Store, private Line {
   std::set<std::string> clocks_read_;
   bool dead_ = false;
   bool silent_ = false;
+  Time cut_off_until_{0};
 };
 
 template <class Operation>

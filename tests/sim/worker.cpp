@@ -89,7 +89,8 @@ bool Worker::wait_for(DistributedLock& lock) {
   bool got = false;
   tolerate([&] { got = lock.try_lock_for(limit, process_.ending_token(), "work"); });
   // The last lock_try() began in time, and is bounded by the store's limit for a call.
-  const Time most = limit + 40 * Time{world_.setup.call_limit} + std::chrono::seconds{1};
+  const Time most =
+      limit + slowness() * 40 * Time{world_.setup.call_limit} + std::chrono::seconds{1};
   if (process_.pauses() == pauses && world_.scheduler.now() > asked_ + most) {
     world_.oracle.violate(process_.id() + " waited for " + lock_name_ + " beyond its deadline");
   }
@@ -103,6 +104,9 @@ bool Worker::wait_for(DistributedLock& lock) {
   }
   return got;
 }
+
+// Members are asked one after the other here.
+int Worker::slowness() const { return 1 + 2 * static_cast<int>(world_.setup.members); }
 
 void Worker::tell_loser(const LockRecord& other, Time asked) {
   if (process_.dead()) return;
@@ -194,7 +198,7 @@ void Worker::give_up(DistributedLock& lock) {
   // Its deadline may have passed, or its loss been noticed, in the middle of the unlock.
   check_told(lock, was_lost || lock.lost());
   world_.oracle.unlocked(lock_name_, ts, result);
-  const Time most = 3 * Time{world_.setup.call_limit} + std::chrono::seconds{7};
+  const Time most = slowness() * 3 * Time{world_.setup.call_limit} + std::chrono::seconds{7};
   if (process_.pauses() == pauses && world_.scheduler.now() > asked + most) {
     world_.oracle.violate("unlock of " + lock_name_ + " took too long");
   }

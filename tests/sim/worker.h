@@ -31,6 +31,7 @@ class Worker {
   void give_up(DistributedLock& lock);
   void in_a_forked_child(DistributedLock& lock);
   void tell_loser(const LockRecord& other, Time asked);
+  int slowness() const;
   void think(Time most);
   template <class Operation>
   bool tolerate(const Operation& operation);

@@ -5,6 +5,7 @@
 #include "distlock/distributed_lock.h"
 #include "sim/nemesis.h"
 #include "sim/original_rival.h"
+#include "stores/mirrored/identity.h"
 
 namespace distlock::sim {
 namespace {
@@ -16,6 +17,15 @@ Time time_to_settle(const Setup& setup) {
          10 * Time{setup.pinger.ping_every};
 }
 
+// As a member that one process founded.
+void make_member(MemoryTables& tables, const Token& set, const mirrored::Place& place) {
+  Token token = set;
+  token.bytes[11] = static_cast<std::uint8_t>(place.number + 1);
+  const StoreNow now{StoreTime{kEpoch}, "founding"};
+  const Claim claim = mirrored::identity_claim(token, set, place, now);
+  tables.claim(mirrored::kIdentityName, FromAbsent{}, claim, now);
+}
+
 class Run {
  public:
   Run(const Setup& setup, std::ostream* trace_to)
@@ -24,7 +34,10 @@ class Run {
   Outcome outcome() {
     events_so_far() = {};
     nemesis_.set_the_scene();
-    if (!steps(world_.setup.faults)) world_.oracle.clocks_are_exact();
+    if (!steps(world_.setup.faults)) {
+      world_.oracle.clocks_are_exact();
+      for (const auto& member : world_.members) member->oracle.clocks_are_exact();
+    }
     start();
     until(world_.setup.horizon);
     settle();
@@ -50,6 +63,9 @@ class Run {
   void until(Time end) {
     world_.scheduler.run(end, [this] {
       world_.oracle.check_now();
+      for (const auto& member : world_.members) {
+        if (member->oracle.violation()) world_.oracle.violate(*member->oracle.violation());
+      }
       if (world_.scheduler.escaped()) world_.oracle.violate(*world_.scheduler.escaped());
       return violated();
     });
@@ -100,10 +116,21 @@ class Run {
   }
 
   void check_nothing_left(SimProcess& process) {
+    if (!world_.members.empty()) return check_no_majority_left(process);
     for (const StoredHold& hold : world_.servers.tables().holds(process.id())) {
       if (world_.oracle.excused(hold.ts) || process.pinger()->stats().pending_releases > 0)
         continue;
       world_.oracle.violate(process.id() + " ended and left " + hold.name + " taken");
+    }
+  }
+
+  void check_no_majority_left(SimProcess& process) {
+    for (int i = 0; i < world_.setup.locks; ++i) {
+      const std::string name = world_.lock_name(static_cast<std::uint64_t>(i));
+      const StoredLock& stored = world_.oracle.now_stored(name);
+      if (!stored.taken || stored.process != process.id()) continue;
+      if (process.pinger()->stats().pending_releases > 0) continue;
+      world_.oracle.violate(process.id() + " ended and left " + name + " taken");
     }
   }
 
@@ -132,8 +159,12 @@ class Run {
     return lock.try_lock_for(time_to_settle(world_.setup));
   }
 
-  bool clock_is_wrong() const {
-    const StoreNow now = world_.servers.now();
+  bool clock_is_wrong() {
+    const auto all = world_.all_servers();
+    return std::any_of(all.begin(), all.end(), [&](const Servers* one) { return is_off(*one); });
+  }
+  bool is_off(const Servers& servers) const {
+    const StoreNow now = servers.now();
     const auto truth = std::chrono::floor<std::chrono::milliseconds>(world_.scheduler.now());
     const auto off = now.time.time_since_epoch() - kEpoch - truth;
     return !now.steady && std::chrono::abs(off) > world_.setup.tolerance() * 9 / 10;
@@ -142,7 +173,7 @@ class Run {
   // A hold without a ping is refused to everybody (R7), and so is one with a ping of the future.
   void free_what_only_people_can() {
     rival_.end();
-    for (int i = 0; i < world_.setup.locks; ++i) {
+    for (int i = 0; i < world_.setup.locks && world_.members.empty(); ++i) {
       const std::string name = world_.lock_name(static_cast<std::uint64_t>(i));
       const StoredLock stored = world_.oracle.now_stored(name);
       const bool pinged = world_.servers.tables().raw_ping(stored.process).has_value();
@@ -194,7 +225,65 @@ World::World(const Setup& given, std::ostream* trace_to)
       faults(given.faults, random.fork()),
       oracle(scheduler),
       trace(scheduler, trace_to),
-      servers(given.store, scheduler, faults, oracle, trace, given.call_limit, random.fork()) {}
+      servers(given.store, scheduler, faults, oracle, trace, given.call_limit, random.fork()) {
+  if (given.members > 0) add_members();
+}
+
+// The mirrored store allows four calls of a member for one of its own.
+std::chrono::milliseconds World::call_limit() const {
+  return setup.members > 0 ? setup.call_limit / 4 : setup.call_limit;
+}
+
+std::vector<Servers*> World::all_servers() {
+  std::vector<Servers*> all;
+  for (const auto& member : members) all.push_back(&member->servers);
+  if (all.empty()) all.push_back(&servers);
+  return all;
+}
+
+MemoryTables World::of_another_set(std::size_t number) const {
+  MemoryTables tables;
+  make_member(tables, Token{{9}}, {number, setup.members});
+  return tables;
+}
+
+void World::add_members() {
+  oracle.judge_a_mirrored_store();
+  const Token set{{7}};
+  for (std::size_t i = 0; i < setup.members; ++i) {
+    SimMember& member = *members.emplace_back(
+        std::make_unique<SimMember>(setup, scheduler, faults, trace, call_limit(), random.fork()));
+    member.servers.meddle("", [&](MemoryTables& tables) {
+      make_member(tables, set, {i, setup.members});
+    });
+    member.oracle.on_change([this](const std::string& name, const StoredLock& after) {
+      if (after.taken && after.ts) oracle.claim_of_member(after);
+      tell_majority(name);
+    });
+  }
+}
+
+void World::tell_majorities() {
+  for (int i = 0; i < setup.locks && !members.empty(); ++i) {
+    tell_majority(lock_name(static_cast<std::uint64_t>(i)));
+  }
+}
+
+// Free, unless a majority carries one hold.
+void World::tell_majority(const std::string& name) {
+  StoredLock carried;
+  carried.exists = carried.sound = true;
+  for (const auto& one : members) {
+    const StoredLock lock = stored_lock(one->servers.tables().raw_lock(name));
+    if (!lock.taken || !lock.ts) continue;
+    const auto carriers = std::count_if(members.begin(), members.end(), [&](const auto& other) {
+      const StoredLock there = stored_lock(other->servers.tables().raw_lock(name));
+      return there.taken && there.ts == lock.ts;
+    });
+    if (static_cast<std::size_t>(carriers) > setup.members / 2) carried = lock;
+  }
+  oracle.majority_carries(name, carried);
+}
 
 SimProcess& World::add_process(const std::string& host, const LockOptions& options) {
   return *processes.emplace_back(std::make_unique<SimProcess>(*this, host, options));

@@ -16,12 +16,32 @@
 
 namespace distlock::sim {
 
+/// A member of a mirrored store, with clocks, faults and an oracle of its own.
+struct SimMember {
+  SimMember(const Setup& setup, Scheduler& scheduler, Faults& faults, Trace& trace, Time call_limit,
+            Random random)
+      : oracle(scheduler),
+        servers(setup.store, scheduler, faults, oracle, trace, call_limit, random) {}
+
+  Oracle oracle;
+  Servers servers;
+};
+
 /// Everything of one run.
 struct World {
   World(const Setup& given, std::ostream* trace_to);
 
   SimProcess& add_process(const std::string& host, const LockOptions& options);
   std::string lock_name(std::uint64_t number) const { return "lock " + std::to_string(number); }
+
+  /// Of one call of one server.
+  std::chrono::milliseconds call_limit() const;
+  /// The store, or each member of a mirrored one.
+  std::vector<Servers*> all_servers();
+  /// Members of the mirrored store were emptied or exchanged.
+  void tell_majorities();
+  /// The member at that place of another mirrored store.
+  MemoryTables of_another_set(std::size_t number) const;
 
   const Setup setup;
   Random random;
@@ -30,7 +50,12 @@ struct World {
   Oracle oracle;
   Trace trace;
   Servers servers;
+  std::vector<std::unique_ptr<SimMember>> members;  // of a mirrored store, instead of `servers`
   std::vector<std::unique_ptr<SimProcess>> processes;
+
+ private:
+  void add_members();
+  void tell_majority(const std::string& name);
 };
 
 /// How a run went.
