@@ -122,7 +122,8 @@ TEST_CASE("two processes that open a file at once go by one epoch", "[sqlite][R4
     second = open_with(folder, "");
   }
   REQUIRE(first);
-  CHECK(second->list().now.time >= first->list().now.time);
+  const StoreTime earlier = first->list().now.time;
+  CHECK(second->list().now.time >= earlier);
 }
 
 TEST_CASE("processes that open a new file at once all find it whole, and leave nothing beside it",
