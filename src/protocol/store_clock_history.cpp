@@ -1,6 +1,7 @@
 #include "protocol/store_clock_history.h"
 
 #include <algorithm>
+#include <map>
 
 namespace distlock {
 namespace {
@@ -23,12 +24,12 @@ void StoreClockHistory::note(const StoreNow& now, const SteadySpan& span) {
   const nanoseconds high = time - span.sent.time_since_epoch();
   last_ = now;
   last_sent_ = span.sent;
-  if (!readings_.empty() && readings_.back().clock == now.clock &&
-      span.received - readings_.back().begun < grain_) {
-    Offsets& same = readings_.back();
-    same.last = span.received;
-    same.lowest_high = std::min(same.lowest_high, high);
-    same.highest_low = std::max(same.highest_low, low);
+  const auto same = std::find_if(readings_.rbegin(), readings_.rend(),
+                                 [&](const Offsets& one) { return one.clock == now.clock; });
+  if (same != readings_.rend() && span.received - same->begun < grain_) {
+    same->last = span.received;
+    same->lowest_high = std::min(same->lowest_high, high);
+    same->highest_low = std::max(same->highest_low, low);
     return;
   }
   forget_what_is_older(span.received);
@@ -47,19 +48,21 @@ void StoreClockHistory::forget_what_is_older(SteadyTime now) {
   while (!readings_.empty() && !needed(readings_.begin())) readings_.pop_front();
 }
 
-// Neighbours become one reading: the past gets coarser, but nothing that was seen is lost.
+// Two readings of a clock in turn become one: the past gets coarser, but nothing that was seen is
+// lost.
 void StoreClockHistory::halve() {
   std::deque<Offsets> coarser;
-  bool paired = true;
-  for (Offsets& reading : readings_) {
-    paired = !paired && coarser.back().clock == reading.clock;
-    if (!paired) {
-      coarser.push_back(std::move(reading));
+  std::map<std::string, Offsets*> unpaired;
+  for (const Offsets& reading : readings_) {
+    Offsets*& before = unpaired[reading.clock];
+    if (before == nullptr) {
+      before = &coarser.emplace_back(reading);
       continue;
     }
-    coarser.back().last = reading.last;
-    coarser.back().lowest_high = std::min(coarser.back().lowest_high, reading.lowest_high);
-    coarser.back().highest_low = std::max(coarser.back().highest_low, reading.highest_low);
+    before->last = reading.last;
+    before->lowest_high = std::min(before->lowest_high, reading.lowest_high);
+    before->highest_low = std::max(before->highest_low, reading.highest_low);
+    before = nullptr;
   }
   readings_ = std::move(coarser);
 }

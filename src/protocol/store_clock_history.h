@@ -44,6 +44,9 @@ class StoreClockHistory {
   bool stepped(const std::string& clock, SteadyTime now, std::chrono::nanoseconds window,
                std::chrono::nanoseconds limit);
 
+  /// How many readings are kept: some 4,096 at most, however many clocks take turns.
+  std::size_t readings() const { return readings_.size(); }
+
   /// The latest that the clock read last can say at `now`. Nothing before the first reading.
   std::optional<StoreNow> at_most(SteadyTime now) const;
 

@@ -200,6 +200,20 @@ TEST_CASE("readings that are thinned out mix no clocks", "[clock][R4]") {
   CHECK_FALSE(history.stepped(500s, "c2"));
 }
 
+TEST_CASE("readings of clocks that take turns are as few as those of one", "[clock][R5]") {
+  const char* const clocks[] = {"c1", "c2", "c3"};
+  SECTION("within a grain they are one each") {
+    History history(1h);
+    for (int i = 0; i < 300; ++i) history.read(i * 100ms, 0s, clocks[i % 3]);
+    CHECK(history.history.readings() == 3);
+  }
+  SECTION("beyond it they are thinned out") {
+    History history(1ns);
+    for (int i = 0; i < 20000; ++i) history.read(i * 100ms, 0s, clocks[i % 3]);
+    CHECK(history.history.readings() <= 4096);
+  }
+}
+
 TEST_CASE("readings that became one are as young as the last of them", "[clock][R5]") {
   History history(1ns);
   history.read(0s, 0ms);
