@@ -1,6 +1,7 @@
 #include <atomic>
 #include <boost/thread/thread.hpp>
 #include <catch2/catch.hpp>
+#include <future>
 #include <mutex>
 
 #include "distlock/distributed_lock.h"
@@ -66,6 +67,22 @@ TEST_CASE("a waiter is woken by the release", "[waiting][R19]") {
   CHECK(town.line().empty());
   // Its own thread has ended; unlock() may come from any.
   CHECK(waiter->unlock() == UnlockResult::released);
+}
+
+TEST_CASE("a waiter is woken by a release of its own process, with another object",
+          "[waiting][R19]") {
+  Town town;
+  const auto process = town.pinger("a");
+  DistributedLock holder(process, "jobs", waking_by_bell_only());
+  REQUIRE(holder.lock_try("first"));
+  DistributedLock waiter(process, "jobs", waking_by_bell_only());
+  std::promise<void> looked;
+  waiter.on_waiting([&](const WaitReport&) { looked.set_value(); });
+  boost::thread waiting([&] { waiter.lock(); });
+  looked.get_future().wait();
+  CHECK(holder.unlock() == UnlockResult::released);
+  waiting.join();
+  CHECK(waiter.held());
 }
 
 TEST_CASE("waiters get the lock in the order in which they came", "[waiting][R17]") {
