@@ -102,9 +102,9 @@ class DistributedLock::Contender {
   ClaimResult claim_remembered(std::string_view why);
   /// Inspects and judges, freshly before a takeover (R6).
   protocol::Judgement judge_now(TimedInspection& look);
-  /// Makes the granted claim the hold, and leaves the phase; false, and gives the claim back, where
-  /// its deadline has passed (R9).
-  /// `again`: the ticket that got it, if an earlier request with it may still arrive.
+  /// Makes the granted claim the hold, and leaves the phase. False where its deadline has passed
+  /// (R9): then the claim is given back. `again` is the ticket that got it, if an earlier request
+  /// with it may still arrive.
   bool keep(LockRecord record, const std::optional<Ticket>& again = std::nullopt);
   /// To claim from `basis` what is known by this record.
   static ClaimFrom remember(const ClaimBasis& basis, const LockRecord& record);

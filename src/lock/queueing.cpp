@@ -42,7 +42,10 @@ bool Contender::wait_for_this_object(Lobby::Place& place, const WaitRequest& req
     const SteadyTime now = clock.steady_now();
     if (request.stop.stop_requested() || now >= request.deadline) return false;
     const SteadyTime told = request.teller->due();
-    if (now >= told) tell_behind_another(*request.teller);
+    if (now >= told) {
+      tell_behind_another(*request.teller);
+      session->check_usable();  // The program may have forked, or stopped the pinger.
+    }
     if (request.stop.stop_requested()) return false;
     if (now >= deadlocks.due()) look_for_deadlock(deadlocks);
     const SteadyTime next =

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "distlock/store.h"
+#include "fork_guard.h"
 #include "protocol/protocol.h"
 
 namespace distlock {
@@ -19,12 +20,15 @@ class RefusalLog {
   class Wait {
    public:
     explicit Wait(RefusalLog& log) : log_(log) { log_.count(1); }
-    ~Wait() { log_.count(-1); }
+    ~Wait() {
+      if (!fork_guard_.in_child()) log_.count(-1);
+    }
     Wait(const Wait&) = delete;
     Wait& operator=(const Wait&) = delete;
 
    private:
     RefusalLog& log_;
+    const ForkGuard fork_guard_;
   };
   bool somebody_waits() const;
 

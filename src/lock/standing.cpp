@@ -94,6 +94,7 @@ void StandingInLine::tell() {
   } else if (seen) {
     request_.teller->saw(*seen, ticket_, now);
   }
+  lock_.session->check_usable();  // The program may have forked, or stopped the pinger.
 }
 
 bool StandingInLine::step_on() {
@@ -128,19 +129,24 @@ bool StandingInLine::step() {
     give_up_place();
     begin_with_new_ticket();
   }
-  if (lock_.out_of_time()) return false;
+  if (!may_call()) return false;
   if (clock_.steady_now() >= stand_at_ && stand()) return true;
-  if (lock_.out_of_time()) return false;
+  if (!may_call()) return false;
   if (clock_.steady_now() >= look_at_ && look()) return true;
-  if (!lock_.out_of_time()) look_for_deadlock();
+  if (may_call()) look_for_deadlock();
   return false;
+}
+
+bool StandingInLine::may_call() const {
+  lock_.session->check_usable();
+  return !lock_.out_of_time();
 }
 
 void StandingInLine::look_for_deadlock() {
   if (clock_.steady_now() < deadlocks_.due()) return;
   const auto seen = deadlocks_.look(*lock_.session->environment.store, ticket_, clock_);
   const bool vouch = seen == DeadlockWatch::Seen::cycle_without_our_ping;
-  if (vouch && !lock_.out_of_time()) lock_.session->ping();
+  if (vouch && may_call()) lock_.session->ping();
 }
 
 bool StandingInLine::pinged() {
@@ -163,7 +169,7 @@ bool StandingInLine::claim_remembered() {
 }
 
 bool StandingInLine::stand() {
-  if (!pinged() || lock_.out_of_time()) return false;
+  if (!pinged() || !may_call()) return false;
   const Claim claim = lock_.claims.claim_with(ticket_, request_.why);
   stand_at_ = SteadyTime::max();
   last_sent_ = clock_.steady_now();
@@ -206,7 +212,7 @@ bool StandingInLine::look() {
   if (request_.other != nullptr && look.seen.lock) *request_.other = *look.seen.lock;
   if (clock_.steady_now() >= request_.teller->due()) seen_ = look.seen.lock;
   look_again_in(nanoseconds{lock_.options.recheck});
-  if (lock_.out_of_time()) return false;
+  if (!may_call()) return false;
   // Granted after all, by a claim that the store had refused once or never answered.
   if (look.seen.lock && look.seen.lock->ts == ticket_) {
     if (look.seen.lock->taken()) return stand();
@@ -230,7 +236,7 @@ bool StandingInLine::look() {
 
 bool StandingInLine::take_over(const TimedInspection& look) {
   const LockRecord& dead = *look.seen.lock;
-  if (!pinged() || lock_.out_of_time()) return false;
+  if (!pinged() || !may_call()) return false;
   // No claim of this place was granted before that look. A claim that is still on its way may have
   // been since, perhaps before a pause: the place counts from its own beginning then.
   if (!doubtful_) lock_.session->begin_claim(*lock_.hold);

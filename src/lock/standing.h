@@ -40,6 +40,8 @@ class StandingInLine {
   void leave_pending_if_doubtful();
   /// Stands and looks, as far as it is due. True: held.
   bool step();
+  /// Before each call of the store: whether there is time. Errors: `stopped`, `forked`.
+  bool may_call() const;
   bool pinged();
   bool claim_remembered();
   bool stand();

@@ -80,6 +80,7 @@ bool Contender::wait_polling(const WaitRequest& request) {
     }
     if (until.over(clock)) break;
     tell(*request.teller, seen, failure, clock.steady_now());
+    session->check_usable();  // The program may have forked, or stopped the pinger.
     clock.wait_until(next_look(round, request.deadline), request.stop);
   }
   if (failure && !request.stop.stop_requested()) throw Error(*failure);

@@ -97,7 +97,7 @@ void Chores::adopt_if_stray(const StoredHold& hold) {
   // An unlock may have ended while the list was on its way: then the hold is no stray. A hold on a
   // minority of a mirrored store is left over: a release or an undo missed a member (M2).
   if (hold.by_majority && fate_of(hold.name, hold.ts)) return;
-  if (!pending_.contains(hold.ts)) adopt(hold);
+  if (!pending_.frees(hold.ts)) adopt(hold);
 }
 
 void Chores::adopt(const StoredHold& hold) {

@@ -18,7 +18,7 @@ class KnownTokens {
       : of_objects_(holds.known()), pending_(pending) {}
 
   bool contains(const Token& ts) const {
-    return std::binary_search(of_objects_.begin(), of_objects_.end(), ts) || pending_.contains(ts);
+    return std::binary_search(of_objects_.begin(), of_objects_.end(), ts) || pending_.frees(ts);
   }
 
  private:

@@ -52,6 +52,12 @@ bool PendingReleases::contains(const Token& ts) const {
                      [&](const PendingRelease& one) { return one.ts == ts; });
 }
 
+bool PendingReleases::frees(const Token& ts) const {
+  const boost::lock_guard<boost::mutex> lock(mutex_);
+  return std::any_of(releases_.begin(), releases_.end(),
+                     [&](const PendingRelease& one) { return one.ts == ts && one.hold; });
+}
+
 void PendingReleases::work_off(Store& store, const Clock& clock, ChoreTime& time) {
   std::vector<PendingRelease> tried;
   {

@@ -36,6 +36,8 @@ class PendingReleases {
   std::size_t count() const;
 
   bool contains(const Token& ts) const;
+  /// Whether it will free that hold, and not only give a place up.
+  bool frees(const Token& ts) const;
 
   /// Tries each once, as far as there is time, and keeps what is not settled, to be tried last next
   /// time. A release that the store refuses, or does not answer, holds up no other for longer than

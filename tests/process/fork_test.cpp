@@ -95,66 +95,6 @@ int children_without(const std::function<bool()>& ability, const std::function<v
   return without;
 }
 
-/// The host's clock. The thread that began forks at each of its waits, up to 30 times.
-class ForkingClock : public Clock {
- public:
-  void begin() { forking_ = true; }
-  void end() { forking_ = false; }
-
-  SteadyTime steady_now() const override { return host_->steady_now(); }
-  WallTime wall_now() const override { return host_->wall_now(); }
-  bool wait_until(SteadyTime until, const std::stop_token& stop) override {
-    const bool came = host_->wait_until(until, stop);
-    if (!forking_ || children == 30) return came;
-    ++children;
-    const pid_t child = fork();
-    if (child == 0) {
-      forking_ = false;
-      alarm(120);
-      return came;
-    }
-    int status = 0;
-    waitpid(child, &status, 0);
-    if (status != 0) ++failed;
-    return came;
-  }
-
-  int children = 0;
-  int failed = 0;
-
- private:
-  const std::shared_ptr<Clock> host_ = host_clock();
-  static thread_local bool forking_;
-};
-
-thread_local bool ForkingClock::forking_ = false;
-
-/// While it lives, two threads claim and free locks of one pinger.
-class BusyLocks {
- public:
-  explicit BusyLocks(const std::shared_ptr<DistributedLockPinger>& pinger) {
-    for (int i = 0; i < 2; ++i) {
-      threads_.create_thread([=, this] {
-        DistributedLock lock(pinger, "busy" + std::to_string(i));
-        while (!stop_.stop_requested()) {
-          if (lock.lock_try("x")) lock.unlock();
-          if (lock.try_lock_for(1min)) lock.unlock();
-        }
-      });
-    }
-  }
-  ~BusyLocks() {
-    stop_.request_stop();
-    threads_.join_all();
-  }
-  BusyLocks(const BusyLocks&) = delete;
-  BusyLocks& operator=(const BusyLocks&) = delete;
-
- private:
-  std::stop_source stop_;
-  boost::thread_group threads_;
-};
-
 /// A process that holds "jobs" in a SQLite file.
 struct Parent {
   TemporaryFolder folder;
@@ -245,31 +185,6 @@ TEST_CASE("a fork in the middle of other threads' calls blocks no child", "[proc
   stop.request_stop();
   busy.join_all();
   CHECK(wrong == 0);
-}
-
-TEST_CASE("a child that is forked in the middle of a wait leaves the wait", "[process][R16]") {
-  const pid_t parent = getpid();
-  const auto clock = std::make_shared<ForkingClock>();
-  const auto pinger = std::make_shared<DistributedLockPinger>(
-      Environment{.store = make_memory_store(), .clock = clock}, PingerOptions{},
-      PingerDrive::caller);
-  DistributedLock held(pinger, "jobs");
-  REQUIRE(held.lock_try("x"));
-  const BusyLocks busy(pinger);
-  DistributedLock waits(pinger, "jobs",
-                        {.poll_min = 5ms,
-                         .poll_max = 10ms,
-                         .wait_rule = GENERATE(WaitRule::in_line, WaitRule::polling),
-                         .recheck = 10ms});
-  clock->begin();
-  bool got = false;
-  const bool forked = says_forked([&] { got = waits.try_lock_for(1s); });
-  // A child whose wait was over anyway is told nothing.
-  if (getpid() != parent) leave(got ? 1 : 0);
-  clock->end();
-  CHECK_FALSE(forked);
-  CHECK(clock->children > 0);
-  CHECK(clock->failed == 0);
 }
 
 TEST_CASE("a child that is forked while other threads log can log", "[process][log][R16]") {

@@ -209,3 +209,27 @@ TEST_CASE("a place that a delayed request takes after its wait is given up",
   late.a.pinger->ping_round();
   CHECK(late.fleet.stored("jobs").line.empty());
 }
+
+TEST_CASE("a hold is freed at once also where a place with its ticket is pending",
+          "[waiting][R8][R17]") {
+  Late late;
+  const auto holder = late.fleet.process("b").lock("jobs");
+  REQUIRE(holder->lock_try("long"));
+  std::stop_source stop;
+  late.store->before("inspect", [&] { stop.request_stop(); });
+  CHECK_FALSE(late.lock->lock(stop.get_token()));
+  const LockRecord before = late.fleet.stored("jobs");
+  REQUIRE(before.line.size() == 1);
+  REQUIRE(holder->unlock() == UnlockResult::released);
+  const StoreNow now = late.fleet.store->list().now;
+  const Claim claim{.process = "a",
+                    .who = "a:1:1",
+                    .why = "late",
+                    .ts = before.line.front().ticket,
+                    .takeover_after = 16min,
+                    .cutoff = {now.time + 1h, now.clock}};
+  REQUIRE(late.fleet.store->line()->stand("jobs", claim).hold);
+  late.store->fail("leave", Fault::rejected);
+  late.a.pinger->ping_round();
+  CHECK_FALSE(late.fleet.stored("jobs").taken());
+}

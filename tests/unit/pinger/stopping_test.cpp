@@ -6,6 +6,7 @@
 
 #include "support/fleet.h"
 #include "support/known_free.h"
+#include "support/thrown.h"
 
 using namespace distlock;
 using namespace std::chrono_literals;
@@ -175,6 +176,18 @@ TEST_CASE("after a stop no call reaches the store", "[pinger][R12]") {
       b.store->forget_calls();
     });
     CHECK_THROWS_AS(lock->try_lock_for(60s), Error);
+  }
+  SECTION("of a wait in line, but for giving its place up") {
+    b.store->has_line = true;
+    b.store->before("inspect", [&] {
+      b.pinger->stop();
+      CHECK(held->unlock() == UnlockResult::released);
+      b.store->forget_calls();
+    });
+    CHECK(thrown_by([&] { return lock->try_lock_for(60s); }) == Errc::stopped);
+    CHECK(fleet.stored("balancer").line.empty());
+    CHECK(b.store->calls() == b.store->calls("leave"));
+    b.store->forget_calls();
   }
   SECTION("of a round") {
     b.pinger->stop();

@@ -1,0 +1,151 @@
+// A process that is forked in the middle of a wait (R16).
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <boost/thread/thread.hpp>
+#include <catch2/catch.hpp>
+#include <optional>
+#include <stop_token>
+
+#include "distlock/distributed_lock.h"
+#include "distlock/stores.h"
+#include "fork_guard.h"
+#include "support/leave.h"
+#include "support/thrown.h"
+
+using namespace distlock;
+using namespace distlock::testing;
+using namespace std::chrono_literals;
+
+namespace {
+
+/// The host's clock. The thread that began forks at each of its waits, up to 30 times.
+class ForkingClock : public Clock {
+ public:
+  void begin() { forking_ = true; }
+  void end() { forking_ = false; }
+
+  SteadyTime steady_now() const override { return host_->steady_now(); }
+  WallTime wall_now() const override { return host_->wall_now(); }
+  bool wait_until(SteadyTime until, const std::stop_token& stop) override {
+    const bool came = host_->wait_until(until, stop);
+    if (!forking_ || children == 30) return came;
+    ++children;
+    const pid_t child = fork();
+    if (child == 0) {
+      forking_ = false;
+      alarm(120);
+      return came;
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    if (status != 0) ++failed;
+    return came;
+  }
+
+  int children = 0;
+  int failed = 0;
+
+ private:
+  const std::shared_ptr<Clock> host_ = host_clock();
+  static thread_local bool forking_;
+};
+
+thread_local bool ForkingClock::forking_ = false;
+
+/// The host's clock. A child that waits by it ends.
+class ClockOfParent : public Clock {
+ public:
+  SteadyTime steady_now() const override { return host_->steady_now(); }
+  WallTime wall_now() const override { return host_->wall_now(); }
+  bool wait_until(SteadyTime until, const std::stop_token& stop) override {
+    if (guard_.in_child()) leave(3);
+    return host_->wait_until(until, stop);
+  }
+
+ private:
+  const std::shared_ptr<Clock> host_ = host_clock();
+  const ForkGuard guard_;
+};
+
+/// While it lives, two threads claim and free locks of one pinger.
+class BusyLocks {
+ public:
+  explicit BusyLocks(const std::shared_ptr<DistributedLockPinger>& pinger) {
+    for (int i = 0; i < 2; ++i) {
+      threads_.create_thread([=, this] {
+        DistributedLock lock(pinger, "busy" + std::to_string(i));
+        while (!stop_.stop_requested()) {
+          if (lock.lock_try("x")) lock.unlock();
+          if (lock.try_lock_for(1min)) lock.unlock();
+        }
+      });
+    }
+  }
+  ~BusyLocks() {
+    stop_.request_stop();
+    threads_.join_all();
+  }
+  BusyLocks(const BusyLocks&) = delete;
+  BusyLocks& operator=(const BusyLocks&) = delete;
+
+ private:
+  std::stop_source stop_;
+  boost::thread_group threads_;
+};
+
+}  // namespace
+
+TEST_CASE("a child that is forked in the middle of a wait leaves the wait", "[process][R16]") {
+  const pid_t parent = getpid();
+  const auto clock = std::make_shared<ForkingClock>();
+  const auto pinger = std::make_shared<DistributedLockPinger>(
+      Environment{.store = make_memory_store(), .clock = clock}, PingerOptions{},
+      PingerDrive::caller);
+  DistributedLock held(pinger, "jobs");
+  REQUIRE(held.lock_try("x"));
+  const BusyLocks busy(pinger);
+  DistributedLock waits(pinger, "jobs",
+                        {.poll_min = 5ms,
+                         .poll_max = 10ms,
+                         .wait_rule = GENERATE(WaitRule::in_line, WaitRule::polling),
+                         .recheck = 10ms});
+  clock->begin();
+  bool got = false;
+  const bool forked = thrown_by([&] { return got = waits.try_lock_for(1s); }) == Errc::forked;
+  // A child whose wait was over anyway is told nothing.
+  if (getpid() != parent) leave(got ? 1 : 0);
+  clock->end();
+  CHECK_FALSE(forked);
+  CHECK(clock->children > 0);
+  CHECK(clock->failed == 0);
+}
+
+TEST_CASE("a child that is forked by on_waiting() waits no more", "[process][R16]") {
+  const ForkGuard parent;
+  const auto pinger = std::make_shared<DistributedLockPinger>(
+      Environment{.store = make_memory_store(), .clock = std::make_shared<ClockOfParent>()},
+      PingerOptions{}, PingerDrive::caller);
+  DistributedLock held(pinger, "jobs");
+  REQUIRE(held.lock_try("x"));
+  LockOptions options{.recheck = 10ms};
+  boost::thread in_front;
+  DistributedLock first(pinger, "jobs", options);
+  SECTION("polling") { options.wait_rule = WaitRule::polling; }
+  SECTION("in line") {}
+  SECTION("behind another thread") {
+    in_front = boost::thread([&] { (void)first.try_lock_for(2s); });
+    while (pinger->store().inspect("jobs", Freshness::fresh).lock->line.empty()) continue;
+  }
+  DistributedLock waits(pinger, "jobs", options);
+  std::optional<int> status;
+  waits.on_waiting([&](const WaitReport&) {
+    const pid_t child = fork();
+    if (child == 0) return;
+    waitpid(child, &status.emplace(), 0);
+  });
+  const bool forked = thrown_by([&] { return waits.try_lock_for(1s); }) == Errc::forked;
+  if (parent.in_child()) leave(forked ? 0 : 1);
+  if (in_front.joinable()) in_front.join();
+  CHECK(status == 0);
+}
