@@ -4,8 +4,10 @@
 
 #include <boost/thread/thread.hpp>
 #include <catch2/catch.hpp>
+#include <functional>
 #include <optional>
 #include <stop_token>
+#include <utility>
 
 #include "distlock/distributed_lock.h"
 #include "distlock/stores.h"
@@ -19,7 +21,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// The host's clock. The thread that began forks at each of its waits, up to 30 times.
+/// The host's clock. The thread that began forks at each of its waits, up to 60 times.
 class ForkingClock : public Clock {
  public:
   void begin() { forking_ = true; }
@@ -29,12 +31,12 @@ class ForkingClock : public Clock {
   WallTime wall_now() const override { return host_->wall_now(); }
   bool wait_until(SteadyTime until, const std::stop_token& stop) override {
     const bool came = host_->wait_until(until, stop);
-    if (!forking_ || children == 30) return came;
+    if (!forking_ || children == 60 || failed > 0) return came;
     ++children;
     const pid_t child = fork();
     if (child == 0) {
       forking_ = false;
-      alarm(120);
+      alarm(60);
       return came;
     }
     int status = 0;
@@ -68,28 +70,33 @@ class ClockOfParent : public Clock {
   const ForkGuard guard_;
 };
 
-/// While it lives, two threads claim and free locks of one pinger.
-class BusyLocks {
+/// While it lives, threads do again and again what takes the mutexes that a wait meets at its end:
+/// they claim, wait and free, ask for losses, and listen to the wait's stop token.
+class BusyThreads {
  public:
-  explicit BusyLocks(const std::shared_ptr<DistributedLockPinger>& pinger) {
-    for (int i = 0; i < 2; ++i) {
-      threads_.create_thread([=, this] {
-        DistributedLock lock(pinger, "busy" + std::to_string(i));
-        while (!stop_.stop_requested()) {
-          if (lock.lock_try("x")) lock.unlock();
-          if (lock.try_lock_for(1min)) lock.unlock();
-        }
-      });
-    }
+  BusyThreads(const std::shared_ptr<DistributedLockPinger>& pinger, const DistributedLock& held,
+              std::stop_token of_the_wait) {
+    again([lock = std::make_shared<DistributedLock>(pinger, "busy")] {
+      if (lock->lock_try("x")) lock->unlock();
+      if (lock->try_lock_for(1min)) lock->unlock();
+    });
+    again([&held] { (void)held.lost(); });
+    again([token = std::move(of_the_wait)] { const std::stop_callback listening(token, [] {}); });
   }
-  ~BusyLocks() {
+  ~BusyThreads() {
     stop_.request_stop();
     threads_.join_all();
   }
-  BusyLocks(const BusyLocks&) = delete;
-  BusyLocks& operator=(const BusyLocks&) = delete;
+  BusyThreads(const BusyThreads&) = delete;
+  BusyThreads& operator=(const BusyThreads&) = delete;
 
  private:
+  void again(std::function<void()> something) {
+    threads_.create_thread([something = std::move(something), ended = stop_.get_token()] {
+      while (!ended.stop_requested()) something();
+    });
+  }
+
   std::stop_source stop_;
   boost::thread_group threads_;
 };
@@ -104,7 +111,8 @@ TEST_CASE("a child that is forked in the middle of a wait leaves the wait", "[pr
       PingerDrive::caller);
   DistributedLock held(pinger, "jobs");
   REQUIRE(held.lock_try("x"));
-  const BusyLocks busy(pinger);
+  const std::stop_source stop;
+  const BusyThreads busy(pinger, held, stop.get_token());
   DistributedLock waits(pinger, "jobs",
                         {.poll_min = 5ms,
                          .poll_max = 10ms,
@@ -112,7 +120,8 @@ TEST_CASE("a child that is forked in the middle of a wait leaves the wait", "[pr
                          .recheck = 10ms});
   clock->begin();
   bool got = false;
-  const bool forked = thrown_by([&] { return got = waits.try_lock_for(1s); }) == Errc::forked;
+  const bool forked =
+      thrown_by([&] { return got = waits.try_lock_for(1s, stop.get_token()); }) == Errc::forked;
   // A child whose wait was over anyway is told nothing.
   if (getpid() != parent) leave(got ? 1 : 0);
   clock->end();

@@ -66,7 +66,7 @@ class Bug:
         self.rule = self._head("Rule")
         self.idea = self._head("Idea")
         self.files = re.findall(r"^diff --git a/(\S+)", self.text, re.M)
-        self.in_a_store = self._in(r"src/stores/|src/line\.|include/distlock/record")
+        self.in_a_store = self._in(r"src/stores/|src/turns\.|include/distlock/record")
         self.in_the_tool = self._in(r"src/cli/")
         self.simulated = not all(NOT_SIMULATED.match(name) for name in self.files)
 
