@@ -113,10 +113,12 @@ void Member::note(const StoreNow& now, SteadyTime sent) {
 }
 
 std::optional<StoreNow> Member::at_most() const {
+  // A clock may let other threads run, so the mutex is not held meanwhile.
+  const SteadyTime now = clock_->steady_now();
   const Guard lock(mutex_);
   if (!reading_) return std::nullopt;
   StoreNow then = reading_->now;
-  then.time += std::chrono::ceil<std::chrono::milliseconds>(clock_->steady_now() - reading_->sent);
+  then.time += std::chrono::ceil<std::chrono::milliseconds>(now - reading_->sent);
   return then;
 }
 
