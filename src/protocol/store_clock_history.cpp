@@ -26,15 +26,21 @@ void StoreClockHistory::note(const StoreNow& now, const SteadySpan& span) {
   last_sent_ = span.sent;
   const auto same = std::find_if(readings_.rbegin(), readings_.rend(),
                                  [&](const Offsets& one) { return one.clock == now.clock; });
+  const Offsets reading{now.clock, span.received, span.received, high, low};
   if (same != readings_.rend() && span.received - same->begun < grain_) {
-    same->last = span.received;
-    same->lowest_high = std::min(same->lowest_high, high);
-    same->highest_low = std::max(same->highest_low, low);
+    same->take_in(reading);
     return;
   }
   forget_what_is_older(span.received);
   if (readings_.size() >= kReadingsMax) halve();
-  readings_.push_back({now.clock, span.received, span.received, high, low});
+  readings_.push_back(reading);
+}
+
+// Of the same clock.
+void StoreClockHistory::Offsets::take_in(const Offsets& later) {
+  last = later.last;
+  lowest_high = std::min(lowest_high, later.lowest_high);
+  highest_low = std::max(highest_low, later.highest_low);
 }
 
 // All but the newest reading of each clock from before the longest window that anybody asked about.
@@ -59,9 +65,7 @@ void StoreClockHistory::halve() {
       before = &coarser.emplace_back(reading);
       continue;
     }
-    before->last = reading.last;
-    before->lowest_high = std::min(before->lowest_high, reading.lowest_high);
-    before->highest_low = std::max(before->highest_low, reading.highest_low);
+    before->take_in(reading);
     before = nullptr;
   }
   readings_ = std::move(coarser);

@@ -53,6 +53,8 @@ class StoreClockHistory {
  private:
   // Store time minus steady time lies between `low` and `high`.
   struct Offsets {
+    void take_in(const Offsets& later);
+
     std::string clock;
     SteadyTime begun;
     SteadyTime last;

@@ -16,6 +16,7 @@
 #include "distlock/stores.h"
 #include "process/tool_process.h"
 #include "support/leave.h"
+#include "support/thrown.h"
 
 using namespace distlock;
 using namespace distlock::testing;
@@ -36,12 +37,7 @@ int answer_of_child(const std::function<int()>& question) {
 }
 
 bool says_forked(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.errc() == Errc::forked;
-  }
-  return false;
+  return thrown_by([&] { return call(), 0; }) == Errc::forked;
 }
 
 /// While it lives, every record goes to a sink that others cannot use meanwhile.

@@ -1,12 +1,14 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
 
 #include "distlock/distributed_lock.h"
+#include "distlock/store.h"
 #include "distlock/stores.h"
 #include "stores/memory/memory_store.h"
 #include "support/faulty_store.h"
@@ -52,6 +54,17 @@ class Fleet {
         .store = handle, .clock = clock, .process = name, .random = random};
     return {handle,
             std::make_shared<DistributedLockPinger>(environment, options, PingerDrive::caller)};
+  }
+
+  /// A claim as a process sends it that the library does not run, with an hour to arrive.
+  Claim claim_by(const std::string& thread, const Token& ts) {
+    const StoreNow now = store->list().now;
+    return {.process = thread,
+            .who = thread + ":1",
+            .why = "work",
+            .ts = ts,
+            .takeover_after = std::chrono::minutes{16},
+            .cutoff = {now.time + std::chrono::hours{1}, now.clock}};
   }
 
   LockRecord stored(const std::string& name) {

@@ -4,7 +4,6 @@
 
 #include "support/fleet.h"
 #include "support/known_free.h"
-#include "support/late_reply.h"
 #include "support/thrown.h"
 
 using namespace distlock;
@@ -39,16 +38,16 @@ TEST_CASE("busy is said of a lock that was taken, and of no other", "[lock][R2][
 
 TEST_CASE("grants that come too late to be held are an error, not busy", "[lock][R2][R9]") {
   Fleet fleet;
-  const auto a = fleet.process_with(std::make_shared<LateReply>(fleet.store), "a");
+  const auto a = fleet.process("a");
   const auto lock = a.lock("balancer");
   std::function<void()> pause = [&] {
     fleet.clock->advance(16min);
-    a.store->after_claim = pause;
+    a.store->after("claim", pause);
   };
-  a.store->after_claim = pause;
+  a.store->after("claim", pause);
   CHECK(thrown_by([&] { (void)lock->lock_try("y"); }) == Errc::not_applied);
   CHECK_FALSE(fleet.stored("balancer").taken());
-  a.store->after_claim = {};
+  a.store->after("claim", {});
 }
 
 TEST_CASE("a takeover that the store does not apply is an error", "[lock][R2][R6]") {

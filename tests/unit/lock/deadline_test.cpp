@@ -2,7 +2,6 @@
 
 #include "support/fleet.h"
 #include "support/known_free.h"
-#include "support/late_reply.h"
 
 using namespace distlock;
 using namespace std::chrono_literals;
@@ -145,15 +144,15 @@ TEST_CASE("a claim given back too late is free again at once", "[lock][R9]") {
 TEST_CASE("a ping after a pause does not give a claim a deadline that it never had",
           "[lock][R1][R9]") {
   Fleet fleet;
-  const auto a = fleet.process_with(std::make_shared<LateReply>(fleet.store), "a");
+  const auto a = fleet.process("a");
   const auto b = fleet.process("b");
   const auto paused = a.lock("balancer");
   const auto rival = b.lock("balancer");
-  a.store->after_claim = [&] {
+  a.store->after("claim", [&] {
     fleet.clock->advance(16min);           // the whole process is stopped
     REQUIRE(rival->lock_try("takeover"));  // lawfully: the last ping is 16 min old
     a.pinger->ping_round();                // continued: the ping thread first
-  };
+  });
   const bool got = paused->lock_try("x");
   CHECK(rival->held());
   CHECK_FALSE((got && paused->held()));

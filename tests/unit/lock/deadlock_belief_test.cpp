@@ -26,15 +26,7 @@ struct Crossed {
   }
 
   void ping(const char* process) { fleet.store->ping(process, {}); }
-  Claim claim(const std::string& thread) {
-    const StoreNow now = fleet.store->list().now;
-    return {.process = thread,
-            .who = thread + ":1",
-            .why = "work",
-            .ts = Token{{9, ++number}},
-            .takeover_after = 16min,
-            .cutoff = {now.time + 1h, now.clock}};
-  }
+  Claim claim(const std::string& thread) { return fleet.claim_by(thread, Token{{9, ++number}}); }
   void hold(const char* name, const char* thread) {
     REQUIRE(fleet.store->claim(name, FromAbsent{}, claim(thread)));
   }

@@ -9,7 +9,6 @@
 
 #include "support/fleet.h"
 #include "support/known_free.h"
-#include "support/late_reply.h"
 #include "support/leave.h"
 
 using namespace distlock;
@@ -37,11 +36,11 @@ int status_of_child(const std::function<void()>& action) {
 // A claim that was applied, and an exception that is no Error.
 TEST_CASE("a claim that ends in another exception is freed later", "[lock][R8]") {
   Fleet fleet;
-  const auto a = fleet.process_with(std::make_shared<LateReply>(fleet.store), "a");
+  const auto a = fleet.process("a");
   const auto lock = a.lock("balancer");
 
   SECTION("of the claim itself") {
-    a.store->after_claim = [] { throw std::bad_alloc(); };
+    a.store->after("claim", [] { throw std::bad_alloc(); });
   }
   SECTION("of its read-back") {
     make_known_free(*lock);

@@ -221,13 +221,7 @@ TEST_CASE("a hold is freed at once also where a place with its ticket is pending
   const LockRecord before = late.fleet.stored("jobs");
   REQUIRE(before.line.size() == 1);
   REQUIRE(holder->unlock() == UnlockResult::released);
-  const StoreNow now = late.fleet.store->list().now;
-  const Claim claim{.process = "a",
-                    .who = "a:1:1",
-                    .why = "late",
-                    .ts = before.line.front().ticket,
-                    .takeover_after = 16min,
-                    .cutoff = {now.time + 1h, now.clock}};
+  const Claim claim = late.fleet.claim_by("a", before.line.front().ticket);
   REQUIRE(late.fleet.store->line()->stand("jobs", claim).hold);
   late.store->fail("leave", Fault::rejected);
   late.a.pinger->ping_round();

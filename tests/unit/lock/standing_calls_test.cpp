@@ -79,13 +79,7 @@ TEST_CASE("a process that has released to waiters looks before it claims again",
   const auto lock = a.lock("jobs");
   REQUIRE(lock->lock_try("first"));
   const bool waited_for = GENERATE(true, false);
-  const StoreNow now = fleet.store->list().now;
-  const Claim claim{.process = "b",
-                    .who = "b:1:1",
-                    .why = "waits",
-                    .ts = Token{{7}},
-                    .takeover_after = 16min,
-                    .cutoff = {now.time + 1h, now.clock}};
+  const Claim claim = fleet.claim_by("b", Token{{7}});
   if (waited_for) REQUIRE(fleet.store->line()->stand("jobs", claim).in_line);
   REQUIRE(lock->unlock() == UnlockResult::released);
   a.store->forget_calls();

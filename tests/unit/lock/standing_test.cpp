@@ -119,13 +119,7 @@ TEST_CASE("while somebody's turn runs lock_try() says busy", "[waiting][R17]") {
   REQUIRE(holder->lock_try("first"));
   const auto other = fleet.process_with(fleet.store, "other");
   other.pinger->ping_round();
-  const StoreNow now = fleet.store->list().now;
-  const Claim claim{.process = "gone",
-                    .who = "gone:1:1",
-                    .why = "waits",
-                    .ts = Token{{7}},
-                    .takeover_after = 16min,
-                    .cutoff = {now.time + 1h, now.clock}};
+  const Claim claim = fleet.claim_by("gone", Token{{7}});
   REQUIRE(fleet.store->line()->stand("jobs", claim).in_line);
   holder->unlock();
 

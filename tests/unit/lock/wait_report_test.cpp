@@ -51,13 +51,7 @@ TEST_CASE("a wait of more than half a second is told once what it waits for", "[
 TEST_CASE("a wait keeps its place in line when it is told", "[waiting][R17]") {
   WaitingRoom room(true);
   room.lock->on_waiting([&](const WaitReport&) {
-    const StoreNow now = room.fleet.store->list().now;
-    const Claim behind{.process = "behind",
-                       .who = "behind:1:1",
-                       .why = "waits",
-                       .ts = Token{{7}},
-                       .takeover_after = 16min,
-                       .cutoff = {now.time + 1h, now.clock}};
+    const Claim behind = room.fleet.claim_by("behind", Token{{7}});
     REQUIRE(room.fleet.store->line()->stand("jobs", behind).in_line);
   });
   room.waiter.store->during_each_call([&](const std::string&) {

@@ -1,7 +1,6 @@
 #include <catch2/catch.hpp>
 
 #include "support/fleet.h"
-#include "support/late_reply.h"
 
 using namespace distlock;
 using namespace std::chrono_literals;
@@ -9,10 +8,10 @@ using namespace distlock::testing;
 
 TEST_CASE("a claim during a round is no stray hold", "[unknown_outcome][R8]") {
   Fleet fleet;
-  const auto a = fleet.process_with(std::make_shared<LateReply>(fleet.store), "a");
+  const auto a = fleet.process("a");
   const auto lock = a.lock("balancer");
   SECTION("though its reply is on its way when the round begins") {
-    a.store->after_claim = [&] { a.pinger->ping_round(); };
+    a.store->after("claim", [&] { a.pinger->ping_round(); });
     REQUIRE(lock->lock_try("x"));
   }
   SECTION("though it begins after the round") {
@@ -28,7 +27,7 @@ TEST_CASE("a claim during a round is no stray hold", "[unknown_outcome][R8]") {
 TEST_CASE("a hold that is claimed anew during a round is no stray hold",
           "[unknown_outcome][R8][R9]") {
   Fleet fleet;
-  const auto a = fleet.process_with(std::make_shared<LateReply>(fleet.store), "a");
+  const auto a = fleet.process("a");
   const auto lock = a.lock("balancer");
   REQUIRE(lock->lock_try("x"));
   fleet.clock->advance(16min);
@@ -40,7 +39,7 @@ TEST_CASE("a hold that is claimed anew during a round is no stray hold",
     CHECK(a.pinger->stats().pending_releases == 0);
   };
   SECTION("before the claim takes effect") { a.store->before("claim", round); }
-  SECTION("before its reply comes") { a.store->after_claim = round; }
+  SECTION("before its reply comes") { a.store->after("claim", round); }
   SECTION("by reclaim()") { CHECK(lock->reclaim("y")); }
   SECTION("by the same thread's lock_try()") { CHECK(lock->lock_try("y")); }
   if (!lock->held()) CHECK(lock->reclaim("y"));

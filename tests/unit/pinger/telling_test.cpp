@@ -6,7 +6,6 @@
 
 #include "pinger/holds.h"
 #include "support/fleet.h"
-#include "support/late_reply.h"
 #include "support/leave.h"
 
 using namespace distlock;
@@ -130,11 +129,11 @@ TEST_CASE("an unlock in the last moment is no loss", "[lifetime][R9]") {
 
 TEST_CASE("a claim that came too late is no hold that could be lost", "[lifetime][R9]") {
   Fleet fleet;
-  const auto a = fleet.process_with(std::make_shared<LateReply>(fleet.store), "a");
+  const auto a = fleet.process("a");
   const auto lock = a.lock("balancer");
   int told = 0;
   lock->on_lost([&](LossReason) { ++told; });
-  a.store->after_claim = [&] { fleet.clock->advance(kUntilItRunsOut); };
+  a.store->after("claim", [&] { fleet.clock->advance(kUntilItRunsOut); });
   a.store->before("release", [&] {
     CHECK_FALSE(lock->held());
     a.pinger->watch_round();
