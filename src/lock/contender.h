@@ -150,6 +150,8 @@ class DistributedLock::Contender {
   void lose_overdue_hold();
   bool wait_for_this_object(Lobby::Place& place, const WaitRequest& request);
   bool held_by_this_thread() const;
+  /// Not free until its thread unlocks, though another may have the lock by then.
+  bool holds_what_is_lost() const;
   void look_for_deadlock(DeadlockWatch& deadlocks) const;
   /// Looks at the lock for a wait that has no place of its own in the store's line.
   void tell_behind_another(WaitTeller& teller);

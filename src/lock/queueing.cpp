@@ -38,7 +38,11 @@ bool Contender::wait_for_this_object(Lobby::Place& place, const WaitRequest& req
     const std::stop_token rung = place.wake().arm();
     session->check_usable();
     const bool our_turn = place.first() || held_by_this_thread();
-    if (our_turn && begin_acquiring(request.other)) return true;
+    if (our_turn && begin_acquiring(request.other)) {
+      place.stand();
+      return true;
+    }
+    if (our_turn && holds_what_is_lost()) place.step_aside();
     const SteadyTime now = clock.steady_now();
     if (request.stop.stop_requested() || now >= request.deadline) return false;
     const SteadyTime told = request.teller->due();
@@ -62,6 +66,12 @@ void Contender::look_for_deadlock(DeadlockWatch& deadlocks) const {
                       .since = StoreTime::max(),
                       .passed_over = {}};
   deadlocks.look_from_behind(*environment.store, name, hidden, *environment.clock);
+}
+
+bool Contender::holds_what_is_lost() const {
+  const SteadyTime now = session->environment.clock->steady_now();
+  const boost::lock_guard<boost::mutex> lock(mutex);
+  return phase == Phase::holding && hold->validity.over(now);
 }
 
 bool Contender::held_by_this_thread() const {

@@ -4,6 +4,7 @@
 #include <boost/thread/lock_guard.hpp>
 #include <deque>
 #include <map>
+#include <utility>
 
 #include "distlock/error.h"
 
@@ -29,18 +30,43 @@ void Wake::ring() {
   rung.request_stop();
 }
 
+struct Lobby::Waiting {
+  Wake wake;
+  // Guarded by the mutex of Queues.
+  bool aside = false;
+  bool stands = false;
+  bool to_ring = false;
+};
+
 struct Lobby::Queues {
   boost::mutex mutex;
-  std::map<std::string, std::deque<std::shared_ptr<Wake>>, std::less<>> by_lock;
+  std::map<std::string, std::deque<std::shared_ptr<Waiting>>, std::less<>> by_lock;
 
-  void ring_first(std::string_view name) {
-    std::shared_ptr<Wake> first;
-    {
-      const Guard lock(mutex);
-      const auto queue = by_lock.find(name);
-      if (queue != by_lock.end()) first = queue->second.front();
+  void ring(std::string_view name) {
+    mark(name);
+    while (const auto one = take_marked(name)) one->wake.ring();
+  }
+
+ private:
+  void mark(std::string_view name) {
+    const Guard lock(mutex);
+    const auto queue = by_lock.find(name);
+    if (queue == by_lock.end()) return;
+    bool all_aside = true;
+    for (const auto& one : queue->second) {
+      one->to_ring = one->to_ring || one->aside || one->stands || all_aside;
+      all_aside = all_aside && one->aside;
     }
-    if (first) first->ring();
+  }
+
+  std::shared_ptr<Waiting> take_marked(std::string_view name) {
+    const Guard lock(mutex);
+    const auto queue = by_lock.find(name);
+    if (queue == by_lock.end()) return nullptr;
+    for (const auto& one : queue->second) {
+      if (std::exchange(one->to_ring, false)) return one;
+    }
+    return nullptr;
   }
 };
 
@@ -48,10 +74,10 @@ Lobby::Lobby(std::shared_ptr<Store> store, std::string process)
     : store_(std::move(store)), process_(std::move(process)), queues_(std::make_shared<Queues>()) {}
 
 Lobby::Place::Place(Lobby& lobby, std::string name)
-    : queues_(lobby.queues_), name_(std::move(name)), wake_(std::make_shared<Wake>()) {
+    : queues_(lobby.queues_), name_(std::move(name)), waiting_(std::make_shared<Waiting>()) {
   lobby.listen_once();
   const Guard lock(queues_->mutex);
-  queues_->by_lock[name_].push_back(wake_);
+  queues_->by_lock[name_].push_back(waiting_);
 }
 
 Lobby::Place::~Place() {
@@ -59,15 +85,36 @@ Lobby::Place::~Place() {
   {
     const Guard lock(queues_->mutex);
     const auto queue = queues_->by_lock.find(name_);
-    std::erase(queue->second, wake_);
+    std::erase(queue->second, waiting_);
     if (queue->second.empty()) queues_->by_lock.erase(queue);
   }
-  queues_->ring_first(name_);  // The next thread may be the first now.
+  queues_->ring(name_);  // The next thread may be the first now.
 }
+
+Wake& Lobby::Place::wake() const { return waiting_->wake; }
+
+std::shared_ptr<Wake> Lobby::Place::shared_wake() const { return {waiting_, &waiting_->wake}; }
 
 bool Lobby::Place::first() const {
   const Guard lock(queues_->mutex);
-  return queues_->by_lock.find(name_)->second.front() == wake_;
+  const auto& queue = queues_->by_lock.find(name_)->second;
+  const auto first = std::find_if(queue.begin(), queue.end(),
+                                  [&](const auto& one) { return one == waiting_ || !one->aside; });
+  return *first == waiting_;
+}
+
+void Lobby::Place::step_aside() {
+  {
+    const Guard lock(queues_->mutex);
+    if (std::exchange(waiting_->aside, true)) return;
+  }
+  queues_->ring(name_);
+}
+
+void Lobby::Place::stand() {
+  const Guard lock(queues_->mutex);
+  waiting_->aside = false;
+  waiting_->stands = true;
 }
 
 void Lobby::close() {
@@ -79,7 +126,7 @@ void Lobby::close() {
   }
 }
 
-void Lobby::ring(std::string_view name) { queues_->ring_first(name); }
+void Lobby::ring(std::string_view name) { queues_->ring(name); }
 
 // From the first wait on. A store that cannot be listened to is asked again at the next wait; until
 // then waiters find out by looking (R19).
@@ -90,7 +137,7 @@ void Lobby::listen_once() {
   if (listening_ || closed_) return;
   try {
     const auto rung = [queues = std::weak_ptr(queues_)](std::string_view name) {
-      if (const auto alive = queues.lock()) alive->ring_first(name);
+      if (const auto alive = queues.lock()) alive->ring(name);
     };
     listening_ = line->listen(process_, rung);
   } catch (const Error&) {

@@ -27,13 +27,16 @@ class Wake {
 };
 
 /// The threads of one process that wait for locks of one store: a queue for each lock, first come
-/// first served. Only the first of a queue stands in the store's line (R20); rings are for it.
+/// first served. Only the first of a queue stands in the store's line (R20); rings are for it. A
+/// thread steps aside while its lock object is not free though the lock may be: those behind it
+/// must not wait for that object.
 class Lobby {
  public:
   Lobby(std::shared_ptr<Store> store, std::string process);
 
  private:
   struct Queues;
+  struct Waiting;
 
  public:
   /// The place of one thread, as long as it waits.
@@ -46,20 +49,25 @@ class Lobby {
 
     /// Whether this thread is the one that stands in the store's line.
     bool first() const;
-    Wake& wake() const { return *wake_; }
-    std::shared_ptr<Wake> shared_wake() const { return wake_; }
+    /// Lets those behind go first. It is rung all the same, and looks again.
+    void step_aside();
+    /// This thread stands in the store's line now, until it ends its wait.
+    void stand();
+    Wake& wake() const;
+    std::shared_ptr<Wake> shared_wake() const;
 
    private:
     const std::shared_ptr<Queues> queues_;
     const std::string name_;
-    const std::shared_ptr<Wake> wake_;
+    const std::shared_ptr<Waiting> waiting_;
     const ForkGuard fork_guard_;
   };
 
   /// Stops listening to the bell, for good.
   void close();
 
-  /// Wakes the first who waits for `name` in this process, if there is one.
+  /// Wakes the first who waits for `name` in this process, and those that stand in the store's line
+  /// or have stepped aside. Takes no memory.
   void ring(std::string_view name);
 
  private:

@@ -25,6 +25,60 @@ TEST_CASE("a thread that ends its wait wakes the one behind it", "[waiting][R17]
   CHECK_FALSE(not_woken.stop_requested());
 }
 
+TEST_CASE("a thread that steps aside lets the next go first, and is rung with it",
+          "[waiting][R19][R20]") {
+  Lobby lobby(make_memory_store(), "a");
+  Lobby::Place aside(lobby, "jobs");
+  Lobby::Place second(lobby, "jobs");
+  const Lobby::Place third(lobby, "jobs");
+  const std::stop_token second_woken = second.wake().arm();
+  aside.step_aside();
+  CHECK(second_woken.stop_requested());
+  CHECK(second.first());
+  CHECK_FALSE(third.first());
+
+  second.stand();
+  const std::stop_token aside_rung = aside.wake().arm();
+  const std::stop_token second_rung = second.wake().arm();
+  const std::stop_token third_rung = third.wake().arm();
+  lobby.ring("jobs");
+  CHECK(aside_rung.stop_requested());
+  CHECK(second_rung.stop_requested());
+  CHECK_FALSE(third_rung.stop_requested());
+
+  // Back at the front while the second stands: a ring of the bell may be for either.
+  CHECK(aside.first());
+  aside.stand();
+  const std::stop_token second_rung_again = second.wake().arm();
+  lobby.ring("jobs");
+  CHECK(second_rung_again.stop_requested());
+}
+
+TEST_CASE("a thread whose object is not free holds up no thread with another object",
+          "[waiting][R20][threads]") {
+  const auto store = make_memory_store();
+  const auto pinger = std::make_shared<DistributedLockPinger>(Environment{.store = store});
+  const LockOptions patient{.recheck = 1h};
+  DistributedLock lost(pinger, "jobs", patient);
+  DistributedLock free(pinger, "jobs", patient);
+  REQUIRE(lost.lock_try("x"));
+  REQUIRE(store->release("jobs", *lost.record().ts) == ReleaseResult::freed);
+  REQUIRE_FALSE(lost.still_held());
+
+  // Told that it waits, it is in the queue.
+  std::promise<void> waits;
+  lost.on_waiting([&](const WaitReport&) { waits.set_value(); });
+  std::stop_source stop;
+  auto behind_lost = std::async(std::launch::async, [&] { return lost.lock(stop.get_token()); });
+  waits.get_future().wait();
+  auto other = std::async(std::launch::async, [&] { return free.lock(stop.get_token()); });
+  CHECK(other.wait_for(30s) == std::future_status::ready);
+  CHECK(free.unlock() == UnlockResult::released);
+  lost.unlock();
+  CHECK(behind_lost.wait_for(30s) == std::future_status::ready);
+  stop.request_stop();
+}
+
 TEST_CASE("a release wakes a waiter of its own process", "[waiting][R19][threads]") {
   const auto store = make_memory_store();
   const auto pinger = std::make_shared<DistributedLockPinger>(Environment{.store = store});
