@@ -77,8 +77,9 @@ struct Claim {
   /// 0: the hold's fence is one more than the stored one. Otherwise it is this one, and the store
   /// refuses the claim if the stored one is not less (R10, M3).
   Fence fence = 0;
-  /// How many fences the hold gets, for those that it is passed on to (R21): that one and the next.
-  /// The last of them is stored. Only one where so many would come to the greatest fence there is.
+  /// How many fences the hold gets, at least 1, for those that it is passed on to (R21): that one
+  /// and the next. The last of them is stored, so that it says which they are. A claim for several
+  /// is refused where they would come to the greatest fence there is.
   Fence fences = 1;
 };
 
@@ -142,10 +143,11 @@ class DISTLOCK_EXPORT Store {
   virtual std::optional<Carried> carried(std::string_view name) = 0;
 
   /// One atomic compare-and-set, on two conditions: the document is still as `basis` says, and the
-  /// store's clock is the cutoff's and not past it. Then it writes the claim, stamps `when`, adds
-  /// `claim.fences` to `fence` or writes the claim's, and gives the new record. Otherwise, or if
-  /// the stored state or fence is malformed, it gives nothing and leaves the document as it was.
-  /// FromAbsent past the cutoff may leave a free document behind.
+  /// store's clock is the cutoff's and not past it. Then it writes the claim, stamps `when`, writes
+  /// the last of the claim's fences to `fence`, and gives the new record. Otherwise it gives
+  /// nothing and leaves the document as it was. So it does if the stored state or fence is
+  /// malformed, or leaves no room for the claim's fences. FromAbsent past the cutoff may leave a
+  /// free document behind. Errors: also `invalid_argument`, for less than one fence.
   virtual std::optional<LockRecord> claim(std::string_view name, const ClaimBasis& basis,
                                           const Claim& claim) = 0;
 

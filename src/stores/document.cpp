@@ -258,6 +258,20 @@ void throw_written_malformed(const Error& error) {
                   what.substr(0, what.find(kNothingChanged)));
 }
 
+void check_fences(const Claim& claim) {
+  if (claim.fences >= 1) return;
+  throw Error(Errc::invalid_argument,
+              "a claim takes at least one fence, and not " + std::to_string(claim.fences));
+}
+
+void check_room_for_fences(const LockRecord& lock, const Claim& claim) {
+  if (lock.fence < first_fence_most(claim.fences)) return;
+  throw Error(Errc::bad_record, std::string(kLocks) + " document " + quoted(lock.name) +
+                                    ": field \"fence\" is " + std::to_string(lock.fence) +
+                                    ", expected one that can still grow by " +
+                                    std::to_string(claim.fences) + std::string(kNothingChanged));
+}
+
 void check_written_fence(std::string_view name, Fence fence) {
   written<LockRecord>({{"_id", std::string(name)}, {"state", std::int32_t{0}}, {"fence", fence}},
                       lock_from);

@@ -93,12 +93,21 @@ Record written(const Document& document, Record (*judge)(const Document&)) {
 /// How a process's pings have fared, as fields of its ping's document.
 std::array<std::pair<std::string_view, std::int64_t>, 4> fields_of(const PingHealth& health);
 
-/// The greatest fence that a block of several may end with (R21).
-inline constexpr Fence kBlockEndMost = std::numeric_limits<Fence>::max() - 1;
-/// The last of the `fences` that begin with `first`; `first` alone where they would go beyond that.
-constexpr Fence last_of_block(Fence first, Fence fences) {
-  return first <= kBlockEndMost - (fences - 1) ? first + (fences - 1) : first;
+/// The greatest first fence of a block of `fences`, which never ends with the greatest fence there
+/// is (R21). So its last fence alone says which they are.
+constexpr Fence first_fence_most(Fence fences) {
+  constexpr Fence kGreatest = std::numeric_limits<Fence>::max();
+  return fences == 1 ? kGreatest : kGreatest - fences;
 }
+/// The last fence of a claim that begins with `first`, or nothing where there is no room for all.
+constexpr std::optional<Fence> last_of_block(Fence first, Fence fences) {
+  return first <= first_fence_most(fences) ? std::optional(first + (fences - 1)) : std::nullopt;
+}
+/// Errors: `invalid_argument` if the claim is for less than one fence.
+void check_fences(const Claim& claim);
+/// Of a lock that a claim has its turn for. Errors: `bad_record` if its fence leaves no room for
+/// those of the claim.
+void check_room_for_fences(const LockRecord& lock, const Claim& claim);
 
 /// Judges a lock that a claim has just written, which has this fence. Errors: as written().
 void check_written_fence(std::string_view name, Fence fence);

@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "contract/contract.h"
+#include "support/thrown.h"
 
 // Claims that take several fences at once (R21).
 using namespace distlock;
@@ -36,14 +37,57 @@ TEST_CASE("a claim may take a block of fences, and stores the last of them", "[s
     under_test->put_lock(with(free_lock("jobs"), "fence", greatest - 9));
     CHECK(claimed(*store, "jobs", FromFree{}, of_eight(0)).fence == greatest - 1);
   }
-  SECTION("and one fence where so many would come to the last") {
-    const Fence before = GENERATE_COPY(greatest - 8, greatest - 3, greatest - 2);
-    under_test->put_lock(with(free_lock("jobs"), "fence", before));
-    CHECK(claimed(*store, "jobs", FromFree{}, of_eight(0)).fence == before + 1);
-    CHECK(stored() == before + 1);
-  }
-  SECTION("and one of its own where so many would come to the last") {
+  SECTION("up to the last fence but one, with a fence of its own") {
     under_test->put_lock(with(free_lock("jobs"), "fence", std::int64_t{5}));
-    CHECK(claimed(*store, "jobs", FromFree{}, of_eight(greatest - 4)).fence == greatest - 4);
+    CHECK(claimed(*store, "jobs", FromFree{}, of_eight(greatest - 8)).fence == greatest - 1);
   }
+}
+
+TEST_CASE("a claim for more fences than there are is refused, and changes nothing",
+          "[store][R10][R21]") {
+  const auto under_test = make_store_under_test();
+  const auto store = under_test->open();
+  const Fence greatest = std::numeric_limits<Fence>::max();
+  const auto claim_of = [&](Fence fence, Fence fences) {
+    Claim claim = claim_by(*store, "contender");
+    claim.fence = fence;
+    claim.fences = fences;
+    return claim;
+  };
+  const auto stored = [&] { return store->inspect("jobs", Freshness::fresh).lock; };
+  SECTION("by however many") {
+    const Fence before = GENERATE_COPY(greatest - 5, greatest - 4, greatest - 3, greatest - 2);
+    under_test->put_lock(with(free_lock("jobs"), "fence", before));
+    CHECK_FALSE(store->claim("jobs", FromFree{}, claim_of(0, 5)));
+    CHECK_FALSE(stored()->taken());
+    CHECK(stored()->fence == before);
+    // One fence is to be had, and with the greatest there is the lock would be malformed.
+    if (before < greatest - 1)
+      CHECK(claimed(*store, "jobs", FromFree{}, claim_of(0, 1)).fence == before + 1);
+  }
+  SECTION("from a hold") {
+    const LockRecord hold = claimed(*store, "jobs", FromAbsent{}, claim_of(greatest - 4, 1));
+    CHECK_FALSE(store->claim("jobs", FromHold{*hold.ts}, claim_of(0, 5)));
+    CHECK(stored()->ts == hold.ts);
+  }
+  SECTION("with a fence of its own") {
+    under_test->put_lock(with(free_lock("jobs"), "fence", std::int64_t{5}));
+    CHECK_FALSE(store->claim("jobs", FromFree{}, claim_of(greatest - 4, 5)));
+    CHECK(stored()->fence == 5);
+  }
+  SECTION("from no document") {
+    CHECK_FALSE(store->claim("jobs", FromAbsent{}, claim_of(greatest - 4, 5)));
+    CHECK_FALSE(store->claim("jobs", FromAbsent{}, claim_of(0, greatest)));
+  }
+}
+
+TEST_CASE("a claim for less than one fence is an error", "[store][R10][R21]") {
+  const auto under_test = make_store_under_test();
+  const auto store = under_test->open();
+  under_test->put_lock(with(free_lock("jobs"), "fence", std::int64_t{5}));
+  Claim claim = claim_by(*store, "contender");
+  claim.fences = GENERATE(std::int64_t{0}, std::int64_t{-1}, std::numeric_limits<Fence>::min());
+  CHECK(thrown_by([&] { return store->claim("jobs", FromFree{}, claim); }) ==
+        Errc::invalid_argument);
+  CHECK(store->inspect("jobs", Freshness::fresh).lock->fence == 5);
 }

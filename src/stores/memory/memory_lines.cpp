@@ -17,6 +17,7 @@ Document free_document(std::string_view name) {
 }  // namespace
 
 Standing MemoryTables::stand(std::string_view name, const Claim& claim, const StoreNow& now) {
+  check_fences(claim);
   const Document* stored = locks_.find(name);
   Document lock = stored != nullptr ? *stored : free_document(name);
   const LockRecord before = lock_from(lock);  // Throws for a malformed one.
@@ -26,8 +27,9 @@ Standing MemoryTables::stand(std::string_view name, const Claim& claim, const St
   if (spent || past_cutoff(claim, now)) {
     return {std::nullopt, line::stands(claim.ts, before.line), !before.taken()};
   }
+  check_room_for_fences(before, claim);
   if (!before.taken() && is_turn(lock, claim.ts, now.time)) {
-    write_claim(lock, claim, last_of_block(before.fence + 1, claim.fences), now);
+    write_claim(lock, claim, *last_of_block(before.fence + 1, claim.fences), now);
     set_line(lock, line::after_claim(claim.ts, before.line, now.time));
     locks_.put(lock);
     return {claimed_record(lock)};

@@ -49,6 +49,7 @@ std::optional<Carried> MemoryTables::carried(std::string_view name) const {
 
 std::optional<LockRecord> MemoryTables::claim(std::string_view name, const ClaimBasis& basis,
                                               const Claim& claim, const StoreNow& now) {
+  check_fences(claim);
   const Document* stored = locks_.find(name);
   if (past_cutoff(claim, now) || !matches(stored, basis, claim, now)) return std::nullopt;
   Document lock = stored != nullptr ? *stored : Document{{"_id", std::string(name)}};

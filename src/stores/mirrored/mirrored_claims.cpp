@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "stores/document.h"
 #include "stores/mirrored/mirrored_store.h"
 
 // Claims on members, and the claims by which members become a set (M2 to M6).
@@ -128,6 +129,7 @@ void MirroredStore::send(std::string_view name, const std::vector<Candidate>& to
 std::optional<LockRecord> MirroredStore::claim_from(std::string_view name,
                                                     const std::vector<MemberBasis>& bases,
                                                     const Claim& claim) {
+  check_fences(claim);
   check_not_identity(name);
   const Token set = this->set();
   std::vector<Candidate> to = candidates(bases, claim);

@@ -18,17 +18,10 @@ Bson if_taken(BsonValue then, std::string_view otherwise) {
   return doc({{"$cond", array({std::move(taken), std::move(then), otherwise})}});
 }
 
-// As last_of_block().
+// The last of its fences. That there is room for all is another condition of the claim.
 BsonValue fence_after(const Claim& claim) {
-  const auto first = [&]() -> BsonValue {
-    if (claim.fence != 0) return claim.fence;
-    return doc({{"$add", array({fence_or_none(), std::int64_t{1}})}});
-  };
-  if (claim.fences == 1) return first();
-  const Fence more = claim.fences - 1;
-  Bson has_room = doc({{"$lte", array({first(), kBlockEndMost - more})}});
-  return doc(
-      {{"$cond", array({std::move(has_room), doc({{"$add", array({first(), more})}}), first()})}});
+  if (claim.fence != 0) return claim.fence + (claim.fences - 1);
+  return doc({{"$add", array({fence_or_none(), claim.fences})}});
 }
 
 }  // namespace
@@ -46,7 +39,8 @@ Bson before_cutoff(const Claim& claim) {
 }
 
 Bson fence_can_grow(const Claim& claim) {
-  const Fence below = claim.fence == 0 ? std::numeric_limits<Fence>::max() : claim.fence;
+  const Fence most = first_fence_most(claim.fences);
+  const Fence below = claim.fence == 0 ? most : claim.fence;
   return doc({{"$and", array({type_among("$fence", array({"missing", "long"})),
                               doc({{"$gte", array({fence_or_none(), kNoFence})}}),
                               doc({{"$lt", array({fence_or_none(), below})}})})}});

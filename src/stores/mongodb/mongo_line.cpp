@@ -31,6 +31,7 @@ class MongoLine : public Line {
 };
 
 Standing MongoLine::stand(std::string_view name, const Claim& claim) {
+  check_fences(claim);
   const MongoCall call(pool_, settings_, Doing{"standing in line for lock", name});
   // Another clock than the one that the cutoff is by cannot tell whether it has passed (R4, R8).
   if (call.clock() != claim.cutoff.clock) return {};
@@ -41,6 +42,7 @@ Standing MongoLine::stand(std::string_view name, const Claim& claim) {
   const bool in_line = !lock.line.empty();
   lock.line.clear();
   if (lock.taken() && granted) return {std::move(lock)};
+  check_room_for_fences(lock, claim);
   return {std::nullopt, in_line, !lock.taken()};
 }
 

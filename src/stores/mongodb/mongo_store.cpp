@@ -1,5 +1,6 @@
 #include "stores/mongodb/mongo_store.h"
 
+#include <algorithm>
 #include <atomic>
 
 #include "stores/document.h"
@@ -149,6 +150,9 @@ std::optional<LockRecord> refused(const MongoCall& call, const ClaimBasis& basis
 
 std::optional<LockRecord> MongoStore::claim(std::string_view name, const ClaimBasis& basis,
                                             const Claim& claim) {
+  check_fences(claim);
+  // The conditions on a stored fence do not ask this of an absent one, nor of the claim's own.
+  if (std::max<Fence>(claim.fence, 1) > first_fence_most(claim.fences)) return std::nullopt;
   const MongoCall call = this->call("claim of lock", name);
   // Another clock than the one that the cutoff is by cannot tell whether it has passed (R4, R8).
   if (call.clock() != claim.cutoff.clock) return std::nullopt;

@@ -49,6 +49,7 @@ SqliteLine::Plan SqliteLine::plan(std::string_view name, const Claim& claim, Sto
     plan.standing.hold = std::move(lock);
     // A free lock that carries the ticket has been held with it: this request comes once more.
   } else if (lock.ts != claim.ts && now <= claim.cutoff.time) {
+    check_room_for_fences(lock, claim);
     plan.grants = !lock.taken() && line::may_claim(claim.ts, lock.line, lock.freed_at, now);
     const Waiter place{claim.ts, claim.process, claim.who, now, std::nullopt};
     plan.after = plan.grants ? line::after_claim(claim.ts, lock.line, now)
@@ -59,6 +60,7 @@ SqliteLine::Plan SqliteLine::plan(std::string_view name, const Claim& claim, Sto
 }
 
 Standing SqliteLine::stand(std::string_view name, const Claim& claim) {
+  check_fences(claim);
   // Another clock than the one that the cutoff is by cannot tell whether it has passed (R4, R8).
   if (claim.cutoff.clock != connection_.clock().name) return {};
   bell_.attend(claim.process, claim.ts, name);

@@ -9,13 +9,12 @@ constexpr std::string_view kInspect = R"(
   FROM locks l LEFT JOIN lockpings p ON p._id = l.process LEFT JOIN waiters w ON w.lock = l._id
   WHERE l._id = ?1)";
 
-// Of ?11 fences the last is stored, as by last_of_block().
+// Of ?11 fences the last is stored. Those of several begin at ?12 at most: first_fence_most().
 constexpr std::string_view kClaimAbsent = R"(
   INSERT INTO locks(_id, state, process, who, "when", why, ts, fence, takeover_after)
   SELECT ?1, 1, ?2, ?3, store_now(), ?4, ?5,
-         coalesce(?10, 1) +
-           CASE WHEN coalesce(?10, 1) <= 9223372036854775807 - ?11 THEN ?11 - 1 ELSE 0 END, ?6
-  WHERE store_now() <= ?7
+         coalesce(?10, 1) + (?11 - 1), ?6
+  WHERE store_now() <= ?7 AND coalesce(?10, 1) <= ?12
   ON CONFLICT DO NOTHING
   RETURNING "when", fence)";
 
@@ -23,13 +22,11 @@ constexpr std::string_view kClaimAbsent = R"(
 // would turn into a floating-point number (R10).
 constexpr std::string_view kClaimStored = R"(
   UPDATE locks SET state = 1, process = ?2, who = ?3, "when" = store_now(), why = ?4, ts = ?5,
-                   fence = coalesce(?10, coalesce(fence, 0) + 1) +
-                     CASE WHEN coalesce(?10, coalesce(fence, 0) + 1) <= 9223372036854775807 - ?11
-                          THEN ?11 - 1 ELSE 0 END,
-                   takeover_after = ?6
+                   fence = coalesce(?10, coalesce(fence, 0) + 1) + (?11 - 1), takeover_after = ?6
   WHERE _id = ?1 AND store_now() <= ?7
     AND (fence IS NULL OR
          (typeof(fence) = 'integer' AND fence BETWEEN 0 AND 9223372036854775806))
+    AND coalesce(?10, coalesce(fence, 0) + 1) <= ?12
     AND (?10 IS NULL OR ?10 > coalesce(fence, 0)) )";
 constexpr std::string_view kReturning = R"( RETURNING "when", fence, freed_at)";
 

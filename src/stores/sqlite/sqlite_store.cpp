@@ -73,6 +73,7 @@ bool SqliteStore::is_awaited(std::string_view name) const {
 
 std::optional<LockRecord> SqliteStore::claim(std::string_view name, const ClaimBasis& basis,
                                              const Claim& claim) {
+  check_fences(claim);
   if (claim.cutoff.clock != connection_.clock().name) return std::nullopt;
   const bool from_free = std::holds_alternative<FromFree>(basis);
   if (from_free && line_.refuses(name, claim)) return std::nullopt;
