@@ -131,7 +131,7 @@ class Watch {
   void outlive() {
     if (group_ > 0) kill(-group_, SIGKILL);
     if (token_.empty()) return;
-    Remains remains(token_, group_, session_);
+    Remains remains(token_, {.group = group_, .session = session_, .parent = parent_});
     const SteadyTime end = host_clock()->steady_now() + window_;
     int empty_looks = 0;
     for (auto pause = kPauseLeast; empty_looks < 2; pause = std::min(2 * pause, kPauseMost)) {

@@ -8,28 +8,23 @@
 #include "processes.h"
 
 namespace distlock::cli {
-namespace {
 
-constexpr pid_t kInit = 1;
-
-}  // namespace
-
-Remains::Remains(std::string token, pid_t group, pid_t session)
+Remains::Remains(std::string token, const Origin& origin)
     : token_(std::move(token)),
-      group_(group),
-      session_(session),
+      origin_(origin),
       begun_(running_process(getpid()).value_or(RunningProcess{}).started) {}
 
-// A program that is about to be executed has no variables yet. Those of another user's process
-// cannot be read: what has lost its parent, or is of the command's session, may be the command's.
+// A program that is about to be executed has no variables yet, and those of another user's process
+// cannot be read. Such a process may be the command's if it has lost its parent: it has the one
+// then that this process got when the command's parent ended. Or if it is of the command's session.
 Remains::Belongs Remains::belongs(const RunningProcess& process) const {
-  if (group_ > 0 && process.group == group_) return Belongs::yes;
+  if (origin_.group > 0 && process.group == origin_.group) return Belongs::yes;
   if (known_.contains({process.id, process.started})) return Belongs::yes;
   const auto environment = environment_of(process.id);
   if (environment && has_token(*environment, token_)) return Belongs::yes;
-  const bool silent =
-      environment ? environment->empty() : process.session == session_ || process.parent == kInit;
-  return silent ? Belongs::perhaps : Belongs::no;
+  const bool near = process.session == origin_.session || process.parent == origin_.parent ||
+                    process.parent == getppid();
+  return near && (!environment || environment->empty()) ? Belongs::perhaps : Belongs::no;
 }
 
 Remains::Found Remains::find() {
@@ -37,8 +32,8 @@ Remains::Found Remains::find() {
   std::vector<RunningProcess> all = running_processes();
   std::erase_if(all, [&](const auto& one) { return one.id == getpid() || one.started < begun_; });
   for (const RunningProcess& process : all) found[process.id] = belongs(process);
-  const auto in_group = [&](const auto& process) { return process.group == group_; };
-  if (std::none_of(all.begin(), all.end(), in_group)) group_ = 0;
+  const auto in_group = [&](const auto& process) { return process.group == origin_.group; };
+  if (std::none_of(all.begin(), all.end(), in_group)) origin_.group = 0;
   // A child belongs at least as much as its parent.
   for (bool changed = true; changed;) {
     changed = false;

@@ -19,8 +19,15 @@ namespace distlock::cli {
 /// keeper, which was there before the command.
 class Remains {
  public:
-  /// `token`: of DISTLOCK_TOKEN. `group`: that the command leads, or 0. `session`: of the command.
-  Remains(std::string token, pid_t group, pid_t session);
+  /// Of the command's start: its group, if it leads one, its session and its parent.
+  struct Origin {
+    pid_t group = 0;
+    pid_t session = 0;
+    pid_t parent = 0;
+  };
+
+  /// `token`: of DISTLOCK_TOKEN.
+  Remains(std::string token, const Origin& origin);
 
   struct Found {
     std::vector<pid_t> sure;
@@ -39,8 +46,7 @@ class Remains {
   Belongs belongs(const RunningProcess& process) const;
 
   const std::string token_;
-  pid_t group_;  // 0 once it is gone: another may get its number.
-  const pid_t session_;
+  Origin origin_;  // No group once it is gone: another may get its number.
   const std::int64_t begun_;
   // By number and start: they may tell less later.
   std::set<std::pair<pid_t, std::int64_t>> known_;

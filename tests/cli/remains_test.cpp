@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "distlock/clock.h"
+#include "processes.h"
 
 using namespace distlock::cli;
 
@@ -30,6 +31,10 @@ class Started {
     REQUIRE(posix_spawnp(&id_, words.front().c_str(), nullptr, &attributes,
                          pointers_to(words).data(), pointers_to(environment).data()) == 0);
     posix_spawnattr_destroy(&attributes);
+    // Its program gets them a little later.
+    while (!environment.empty() && distlock::environment_of(id_).value_or("").empty()) {
+      std::this_thread::yield();
+    }
   }
   ~Started() { end(); }
   Started(const Started&) = delete;
@@ -63,7 +68,7 @@ bool has(const std::vector<pid_t>& all, pid_t id) {
 TEST_CASE("a process with the token of a hold is of its command, and no longer when it has ended",
           "[cli][child][R23]") {
   Started left({"sleep", "60"}, {"A=b", "DISTLOCK_TOKEN=" + kOfHold, "C=d"});
-  Remains remains(kOfHold, 0, 0);
+  Remains remains(kOfHold, {});
   CHECK(has(remains.find().sure, left.id()));
   const pid_t id = left.id();
   left.end();
@@ -76,23 +81,32 @@ TEST_CASE("a process with another token, or with one that goes on, is of another
       GENERATE("DISTLOCK_TOKEN=0123456789abcdef01234568", "XDISTLOCK_TOKEN=" + kOfHold,
                "DISTLOCK_TOKEN=" + kOfHold + "0");
   const Started other({"sleep", "60"}, {variable});
-  const Remains::Found found = Remains(kOfHold, 0, 0).find();
+  const Remains::Found found = Remains(kOfHold, {.session = getsid(0)}).find();
   CHECK_FALSE(has(found.sure, other.id()));
   CHECK_FALSE(has(found.perhaps, other.id()));
+}
+
+TEST_CASE("a process without an environment that has nothing of the command is of another",
+          "[cli][child][R23]") {
+  const Started other({"sleep", "60"}, {});
+  const Remains::Found found = Remains(kOfHold, {}).find();
+  CHECK_FALSE(has(found.sure, other.id()));
+  CHECK_FALSE(has(found.perhaps, other.id()));
+  CHECK(has(Remains(kOfHold, {.parent = getpid()}).find().perhaps, other.id()));
 }
 
 TEST_CASE("a process without an environment may be of the command, and of its group it is",
           "[cli][child][R23]") {
   const Started left({"sleep", "60"}, {}, true);
-  const Remains::Found found = Remains(kOfHold, 0, 0).find();
+  const Remains::Found found = Remains(kOfHold, {.session = getsid(0)}).find();
   CHECK(has(found.perhaps, left.id()));
   CHECK_FALSE(has(found.sure, left.id()));
-  CHECK(has(Remains(kOfHold, left.id(), 0).find().sure, left.id()));
+  CHECK(has(Remains(kOfHold, {.group = left.id()}).find().sure, left.id()));
 }
 
 TEST_CASE("the children of a command's process are of the command", "[cli][child][R23]") {
   const Started left({"sh", "-c", "env -i sleep 60; true"}, {"DISTLOCK_TOKEN=" + kOfHold});
-  Remains remains(kOfHold, 0, 0);
+  Remains remains(kOfHold, {});
   const auto until = distlock::host_clock()->steady_now() + std::chrono::seconds{60};
   std::vector<pid_t> sure;
   while (sure.size() < 2 && distlock::host_clock()->steady_now() < until) {
