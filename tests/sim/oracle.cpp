@@ -177,6 +177,7 @@ void Oracle::gave_up(const Token& ts) {
 
 void Oracle::died(std::string_view process) {
   heard_.erase(std::string(process));
+  looking_.erase(std::string(process));
   std::erase_if(beliefs_, [&](const Belief& belief) { return belief.process == process; });
 }
 

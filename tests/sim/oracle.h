@@ -96,6 +96,10 @@ class Oracle {
   /// Nothing went wrong, and since then it has looked at least once.
   void waited_in_vain(const std::string& process, const std::string& name, Time since);
   void told_lost(const std::string& name, const Token& ts, LossReason reason);
+  /// Its round asks the store for its holds, hears the answer, and cannot look at one of them.
+  void asks_for_holds(std::string_view process);
+  void heard_of_holds(std::string_view process);
+  void could_not_look(std::string_view process, std::string_view name);
   /// A loser was shown `other`, having asked at `asked`.
   void shown(const std::string& name, const LockRecord& other, Time asked, bool fresh);
 
@@ -138,6 +142,7 @@ class Oracle {
   void check_margin(const Belief& belief);
   void check_lasts(const Belief& belief);
   Time true_deadline(const Belief& belief) const;
+  bool gone(const Belief& belief);
   LockHistory& history(const std::string& name);
 
   const Scheduler& scheduler_;
@@ -177,6 +182,11 @@ class Oracle {
   std::unordered_set<Token, TokenHash> refused_;
   std::unordered_set<Token, TokenHash> excused_;
   std::unordered_set<Token, TokenHash> undone_;  // their quick releases were lost
+  struct Looking {
+    std::map<Token, Time> asked_without;  // holds that were gone when it asked, and since when
+    std::map<Token, Time> heard_without;
+  };
+  std::map<std::string, Looking, std::less<>> looking_;  // by process
 };
 
 }  // namespace distlock::sim

@@ -95,10 +95,15 @@ Inspection SimStore::inspect(std::string_view name, Freshness freshness) {
 }
 
 std::optional<Carried> SimStore::carried(std::string_view name) {
-  return call("carried", name, false, true,
-              [lock = std::string(name)](MemoryTables& tables, const StoreNow&) {
-                return tables.carried(lock);
-              });
+  try {
+    return call("carried", name, false, true,
+                [lock = std::string(name)](MemoryTables& tables, const StoreNow&) {
+                  return tables.carried(lock);
+                });
+  } catch (const Error&) {
+    oracle_.could_not_look(process_, name);
+    throw;
+  }
 }
 
 std::optional<LockRecord> SimStore::claim(std::string_view name, const ClaimBasis& basis,
@@ -203,10 +208,13 @@ std::int64_t SimStore::forget_pings(std::chrono::milliseconds age) {
 }
 
 std::vector<StoredHold> SimStore::holds(std::string_view process) {
-  return call("holds", process, false, false,
-              [id = std::string(process)](MemoryTables& tables, const StoreNow&) {
-                return tables.holds(id);
-              });
+  oracle_.asks_for_holds(process);
+  auto stored = call("holds", process, false, false,
+                     [id = std::string(process)](MemoryTables& tables, const StoreNow&) {
+                       return tables.holds(id);
+                     });
+  oracle_.heard_of_holds(process);
+  return stored;
 }
 
 Listing SimStore::list() {

@@ -1,0 +1,48 @@
+#include "sim/oracle.h"
+
+// Holds that somebody else ended, and whether their process notices (R9).
+namespace distlock::sim {
+
+// A malformed document may not tell whether the hold is still there.
+bool Oracle::gone(const Belief& belief) {
+  const StoredLock& lock = now_stored(belief.lock);
+  return lock.sound && (!lock.taken || lock.ts != belief.ts);
+}
+
+void Oracle::asks_for_holds(std::string_view process) {
+  Looking& looking = looking_[std::string(process)];
+  looking.asked_without.clear();
+  for (const Belief& belief : beliefs_) {
+    if (belief.process != process || !gone(belief)) continue;
+    const Time since = history(belief.lock).versions.back().since;
+    looking.asked_without.emplace(belief.ts, since);
+    const auto heard = looking.heard_without.find(belief.ts);
+    const bool knew = heard != looking.heard_without.end() && heard->second == since;
+    if (!knew || belief.object->valid_until() <= belief.clock->steady_at_this_moment()) continue;
+    violate(belief.process + " has looked at its holds, and still believes in that of " +
+            belief.lock + ", which was gone");
+  }
+}
+
+// What came back meanwhile, or changed once more, is left to the next look.
+void Oracle::heard_of_holds(std::string_view process) {
+  Looking& looking = looking_[std::string(process)];
+  looking.heard_without.clear();
+  for (const auto& [ts, since] : looking.asked_without) {
+    const Belief* belief = belief_of(ts);
+    if (belief == nullptr || !gone(*belief)) continue;
+    if (history(belief->lock).versions.back().since == since) {
+      looking.heard_without.emplace(ts, since);
+    }
+  }
+}
+
+void Oracle::could_not_look(std::string_view process, std::string_view name) {
+  Looking& looking = looking_[std::string(process)];
+  std::erase_if(looking.heard_without, [&](const auto& without) {
+    const Belief* belief = belief_of(without.first);
+    return belief == nullptr || belief->lock == name;
+  });
+}
+
+}  // namespace distlock::sim
