@@ -24,7 +24,7 @@ void Oracle::asks_for_holds(std::string_view process) {
   }
 }
 
-// What came back meanwhile, or changed once more, is left to the next look.
+// A hold that came back meanwhile, or ended once more, is left to the next look.
 void Oracle::heard_of_holds(std::string_view process) {
   Looking& looking = looking_[std::string(process)];
   looking.heard_without.clear();
