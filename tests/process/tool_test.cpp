@@ -78,6 +78,17 @@ TEST_CASE("a signal ends the wait with 128 and its number", "[process][run][R15]
   }
 }
 
+TEST_CASE("a child that ends does not end the wait of a run", "[process][run][R15]") {
+  ToolFixture fixture;
+  const auto holder = fixture.hold();
+  const auto waiter = fixture.start({"run", "-v", "jobs", "--", "echo", "mine"});
+  waiter->next_message();
+  waiter->send(SIGCHLD);
+  holder->close_input();
+  CHECK(waiter->next_output() == "mine");
+  CHECK(waiter->wait() == 0);
+}
+
 TEST_CASE("a command of a run in a run gets the inner lock's variables alone", "[process][run]") {
   ToolFixture fixture;
   for (const auto& [variable, times] :
