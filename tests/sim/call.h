@@ -52,6 +52,7 @@ struct Call {
   std::optional<Error> failure;
   bool answered = false;  // at a server
   bool changed = false;   // the store
+  bool deposed = false;   // by a primary that was one
   bool late = false;      // was sent on its way so that it comes after its caller gave up
   bool replied = false;   // to the caller
 

@@ -96,6 +96,8 @@ class Oracle {
   /// Nothing went wrong, and since then it has looked at least once.
   void waited_in_vain(const std::string& process, const std::string& name, Time since);
   void told_lost(const std::string& name, const Token& ts, LossReason reason);
+  /// A majority has all that was written before that.
+  void heard_of_durable_write(std::string_view process, Time sent);
   /// Its round asks the store for its holds, hears the answer, and cannot look at one of them.
   void asks_for_holds(std::string_view process);
   void heard_of_holds(std::string_view process);
@@ -183,6 +185,7 @@ class Oracle {
   std::unordered_set<Token, TokenHash> excused_;
   std::unordered_set<Token, TokenHash> undone_;  // their quick releases were lost
   struct Looking {
+    Time durable{0};                      // all from before that
     std::map<Token, Time> asked_without;  // holds that were gone when it asked, and since when
     std::map<Token, Time> heard_without;
   };

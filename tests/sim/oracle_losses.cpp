@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "sim/oracle.h"
 
 // Holds that somebody else ended, and whether their process notices (R9).
@@ -9,13 +11,19 @@ bool Oracle::gone(const Belief& belief) {
   return lock.sound && (!lock.taken || lock.ts != belief.ts);
 }
 
+void Oracle::heard_of_durable_write(std::string_view process, Time sent) {
+  Looking& looking = looking_[std::string(process)];
+  looking.durable = std::max(looking.durable, sent);
+}
+
 void Oracle::asks_for_holds(std::string_view process) {
   Looking& looking = looking_[std::string(process)];
   looking.asked_without.clear();
   for (const Belief& belief : beliefs_) {
     if (belief.process != process || !gone(belief)) continue;
     const Time since = history(belief.lock).versions.back().since;
-    looking.asked_without.emplace(belief.ts, since);
+    // An earlier look at a majority may still show it.
+    if (since < looking.durable) looking.asked_without.emplace(belief.ts, since);
     const auto heard = looking.heard_without.find(belief.ts);
     const bool knew = heard != looking.heard_without.end() && heard->second == since;
     if (!knew || belief.object->valid_until() <= belief.clock->steady_at_this_moment()) continue;

@@ -118,6 +118,7 @@ void Servers::at_old_primary(const std::shared_ptr<Call>& call) {
   trace_.say(call->process, [&] { return call->verb + " is answered by the deposed primary"; });
   call->happen(read_by(*call, old_primary_->own, old_primary_->confirmed),
                now_of(old_primary_->member));
+  call->deposed = true;
   reply(call);
 }
 

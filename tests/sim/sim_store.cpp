@@ -184,12 +184,14 @@ std::shared_ptr<void> SimStore::listen(std::string_view process, Rung rung) {
 }
 
 PingRecord SimStore::ping(std::string_view process, const PingHealth& health) {
+  const Time sent = scheduler_.now();
   PingRecord ping =
       call("ping", process, true, true,
            [id = std::string(process), health](MemoryTables& tables, const StoreNow& now) {
              return tables.ping(id, health, now);
            });
   clocks_read_.insert(*ping.clock);
+  oracle_.heard_of_durable_write(process, sent);
   return ping;
 }
 
@@ -209,11 +211,15 @@ std::int64_t SimStore::forget_pings(std::chrono::milliseconds age) {
 
 std::vector<StoredHold> SimStore::holds(std::string_view process) {
   oracle_.asks_for_holds(process);
-  auto stored = call("holds", process, false, false,
-                     [id = std::string(process)](MemoryTables& tables, const StoreNow&) {
-                       return tables.holds(id);
-                     });
-  oracle_.heard_of_holds(process);
+  const auto list = [id = std::string(process)](MemoryTables& tables, const StoreNow&) {
+    return tables.holds(id);
+  };
+  const auto call = std::make_shared<CallOf<decltype(list)>>(list);
+  call->verb = "holds";
+  call->object = process;
+  call->fresh = false;
+  auto stored = perform(call);
+  if (!call->deposed) oracle_.heard_of_holds(process);
   return stored;
 }
 
