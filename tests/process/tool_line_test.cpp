@@ -1,4 +1,6 @@
 // Several `distlock run` that wait for one lock.
+#include <signal.h>
+
 #include <catch2/catch.hpp>
 #include <fstream>
 #include <memory>
@@ -51,4 +53,15 @@ TEST_CASE("runs that wait get the lock in the order in which they came, however 
   std::string order = order_of_three();
   for (int more = 2; more > 0 && order != "1\n2\n3\n"; --more) order = order_of_three();
   CHECK(order == "1\n2\n3\n");
+}
+
+TEST_CASE("a child that ends does not end the wait of a run", "[process][run][R15]") {
+  ToolFixture fixture;
+  const auto holder = fixture.hold();
+  const auto waiter = fixture.start({"run", "-v", "jobs", "--", "echo", "mine"});
+  waiter->next_message();
+  waiter->send(SIGCHLD);
+  holder->close_input();
+  CHECK(waiter->next_output() == "mine");
+  CHECK(waiter->wait() == 0);
 }

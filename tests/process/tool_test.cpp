@@ -70,23 +70,11 @@ TEST_CASE("a signal ends the wait with 128 and its number", "[process][run][R15]
   for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGQUIT}) {
     const auto waiter = fixture.start({"run", "-v", "jobs", "--", "echo", "ran"});
     // It says at every look that the lock is taken.
-    while (waiter->next_message().find("taken") == std::string::npos) {
-    }
+    while (waiter->next_message().find("taken") == std::string::npos) continue;
     waiter->send(signal);
     CHECK(waiter->wait() == 128 + signal);
     CHECK(waiter->rest_of_output().empty());
   }
-}
-
-TEST_CASE("a child that ends does not end the wait of a run", "[process][run][R15]") {
-  ToolFixture fixture;
-  const auto holder = fixture.hold();
-  const auto waiter = fixture.start({"run", "-v", "jobs", "--", "echo", "mine"});
-  waiter->next_message();
-  waiter->send(SIGCHLD);
-  holder->close_input();
-  CHECK(waiter->next_output() == "mine");
-  CHECK(waiter->wait() == 0);
 }
 
 TEST_CASE("a command of a run in a run gets the inner lock's variables alone", "[process][run]") {

@@ -3,6 +3,7 @@
 
 #include "distlock/error.h"
 #include "protocol/protocol.h"
+#include "support/thrown.h"
 
 using namespace distlock;
 using namespace distlock::protocol;
@@ -19,7 +20,8 @@ void last_allowed(const Options& options) {
 
 template <class Options>
 void first_refused(const Options& options) {
-  CHECK_THROWS_AS(check_options(options), Error);
+  CHECK(distlock::testing::thrown_by([&] { return check_options(options); }) ==
+        Errc::invalid_argument);
 }
 
 }  // namespace
