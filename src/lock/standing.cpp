@@ -188,7 +188,6 @@ bool StandingInLine::stand() {
   // A store whose clock is another now has not looked: an earlier place is still there.
   perhaps_in_line_ = in_line_before || standing.in_line;
   if (standing.free) stand_at_ = clock_.steady_now() + line::kTurn;
-  if (standing.holder_ended) look_at_ = clock_.steady_now();
   return false;
 }
 
@@ -223,31 +222,16 @@ bool StandingInLine::look() {
   }
   switch (judgement.verdict) {
     case protocol::Verdict::dead:
-      if (judgement.reason == protocol::Reason::ended && lets_others_first(*look.seen.lock)) {
-        return false;
-      }
       return take_over(look);
     case protocol::Verdict::busy:
       if (!look.seen.lock->taken() || !line::waits(ticket_, look.seen.lock->line)) return stand();
       look_at_takeover(look, judgement.until_takeover);
-      // Somebody else has taken over: the store is to tell of the end of that holder, too.
-      return std::exchange(ended_, std::nullopt) && stand();
+      return false;
     case protocol::Verdict::free:
     case protocol::Verdict::absent:
       return stand();
   }
   return false;
-}
-
-// All learn of an end at once. They take over in turn, as after a release (R17, R23).
-bool StandingInLine::lets_others_first(const LockRecord& dead) {
-  const SteadyTime now = clock_.steady_now();
-  if (ended_ != dead.ts) {
-    ended_ = dead.ts;
-    ended_turn_at_ = now + line::opens_after(line::place_of(ticket_, dead.line));
-  }
-  look_at_ = ended_turn_at_;
-  return now < ended_turn_at_;
 }
 
 bool StandingInLine::take_over(const TimedInspection& look) {

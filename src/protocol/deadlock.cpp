@@ -75,7 +75,7 @@ std::string in_words(const Cycle& cycle) {
   std::string words;
   for (const Wait& wait : cycle) {
     words += words.empty() ? escaped(std::string(thread_of(wait.waiter.who))) : ", which";
-    words += " waits for " + quoted(wait.lock) + ", held by ";
+    words += " waits for " + distlock::quoted(wait.lock) + ", held by ";
     words += escaped(std::string(thread_of(wait.holder)));
   }
   return words;

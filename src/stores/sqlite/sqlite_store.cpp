@@ -3,7 +3,6 @@
 #include <map>
 #include <utility>
 
-#include "processes.h"
 #include "stores/sqlite/sqlite_connection.h"
 #include "stores/sqlite/sqlite_line.h"
 #include "stores/sqlite/sqlite_locks.h"
@@ -18,9 +17,7 @@ class SqliteStore : public Store {
  public:
   SqliteStore(const ConnectionString& connection, const StoreOptions& options)
       : connection_(connection, options),
-        line_(
-            connection_, bell_.emplace(connection_.db().file()),
-            witness_.emplace(connection_.db().file(), connection_.clock().boot, options.witness)) {}
+        line_(connection_, bell_.emplace(connection_.db().file())) {}
 
   std::chrono::milliseconds call_limit() const override { return connection_.call_limit(); }
 
@@ -35,22 +32,14 @@ class SqliteStore : public Store {
   std::vector<StoredHold> holds(std::string_view process) override;
   Listing list() override;
   Line* line() override { return &line_; }
-  int share_witness(std::string_view process) override { return witness_->share(process); }
 
  private:
   bool is_awaited(std::string_view name) const;
 
-  // Outlive the connection.
-  std::optional<SqliteBell> bell_;
-  std::optional<SqliteWitness> witness_;
+  std::optional<SqliteBell> bell_;  // Outlives the connection.
   SqliteConnection connection_;
   SqliteLine line_;
 };
-
-// A command of `distlock run` may have closed its descriptors before its run was killed.
-bool is_acted_for(const LockRecord& lock) {
-  return lock.ts && some_process_has_token(to_hex(*lock.ts));
-}
 
 // The time is read before the row. A process that is stopped between the two then finds the ping
 // too young; the other way round it would find a living holder's too old and take over from it.
@@ -63,8 +52,6 @@ Inspection SqliteStore::inspect(std::string_view name, Freshness) {
   inspection.lock = lock_from(row->lock);
   if (!inspection.lock->taken() || row->ping.empty()) return inspection;
   inspection.ping = ping_from(row->ping);
-  inspection.ping->ended =
-      witness_->has_ended(witness_stated_in(row->ping)) && !is_acted_for(*inspection.lock);
   const bool comparable = inspection.ping->clock == connection_.clock().name;
   if (comparable && inspection.ping->ping > inspection.now->time) {
     inspection.now->time = std::min(inspection.ping->ping, connection_.now().time);
@@ -113,10 +100,8 @@ ReleaseResult SqliteStore::release(std::string_view name, const Token& ts) {
 // The stamp is older than the commit by what the commit takes. So the ping looks older to a
 // contender than it is, never younger; a holder counts from before it asked (R9).
 PingRecord SqliteStore::ping(std::string_view process, const PingHealth& health) {
-  const auto witness = witness_->statement_of(process);
   const SqliteCall call = connection_.begin_call(Access::ping);
   SqliteRun run(connection_.statements().ping);
-  if (witness) run.bind(7, *witness);
   run.bind(1, process).bind(2, connection_.clock().name);
   int parameter = 3;
   for (const auto& [name, number] : fields_of(health)) run.bind(parameter++, number);
@@ -129,7 +114,6 @@ PingRecord SqliteStore::ping(std::string_view process, const PingHealth& health)
 void SqliteStore::remove_ping(std::string_view process) {
   const SqliteCall call = connection_.begin_call(Access::write);
   SqliteRun(connection_.statements().remove_ping).bind(1, process).finish();
-  witness_->give_up(process);
 }
 
 std::int64_t SqliteStore::forget_pings(std::chrono::milliseconds age) {
@@ -189,12 +173,8 @@ Listing SqliteStore::list() {
     return listed(lock, lock_from);
   };
   listing.locks = listed_rows<LockRecord>(connection_.statements().locks, judge_lock);
-  const auto judge_ping = [&](const Document& ping) {
-    Listed<PingRecord> one = listed(ping, ping_from);
-    if (one.record) one.record->ended = witness_->has_ended(witness_stated_in(ping));
-    return one;
-  };
-  listing.pings = listed_rows<PingRecord>(connection_.statements().pings, judge_ping);
+  listing.pings = listed_rows<PingRecord>(
+      connection_.statements().pings, [](const Document& ping) { return listed(ping, ping_from); });
   listing.now = connection_.now();
   return listing;
 }
