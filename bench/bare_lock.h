@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "distlock/connection_string.h"
 
@@ -18,10 +19,12 @@ class BareLock {
 
 /// Through libmongoc, by two commands that are made once. They have the shape of the library's, in
 /// the same database and with the same write concern.
-std::unique_ptr<BareLock> bare_mongodb_lock(const ConnectionString& connection);
+std::unique_ptr<BareLock> bare_mongodb_lock(const ConnectionString& connection,
+                                            const std::string& name = "bench.bare");
 
 /// Through SQLite, by two statements that are prepared once, in a file of its own beside that of
 /// `connection`, with the same schema, values and durability.
-std::unique_ptr<BareLock> bare_sqlite_lock(const ConnectionString& connection);
+std::unique_ptr<BareLock> bare_sqlite_lock(const ConnectionString& connection,
+                                           const std::string& name = "bench.bare");
 
 }  // namespace distlock::bench

@@ -1,3 +1,5 @@
+#include <boost/algorithm/string/replace.hpp>
+
 #include "bare_lock.h"
 #include "mongodb_server.h"
 
@@ -6,13 +8,13 @@ namespace {
 
 constexpr const char* kPrepare = R"({
   "update": "locks",
-  "updates": [{"q": {"_id": "bench.bare"}, "u": {"$set": {"state": 0}}, "upsert": true}]
+  "updates": [{"q": {"_id": "NAME"}, "u": {"$set": {"state": 0}}, "upsert": true}]
 })";
 
 // As src/stores/mongodb/mongo_commands.cpp has it, for FromFree.
 constexpr const char* kClaim = R"({
   "findAndModify": "locks",
-  "query": {"_id": "bench.bare", "$expr": {"$and": [
+  "query": {"_id": "NAME", "$expr": {"$and": [
     {"$eq": ["$state", 0]},
     {"$and": [
       {"$in": [{"$type": "$fence"}, ["missing", "long"]]},
@@ -34,18 +36,23 @@ constexpr const char* kClaim = R"({
 
 constexpr const char* kRelease = R"({
   "findAndModify": "locks",
-  "query": {"_id": "bench.bare", "$expr": {"$eq": ["$ts", {"$oid": "0123456789abcdef01234567"}]}},
+  "query": {"_id": "NAME", "$expr": {"$eq": ["$ts", {"$oid": "0123456789abcdef01234567"}]}},
   "update": [{"$set": {"state": {"$cond": [{"$in": ["$state", [1, 2]]}, 0, "$state"]}}}],
   "fields": {"state": 1}
 })";
 
 constexpr const char* kOptions = R"({"writeConcern": {"w": "majority", "j": true}})";
 
+const bson_t* named(const char* command, const std::string& name) {
+  return bson_from_json(boost::replace_all_copy<std::string>(command, "NAME", name).c_str());
+}
+
 // The documents are kept for as long as the program runs.
 class BareMongodbLock : public BareLock {
  public:
-  explicit BareMongodbLock(const ConnectionString& connection) : server_(connection) {
-    server_.write(bson_from_json(kPrepare), options_);
+  BareMongodbLock(const ConnectionString& connection, const std::string& name)
+      : server_(connection), claim_(named(kClaim, name)), release_(named(kRelease, name)) {
+    server_.write(named(kPrepare, name), options_);
   }
 
   void claim() override { server_.write(claim_, options_); }
@@ -53,15 +60,16 @@ class BareMongodbLock : public BareLock {
 
  private:
   MongodbServer server_;
-  const bson_t* claim_ = bson_from_json(kClaim);
-  const bson_t* release_ = bson_from_json(kRelease);
+  const bson_t* claim_;
+  const bson_t* release_;
   const bson_t* options_ = bson_from_json(kOptions);
 };
 
 }  // namespace
 
-std::unique_ptr<BareLock> bare_mongodb_lock(const ConnectionString& connection) {
-  return std::make_unique<BareMongodbLock>(connection);
+std::unique_ptr<BareLock> bare_mongodb_lock(const ConnectionString& connection,
+                                            const std::string& name) {
+  return std::make_unique<BareMongodbLock>(connection, name);
 }
 
 }  // namespace distlock::bench

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "bare_lock.h"
 #include "distlock/stores.h"
@@ -13,7 +14,7 @@ namespace {
 constexpr const char* kTs = "0123456789abcdef01234567";
 
 constexpr const char* kPrepare = R"(
-  INSERT INTO locks(_id, state) VALUES('bench.bare', 0) ON CONFLICT DO UPDATE SET state = 0)";
+  INSERT INTO locks(_id, state) VALUES(?1, 0) ON CONFLICT DO UPDATE SET state = 0)";
 
 // As src/stores/sqlite/sqlite_statements.cpp has it, with the times given and not asked for.
 constexpr const char* kClaim = R"(
@@ -37,18 +38,21 @@ std::string make_file(const ConnectionString& connection) {
 // Open for as long as the program runs, as a benchmark may.
 class BareSqliteLock : public BareLock {
  public:
-  explicit BareSqliteLock(const ConnectionString& connection) {
+  BareSqliteLock(const ConnectionString& connection, std::string name) : name_(std::move(name)) {
     const std::string path = make_file(connection);
     constexpr int kFlags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX;
     check(sqlite3_open_v2(path.c_str(), &db_, kFlags, nullptr) == SQLITE_OK);
     execute(connection.durable() ? "PRAGMA synchronous = full" : "PRAGMA synchronous = off");
-    execute(kPrepare);
+    sqlite3_busy_timeout(db_, 10'000);
+    sqlite3_stmt* const make = prepare(kPrepare);
+    bind(make, 1, name_.c_str());
+    run(make);
     claim_ = prepare(kClaim);
     release_ = prepare(kRelease);
   }
 
   void claim() override {
-    bind(claim_, 1, "bench.bare");
+    bind(claim_, 1, name_.c_str());
     bind(claim_, 2, "bench.example:1700000000:1234567890");
     bind(claim_, 3, "bench.example:1700000000:1234567890:thread1:1234567890");
     bind(claim_, 4, "bench");
@@ -59,7 +63,7 @@ class BareSqliteLock : public BareLock {
     run(claim_);
   }
   void release() override {
-    bind(release_, 1, "bench.bare");
+    bind(release_, 1, name_.c_str());
     bind(release_, 2, kTs);
     run(release_);
   }
@@ -89,6 +93,7 @@ class BareSqliteLock : public BareLock {
     check(sqlite3_reset(statement) == SQLITE_OK && sqlite3_changes(db_) == 1);
   }
 
+  const std::string name_;
   sqlite3* db_ = nullptr;
   sqlite3_stmt* claim_ = nullptr;
   sqlite3_stmt* release_ = nullptr;
@@ -96,8 +101,9 @@ class BareSqliteLock : public BareLock {
 
 }  // namespace
 
-std::unique_ptr<BareLock> bare_sqlite_lock(const ConnectionString& connection) {
-  return std::make_unique<BareSqliteLock>(connection);
+std::unique_ptr<BareLock> bare_sqlite_lock(const ConnectionString& connection,
+                                           const std::string& name) {
+  return std::make_unique<BareSqliteLock>(connection, name);
 }
 
 }  // namespace distlock::bench

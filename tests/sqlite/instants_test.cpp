@@ -52,26 +52,6 @@ TEST_CASE("every write is on the disk before it is confirmed, unless the string 
   CHECK(syncs() == before);
 }
 
-TEST_CASE("a write whose sync failed has an unknown outcome", "[sqlite][R8]") {
-  const TemporaryFolder folder;
-  const auto store = open_with(folder, "");
-  const LockRecord lock = held(*store, "jobs");
-  REQUIRE(store->release("free", *held(*store, "free").ts) == ReleaseResult::freed);
-  const Claim claim = claim_by(*store, "another");
-  store->ping("holder");
-  const FailingSyncs failing;
-  for (const std::function<void()>& call : std::vector<std::function<void()>>{
-           [&] { store->claim("mail", FromAbsent{}, claim); },
-           [&] { store->claim("free", FromFree{}, claim); },
-           [&] { store->claim("jobs", FromHold{.ts = *lock.ts, .when = {}}, claim); },
-           [&] { store->release("jobs", *lock.ts); }, [&] { store->ping("holder"); },
-           [&] { store->remove_ping("holder"); }}) {
-    const auto error = error_of(call);
-    REQUIRE(error);
-    CHECK(error->errc() == Errc::outcome_unknown);
-  }
-}
-
 TEST_CASE("a look sees every ping that came before its time", "[sqlite][R4][R6]") {
   const TemporaryFolder folder;
   const auto store = open_with(folder, "");

@@ -1,10 +1,14 @@
 #include "sqlite/system_hooks.h"
 
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <boost/thread/condition_variable.hpp>
+#include <boost/thread/lock_guard.hpp>
+#include <boost/thread/mutex.hpp>
 #include <cerrno>
 #include <utility>
 
@@ -18,13 +22,38 @@ struct Hook {
 };
 
 std::atomic<int> syncs_so_far = 0;
-std::atomic<bool> syncs_fail = false;
+std::atomic<int> folder_syncs_so_far = 0;
+std::atomic<int> syncs_to_fail = 0;
 thread_local Hook hook;
 thread_local std::function<void()> after_sync;
 
+// Where syncs wait while they are held.
+struct Held {
+  boost::mutex mutex;
+  boost::condition_variable changed;
+  bool holds = false;
+  int begun = 0;
+  int let = 0;
+} held_syncs;
+
+void wait_while_held() {
+  boost::unique_lock<boost::mutex> lock(held_syncs.mutex);
+  if (!held_syncs.holds) return;
+  const int own = ++held_syncs.begun;
+  held_syncs.changed.wait(lock, [&] { return !held_syncs.holds || held_syncs.let >= own; });
+}
+
+bool is_folder(int file) {
+  struct stat status {};
+  return fstat(file, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
 int sync_by(long number, int file) {
+  wait_while_held();
   ++syncs_so_far;
-  if (syncs_fail) {
+  if (is_folder(file)) ++folder_syncs_so_far;
+  if (syncs_to_fail > 0) {
+    --syncs_to_fail;
     errno = EIO;
     return -1;
   }
@@ -46,12 +75,33 @@ void happen(int clock, AtClockReading::When when) {
 }  // namespace
 
 int syncs() { return syncs_so_far; }
+int folder_syncs() { return folder_syncs_so_far; }
 
 AtSync::AtSync(std::function<void()> act) { after_sync = std::move(act); }
 AtSync::~AtSync() { after_sync = {}; }
 
-FailingSyncs::FailingSyncs() { syncs_fail = true; }
-FailingSyncs::~FailingSyncs() { syncs_fail = false; }
+FailingSyncs::FailingSyncs(int number) { syncs_to_fail = number; }
+FailingSyncs::~FailingSyncs() { syncs_to_fail = 0; }
+
+HeldSyncs::HeldSyncs() {
+  const boost::lock_guard<boost::mutex> lock(held_syncs.mutex);
+  held_syncs.holds = true;
+  held_syncs.begun = held_syncs.let = 0;
+}
+void HeldSyncs::let_all_go() {
+  const boost::lock_guard<boost::mutex> lock(held_syncs.mutex);
+  held_syncs.holds = false;
+  held_syncs.changed.notify_all();
+}
+int HeldSyncs::begun() const {
+  const boost::lock_guard<boost::mutex> lock(held_syncs.mutex);
+  return held_syncs.begun;
+}
+void HeldSyncs::let_one_go() const {
+  const boost::lock_guard<boost::mutex> lock(held_syncs.mutex);
+  ++held_syncs.let;
+  held_syncs.changed.notify_all();
+}
 
 AtClockReading::AtClockReading(int clock, When when, std::function<void()> act) {
   hook = {clock, when, std::move(act)};

@@ -7,6 +7,8 @@ namespace distlock::testing {
 
 /// How often a file was synced so far, by fsync() or fdatasync().
 int syncs();
+/// How often it was a folder.
+int folder_syncs();
 
 /// Something that happens on this thread after each sync that succeeded, but not within itself.
 class AtSync {
@@ -20,10 +22,27 @@ class AtSync {
 /// Syncs fail for as long as one of these lives, as on a disk with an error.
 class FailingSyncs {
  public:
-  FailingSyncs();
+  /// The next `number` of them.
+  explicit FailingSyncs(int number = 1'000'000);
   ~FailingSyncs();
   FailingSyncs(const FailingSyncs&) = delete;
   FailingSyncs& operator=(const FailingSyncs&) = delete;
+};
+
+/// Syncs of all threads wait for as long as one of these lives, but for those that it lets go.
+class HeldSyncs {
+ public:
+  HeldSyncs();
+  ~HeldSyncs() { let_all_go(); }
+  HeldSyncs(const HeldSyncs&) = delete;
+  HeldSyncs& operator=(const HeldSyncs&) = delete;
+
+  /// How many have begun since this was made.
+  int begun() const;
+  /// One more goes on.
+  void let_one_go() const;
+  /// Nothing is held any more.
+  static void let_all_go();
 };
 
 /// Something that happens whenever this thread reads a clock, but not within itself: before the

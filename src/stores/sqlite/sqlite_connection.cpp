@@ -26,10 +26,15 @@ SqliteConnection::SqliteConnection(const ConnectionString& connection, const Sto
       durable_(connection.durable()),
       db_(make_private_file(connection.path()), call_limit_),
       clock_(boot_clock()) {
-  if (!durable_) db_.execute("open", Effect::reads, "PRAGMA synchronous = off");
-  if (durable_) set_syncs(true);
+  db_.execute("open", Effect::reads,
+              durable_ ? "PRAGMA synchronous = full" : "PRAGMA synchronous = off");
   prepare_schema(db_);
   epoch_ = epoch_of(db_, clock_.name);
+  if (durable_) {
+    // From here on SQLite itself syncs for checkpoints alone.
+    db_.execute("open", Effect::reads, "PRAGMA synchronous = normal");
+    syncs_.emplace(db_.file());
+  }
   db_.add_function("store_now", store_now_);
   statements_.emplace(db_);
   // Without syncs a write is so short that a line costs more than it gives.
@@ -37,13 +42,20 @@ SqliteConnection::SqliteConnection(const ConnectionString& connection, const Sto
   begin_call(Access::read);
 }
 
-// The level is that of the next commit. It is said before each, for an error may come before it
-// could be taken back.
-void SqliteConnection::set_syncs(bool full) {
-  if (!durable_ || syncs_ == full) return;
-  db_.execute("open", Effect::reads,
-              full ? "PRAGMA synchronous = full" : "PRAGMA synchronous = normal");
-  syncs_ = full;
+std::optional<std::uint64_t> SqliteConnection::commit_since(std::int64_t changes) {
+  if (!syncs_ || db_.all_changes() == changes) return std::nullopt;
+  return syncs_->committed();
+}
+
+// A look could show a hold whose claim the disk never took, and confirm it so. A quick write
+// promises nothing of the disk.
+void SqliteConnection::settle_doubt(Access access) {
+  if (!syncs_ || !syncs_->in_doubt()) return;
+  if (db_.empty_log()) return syncs_->settle();
+  if (access == Access::quick_write) return;
+  throw Error(Errc::not_applied, distlock::quoted(db_.path()) +
+                                     ": what was written before may not be on the disk; nothing "
+                                     "was changed, look at the disk, and for room on it");
 }
 
 SqliteCall SqliteConnection::begin_call(Access access) {
@@ -65,7 +77,7 @@ SqliteCall SqliteConnection::begin_call(Access access) {
                                        ": the file was replaced or removed while it was open; "
                                        "nothing was changed, open it anew");
   }
-  if (access != Access::read) set_syncs(access != Access::quick_write);
+  settle_doubt(access);
   forget_write_time();
   return call;
 }

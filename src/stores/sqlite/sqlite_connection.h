@@ -11,6 +11,7 @@
 #include "stores/sqlite/sqlite_database.h"
 #include "stores/sqlite/sqlite_gate.h"
 #include "stores/sqlite/sqlite_statements.h"
+#include "stores/sqlite/sqlite_syncs.h"
 #include "stores/sqlite/sqlite_turns.h"
 
 namespace distlock {
@@ -50,6 +51,12 @@ class SqliteConnection {
   /// waits end with the call's limit. Errors: `not_applied`.
   SqliteCall begin_call(Access access);
 
+  /// Does `write` in a call that writes, and gives its result once the disk has what it wrote. The
+  /// call is over by then: other threads write while this one waits for the disk. Errors: as
+  /// `write`'s and begin_call()'s; `outcome_unknown` if the disk does not take it.
+  template <class Write>
+  auto write_durably(Access access, const Write& write);
+
   std::chrono::milliseconds call_limit() const { return call_limit_; }
   const BootClock& clock() const { return clock_; }
   StoreNow now() const {
@@ -64,7 +71,9 @@ class SqliteConnection {
   void forget_write_time() { write_time_.reset(); }
 
  private:
-  void set_syncs(bool full);
+  void settle_doubt(Access access);
+  /// The number of the call's commit; nothing if there is none to wait for.
+  std::optional<std::uint64_t> commit_since(std::int64_t changes);
 
   const std::chrono::milliseconds call_limit_;
   const bool durable_;
@@ -76,10 +85,25 @@ class SqliteConnection {
   };
   std::optional<SqliteGate> gate_;  // Outlives the connection.
   SqliteDatabase db_;
-  bool syncs_ = false;
+  std::optional<SqliteSyncs> syncs_;
   BootClock clock_;
   std::chrono::milliseconds epoch_{};
   std::optional<SqliteStatements> statements_;
 };
+
+template <class Write>
+auto SqliteConnection::write_durably(Access access, const Write& write) {
+  const auto give_up_at = since_boot() + call_limit_;
+  std::optional<std::uint64_t> commit;
+  auto result = [&] {
+    const SqliteCall call = begin_call(access);
+    const std::int64_t before = db_.all_changes();
+    auto written = write();
+    commit = commit_since(before);
+    return written;
+  }();
+  if (commit) syncs_->cover(*commit, give_up_at);
+  return result;
+}
 
 }  // namespace distlock

@@ -215,6 +215,11 @@ void SqliteDatabase::add_function(const char* name, std::function<std::int64_t()
   }
 }
 
+bool SqliteDatabase::empty_log() const {
+  return sqlite3_wal_checkpoint_v2(db_.get(), "main", SQLITE_CHECKPOINT_TRUNCATE, nullptr,
+                                   nullptr) == SQLITE_OK;
+}
+
 bool SqliteDatabase::file_was_replaced() {
   int moved = 0;
   sqlite3_file_control(db_.get(), "main", SQLITE_FCNTL_HAS_MOVED, &moved);

@@ -84,6 +84,12 @@ class SqliteDatabase {
   void add_function(const char* name, std::function<std::int64_t()>& function) const;
 
   std::int64_t changes() const { return sqlite3_changes64(db_.get()); }
+  /// All since it was opened, those that were rolled back as well.
+  std::int64_t all_changes() const { return sqlite3_total_changes64(db_.get()); }
+
+  /// Moves all of the write-ahead log into the file, so that the next write begins the log anew.
+  /// Gives whether it did, and the disk has it.
+  bool empty_log() const;
 
   /// Whether the path of the file, or of its write-ahead log, leads to another file by now or to
   /// none: a write then reaches nobody. The log is watched from the first call on that finds it.

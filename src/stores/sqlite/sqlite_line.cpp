@@ -80,14 +80,16 @@ Standing SqliteLine::stand_in_turn(std::string_view name, const Claim& claim) {
   }
   if (!seen.writes()) return seen.standing;
   if (seen.grants && seen.exists && seen.before.empty()) {
-    const SqliteCall call = connection_.begin_call(Access::write);
-    auto hold = claim_row(connection_, name, basis_of(seen.exists), claim, InLine::nobody);
+    auto hold = connection_.write_durably(Access::write, [&] {
+      return claim_row(connection_, name, basis_of(seen.exists), claim, InLine::nobody);
+    });
     if (hold) return {std::move(hold)};
   }
-  for (bool grants = seen.grants;; grants = true) {
-    const SqliteCall call = connection_.begin_call(grants ? Access::write : Access::quick_write);
-    if (const auto standing = carry_out(name, claim, grants)) return *standing;
+  if (!seen.grants) {
+    const SqliteCall call = connection_.begin_call(Access::quick_write);
+    if (const auto standing = carry_out(name, claim, false)) return *standing;
   }
+  return *connection_.write_durably(Access::write, [&] { return carry_out(name, claim, true); });
 }
 
 // Nothing: it would grant the lock now, which the caller had not said.
@@ -117,8 +119,13 @@ void SqliteLine::leave(std::string_view name, const Token& ticket) {
 
 // Nobody loses a hold with a release that the disk has lost.
 Freed SqliteLine::release_and_tell(std::string_view name, const Token& ts, ReleaseRule rule) {
-  const bool quick = rule == ReleaseRule::quick;
-  const SqliteCall call = connection_.begin_call(quick ? Access::quick_write : Access::write);
+  const auto write = [&] { return write_release(name, ts); };
+  if (rule == ReleaseRule::durable) return connection_.write_durably(Access::write, write);
+  const SqliteCall call = connection_.begin_call(Access::quick_write);
+  return write();
+}
+
+Freed SqliteLine::write_release(std::string_view name, const Token& ts) {
   const SqliteRelease release = release_row(connection_, name, ts);
   awaited(name) = release.awaited;
   if (!release.awaited) return {release.result, {}};

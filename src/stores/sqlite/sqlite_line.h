@@ -36,6 +36,7 @@ class SqliteLine : public Line {
   Plan plan(std::string_view name, const Claim& claim, StoreTime now) const;
   Standing stand_in_turn(std::string_view name, const Claim& claim);
   std::optional<Standing> carry_out(std::string_view name, const Claim& claim, bool grants);
+  Freed write_release(std::string_view name, const Token& ts);
 
   SqliteConnection& connection_;
   SqliteBell& bell_;

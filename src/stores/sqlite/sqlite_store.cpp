@@ -35,6 +35,9 @@ class SqliteStore : public Store {
 
  private:
   bool is_awaited(std::string_view name) const;
+  std::optional<LockRecord> write_claim(std::string_view name, const ClaimBasis& basis,
+                                        const Claim& claim);
+  StoreTime write_ping(std::string_view process, const PingHealth& health);
 
   std::optional<SqliteBell> bell_;  // Outlives the connection.
   SqliteConnection connection_;
@@ -75,22 +78,23 @@ std::optional<LockRecord> SqliteStore::claim(std::string_view name, const ClaimB
                                              const Claim& claim) {
   check_fences(claim);
   if (claim.cutoff.clock != connection_.clock().name) return std::nullopt;
-  const bool from_free = std::holds_alternative<FromFree>(basis);
-  if (from_free && line_.refuses(name, claim)) return std::nullopt;
-  const SqliteCall call = connection_.begin_call(Access::write);
-  std::optional<LockRecord> lock;
-  if (std::holds_alternative<FromHold>(basis)) {
-    lock = claim_beside_line(connection_, name, basis, claim);
-  } else {
-    lock = claim_row(connection_, name, basis, claim, InLine::nobody);
-    if (!lock && from_free && is_awaited(name)) {
-      lock = claim_beside_line(connection_, name, basis, claim);
-    }
-  }
+  if (std::holds_alternative<FromFree>(basis) && line_.refuses(name, claim)) return std::nullopt;
+  auto lock =
+      connection_.write_durably(Access::write, [&] { return write_claim(name, basis, claim); });
   if (!lock) return std::nullopt;
   line_.forget(claim.ts);
   check_written_fence(name, lock->fence);
   return lock;
+}
+
+std::optional<LockRecord> SqliteStore::write_claim(std::string_view name, const ClaimBasis& basis,
+                                                   const Claim& claim) {
+  if (std::holds_alternative<FromHold>(basis)) {
+    return claim_beside_line(connection_, name, basis, claim);
+  }
+  auto lock = claim_row(connection_, name, basis, claim, InLine::nobody);
+  if (lock || !std::holds_alternative<FromFree>(basis) || !is_awaited(name)) return lock;
+  return claim_beside_line(connection_, name, basis, claim);
 }
 
 ReleaseResult SqliteStore::release(std::string_view name, const Token& ts) {
@@ -100,7 +104,12 @@ ReleaseResult SqliteStore::release(std::string_view name, const Token& ts) {
 // The stamp is older than the commit by what the commit takes. So the ping looks older to a
 // contender than it is, never younger; a holder counts from before it asked (R9).
 PingRecord SqliteStore::ping(std::string_view process, const PingHealth& health) {
-  const SqliteCall call = connection_.begin_call(Access::ping);
+  const StoreTime time =
+      connection_.write_durably(Access::ping, [&] { return write_ping(process, health); });
+  return {std::string(process), time, connection_.clock().name, health};
+}
+
+StoreTime SqliteStore::write_ping(std::string_view process, const PingHealth& health) {
   SqliteRun run(connection_.statements().ping);
   run.bind(1, process).bind(2, connection_.clock().name);
   int parameter = 3;
@@ -108,22 +117,25 @@ PingRecord SqliteStore::ping(std::string_view process, const PingHealth& health)
   run.step();
   const StoreTime time{std::chrono::milliseconds{run.integer(0)}};
   run.finish();
-  return {std::string(process), time, connection_.clock().name, health};
+  return time;
 }
 
 void SqliteStore::remove_ping(std::string_view process) {
-  const SqliteCall call = connection_.begin_call(Access::write);
-  SqliteRun(connection_.statements().remove_ping).bind(1, process).finish();
+  connection_.write_durably(Access::write, [&] {
+    SqliteRun(connection_.statements().remove_ping).bind(1, process).finish();
+    return connection_.db().changes();
+  });
 }
 
 std::int64_t SqliteStore::forget_pings(std::chrono::milliseconds age) {
-  const SqliteCall call = connection_.begin_call(Access::write);
-  SqliteRun run(connection_.statements().forget_pings);
-  run.bind(1, age.count())
-      .bind(2, connection_.clock().name)
-      .bind(3, connection_.clock().boot)
-      .finish();
-  return connection_.db().changes();
+  return connection_.write_durably(Access::write, [&] {
+    SqliteRun run(connection_.statements().forget_pings);
+    run.bind(1, age.count())
+        .bind(2, connection_.clock().name)
+        .bind(3, connection_.clock().boot)
+        .finish();
+    return connection_.db().changes();
+  });
 }
 
 std::vector<StoredHold> SqliteStore::holds(std::string_view process) {

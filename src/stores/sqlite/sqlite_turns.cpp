@@ -1,14 +1,23 @@
 #include "stores/sqlite/sqlite_turns.h"
 
 #include <boost/chrono/duration.hpp>
+#include <boost/thread/thread.hpp>
 
 #include "stores/sqlite/sqlite_clock.h"
 
 namespace distlock {
 namespace {
 
+// How often a thread looks whether its turn has come before it goes to sleep. Mostly a turn is over
+// sooner than a thread could be put to sleep and woken.
+constexpr int kLooks = 50;
+
 SqliteTurns::Turn wait_for(boost::timed_mutex& mutex, std::chrono::milliseconds give_up_at) {
   SqliteTurns::Turn turn(mutex, boost::try_to_lock);
+  for (int i = 0; i < kLooks && !turn.owns_lock(); ++i) {
+    boost::this_thread::yield();
+    turn.try_lock();
+  }
   // Again and again, for libfaketime ends such a wait at once where the wall clock was set back.
   for (auto left = give_up_at - since_boot(); !turn.owns_lock() && left > left.zero();
        left = give_up_at - since_boot()) {

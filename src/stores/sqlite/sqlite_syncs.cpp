@@ -1,0 +1,89 @@
+#include "stores/sqlite/sqlite_syncs.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <boost/chrono/duration.hpp>
+#include <boost/thread/lock_types.hpp>
+#include <boost/thread/thread.hpp>
+#include <cerrno>
+#include <filesystem>
+#include <system_error>
+
+#include "distlock/error.h"
+#include "stores/sqlite/sqlite_clock.h"
+#include "text.h"
+
+namespace distlock {
+namespace {
+
+// Gives the system's error, or 0. A folder that this user may not read is left to the system, as
+// SQLite leaves it.
+int sync_folder(const std::string& folder) noexcept {
+  const int opened = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (opened < 0) return 0;
+  const int error = fsync(opened) == 0 ? 0 : errno;
+  close(opened);
+  return error;
+}
+
+}  // namespace
+
+SqliteSyncs::~SqliteSyncs() {
+  if (log_ >= 0) close(log_);
+}
+
+void SqliteSyncs::cover(std::uint64_t number, std::chrono::milliseconds give_up_at) {
+  // The commit is there: an interrupted thread has to learn what became of it.
+  const boost::this_thread::disable_interruption to_the_end;
+  boost::unique_lock<boost::mutex> lock(mutex_);
+  while (synced_ < number) {
+    const auto left = give_up_at - since_boot();
+    if (in_doubt_) fail(EIO);
+    if (!syncing_) {
+      sync_for_all(lock);
+    } else if (left <= left.zero()) {
+      fail(ETIMEDOUT);
+    } else {
+      synced_more_.wait_for(lock, boost::chrono::milliseconds(left.count()));
+    }
+  }
+}
+
+void SqliteSyncs::sync_for_all(boost::unique_lock<boost::mutex>& lock) {
+  const std::uint64_t covered = committed_;
+  syncing_ = true;
+  lock.unlock();
+  const int error = sync();
+  lock.lock();
+  syncing_ = false;
+  synced_more_.notify_all();
+  if (error != 0) fail(error);
+  synced_ = covered;
+}
+
+// By a descriptor of its own, as SQLite's belongs to whoever has the connection's turn. SQLite has
+// no locks on the log, which the close would end. A new file is there after a power failure only if
+// its folder was synced, too.
+int SqliteSyncs::sync() {
+  if (log_ < 0) {
+    log_ = open((database_ + "-wal").c_str(), O_RDONLY | O_CLOEXEC);
+    if (log_ < 0) return errno;
+  }
+  if (!folder_synced_) {
+    const int error = sync_folder(std::filesystem::path(database_).parent_path());
+    if (error != 0) return error;
+    folder_synced_ = true;
+  }
+  return fdatasync(log_) == 0 ? 0 : errno;
+}
+
+void SqliteSyncs::fail(int error) {
+  in_doubt_ = true;
+  throw Error(Errc::outcome_unknown, distlock::quoted(database_) +
+                                         ": what was written may not be on the disk, " +
+                                         std::generic_category().message(error) +
+                                         "; look at the disk, and for room on it");
+}
+
+}  // namespace distlock

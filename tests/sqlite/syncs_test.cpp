@@ -1,0 +1,204 @@
+// Writes and the disk: threads that share a sync, and syncs that fail or hang.
+#include <algorithm>
+#include <atomic>
+#include <boost/thread/thread.hpp>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "distlock/clock.h"
+#include "distlock/line.h"
+#include "sqlite/file_under_fault.h"
+#include "sqlite/system_hooks.h"
+
+using namespace distlock;
+using namespace distlock::testing;
+using namespace std::chrono_literals;
+
+namespace {
+
+// Waits for a minute.
+bool comes(const std::function<bool()>& condition) {
+  const auto clock = host_clock();
+  const auto limit = clock->steady_now() + 1min;
+  while (!condition() && clock->steady_now() < limit) {
+    clock->wait_until(clock->steady_now() + 1ms, {});
+  }
+  return condition();
+}
+
+struct SyncedFile {
+  std::chrono::milliseconds call_limit = 1min;
+  TemporaryFolder folder;
+  std::filesystem::path path = folder.path() / "locks.db";
+  std::shared_ptr<Store> store = open_at(path, {.call_limit = call_limit});
+  // Of another process, as it were: it sees what was committed.
+  std::shared_ptr<Store> others = open_at(path);
+
+  bool shows(const std::string& name) const {
+    const auto lock = others->inspect(name, Freshness::fresh).lock;
+    return lock && lock->taken();
+  }
+  bool comes_to_show(const std::string& name) const {
+    return comes([&] { return shows(name); });
+  }
+};
+
+// A thread that claims a lock of its own.
+class ClaimingThread {
+ public:
+  ClaimingThread(Store& store, std::string name)
+      : name_(std::move(name)), thread_([this, &store] { claim(store); }) {}
+  ~ClaimingThread() {
+    HeldSyncs::let_all_go();
+    thread_.join();
+  }
+  ClaimingThread(const ClaimingThread&) = delete;
+  ClaimingThread& operator=(const ClaimingThread&) = delete;
+
+  bool has_returned() const { return returned_; }
+  /// Waits for its return; gives the error, if it was one.
+  std::optional<Error> error() {
+    REQUIRE(comes([this] { return returned_.load(); }));
+    return error_;
+  }
+
+ private:
+  void claim(Store& store) {
+    error_ = error_of([&] { store.claim(name_, FromAbsent{}, claim_by(store, "holder")); });
+    returned_ = true;
+  }
+
+  const std::string name_;
+  std::optional<Error> error_;
+  std::atomic<bool> returned_ = false;
+  boost::thread thread_;
+};
+
+// Each write that is confirmed by the disk, on documents of its own.
+std::vector<std::function<void(Store&)>> durable_writes() {
+  return {
+      [](Store& store) { store.claim("mail", FromAbsent{}, claim_by(store, "another")); },
+      [](Store& store) { store.claim("free", FromFree{}, claim_by(store, "another")); },
+      [](Store& store) {
+        const auto lock = store.inspect("jobs", Freshness::fresh).lock;
+        store.claim("jobs", FromHold{.ts = *lock->ts, .when = {}}, claim_by(store, "another"));
+      },
+      [](Store& store) {
+        store.release("jobs", *store.inspect("jobs", Freshness::fresh).lock->ts);
+      },
+      [](Store& store) { store.line()->stand("mail", claim_by(store, "another")); },
+      [](Store& store) { store.ping("holder"); },
+      [](Store& store) { store.remove_ping("holder"); },
+  };
+}
+
+}  // namespace
+
+TEST_CASE("threads that claim while the disk is busy share the next sync, and none returns before",
+          "[sqlite][R8][cost]") {
+  const SyncedFile file;
+  held(*file.store, "first of all");
+  const int begun = syncs();
+  HeldSyncs held;
+  ClaimingThread first(*file.store, "first");
+  REQUIRE(comes([&] { return held.begun() == 1; }));
+  ClaimingThread second(*file.store, "second");
+  ClaimingThread third(*file.store, "third");
+  ClaimingThread fourth(*file.store, "fourth");
+  for (const char* const name : {"second", "third", "fourth"}) CHECK(file.comes_to_show(name));
+  CHECK_FALSE(first.has_returned());
+
+  held.let_one_go();
+  CHECK_FALSE(first.error());
+  REQUIRE(comes([&] { return held.begun() == 2; }));
+  CHECK_FALSE(second.has_returned());
+  CHECK_FALSE(third.has_returned());
+  CHECK_FALSE(fourth.has_returned());
+  held.let_one_go();
+  for (ClaimingThread* const claimer : {&second, &third, &fourth}) CHECK_FALSE(claimer->error());
+  CHECK(syncs() - begun == 2);
+}
+
+TEST_CASE("the first durable write syncs the folder of the log, too", "[sqlite][R8]") {
+  const SyncedFile file;
+  const int begun = folder_syncs();
+  held(*file.store, "jobs");
+  CHECK(folder_syncs() == begun + 1);
+  held(*file.store, "mail");
+  CHECK(folder_syncs() == begun + 1);
+}
+
+TEST_CASE("a write whose sync failed has an unknown outcome", "[sqlite][R8]") {
+  for (const auto& write : durable_writes()) {
+    const SyncedFile file;
+    held(*file.store, "jobs");
+    REQUIRE(file.store->release("free", *held(*file.store, "free").ts) == ReleaseResult::freed);
+    file.store->ping("holder");
+    const FailingSyncs failing;
+    const auto error = error_of([&] { write(*file.store); });
+    REQUIRE(error);
+    CHECK(error->errc() == Errc::outcome_unknown);
+    CHECK_THAT(error->what(), Catch::Contains("may not be on the disk"));
+  }
+}
+
+TEST_CASE("after a failed sync nothing is confirmed until the whole log is in the database",
+          "[sqlite][R8]") {
+  const SyncedFile file;
+  const LockRecord lock = held(*file.store, "jobs");
+  std::optional<FailingSyncs> failing(std::in_place);
+  CHECK(error_of([&] { held(*file.store, "mail"); })->errc() == Errc::outcome_unknown);
+  for (const std::function<void()>& call : std::vector<std::function<void()>>{
+           [&] { file.store->inspect("mail", Freshness::fresh); },
+           [&] { file.store->holds("holder"); }, [&] { file.store->carried("mail"); },
+           [&] { file.store->ping("holder"); }, [&] { held(*file.store, "other"); }}) {
+    const auto error = error_of(call);
+    REQUIRE(error);
+    CHECK(error->errc() == Errc::not_applied);
+    CHECK_THAT(error->what(), Catch::Contains("look at the disk"));
+  }
+  CHECK_FALSE(file.shows("other"));
+  const auto release = [&] {
+    return file.store->line()->release_and_tell("jobs", *lock.ts, ReleaseRule::quick).result;
+  };
+  CHECK(release() == ReleaseResult::freed);
+
+  failing.reset();
+  const int begun = syncs();
+  CHECK(file.store->inspect("mail", Freshness::fresh).lock->taken());
+  CHECK(syncs() > begun);
+  CHECK(std::filesystem::file_size(file.path.string() + "-wal") == 0);
+  held(*file.store, "other");
+}
+
+TEST_CASE("a sync after a failed one confirms nobody who waited for that", "[sqlite][R8]") {
+  const SyncedFile file;
+  held(*file.store, "first of all");
+  HeldSyncs held;
+  const FailingSyncs failing(1);
+  ClaimingThread first(*file.store, "first");
+  REQUIRE(comes([&] { return held.begun() == 1; }));
+  ClaimingThread second(*file.store, "second");
+  REQUIRE(file.comes_to_show("second"));
+  held.let_one_go();
+  held.let_one_go();
+  CHECK(first.error()->errc() == Errc::outcome_unknown);
+  const auto error = second.error();
+  REQUIRE(error);
+  CHECK(error->errc() == Errc::outcome_unknown);
+}
+
+TEST_CASE("a write waits for another thread's sync for no longer than its limit, and is unknown",
+          "[sqlite][R8]") {
+  const SyncedFile file{.call_limit = 200ms};
+  held(*file.store, "first of all");
+  HeldSyncs held;
+  ClaimingThread first(*file.store, "first");
+  REQUIRE(comes([&] { return held.begun() == 1; }));
+  ClaimingThread second(*file.store, "second");
+  const auto error = second.error();
+  REQUIRE(error);
+  CHECK(error->errc() == Errc::outcome_unknown);
+  CHECK_FALSE(first.has_returned());
+}
