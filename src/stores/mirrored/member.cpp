@@ -1,5 +1,6 @@
 #include "stores/mirrored/member.h"
 
+#include <algorithm>
 #include <boost/thread/lock_guard.hpp>
 #include <boost/thread/lock_types.hpp>
 
@@ -105,6 +106,29 @@ void Member::forget_ping(std::string_view process) {
   const Guard lock(mutex_);
   const auto found = pings_.find(process);
   if (found != pings_.end()) pings_.erase(found);
+}
+
+void Member::note_unanswered(const Claim& claim, SteadyTime until) {
+  const SteadyTime now = clock_->steady_now();
+  const Guard lock(mutex_);
+  std::erase_if(unanswered_, [&](const Unanswered& one) { return one.until < now; });
+  unanswered_.push_back({claim.ts, claim.process, until});
+}
+
+template <class Matches>
+bool Member::may_grant_one(const Matches& matches) const {
+  const SteadyTime now = clock_->steady_now();
+  const Guard lock(mutex_);
+  return std::any_of(unanswered_.begin(), unanswered_.end(),
+                     [&](const Unanswered& one) { return one.until >= now && matches(one); });
+}
+
+bool Member::may_grant(const Token& ts) const {
+  return may_grant_one([&](const Unanswered& one) { return one.ts == ts; });
+}
+
+bool Member::may_grant_to(std::string_view process) const {
+  return may_grant_one([&](const Unanswered& one) { return one.process == process; });
 }
 
 void Member::note(const StoreNow& now, SteadyTime sent) {

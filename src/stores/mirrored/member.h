@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "distlock/clock.h"
 #include "distlock/members.h"
@@ -64,6 +65,12 @@ class Member {
   std::optional<MemberPing> last_ping(std::string_view process) const;
   void forget_ping(std::string_view process);
 
+  /// Notes a claim that the member gave no answer to: it may take effect until then.
+  void note_unanswered(const Claim& claim, SteadyTime until);
+  /// Whether such a claim of `ts` may still take effect.
+  bool may_grant(const Token& ts) const;
+  bool may_grant_to(std::string_view process) const;
+
   /// Learns the member's clock from one of its answers.
   void note(const StoreNow& now, SteadyTime sent);
   /// The latest that its clock can say now, by the last reading.
@@ -79,14 +86,23 @@ class Member {
     StoreNow now;
     SteadyTime sent;
   };
+  struct Unanswered {
+    Token ts;
+    std::string process;
+    SteadyTime until;
+  };
+
+  template <class Matches>
+  bool may_grant_one(const Matches& matches) const;
 
   const std::shared_ptr<Clock> clock_;
   mutable boost::mutex mutex_;
-  // Guarded by `mutex_`, down to `pings_`.
+  // Guarded by `mutex_`, down to `unanswered_`.
   std::optional<Reading> reading_;
   std::optional<Identity> identity_;
   std::optional<Token> token_;
   std::map<std::string, MemberPing, std::less<>> pings_;
+  std::vector<Unanswered> unanswered_;
 
  public:
   Worker worker;  // Declared last, so that it ends first: its calls use all other members.

@@ -4,14 +4,13 @@
 #include "stores/document.h"
 #include "stores/mirrored/mirrored_store.h"
 
-// Claims on members, and the claims by which members become a set (M2 to M6).
+// Claims on members (M2 to M5).
 namespace distlock::mirrored {
 namespace {
 
 using std::chrono::milliseconds;
 
 constexpr CallRules kClaim{.effect = Effect::writes};
-constexpr CallRules kLook{.effect = Effect::reads, .with_identity = false};
 constexpr CallRules kUndo{.effect = Effect::writes, .with_identity = false};
 
 Vote vote_of(const Reply<ClaimAnswer>& reply, const Token& set, Fence fence) {
@@ -43,11 +42,6 @@ LockRecord held_record(const Replies<ClaimAnswer>& replies, const std::vector<Vo
   return *record;
 }
 
-bool perhaps_granted(const Reply<ClaimAnswer>& reply) {
-  if (reply.answer) return reply.answer->granted.has_value();
-  return reply.failure && reply.failure->errc() == Errc::outcome_unknown;
-}
-
 const Error* failure_in(const Replies<ClaimAnswer>& replies) {
   const auto failed = std::find_if(replies.begin(), replies.end(),
                                    [](const auto& reply) { return reply.failure.has_value(); });
@@ -67,7 +61,29 @@ Error unknown_outcome(const Replies<ClaimAnswer>& replies) {
                                "granted a claim"};
 }
 
+// Whether a document is as a basis says.
+struct IsAs {
+  const std::optional<LockRecord>& lock;
+
+  bool operator()(FromAbsent) const { return !lock; }
+  bool operator()(const FromFree& from) const {
+    return lock && !lock->taken() && (!from.ts || lock->ts == from.ts);
+  }
+  bool operator()(const FromHold& from) const {
+    return lock && lock->taken() && lock->ts == from.ts && (!from.when || lock->when == *from.when);
+  }
+};
+
+bool is_as(const ClaimBasis& basis, const std::optional<LockRecord>& lock) {
+  return std::visit(IsAs{lock}, basis);
+}
+
 }  // namespace
+
+bool perhaps_granted(const Reply<ClaimAnswer>& reply) {
+  if (reply.answer) return reply.answer->granted.has_value();
+  return reply.failure && reply.failure->errc() == Errc::outcome_unknown;
+}
 
 // The time to the cutoff, by the member whose clock the cutoff names. Nothing if it has passed.
 std::optional<milliseconds> MirroredStore::time_left(const StoreNow& cutoff) const {
@@ -108,6 +124,11 @@ std::vector<MirroredStore::Candidate> MirroredStore::candidates(
   return chosen;
 }
 
+// As long as R8 keeps a claim pending: clocks of stores may be half a minute behind and ahead (R9).
+std::chrono::nanoseconds MirroredStore::longest_under_way() const {
+  return 3 * call_limit_ + std::chrono::minutes{1};
+}
+
 // A job must own no member: its thread belongs to the member, and would destroy and join itself.
 void MirroredStore::send(std::string_view name, const std::vector<Candidate>& to,
                          Replies<ClaimAnswer>& replies) {
@@ -122,7 +143,13 @@ void MirroredStore::send(std::string_view name, const std::vector<Candidate>& to
         const auto& [basis, claim] = claims[member.place.number];
         return ClaimAnswer{member.store->claim(lock, basis, claim)};
       });
-  for (const auto& member : asked) replies[member->place.number] = sent[member->place.number];
+  for (const auto& member : asked) {
+    const std::size_t number = member->place.number;
+    replies[number] = sent[number];
+    if (!sent[number].answer && perhaps_granted(sent[number])) {
+      member->note_unanswered(claims[number].second, clock_->steady_now() + longest_under_way());
+    }
+  }
 }
 
 // The first member is asked alone. So of contenders that claim at once, one alone asks the others.
@@ -175,88 +202,49 @@ bool MirroredStore::undo(std::string_view name, const Token& ts,
   });
 }
 
+bool MirroredStore::freed_by_all(std::string_view name, const ClaimBasis& basis) {
+  const auto* from = std::get_if<FromFree>(&basis);
+  return from != nullptr && from->ts && freed_.take(name, *from->ts);
+}
+
+// The members where the basis holds, and the greatest fence. A claim from a malformed document is
+// refused (R14).
+MirroredStore::Bases MirroredStore::look_for(std::string_view name, const ClaimBasis& basis) {
+  Bases found;
+  Fence of_basis = 0;
+  try {
+    for (const Inspection& seen : looks(name, Freshness::fresh)) {
+      found.greatest = std::max(found.greatest, seen.fence);
+      if (!is_as(basis, seen.lock)) continue;
+      found.bases.push_back({seen.member, basis});
+      of_basis = std::max(of_basis, seen.fence);
+    }
+    // A greater fence is that of another claim, which came first: it is left to end.
+    if (found.greatest > of_basis) found.bases.clear();
+  } catch (const Error& error) {
+    if (error.errc() != Errc::bad_record) throw;
+    found.bases.clear();
+  }
+  return found;
+}
+
+// A member where the basis does not hold is not asked. It would refuse now, but a late release may
+// make the basis true there, and then the same request may come again.
 std::optional<LockRecord> MirroredStore::claim(std::string_view name, const ClaimBasis& basis,
                                                const Claim& claim) {
   check_not_identity(name);
-  std::vector<MemberBasis> bases;
-  Claim fenced = claim;
-  if (claim.fence == 0) {
-    Replies<Inspection> replies;
-    Fence greatest = 0;
-    for (const Inspection& seen : looks(name, Freshness::fresh, replies)) {
-      greatest = std::max(greatest, seen.fence);
-      bases.push_back({seen.member, basis});
-    }
-    if (greatest == std::numeric_limits<Fence>::max()) return std::nullopt;
-    fenced.fence = greatest + 1;
-  } else {
+  if (claim.fence != 0 && freed_by_all(name, basis)) {
+    std::vector<MemberBasis> all;
     for (const auto& member : all_) {
-      if (const auto identity = member->identity()) bases.push_back({identity->token, basis});
+      if (const auto identity = member->identity()) all.push_back({identity->token, basis});
     }
+    return claim_from(name, all, claim);
   }
-  return claim_from(name, bases, fenced);
-}
-
-// A claim of each member's identity. All members must have answered, and have none.
-std::vector<MirroredStore::Candidate> MirroredStore::identities_of_empty(
-    const Replies<Inspection>& seen) const {
-  const Token set = new_token();
-  std::vector<Candidate> claims;
-  for (std::size_t i = 0; i < seen.size(); ++i) {
-    const auto now = all_[i]->at_most();
-    const bool empty = seen[i].answer && !has_identity(*seen[i].answer) && now;
-    if (!empty) {
-      throw Error(Errc::not_applied,
-                  "too few members of the mirrored store are of one set: a majority must answer as "
-                  "such, or all must answer and be empty");
-    }
-    StoreNow cutoff = *now;
-    cutoff.time += call_limit_;
-    const Claim claim = identity_claim(new_token(), set, all_[i]->place, cutoff);
-    const bool freed = seen[i].answer->lock.has_value();
-    claims.push_back({all_[i], claim, freed ? ClaimBasis{FromFree{}} : ClaimBasis{FromAbsent{}}});
-  }
-  return claims;
-}
-
-void MirroredStore::check_without_locks() {
-  const auto listings =
-      ask_all<Listing>(kLook, [](Member& member) { return member.store->list(); });
-  for (const auto& listing : listings) {
-    const bool only_ours =
-        listing.answer && std::all_of(listing.answer->locks.begin(), listing.answer->locks.end(),
-                                      [](const auto& lock) { return lock.id == kIdentityName; });
-    if (!only_ours) {
-      throw Error(Errc::not_applied,
-                  "a store with locks of its own cannot become a member of a mirrored store: take "
-                  "an empty one");
-    }
-  }
-}
-
-// Makes a set of members that are all empty, so no hold exists. The process that wins the first
-// member's identity claims the others' too. A second founder stops at the first member.
-Token MirroredStore::found(const Replies<Inspection>& seen) {
-  const std::vector<Candidate> to = identities_of_empty(seen);
-  check_without_locks();
-  Replies<ClaimAnswer> replies(all_.size());
-  send(kIdentityName, {to.front()}, replies);
-  const bool first = replies.front().answer && replies.front().answer->granted;
-  if (first) send(kIdentityName, {to.begin() + 1, to.end()}, replies);
-  const auto after =
-      ask_all<Inspection>(kLook, [](Member& member) { return member.look_at_identity(); });
-  const Member* twice = given_twice();
-  const auto founded = set_of_majority(after);
-  if (founded && twice == nullptr) return *founded;
-  for (const Candidate& one : to) {
-    if (!perhaps_granted(replies[one.member->place.number])) continue;
-    ask_those<ReleaseResult>({one.member}, kUndo, [ts = one.claim.ts](Member& member) {
-      return member.store->release(kIdentityName, ts);
-    });
-  }
-  if (twice != nullptr) refuse_twice(*twice);
-  throw Error(Errc::not_applied,
-              "the members of the mirrored store could not be made a set; try again");
+  const Bases found = look_for(name, basis);
+  if (found.greatest == std::numeric_limits<Fence>::max()) return std::nullopt;
+  Claim fenced = claim;
+  if (claim.fence == 0) fenced.fence = found.greatest + 1;
+  return claim_from(name, found.bases, fenced);
 }
 
 }  // namespace distlock::mirrored

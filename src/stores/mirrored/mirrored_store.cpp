@@ -3,8 +3,6 @@
 #include <sys/random.h>
 
 #include <algorithm>
-#include <cstring>
-#include <set>
 
 #include "stores/fork_guarded_store.h"
 #include "stores/mirrored/agreement.h"
@@ -12,7 +10,6 @@
 namespace distlock::mirrored {
 namespace {
 
-using Guard = boost::lock_guard<boost::mutex>;
 using std::chrono::milliseconds;
 
 constexpr CallRules kRead{};
@@ -21,7 +18,6 @@ constexpr CallRules kPing{
     .effect = Effect::writes, .with_identity = false, .turn = Worker::Turn::first};
 // Frees one hold and no other, so that it does no harm on any store.
 constexpr CallRules kRelease{.effect = Effect::writes, .with_identity = false};
-constexpr CallRules kIdentity{.effect = Effect::reads, .with_identity = false};
 
 // A call of the mirrored store asks its members twice. Each time it waits for two calls of a
 // member: its own, and the look at the identity.
@@ -65,15 +61,21 @@ MirrorOptions completed(MirrorOptions options) {
 
 // Throws why too few members count. A malformed document comes before members that are away.
 template <class Answer>
-[[noreturn]] void throw_too_few(const Replies<Answer>& replies, Errc otherwise) {
+[[noreturn]] void throw_too_few(const Replies<Answer>& replies, Errc otherwise,
+                                const CallRules& rules = kRead) {
   std::string why;
   for (const Reply<Answer>& reply : replies) {
     if (reply.failure && !may_pass(*reply.failure)) throw Error(*reply.failure);
     if (reply.failure) why += std::string("; ") + reply.failure->what();
-    if (reply.answer && !reply.identity) why += "; a member is not one of this set, or is empty";
+    const bool strange = rules.with_identity && reply.answer && !reply.identity;
+    if (strange) why += "; a member is not one of this set, or is empty";
   }
   throw Error(otherwise, "too few of the " + std::to_string(replies.size()) +
                              " members of the mirrored store answer and count" + why);
+}
+
+bool says_free(const Reply<ReleaseResult>& reply) {
+  return reply.answer && *reply.answer != ReleaseResult::not_ours;
 }
 
 }  // namespace
@@ -102,12 +104,12 @@ std::vector<Answer> MirroredStore::counting(const Replies<Answer>& replies,
   return answers;
 }
 
-std::vector<Inspection> MirroredStore::looks(std::string_view name, Freshness freshness,
-                                             Replies<Inspection>& replies) {
+std::vector<Inspection> MirroredStore::looks(std::string_view name, Freshness freshness) {
   const Token set = this->set();
-  replies = ask_all<Inspection>(kRead, [lock = std::string(name), freshness](Member& member) {
-    return member.store->inspect(lock, freshness);
-  });
+  const auto replies =
+      ask_all<Inspection>(kRead, [lock = std::string(name), freshness](Member& member) {
+        return member.store->inspect(lock, freshness);
+      });
   std::vector<Inspection> seen;
   for (const Reply<Inspection>& reply : replies) {
     if (!counts(reply, set)) continue;
@@ -116,15 +118,13 @@ std::vector<Inspection> MirroredStore::looks(std::string_view name, Freshness fr
     one.fence = std::max(reply.identity->fence, one.lock ? one.lock->fence : 0);
     seen.push_back(std::move(one));
   }
+  if (seen.size() < majority()) throw_too_few(replies, Errc::not_applied);
   return seen;
 }
 
 Inspection MirroredStore::inspect(std::string_view name, Freshness freshness) {
   check_not_identity(name);
-  Replies<Inspection> replies;
-  std::vector<Inspection> seen = looks(name, freshness, replies);
-  if (seen.size() < majority()) throw_too_few(replies, Errc::not_applied);
-  return merged(std::move(seen), majority());
+  return merged(looks(name, freshness), majority());
 }
 
 std::optional<Carried> MirroredStore::carried(std::string_view name) {
@@ -147,10 +147,15 @@ ReleaseResult MirroredStore::release(std::string_view name, const Token& ts) {
   const auto replies = ask_all<ReleaseResult>(
       kRelease,
       [lock = std::string(name), ts](Member& member) { return member.store->release(lock, ts); });
+  if (std::all_of(replies.begin(), replies.end(), says_free)) freed_.add(name, ts);
   std::vector<std::optional<ReleaseResult>> answers;
-  for (const auto& reply : replies) answers.push_back(reply.answer);
+  for (std::size_t i = 0; i < replies.size(); ++i) {
+    answers.push_back(replies[i].answer);
+    const bool claim_may_come = answers[i] == ReleaseResult::not_ours && all_[i]->may_grant(ts);
+    if (claim_may_come) answers[i].reset();
+  }
   const auto result = settle_release(answers);
-  if (!result) throw_too_few(replies, Errc::outcome_unknown);
+  if (!result) throw_too_few(replies, Errc::outcome_unknown, kRelease);
   return *result;
 }
 
@@ -165,7 +170,7 @@ PingRecord MirroredStore::ping(std::string_view process, const PingHealth& healt
   for (const Reply<Answer>& reply : replies) {
     if (reply.answer && *reply.answer) confirmed.push_back(**reply.answer);
   }
-  if (confirmed.size() < majority()) throw_too_few(replies, Errc::outcome_unknown);
+  if (confirmed.size() < majority()) throw_too_few(replies, Errc::outcome_unknown, kPing);
   return confirmed.front();
 }
 
@@ -177,10 +182,11 @@ std::vector<MemberPing> MirroredStore::pings(std::string_view process) {
   return pings;
 }
 
-// Nobody can take over a hold whose holder has no ping (R7). So a ping stays beside a hold.
+// Nobody can take over a hold whose holder has no ping (R7). So a ping stays beside a hold, and
+// where a claim may still make one.
 void MirroredStore::remove_ping(std::string_view process) {
   const auto replies = ask_all<bool>(kRelease, [id = std::string(process)](Member& member) {
-    if (!member.store->holds(id).empty()) return false;
+    if (member.may_grant_to(id) || !member.store->holds(id).empty()) return false;
     member.forget_ping(id);
     member.store->remove_ping(id);
     return true;
@@ -188,7 +194,7 @@ void MirroredStore::remove_ping(std::string_view process) {
   const auto answered = std::count_if(replies.begin(), replies.end(),
                                       [](const auto& reply) { return reply.answer.has_value(); });
   if (static_cast<std::size_t>(answered) < majority()) {
-    throw_too_few(replies, Errc::outcome_unknown);
+    throw_too_few(replies, Errc::outcome_unknown, kRelease);
   }
 }
 
@@ -215,68 +221,6 @@ Listing MirroredStore::list() {
     if (counts(reply, set)) name_clocks(*reply.answer, reply.identity->token);
   }
   return merged(counting(replies, set));
-}
-
-// --- the set
-
-Token MirroredStore::new_token() const {
-  Token token;
-  const std::uint64_t first = options_.random();
-  const std::uint64_t second = options_.random();
-  std::memcpy(token.bytes.data(), &first, 8);
-  std::memcpy(token.bytes.data() + 8, &second, 4);
-  return token;
-}
-
-Token MirroredStore::set() {
-  {
-    const Guard lock(set_mutex_);
-    if (set_) return *set_;
-  }
-  const auto seen =
-      ask_all<Inspection>(kIdentity, [](Member& member) { return member.look_at_identity(); });
-  if (const Member* twice = given_twice()) refuse_twice(*twice);
-  const auto known = set_of_majority(seen);
-  if (!known) check_order(seen);
-  const Token set = known ? *known : found(seen);
-  const Guard lock(set_mutex_);
-  // No second set can have a majority: it would share a member with this one.
-  if (!set_) set_ = set;
-  return *set_;
-}
-
-std::optional<Token> MirroredStore::set_of_majority(const Replies<Inspection>& seen) const {
-  std::map<Token, std::size_t> members;
-  for (std::size_t i = 0; i < seen.size(); ++i) {
-    if (!seen[i].answer) continue;
-    const auto identity = identity_in(*seen[i].answer, all_[i]->place);
-    if (identity && ++members[identity->set] >= majority()) return identity->set;
-  }
-  return std::nullopt;
-}
-
-void MirroredStore::check_order(const Replies<Inspection>& seen) const {
-  for (std::size_t i = 0; i < seen.size(); ++i) {
-    if (!seen[i].answer || !has_identity(*seen[i].answer) || all_[i]->identity()) continue;
-    throw Error(Errc::invalid_argument,
-                all_[i]->store->description() + " is " + seen[i].answer->lock->who +
-                    " of a mirrored store: name the same members in the same order everywhere");
-  }
-}
-
-// Two members with one token are one store, at whatever places they were named.
-const Member* MirroredStore::given_twice() const {
-  std::set<Token> tokens;
-  for (const auto& member : all_) {
-    const auto token = member->token();
-    if (token && !tokens.insert(*token).second) return member.get();
-  }
-  return nullptr;
-}
-
-void MirroredStore::refuse_twice(const Member& member) {
-  throw Error(Errc::invalid_argument, "two members of a mirrored store are one store: " +
-                                          member.store->description() + "; name each of them once");
 }
 
 }  // namespace distlock::mirrored

@@ -8,6 +8,7 @@
 #include "distlock/members.h"
 #include "distlock/stores.h"
 #include "stores/mirrored/fan_out.h"
+#include "stores/mirrored/freed_by_all.h"
 #include "stores/mirrored/quorum.h"
 
 // The room src/stores/mirrored/, from the bottom up:
@@ -15,8 +16,9 @@
 //   identity.h               which member of which set a store is: pure
 //   quorum.h, agreement.h    what the answers of members amount to: pure
 //   member.h                 one member: its thread, its clock, pings that it has confirmed
+//   freed_by_all.h           holds from which a claim may start without a look
 //   fan_out.h                one call to several members at once
-//   mirrored_store.h         the ports
+//   mirrored_store.h         the ports; mirrored_claims.cpp and mirrored_set.cpp are parts of it
 //
 // How a lock is claimed, on three members with the majority 2:
 //
@@ -34,6 +36,8 @@ namespace distlock::mirrored {
 struct ClaimAnswer {
   std::optional<LockRecord> granted;
 };
+/// Whether the member granted the claim, or may have.
+bool perhaps_granted(const Reply<ClaimAnswer>& reply);
 
 /// N stores as one (M1 to M8): asks the members, and lets quorum.h and agreement.h decide.
 class MirroredStore : public Store, private Members {
@@ -96,14 +100,21 @@ class MirroredStore : public Store, private Members {
   }
   template <class Answer>
   std::vector<Answer> counting(const Replies<Answer>& replies, const Token& set) const;
-  std::vector<Inspection> looks(std::string_view name, Freshness freshness,
-                                Replies<Inspection>& replies);
+  /// The answers that count. Errors: `not_applied` if they are fewer than a majority.
+  std::vector<Inspection> looks(std::string_view name, Freshness freshness);
 
   std::vector<Candidate> candidates(const std::vector<MemberBasis>& bases,
                                     const Claim& claim) const;
   std::optional<std::chrono::milliseconds> time_left(const StoreNow& cutoff) const;
+  std::chrono::nanoseconds longest_under_way() const;
   void send(std::string_view name, const std::vector<Candidate>& to, Replies<ClaimAnswer>& replies);
   bool undo(std::string_view name, const Token& ts, const Replies<ClaimAnswer>& replies);
+  bool freed_by_all(std::string_view name, const ClaimBasis& basis);
+  struct Bases {
+    std::vector<MemberBasis> bases;
+    Fence greatest = 0;
+  };
+  Bases look_for(std::string_view name, const ClaimBasis& basis);
 
   const MemberList all_;
   const std::shared_ptr<Clock> clock_;
@@ -112,6 +123,8 @@ class MirroredStore : public Store, private Members {
 
   boost::mutex set_mutex_;
   std::optional<Token> set_;  // Once known it stays.
+
+  FreedByAll freed_;
 };
 
 }  // namespace distlock::mirrored

@@ -4,7 +4,8 @@
 #include "support/mirror_fleet.h"
 #include "support/thrown.h"
 
-// Members of a mirrored store whose clocks differ, or that are exchanged for a moment (M2, M6).
+// Members of a mirrored store whose clocks differ, that are exchanged for a moment, or that a claim
+// reaches behind its release (M2, M6).
 
 using namespace distlock;
 using namespace distlock::testing;
@@ -73,4 +74,112 @@ TEST_CASE("a claim that a member granted which was exchanged for a moment is not
   ann.members[0]->deliver();
   CHECK_FALSE(bob.lock("jobs")->lock_try("y"));
   CHECK(lock->held());
+}
+
+TEST_CASE("a claim that a member refused takes nothing there when the request comes again",
+          "[mirrored][M2][R8]") {
+  MirrorFleet fleet;
+  const auto ann = fleet.process("ann");
+  ann.pinger->ping_round();
+  const auto lock = ann.lock("jobs");
+  REQUIRE(lock->lock_try("x"));
+  ann.members[0]->fail("release", Fault::delayed);
+  REQUIRE(lock->unlock() == UnlockResult::released);
+  REQUIRE(fleet.holders("jobs") == std::vector<std::string>{"ann", "", ""});
+
+  ann.members[0]->fail("claim", Fault::doubled);
+  REQUIRE(lock->lock_try("x"));
+  ann.members[0]->deliver();
+  CHECK(fleet.holders("jobs") == std::vector<std::string>{"", "ann", "ann"});
+}
+
+TEST_CASE("a claim from a hold that ran out goes to the members that carry it",
+          "[mirrored][M2][R8][R9]") {
+  MirrorFleet fleet;
+  const auto ann = fleet.process("ann");
+  ann.pinger->ping_round();
+  ann.members[0]->fail("claim", Fault::lost_request);
+  const auto lock = ann.lock("jobs");
+  REQUIRE(lock->lock_try("x"));
+  REQUIRE(fleet.holders("jobs") == std::vector<std::string>{"", "ann", "ann"});
+  fleet.clock->advance(16min);
+  ann.members[0]->forget_calls();
+  REQUIRE(lock->reclaim("again"));
+  CHECK(ann.members[0]->calls("claim") == 0);
+  CHECK(fleet.fence(1, "jobs") == 2);
+}
+
+TEST_CASE("a claim follows a release without a look where all members have freed it",
+          "[mirrored][M2][R2]") {
+  MirrorFleet fleet;
+  const auto ann = fleet.process("ann");
+  ann.pinger->ping_round();
+  const auto lock = ann.lock("jobs");
+  REQUIRE(lock->lock_try("x"));
+  SECTION("all have freed it") {
+    REQUIRE(lock->unlock() == UnlockResult::released);
+    ann.members[1]->forget_calls();
+    REQUIRE(lock->lock_try("x"));
+    // The identity alone is read, after the claim.
+    CHECK(ann.members[1]->calls("inspect") == 1);
+  }
+  SECTION("one was away, and a later hold is on all of them again") {
+    ann.set_away(1, true);
+    REQUIRE(lock->unlock() == UnlockResult::released);
+    ann.set_away(1, false);
+    ann.pinger->ping_round();
+    REQUIRE(lock->lock_try("x"));
+    CHECK(fleet.holders("jobs") == std::vector<std::string>{"ann", "ann", "ann"});
+  }
+}
+
+TEST_CASE("an unlock says pending while a late claim could make the hold a majority's again",
+          "[mirrored][M2][R11]") {
+  MirrorFleet fleet;
+  const auto ann = fleet.process("ann");
+  ann.pinger->ping_round();
+  ann.members[0]->fail("claim", Fault::delayed);
+  const auto lock = ann.lock("jobs");
+  REQUIRE(lock->lock_try("x"));
+  ann.set_away(1, true);
+  SECTION("it comes") {
+    CHECK(lock->unlock() == UnlockResult::pending);
+    ann.members[0]->deliver();
+    REQUIRE(fleet.holders("jobs") == std::vector<std::string>{"ann", "ann", ""});
+    CHECK(ann.pinger->stats().pending_releases == 1);
+    ann.set_away(1, false);
+    ann.pinger->ping_round();
+    CHECK(fleet.holders("jobs") == std::vector<std::string>{"", "", ""});
+  }
+  SECTION("it has come, and is freed") {
+    ann.members[0]->deliver();
+    CHECK(lock->unlock() == UnlockResult::released);
+  }
+  SECTION("it can come no more") {
+    fleet.clock->advance(3 * ann.store->call_limit() + 1min + 1ms);
+    CHECK(lock->unlock() == UnlockResult::released);
+  }
+}
+
+TEST_CASE("a stop leaves the ping on a member that a late claim may still reach",
+          "[mirrored][M2][R7]") {
+  MirrorFleet fleet;
+  const auto ann = fleet.process("ann");
+  ann.pinger->ping_round();
+  ann.members[0]->fail("claim", Fault::delayed);
+  const auto lock = ann.lock("jobs");
+  REQUIRE(lock->lock_try("x"));
+  REQUIRE(lock->unlock() == UnlockResult::released);
+  ann.pinger->stop();
+  ann.members[0]->deliver();
+  CHECK(fleet.stores[0].tables.raw_ping("ann"));
+  CHECK_FALSE(fleet.stores[1].tables.raw_ping("ann"));
+
+  // The two others are no majority without it once one of them has lost its data.
+  fleet.empty(1);
+  const auto bob = fleet.process("bob");
+  const auto next = bob.lock("jobs");
+  CHECK_FALSE(next->lock_try("y"));
+  fleet.clock->advance(16min);
+  CHECK(next->lock_try("y"));
 }
