@@ -1,13 +1,14 @@
-"""Has Spin visit every state of tests/model/lock.pml, and find each bug that is planted in it.
+"""Has Spin visit every state of the models in tests/model, and find each bug that is planted there.
 
-    tools/model [--claims N]   the sound model with N claims in all (3 to 5, else 4), then what must
-                               happen in it, then the bugs; exit status 1 if anything is not as it
+    tools/model [--claims N]   the sound models with N claims in all (3 to 5, else 4), then what must
+                               happen in them, then the bugs; exit status 1 if anything is not as it
                                should be
-    tools/model --trail NAME   the steps to one of the bugs or of what must happen
+    tools/model --trail NAME   the steps to one of the bugs or of what must happen, as line/GOAL=1
 """
 
 import argparse
 import concurrent.futures
+import dataclasses
 import pathlib
 import re
 import subprocess
@@ -15,18 +16,37 @@ import sys
 import tempfile
 from typing import Any
 
-MODEL = pathlib.Path(__file__).resolve().parents[2] / "tests/model/lock.pml"
+FOLDER = pathlib.Path(__file__).resolve().parents[2] / "tests/model"
 SOUND = "SOUND"
-# Events that some run of the sound model must reach, or it would show nothing.
-GOALS = {
+
+
+@dataclasses.dataclass(frozen=True)
+class Model:
+    """A file of tests/model, and what is to be found in it."""
+
+    name: str
+    sound: str  # Said of it if nothing is found.
+    goals: dict[str, str]  # Events that some run must reach, or it would show nothing.
+    bugs: dict[str, str]  # With the rule that each breaks.
+    violations: list[tuple[str, str]]  # Each assertion, as pan writes it, and its name.
+
+    @property
+    def file(self) -> str:
+        return str(FOLDER / f"{self.name}.pml")
+
+    @property
+    def variants(self) -> dict[str, str]:
+        return {**self.goals, **self.bugs}
+
+
+LOCK = Model("lock", "never two holders, never stuck", {
     "GOAL=1": "a dead holder's lock is taken over",
     "GOAL=2": "a hold that ran out is claimed anew",
     "GOAL=3": "a claim is read back and found",
     "GOAL=4": "a claim is given back, being too late",
     "GOAL=5": "a claim arrives after it was given up",
     "GOAL=6": "the third process holds with the last fence",
-}
-BUGS = {  # With the rule that it breaks.
+}, {
     "TAKEOVER_BY_NAME": "R2: a takeover claims whatever is there by then",
     "RELEASE_BY_NAME": "R3: a release frees whoever holds by then",
     "STALE_READ": "R6: a holder is judged by pings of long ago",
@@ -45,16 +65,41 @@ BUGS = {  # With the rule that it breaks.
     "PING_REVIVES": "R9: a ping revives a hold that ran out",
     "FENCE_BEGINS_ANEW": "R10: a claim does not add to the fence",
     "STOP_FORGETS_PENDING": "R12: a stop with a release pending removes the ping",
-}
-CLAIMS_OF_OTHERS = 3  # Enough for every goal and bug, and quick.
-VIOLATIONS = [  # Each assertion of the model, as pan writes it, and its name.
+}, [
     (r"\(\d+!=\d+\)", "happens"),
     (r"<=1\)", "two valid holders"),
     (r">greatest_fence", "a fence that is not greater"),
     (r"age\[doc_owner\]!=255", "stuck: the holder has no ping"),
     (r"^\(\( !\(doc_taken\)|^\( !\(doc_taken\)", "stuck: the holder does not know"),
     (r"doc_ts==", "another's hold is freed"),
-]
+])
+LINE = Model("line", "in order, never stuck, no place of nobody", {
+    "GOAL=1": "a waiter gets the lock past those who were not there",
+    "GOAL=2": "a waiter that was passed over is let in at once",
+    "GOAL=3": "a request that was given up takes a place",
+    "GOAL=4": "a request that was given up gets the lock",
+    "GOAL=5": "a waiter takes over from a dead holder",
+    "GOAL=6": "a waiter looks by itself, the ring being lost",
+}, {
+    "NEWCOMER_PUSHES_IN": "R17: a claim from outside the line goes before it",
+    "DEAD_FIRST_BLOCKS": "R17: the first in line is waited for without end",
+    "MARK_THROWS_OUT": "R17: who is passed over loses its place",
+    "TAKEOVER_KEEPS_THE_PLACE": "R17: who takes over stays in line",
+    "LEAVE_IS_BELIEVED": "R17: a wait that ends forgets an unheard leave",
+    "DOUBT_IS_FORGOTTEN": "R18: a ticket of unknown outcome is forgotten",
+    "PENDING_ENDS_EARLY": "R18: the same, while its request may arrive",
+    "BELL_IS_BELIEVED": "R19: a waiter looks at a ring alone",
+}, [
+    (r"\(\d+!=\d+\)", "happens"),
+    (r"before==0", "a waiter is passed over in its turn"),
+    (r"before<", "a waiter's turn never comes"),
+    (r"^stands", "a waiter has lost its place"),
+    (r"^ !\(\(\(stands&&taken", "the holder stands in line"),
+    (r"pending\[", "a place of nobody"),
+    (r"rung\[|at\[0\]==\d\)\|\|", "nobody will ever look"),
+])
+MODELS = (LOCK, LINE)
+CLAIMS_OF_OTHERS = 3  # Enough for every goal and bug, and quick.
 
 
 class Failed(Exception):
@@ -70,20 +115,20 @@ def defines(variant: str, claims: int) -> list[str]:
     return [f"-DCLAIMS={claims}"] + ([] if variant == SOUND else [f"-D{variant}"])
 
 
-def build(variant: str, claims: int, folder: pathlib.Path) -> None:
+def build(model: Model, variant: str, claims: int, folder: pathlib.Path) -> None:
     """Of the few states of the others, compiling would take the longer part."""
     optimise = "-O2" if variant == SOUND else "-O0"
-    said = run(["spin", "-a", *defines(variant, claims), str(MODEL)], folder)
+    said = run(["spin", "-a", *defines(variant, claims), model.file], folder)
     said += run(["gcc", "-w", optimise, "-DSAFETY", "-DNOREDUCE", "-DMEMLIM=1900", "-o", "pan",
                  "pan.c"], folder)
     if not (folder / "pan").exists():
         raise Failed(said)
 
 
-def visit(variant: str, claims: int) -> Any:
+def visit(model: Model, variant: str, claims: int) -> Any:
     """The number of states, and what was violated or ""."""
     with tempfile.TemporaryDirectory() as name:
-        build(variant, claims, pathlib.Path(name))
+        build(model, variant, claims, pathlib.Path(name))
         said = run(["./pan", "-m100000"], name)
     states = re.search(r"^\s*(\d+) states, stored", said, re.M)
     violated = re.search(r"^pan:1: assertion violated (.*) \(at depth", said, re.M)
@@ -94,44 +139,46 @@ def visit(variant: str, claims: int) -> Any:
     if not violated and "Search not completed" in said:
         raise Failed(said)
     what = violated.group(1) if violated else ""
-    return int(states.group(1)), next((n for p, n in VIOLATIONS if re.search(p, what)), what)
+    return int(states.group(1)), next((n for p, n in model.violations if re.search(p, what)), what)
 
 
-def judge(variant: str, claims: int) -> Any:
+def judge(model: Model, variant: str, claims: int) -> Any:
     """A line of the table, and whether it is as it should be."""
+    name = f"{model.name}/{variant}"
     try:
-        states, violated = visit(variant, claims)
+        states, violated = visit(model, variant, claims)
     except (Failed, OSError, subprocess.TimeoutExpired) as failure:
-        return f"{variant}: could not be searched: {failure}", False
-    if variant == SOUND:
-        said = violated or "never two holders, never stuck"
-    else:
-        said = violated or "NOT FOUND"
-    right = bool(violated) == (variant != SOUND) and (violated == "happens") == (variant in GOALS)
-    what = {SOUND: f"{claims} claims", **GOALS, **BUGS}[variant]
-    return f"{variant:22} {what:52} {states:>9} {said}", right
+        return f"{name}: could not be searched: {failure}", False
+    said = violated or (model.sound if variant == SOUND else "NOT FOUND")
+    right = bool(violated) == (variant != SOUND)
+    right = right and (violated == "happens") == (variant in model.goals)
+    what = {SOUND: f"{claims} claims", **model.variants}[variant]
+    return f"{name:29} {what:52} {states:>9} {said}", right
 
 
-def trail(variant: str) -> Any:
-    with tempfile.TemporaryDirectory() as name:
-        build(variant, CLAIMS_OF_OTHERS, pathlib.Path(name))
-        run(["./pan", "-m100000", "-i"], name)
-        return run(["spin", "-t", "-p", "-g", *defines(variant, CLAIMS_OF_OTHERS), str(MODEL)], name)
+def trail(name: str) -> Any:
+    model, variant = next((m, v) for m in MODELS for v in m.variants if f"{m.name}/{v}" == name)
+    with tempfile.TemporaryDirectory() as folder:
+        build(model, variant, CLAIMS_OF_OTHERS, pathlib.Path(folder))
+        run(["./pan", "-m100000", "-i"], folder)
+        return run(["spin", "-t", "-p", "-g", *defines(variant, CLAIMS_OF_OTHERS), model.file],
+                   folder)
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="tools/model", usage=__doc__)
     parser.add_argument("--claims", type=int, choices=(3, 4, 5), default=4)
-    parser.add_argument("--trail", choices=(*GOALS, *BUGS))
+    parser.add_argument("--trail", choices=[f"{m.name}/{v}" for m in MODELS for v in m.variants])
     asked = parser.parse_args()
     if asked.trail:
         print(trail(asked.trail))
         return 0
-    print(f"{'variant':22} {'what':52} {'states':>9} found")
+    print(f"{'variant':29} {'what':52} {'states':>9} found")
     wrong = 0
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        searches = [pool.submit(judge, SOUND, asked.claims)]
-        searches += [pool.submit(judge, other, CLAIMS_OF_OTHERS) for other in (*GOALS, *BUGS)]
+        searches = [pool.submit(judge, model, SOUND, asked.claims) for model in MODELS]
+        searches += [pool.submit(judge, model, variant, CLAIMS_OF_OTHERS)
+                     for model in MODELS for variant in model.variants]
         for search in searches:
             line, right = search.result()
             wrong += not right

@@ -52,7 +52,7 @@ CLOCKS = re.compile(
 SLEEPS = re.compile(
     r"\b(?:sleep_for|sleep_until|usleep|nanosleep|clock_nanosleep|sleep)\s*\("
     r"|\.wait_(?:for|until)\(\s*\w*(?:lock|guard),")
-CLOCK_HOMES = re.compile(r"src/clock\.cpp|src/line_writer\.cpp|src/stores/sqlite/sqlite_clock\.(h|cpp)")
+CLOCK_HOMES = re.compile(r"src/clock\.cpp|src/line_writer\.cpp|src/stores/sqlite/sqlite_(clock|syncs)\.(h|cpp)")
 UNFINISHED = re.compile(r"\b(?:TODO|FIXME|XXX)\b")  # tidy: names them
 
 
