@@ -1,8 +1,9 @@
-// usage: waiting STORE URI SECONDS PROCESSES HELD_MS [BETWEEN_MS]
+// usage: waiting STORE URI SECONDS PROCESSES HELD_MS [BETWEEN_MS [THREADS [never]]]
 //
 // Processes that want one lock, hold it for so long and stay away for so long: how often it changes
 // hands, how evenly, and how long a hand-off takes. That is from before unlock() in one process to
-// the return of lock() in another that waited. Prints a row of a markdown table.
+// the return of lock() in another that waited. Each process has so many threads that do it, which
+// pass the lock on, or never. Prints a row of a markdown table.
 
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -13,6 +14,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <future>
+#include <numeric>
 #include <string>
 #include <thread>
 #include <vector>
@@ -35,6 +38,8 @@ struct Shared {
 struct Run {
   std::string uri;
   int number = 0;
+  int threads = 1;
+  LockOptions options;
   std::chrono::milliseconds held{};
   std::chrono::milliseconds between{};
   Clock::time_point begin;
@@ -42,35 +47,52 @@ struct Run {
 };
 
 struct Result {
-  int grants = 0;
+  std::vector<int> grants;  // of each thread
   std::vector<Nanoseconds> hand_offs;
 };
 
-Result contend(const Run& run, Shared& shared) {
-  DistributedLock lock(ConnectionString(run.uri), "bench_waiting");
-  Result result;
+// One thread's.
+std::vector<Nanoseconds> contend(const Run& run, Shared& shared, int& grants) {
+  DistributedLock lock(ConnectionString(run.uri), "bench_waiting", run.options);
+  std::vector<Nanoseconds> hand_offs;
   while (Clock::now() < run.end) {
     const auto asked = Clock::now();
     lock.lock();
     const auto got = Clock::now();
     const Nanoseconds released{shared.released_at};
     const bool counts = got >= run.begin && got < run.end;
-    if (counts) ++result.grants;
+    if (counts) ++grants;
     const bool waited = asked.time_since_epoch() < released && shared.releaser != run.number;
-    if (counts && waited) result.hand_offs.push_back(got.time_since_epoch() - released);
+    if (counts && waited) hand_offs.push_back(got.time_since_epoch() - released);
     std::this_thread::sleep_for(run.held);
     shared.releaser = run.number;
     shared.released_at = Nanoseconds{Clock::now().time_since_epoch()}.count();
     lock.unlock();
     std::this_thread::sleep_for(run.between);
   }
+  return hand_offs;
+}
+
+Result contend_by_threads(const Run& run, Shared& shared) {
+  Result result;
+  result.grants.resize(static_cast<std::size_t>(run.threads));
+  std::vector<std::future<std::vector<Nanoseconds>>> threads;
+  for (int& grants : result.grants) {
+    threads.push_back(std::async(std::launch::async, [&] { return contend(run, shared, grants); }));
+  }
+  for (auto& thread : threads) {
+    const auto hand_offs = thread.get();
+    result.hand_offs.insert(result.hand_offs.end(), hand_offs.begin(), hand_offs.end());
+  }
   return result;
 }
 
 [[noreturn]] void run_contender(const Run& run, Shared& shared, int told) {
   try {
-    const Result result = contend(run, shared);
-    bool sent = write(told, &result.grants, sizeof result.grants) == sizeof result.grants;
+    const Result result = contend_by_threads(run, shared);
+    bool sent = true;
+    for (const int grants : result.grants)
+      sent = sent && write(told, &grants, sizeof grants) == sizeof grants;
     for (const Nanoseconds sample : result.hand_offs)
       sent = sent && write(told, &sample, sizeof sample) == sizeof sample;
     _exit(sent ? 0 : 2);
@@ -80,9 +102,12 @@ Result contend(const Run& run, Shared& shared) {
   }
 }
 
-Result result_from(int pipe) {
+Result result_from(int pipe, int threads) {
   Result result;
-  if (read(pipe, &result.grants, sizeof result.grants) != sizeof result.grants) return result;
+  for (int grants = 0; static_cast<int>(result.grants.size()) < threads;) {
+    if (read(pipe, &grants, sizeof grants) != sizeof grants) return result;
+    result.grants.push_back(grants);
+  }
   Nanoseconds sample{};
   while (read(pipe, &sample, sizeof sample) == sizeof sample) result.hand_offs.push_back(sample);
   return result;
@@ -113,20 +138,23 @@ void measure(const char* store, Run run, std::chrono::seconds length, int proces
   Samples samples;
   int together = 0;
   std::vector<int> grants;
+  std::vector<int> of_threads;
   for (const int pipe : pipes) {
-    const Result result = result_from(pipe);
+    const Result result = result_from(pipe, run.threads);
     for (const Nanoseconds sample : result.hand_offs) samples.add(sample);
-    grants.push_back(result.grants);
-    together += result.grants;
+    grants.push_back(std::accumulate(result.grants.begin(), result.grants.end(), 0));
+    of_threads.insert(of_threads.end(), result.grants.begin(), result.grants.end());
+    together += grants.back();
   }
   while (wait(nullptr) > 0) {
   }
   if (together == 0) throw std::runtime_error("nobody got the lock");
   const auto [fewest, most] = std::minmax_element(grants.begin(), grants.end());
-  std::printf("| %s | %d | %ld | %.0f | %d | %d | %.2f | %.2f | %.2f |\n", store, processes,
-              static_cast<long>(run.held.count()),
-              together / std::chrono::duration<double>(length).count(), *fewest, *most,
-              samples.percentile(50) / 1000, samples.percentile(99) / 1000,
+  const auto [least, greatest] = std::minmax_element(of_threads.begin(), of_threads.end());
+  std::printf("| %s | %d × %d | %ld | %.0f | %d | %d | %d | %d | %.2f | %.2f | %.2f |\n", store,
+              processes, run.threads, static_cast<long>(run.held.count()),
+              together / std::chrono::duration<double>(length).count(), *fewest, *most, *least,
+              *greatest, samples.percentile(50) / 1000, samples.percentile(99) / 1000,
               samples.percentile(100) / 1000);
 }
 
@@ -135,8 +163,10 @@ void measure(const char* store, Run run, std::chrono::seconds length, int proces
 
 int main(int argc, char** argv) {
   using namespace distlock::bench;
-  if (argc < 6 || argc > 7) {
-    std::fputs("usage: waiting STORE URI SECONDS PROCESSES HELD_MS [BETWEEN_MS]\n", stderr);
+  if (argc < 6 || argc > 9) {
+    std::fputs(
+        "usage: waiting STORE URI SECONDS PROCESSES HELD_MS [BETWEEN_MS [THREADS [never]]]\n",
+        stderr);
     return 64;
   }
   try {
@@ -144,7 +174,9 @@ int main(int argc, char** argv) {
     Run run;
     run.uri = argv[2];
     run.held = std::chrono::milliseconds{std::atoi(argv[5])};
-    if (argc == 7) run.between = std::chrono::milliseconds{std::atoi(argv[6])};
+    if (argc > 6) run.between = std::chrono::milliseconds{std::atoi(argv[6])};
+    if (argc > 7) run.threads = std::atoi(argv[7]);
+    if (argc > 8) run.options.pass_rule = distlock::PassRule::never;
     measure(argv[1], run, std::chrono::seconds{std::atoi(argv[3])}, std::atoi(argv[4]));
     return 0;
   } catch (const std::exception& error) {

@@ -112,6 +112,11 @@ void unlocked(std::string_view name) {
   write(LogLevel::debug, "dist_lock unlock: \"", Escaped{name}, "\"");
 }
 
+void passed_on(std::string_view name) {
+  write(LogLevel::debug, "dist_lock unlock: \"", Escaped{name},
+        "\" goes on to another thread of this process");
+}
+
 void unlock_attempt_failed(std::string_view name, int attempt, std::string_view error) {
   write(LogLevel::warning, "dist_lock failed to reach the store in unlock attempt ", attempt,
         " for \"", Escaped{name}, "\": ", error);

@@ -41,6 +41,7 @@ void could_not_take_over(const LockRecord& lock);
 void claim_came_second(std::string_view name);
 void acquired(const LockRecord& lock);
 void unlocked(std::string_view name);
+void passed_on(std::string_view name);
 void unlock_attempt_failed(std::string_view name, int attempt, std::string_view error);
 void unlock_not_consummated(std::string_view name, std::chrono::milliseconds takeover_after);
 

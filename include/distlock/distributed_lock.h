@@ -24,7 +24,8 @@ namespace distlock {
 /// The result of unlock().
 enum class UnlockResult {
   released,  ///< The lock is free, or was free and claimed by another since. With
-             ///< ReleaseRule::quick, a failure of the store right after it may undo that.
+             ///< ReleaseRule::quick, a failure of the store right after it may undo that. Or the
+             ///< hold went on to another thread of this process (LockOptions::pass_rule).
   not_ours,  ///< It was not held by this object, or not any more. Nothing was changed.
   pending,   ///< The store did not answer. The pinger goes on trying while it lives; after that
              ///< the lock is free for takeover once takeover_after has passed.
@@ -86,7 +87,12 @@ class DISTLOCK_EXPORT DistributedLock {
   /// this object's own hold (R3). An unlock of nothing is `not_ours`.
   UnlockResult unlock() noexcept;
   /// As unlock(), but only if the present hold is `ts`: a late unlock frees no later hold (R3).
+  /// This object may have passed that hold on and got it again (R21). Then only its thread may say
+  /// so.
   UnlockResult unlock(const Token& ts) noexcept;
+  /// As unlock(), but only if the present hold has the `ts` and the fence of `hold`, which no other
+  /// hold has.
+  UnlockResult unlock(const LockRecord& hold) noexcept;
 
   /// Waits until the lock is held.
   /// Errors: those of lock_try(); store failures only after LockOptions::store_patience.

@@ -37,6 +37,12 @@ enum class ReleaseRule {
   durable,
 };
 
+/// Whether a hold is passed on to another thread of the process that waits for the lock (R21).
+enum class PassRule {
+  in_process,  ///< Without a call of the store, some times in a row and for a short time.
+  never,       ///< Each hold is released to the store.
+};
+
 /// The options of one lock.
 struct DISTLOCK_EXPORT LockOptions {
   /// The window: for so long a holder must have been silent before a takeover. More than 0, at most
@@ -58,6 +64,8 @@ struct DISTLOCK_EXPORT LockOptions {
 
   WaitRule wait_rule = WaitRule::in_line;
   ReleaseRule release_rule = ReleaseRule::quick;
+  /// Needs WaitRule::in_line and ReleaseRule::quick.
+  PassRule pass_rule = PassRule::in_process;
 
   /// A waiter in line looks by itself after about this time without a bell (R19): at random between
   /// half of it and one and a half times of it. More than 0, at most an hour.

@@ -4,6 +4,7 @@
 
 #include "log.h"
 #include "pinger/identity.h"
+#include "protocol/deadlock.h"
 
 namespace distlock {
 
@@ -19,13 +20,15 @@ struct ClaimSender::PendingUnlessCertain {
   bool certain = false;
 };
 
-Claim ClaimSender::claim_with(const Token& ts, std::string_view why) const {
+Claim ClaimSender::claim_with(const Token& ts, std::string_view why, Fence fences) const {
+  const std::string more = fences > 1 ? deadlock::passed_on_up_to(fences - 1) : std::string();
   return {.process = session_.environment.process,
-          .who = new_who(session_.environment),
+          .who = new_who(session_.environment) + more,
           .why = why.empty() ? options_.why : std::string(why),
           .ts = ts,
           .takeover_after = options_.takeover_after,
-          .cutoff = session_.cutoff()};
+          .cutoff = session_.cutoff(),
+          .fences = fences};
 }
 
 std::optional<LockRecord> ClaimSender::claim(const ClaimFrom& from, const Claim& claim) {

@@ -27,8 +27,8 @@ class ClaimSender {
   ClaimSender(Session& session, const std::string& name, const LockOptions& options)
       : session_(session), name_(name), options_(options) {}
 
-  /// The claim that is sent now. Only after Session::ensure_pinged().
-  Claim claim_with(const Token& ts, std::string_view why) const;
+  /// The claim that is sent now, for so many fences (R21). Only after Session::ensure_pinged().
+  Claim claim_with(const Token& ts, std::string_view why, Fence fences = 1) const;
 
   struct Answer {
     std::optional<LockRecord> hold;

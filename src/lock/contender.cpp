@@ -16,6 +16,7 @@ namespace {
 using Guard = boost::lock_guard<boost::mutex>;
 using protocol::Judgement;
 using protocol::Verdict;
+using std::chrono::nanoseconds;
 
 ClaimBasis basis_of(const Inspection& seen, Verdict verdict) {
   if (verdict == Verdict::absent) return FromAbsent{};
@@ -91,7 +92,7 @@ bool Contender::look_and_claim(std::string_view why, LockRecord* other) {
     if (out_of_time()) break;
     // An absent document tells no time, and a fail-over may have changed the clock of the cutoff.
     if (judgement.verdict == Verdict::absent && round > 0) session->ping();
-    tried = claim(claim_from(look, judgement.verdict), why);
+    tried = claim(claim_from(look, judgement.verdict), why, 1);
     if (tried.held) return true;
     if (out_of_time()) break;
     refusals.claim_refused(look.seen, judgement, name);
@@ -100,23 +101,23 @@ bool Contender::look_and_claim(std::string_view why, LockRecord* other) {
   return false;
 }
 
-ClaimResult Contender::claim_remembered(std::string_view why) {
+ClaimResult Contender::claim_remembered(std::string_view why, Fence fences) {
   const auto from = std::exchange(remembered, std::nullopt);
-  return from ? claim(*from, why) : ClaimResult{};
+  return from ? claim(*from, why, fences) : ClaimResult{};
 }
 
 ClaimFrom Contender::remember(const ClaimBasis& basis, const LockRecord& record) {
   return {basis, {}, record.members.empty() ? 0 : record.fence + 1};
 }
 
-ClaimResult Contender::claim(const ClaimFrom& from, std::string_view why) {
+ClaimResult Contender::claim(const ClaimFrom& from, std::string_view why, Fence fences) {
   const Token ts = new_token(session->environment);
   session->holds.enlist(hold, ts);
   if (!session->ensure_pinged(hold->validity_span, limit) || out_of_time()) return {};
   session->begin_claim(*hold);
-  auto [record, failure] = claims.send(from, claims.claim_with(ts, why), limit);
+  auto [record, failure] = claims.send(from, claims.claim_with(ts, why, fences), limit);
   if (!record) return {false, failure};
-  if (keep(std::move(*record))) return {true, std::nullopt};
+  if (keep(std::move(*record), fences)) return {true, std::nullopt};
   return {false, Error(Errc::not_applied, came_too_late(name))};
 }
 
@@ -204,18 +205,32 @@ void Contender::leave_late_grant_pending() noexcept {
   }
 }
 
-bool Contender::keep(LockRecord record, const std::optional<Ticket>& again) {
+bool Contender::keep(LockRecord record, Fence fences, const std::optional<Ticket>& again) {
+  const Fence last = record.fence;
+  record.fence -= fences - 1;
+  const SteadyTime now = session->environment.clock->steady_now();
+  const SteadyTime until =
+      fences > 1 ? now + nanoseconds{protocol::kPassingMost} : SteadyTime::min();
+  return keep_until(std::move(record), last, until, again);
+}
+
+bool Contender::keep_until(LockRecord record, Fence last, SteadyTime until,
+                           const std::optional<Ticket>& again) {
   const SteadyTime now = session->environment.clock->steady_now();
   if (!session->holds.begin(*hold, *record.ts, record.members, now)) {
     log::claim_came_too_late(name);
+    session->lobby.set_passing(name, SteadyTime::min());
     releaser.release(*record.ts, SteadyTime::min());
     return false;
   }
   watches.clear();
   leave_late_grant_pending();  // Of the hold before, where this one was claimed from it.
   log::acquired(record);
+  session->lobby.set_passing(name, record.fence < last ? until : SteadyTime::min());
   const Guard lock(mutex);
   late_grant = again;
+  pass_until = until;
+  last_fence = last;
   claimed = std::move(record);
   holder = this_thread_number();
   phase = Phase::holding;

@@ -45,7 +45,8 @@ struct WaitRequest {
   DeadlockWatch deadlock_watch(const LockOptions& options, const Session& session) const {
     return {for_ever ? options.deadlock_after : std::chrono::milliseconds{0},
             session.environment.clock->steady_now(), session.environment.process,
-            [&session](const Token& ts) { return session.pending.contains(ts); }};
+            [&session](const Token& ts) { return session.pending.contains(ts); },
+            [&session](const Token& ts) { return session.holder_of(ts); }};
   }
 };
 
@@ -53,17 +54,20 @@ struct WaitRequest {
 ///
 ///   phase      entered by                  left by                who has the object
 ///   idle       the end of the others       begin_acquiring()      nobody
-///   acquiring  begin_acquiring(), _anew()  keep(), holding;       the acquiring thread
-///                                          end_acquiring(), idle
+///   acquiring  begin_acquiring(), _anew(); keep(), holding;       the acquiring thread; after
+///              inherit()                   end_acquiring(), idle  inherit() that of the place
 ///   holding    keep()                      unlock(), releasing;   the thread that got it
 ///                                          reclaim(), acquiring
-///   releasing  unlock()                    its end, idle          the releasing thread
+///   releasing  unlock()                    its end, idle;         the releasing thread
+///                                          inherit(), acquiring
 ///
-/// Only the thread that enters a phase leaves it, but any thread may unlock or reclaim a hold. The
-/// store is called in the phases acquiring and releasing, without the mutex.
+/// Only the thread that enters a phase leaves it, but any thread may unlock or reclaim a hold. And
+/// inherit() enters *acquiring* for the thread that a hold is passed on to (R21). The store is
+/// called in the phases acquiring and releasing, without the mutex.
 ///
-/// Mutexes: a thread with this mutex takes no other. See Holds for those of the pinger.
-class DistributedLock::Contender {
+/// Mutexes: a thread with this mutex takes no other. It may be taken with that of the lobby's
+/// queues. See Holds for those of the pinger.
+class DistributedLock::Contender : public Heir {
  public:
   Contender(std::shared_ptr<DistributedLockPinger> given_pinger,
             std::shared_ptr<Session> given_session, std::string given_name,
@@ -91,21 +95,28 @@ class DistributedLock::Contender {
   WaitTeller teller_of_a_wait() const;
   /// How long a wait goes on while the store fails at every look.
   std::chrono::milliseconds patience() const;
-  /// `only`: that hold and no other.
-  UnlockResult unlock(const std::optional<Token>& only) noexcept;
+  /// One hold by name, for an unlock that must end no other. Without a fence it is told from
+  /// another of the same `ts` by its thread.
+  struct Named {
+    Token ts;
+    std::optional<Fence> fence;
+  };
+  UnlockResult unlock(const std::optional<Named>& only) noexcept;
 
   // In the phase acquiring.
 
   /// Whether the call that is under way may begin no call of the store any more.
   bool out_of_time() const { return limit.over(*session->environment.clock); }
   /// Claims from what is known without looking: one's own hold that ran out, or one's own release.
-  ClaimResult claim_remembered(std::string_view why);
+  ClaimResult claim_remembered(std::string_view why, Fence fences = 1);
   /// Inspects and judges, freshly before a takeover (R6).
   protocol::Judgement judge_now(TimedInspection& look);
   /// Makes the granted claim the hold, and leaves the phase. False where its deadline has passed
   /// (R9): then the claim is given back. `again` is the ticket that got it, if an earlier request
-  /// with it may still arrive.
-  bool keep(LockRecord record, const std::optional<Ticket>& again = std::nullopt);
+  /// with it may still arrive. `fences`: so many were claimed; the first is for this thread.
+  bool keep(LockRecord record, Fence fences = 1, const std::optional<Ticket>& again = std::nullopt);
+  /// How many fences a claim takes that is made in a wait now (R21). One for all with one ticket.
+  Fence fences_for(const Lobby::Place& place) const;
   /// To claim from `basis` what is known by this record.
   static ClaimFrom remember(const ClaimBasis& basis, const LockRecord& record);
   /// A hold that ran out becomes a pending release.
@@ -130,6 +141,11 @@ class DistributedLock::Contender {
   std::shared_ptr<const WaitTeller::Callback> on_waiting;
   // Written with the mutex by the thread that has the object, which reads it without.
   std::optional<LockRecord> claimed;
+  // Of the hold: until when it may be passed on, and the last fence of its claim (R21).
+  SteadyTime pass_until = SteadyTime::min();
+  Fence last_fence = 0;
+  /// The last hold that this object has passed on. It may come back to it.
+  Token passed;
 
   // Of the thread that has the object, in the phases acquiring and releasing.
   std::optional<ClaimFrom> remembered;
@@ -143,12 +159,30 @@ class DistributedLock::Contender {
  private:
   bool look_and_claim(std::string_view why, LockRecord* other);
   /// Pings if it must, sends one claim, and keeps what the store grants (R2, R7, R9).
-  ClaimResult claim(const ClaimFrom& from, std::string_view why);
+  ClaimResult claim(const ClaimFrom& from, std::string_view why, Fence fences);
+  bool keep_until(LockRecord record, Fence last, SteadyTime until,
+                  const std::optional<Ticket>& again);
+  bool is_named(const Named& one) const;
+  /// Passes the hold on that this thread gives up, to a thread of the process that waits for it.
+  /// False if there is none, or it must not be: then nothing is changed (R21).
+  bool pass_on(LockRecord& record) noexcept;
+  bool may_pass_on(const LockRecord& record, SteadyTime now) const;
+  /// With the mutex of the queues. True: this object is at *acquiring*, for the thread in whose
+  /// place it is. Errors: those of Holds::enlist().
+  bool inherit(Contender& from, const Token& ts, SteadyTime now);
+  bool fits(const Contender& from) const;
+  void leave_to(const Contender& to, const Token& ts) noexcept;
+  /// Keeps the hold that was passed on to this place, if one was.
+  bool accept(Lobby::Place& place);
+  /// Gives such a hold back, where the wait ends otherwise.
+  void relinquish(Lobby::Place& place) noexcept;
   protocol::Judgement judge(const TimedInspection& look);
   protocol::Judgement judge_one(const Inspection& seen, const LocalSpan& span);
   ClaimFrom claim_from(const TimedInspection& look, protocol::Verdict verdict);
   void lose_overdue_hold();
-  bool wait_for_this_object(Lobby::Place& place, const WaitRequest& request);
+  /// The result of waiting behind others of the process.
+  enum class Turn { over, to_stand, held };
+  Turn wait_for_this_object(Lobby::Place& place, const WaitRequest& request);
   bool held_by_this_thread() const;
   /// Not free until its thread unlocks, though another may have the lock by then.
   bool holds_what_is_lost() const;

@@ -59,9 +59,10 @@ bool pinged_since(StoreTime time, const std::string& process, const std::vector<
 }  // namespace
 
 DeadlockWatch::DeadlockWatch(nanoseconds after, SteadyTime begun, std::string process,
-                             GivenUp given_up)
+                             GivenUp given_up, HolderOf holder_of)
     : process_(std::move(process)),
       given_up_(std::move(given_up)),
+      holder_of_(std::move(holder_of)),
       pause_(after),
       due_(after > nanoseconds{0} ? begun + after : SteadyTime::max()) {}
 
@@ -92,6 +93,7 @@ DeadlockWatch::Seen DeadlockWatch::look_at(const List& list, const Token& ticket
   if (!came_) came_ = seen.now.time;
   std::vector<LockRecord> locks = sound(std::move(seen.locks));
   leave_out_given_up(locks);
+  put_holders_in(locks);
   deadlock::Cycle cycle = cycle_of(ticket, locks);
   const std::vector<PingRecord> pings = sound(std::move(seen.pings));
   const StoreTime last = last_came(cycle, *came_);
@@ -132,6 +134,13 @@ void DeadlockWatch::leave_out_given_up(std::vector<LockRecord>& locks) const {
     std::erase_if(lock.line, [&](const Waiter& one) {
       return one.process == process_ && given_up_(one.ticket);
     });
+  }
+}
+
+void DeadlockWatch::put_holders_in(std::vector<LockRecord>& locks) const {
+  for (LockRecord& lock : locks) {
+    if (lock.process != process_ || !lock.ts || !lock.taken()) continue;
+    if (const auto thread = holder_of_(*lock.ts)) lock.who = *thread + ":0";
   }
 }
 

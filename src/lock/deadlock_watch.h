@@ -22,9 +22,13 @@ class DeadlockWatch {
   /// Whether this process has given a hold or a place up, and the store does not know it yet.
   using GivenUp = std::function<bool(const Token& ts)>;
 
+  /// The thread of this process that holds by `ts`, as `process:thread`, if one does. A hold that
+  /// was passed on is of another than the one that claimed it (R21).
+  using HolderOf = std::function<std::optional<std::string>(const Token& ts)>;
+
   /// `after`: the time from `begun` to the first look; 0: none is ever due. `process` is one's own.
   DeadlockWatch(std::chrono::nanoseconds after, SteadyTime begun, std::string process,
-                GivenUp given_up);
+                GivenUp given_up, HolderOf holder_of);
 
   /// When the next look is due. The distant future if none is.
   SteadyTime due() const { return due_; }
@@ -50,9 +54,11 @@ class DeadlockWatch {
   void believe_or_suspect(deadlock::Cycle cycle, bool all_live, SteadyTime now);
   void look_later(SteadyTime now);
   void leave_out_given_up(std::vector<LockRecord>& locks) const;
+  void put_holders_in(std::vector<LockRecord>& locks) const;
 
   const std::string process_;
   const GivenUp given_up_;
+  const HolderOf holder_of_;
   std::chrono::nanoseconds pause_;
   std::chrono::nanoseconds confirm_after_{0};
   SteadyTime due_;

@@ -13,7 +13,7 @@ HoldGuard::HoldGuard(HoldGuard&& from) noexcept
       got_(std::exchange(from.got_, false)) {}
 
 HoldGuard::~HoldGuard() {
-  if (got_) lock_->unlock(*hold_.ts);
+  if (got_) lock_->unlock(hold_);
 }
 
 void HoldGuard::try_once(std::string_view why) { note(lock_->lock_try(why, &other_)); }

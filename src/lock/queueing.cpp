@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <boost/thread/lock_guard.hpp>
+#include <memory>
 
 #include "lock/contender.h"
 #include "lock/standing.h"
@@ -22,7 +23,10 @@ bool Contender::wait_in_line(const WaitRequest& request) {
   using OnStop = LeftInChild<std::stop_callback<decltype(ring)>>;
   const OnStop on_stop(request.stop, ring);
   const OnStop on_end(session->stopping.get_token(), ring);
-  if (!wait_for_this_object(place, request)) return false;
+  const auto give_back = [&](Lobby::Place* of) { relinquish(*of); };
+  const std::unique_ptr<Lobby::Place, decltype(give_back)> leaving(&place, give_back);
+  const Turn turn = wait_for_this_object(place, request);
+  if (turn != Turn::to_stand) return turn == Turn::held;
   AcquiringPhase acquiring{*this};
   limit = {request.deadline, request.stop};
   acquiring.held = StandingInLine(*this, place, request).wait();
@@ -30,30 +34,42 @@ bool Contender::wait_in_line(const WaitRequest& request) {
 }
 
 // Until it is this thread's turn in the process, and no other thread has the object. A thread that
-// has it already waits for nobody: those in front may wait for just that hold.
-bool Contender::wait_for_this_object(Lobby::Place& place, const WaitRequest& request) {
+// has it already waits for nobody: those in front may wait for just that hold. Nobody's turn comes
+// while a hold of this process may be passed on: that is how it comes here then (R21).
+Contender::Turn Contender::wait_for_this_object(Lobby::Place& place, const WaitRequest& request) {
   Clock& clock = *session->environment.clock;
   DeadlockWatch deadlocks = request.deadlock_watch(options, *session);
   for (;;) {
+    session->check_usable();  // In a child, before it takes a mutex that a thread had at the fork.
     const std::stop_token rung = place.wake().arm();
+    place.open(*this);
+    if (accept(place)) return Turn::held;
     session->check_usable();
-    const bool our_turn = place.first() || held_by_this_thread();
+    const SteadyTime now = clock.steady_now();
+    const SteadyTime passing = place.passing_until();
+    const bool our_turn = (now >= passing && place.first()) || held_by_this_thread();
     if (our_turn && begin_acquiring(request.other)) {
       place.stand();
-      return true;
+      return Turn::to_stand;
     }
     if (our_turn && holds_what_is_lost()) place.step_aside();
-    const SteadyTime now = clock.steady_now();
-    if (request.stop.stop_requested() || now >= request.deadline) return false;
+    if (request.stop.stop_requested() || now >= request.deadline) {
+      if (place.close()) return Turn::over;
+      continue;
+    }
     const SteadyTime told = request.teller->due();
+    // While it is busy with the store or the program, no hold waits for it.
+    if ((now >= told || now >= deadlocks.due()) && !place.close()) continue;
     if (now >= told) {
       tell_behind_another(*request.teller);
       session->check_usable();  // The program may have forked, or stopped the pinger.
     }
-    if (request.stop.stop_requested()) return false;
+    if (request.stop.stop_requested()) continue;
     if (now >= deadlocks.due()) look_for_deadlock(deadlocks);
-    const SteadyTime next =
+    place.open(*this);
+    SteadyTime next =
         std::min({now + nanoseconds{options.recheck}, request.deadline, deadlocks.due()});
+    if (passing > now) next = std::min(next, passing);
     clock.wait_until(told > now ? std::min(next, told) : next, rung);
   }
 }

@@ -62,6 +62,8 @@ void StandingInLine::leave_pending_if_doubtful() {
 void StandingInLine::begin_with_new_ticket() {
   leave_pending_if_doubtful();
   ticket_ = new_token(lock_.session->environment);
+  // The same for all requests with this ticket: each may be the one that is granted (R21).
+  fences_ = lock_.fences_for(place_);
   perhaps_in_line_ = false;
   asked_ = false;
   ticket_spent_ = false;
@@ -74,6 +76,7 @@ void StandingInLine::begin_with_new_ticket() {
 
 bool StandingInLine::wait() {
   while (!lock_.out_of_time()) {
+    lock_.session->check_usable();  // In a child, before it takes a mutex of the waker's.
     // Armed before the look, so that a bell in between is not lost (R19).
     const std::stop_token rung = place_.wake().arm();
     if (step_on()) return true;
@@ -164,13 +167,13 @@ bool StandingInLine::claim_remembered() {
     bool held = false;
   };
   GiveUp old{lock_};
-  old.held = lock_.claim_remembered(request_.why).held;
+  old.held = lock_.claim_remembered(request_.why, lock_.fences_for(place_)).held;
   return old.held;
 }
 
 bool StandingInLine::stand() {
   if (!pinged() || !may_call()) return false;
-  const Claim claim = lock_.claims.claim_with(ticket_, request_.why);
+  const Claim claim = lock_.claims.claim_with(ticket_, request_.why, fences_);
   stand_at_ = SteadyTime::max();
   last_sent_ = clock_.steady_now();
   const bool in_line_before = std::exchange(perhaps_in_line_, true);
@@ -198,7 +201,7 @@ bool StandingInLine::keep(LockRecord record) {
   asked_ = false;
   std::optional<Contender::Ticket> again;
   if (doubtful_) again = {ticket_, last_sent_};
-  if (lock_.keep(std::move(record), again)) {
+  if (lock_.keep(std::move(record), fences_, again)) {
     doubtful_ = false;
     return true;
   }
@@ -243,8 +246,9 @@ bool StandingInLine::take_over(const TimedInspection& look) {
   // Its outcome may stay unknown, and the hold is freed later then: no claim may carry that `ts`
   // anew.
   ticket_spent_ = true;
-  auto [record, failure] = lock_.claims.send(
-      {FromHold{*dead.ts, dead.when}}, lock_.claims.claim_with(ticket_, request_.why), lock_.limit);
+  auto [record, failure] =
+      lock_.claims.send({FromHold{*dead.ts, dead.when}},
+                        lock_.claims.claim_with(ticket_, request_.why, fences_), lock_.limit);
   ticket_spent_ = failure.has_value();
   if (!record) return false;
   return keep(std::move(*record));

@@ -62,6 +62,7 @@ class StandingInLine {
   Clock& clock_;
   const SteadyTime last_;  // A little before the deadline: the last step, and the place's end.
   Token ticket_;
+  Fence fences_ = 1;  // that its claims are for
   bool begun_ = false;
   bool perhaps_in_line_ = false;
   bool ticket_spent_ = false;

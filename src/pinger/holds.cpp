@@ -5,6 +5,7 @@
 #include <new>
 
 #include "distlock/error.h"
+#include "thread_number.h"
 
 namespace distlock {
 namespace {
@@ -36,6 +37,7 @@ bool Holds::begin(Hold& hold, const Token& ts, const std::vector<Token>& members
   std::stop_source changed(std::nostopstate);
   {
     const Guard lock(mutex_);
+    hold.thread = this_thread_number();
     // On a mirrored store alone.
     if (!members.empty()) {
       hold.deadlines = hold.claim_deadlines;
@@ -165,8 +167,9 @@ void Holds::lose(const ActiveHold& lost, LossReason reason) {
   {
     Announcements to_tell;
     const Guard lock(mutex_);
-    if (!lost.hold->active || lost.hold->ts != lost.ts) return;
-    end(lost.hold, reason, to_tell);
+    const auto hold = present(lost);
+    if (!hold) return;
+    end(hold, reason, to_tell);
     announcer->add(to_tell);
   }
   announcer->tell_on_caller();

@@ -49,6 +49,7 @@ struct Hold {
   bool risk_told = false;
   Token ts;
   Token claiming;
+  std::uint64_t thread = 0;  // that has it
   // On a mirrored store, those of `validity` and `claim_validity` (M5).
   MemberDeadlines deadlines;
   MemberDeadlines claim_deadlines;
@@ -101,10 +102,17 @@ class Holds {
   /// enlisted, the process's ping stays (R12). Errors: `stopped` if closed.
   void enlist(const std::shared_ptr<Hold>& hold, const Token& claiming);
   /// The claim is held, for as long as its `claim_validity`, or as these members of a mirrored
-  /// store protect it that granted it. False if that has passed by `now`: then there is no hold.
+  /// store protect it that granted it. It is the calling thread's. False if that has passed by
+  /// `now`: then there is no hold.
   bool begin(Hold& hold, const Token& ts, const std::vector<Token>& members, SteadyTime now);
   /// A claim on a mirrored store is about to be sent: as Validity::begin() of `claim_validity`.
   void begin_claim(Hold& hold, const std::vector<MemberPing>& pings, std::size_t majority);
+  /// The hold goes from one lock object to another, or to the same one, which is enlisted with its
+  /// `ts` (R21). It is nobody's then, but its `claim_validity` goes on until begin(). False if it
+  /// is not valid at `now`: then nothing is changed.
+  bool hand_over(Hold& from, Hold& to, const Token& ts, SteadyTime now);
+  /// The number of the thread that holds validly by that `ts`; nothing if none does.
+  std::optional<std::uint64_t> thread_of(const Token& ts) const;
   /// Given up: valid no more, but still under the ping's protection. A hold whose deadline has
   /// passed by `now` is lost. Gives the deadline, the distant past if it was lost before.
   SteadyTime retire(const std::shared_ptr<Hold>& hold, SteadyTime now);
@@ -122,7 +130,7 @@ class Holds {
   std::vector<ActiveHold> active() const;
   /// Each `ts` that some object here has claimed, or is claiming, with. Sorted.
   std::vector<Token> known() const;
-  /// That hold is lost; announced once.
+  /// That hold is lost; announced once. It may have been passed on since.
   void lose(const ActiveHold& lost, LossReason reason);
   std::optional<LossReason> lost(const Hold& hold) const;
   /// The losses since the last call. The watch must not wait for a log.
@@ -148,6 +156,7 @@ class Holds {
   void end(const std::shared_ptr<Hold>& hold, LossReason reason, Announcements& to_tell) noexcept;
   SteadyTime judge(const std::shared_ptr<Hold>& hold, SteadyTime now,
                    Announcements& to_tell) noexcept;
+  std::shared_ptr<Hold> present(const ActiveHold& lost) const;
   static bool warn(const std::shared_ptr<Hold>& hold, Announcements& to_tell) noexcept;
   bool renew_changed() noexcept;
 

@@ -5,13 +5,13 @@
 #include <unistd.h>
 
 #include <array>
-#include <atomic>
 #include <charconv>
 
 #include "distlock/error.h"
 #include "fork_guard.h"
 #include "protocol/protocol.h"
 #include "text.h"
+#include "thread_number.h"
 
 namespace distlock {
 namespace {
@@ -75,13 +75,6 @@ std::string hexadecimal(std::uint64_t number) {
   return {digits.data(), end};
 }
 
-// Small numbers in order of first use: the same in every run of a program, unlike system ids.
-unsigned thread_number() {
-  static std::atomic<unsigned> last{0};
-  thread_local const unsigned number = ++last;
-  return number;
-}
-
 }  // namespace
 
 Environment completed(Environment environment) {
@@ -116,9 +109,13 @@ Token new_token(const Environment& environment) {
   return token;
 }
 
-std::string this_thread_of(const Environment& environment) {
+std::string name_of_thread(const Environment& environment, std::uint64_t number) {
   const std::string label = environment.label.empty() ? "" : '/' + environment.label;
-  return environment.process + ":thread" + std::to_string(thread_number()) + label;
+  return environment.process + ":thread" + std::to_string(number) + label;
+}
+
+std::string this_thread_of(const Environment& environment) {
+  return name_of_thread(environment, this_thread_number());
 }
 
 std::string new_who(const Environment& environment) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -20,7 +21,10 @@ std::string new_process(const Environment& environment, std::string_view host);
 /// An ObjectId: seconds of this host's clock, then 64 random bits. Unique is all that it must be.
 Token new_token(const Environment& environment);
 
-/// `process:thread`, the same in all that the calling thread does.
+/// `process:thread` of the thread with that number (thread_number.h).
+std::string name_of_thread(const Environment& environment, std::uint64_t number);
+
+/// That of the calling thread, the same in all that it does.
 std::string this_thread_of(const Environment& environment);
 
 /// `process:thread:random`, as the original's, where the thread is `thread1/pid4711/ann`.

@@ -4,6 +4,7 @@
 #include <boost/thread/lock_guard.hpp>
 #include <deque>
 #include <map>
+#include <new>
 #include <utility>
 
 #include "distlock/error.h"
@@ -36,11 +37,14 @@ struct Lobby::Waiting {
   bool aside = false;
   bool stands = false;
   bool to_ring = false;
+  Heir* heir = nullptr;  // An open place has one, and no pass.
+  std::optional<Pass> pass;
 };
 
 struct Lobby::Queues {
   boost::mutex mutex;
   std::map<std::string, std::deque<std::shared_ptr<Waiting>>, std::less<>> by_lock;
+  std::map<std::string, SteadyTime, std::less<>> passing_until;
 
   void ring(std::string_view name) {
     mark(name);
@@ -115,6 +119,68 @@ void Lobby::Place::stand() {
   const Guard lock(queues_->mutex);
   waiting_->aside = false;
   waiting_->stands = true;
+  waiting_->heir = nullptr;
+}
+
+bool Lobby::Place::others_wait() const {
+  const Guard lock(queues_->mutex);
+  return queues_->by_lock.find(name_)->second.size() > 1;
+}
+
+void Lobby::Place::open(Heir& heir) {
+  const Guard lock(queues_->mutex);
+  if (!waiting_->pass) waiting_->heir = &heir;
+}
+
+bool Lobby::Place::close() {
+  const Guard lock(queues_->mutex);
+  waiting_->heir = nullptr;
+  return !waiting_->pass.has_value();
+}
+
+std::optional<Pass> Lobby::Place::take_pass() {
+  const Guard lock(queues_->mutex);
+  return std::exchange(waiting_->pass, std::nullopt);
+}
+
+SteadyTime Lobby::Place::passing_until() const {
+  const Guard lock(queues_->mutex);
+  const auto found = queues_->passing_until.find(name_);
+  return found == queues_->passing_until.end() ? SteadyTime::min() : found->second;
+}
+
+void Lobby::set_passing(std::string_view name, SteadyTime until) noexcept {
+  const Guard lock(queues_->mutex);
+  const auto found = queues_->passing_until.find(name);
+  if (until == SteadyTime::min()) {
+    if (found != queues_->passing_until.end()) queues_->passing_until.erase(found);
+    return;
+  }
+  // Without memory for it, the next thread takes a place in the store's line at once.
+  try {
+    queues_->passing_until.insert_or_assign(std::string(name), until);
+  } catch (const std::bad_alloc&) {
+  }
+}
+
+bool Lobby::pass_on(std::string_view name, const std::function<std::optional<Pass>(Heir&)>& give) {
+  std::shared_ptr<Waiting> next;
+  {
+    const Guard lock(queues_->mutex);
+    const auto queue = queues_->by_lock.find(name);
+    if (queue == queues_->by_lock.end()) return false;
+    for (const auto& one : queue->second) {
+      if (one->heir == nullptr) continue;
+      std::optional<Pass> pass = give(*one->heir);
+      if (!pass) continue;
+      one->heir = nullptr;
+      one->pass = std::move(pass);
+      next = one;
+      break;
+    }
+  }
+  if (next) next->wake.ring();
+  return next != nullptr;
 }
 
 void Lobby::close() {

@@ -1,11 +1,14 @@
 #pragma once
 
 #include <boost/thread/mutex.hpp>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <string_view>
 
+#include "distlock/clock.h"
 #include "distlock/line.h"
 #include "fork_guard.h"
 
@@ -24,6 +27,20 @@ class Wake {
  private:
   boost::mutex mutex_;
   std::stop_source next_;
+};
+
+/// A lock object that a hold may be passed on to (R21).
+class Heir {
+ protected:
+  ~Heir() = default;
+};
+
+/// A hold on its way from one thread of the process to the next (R21): the record of its claim with
+/// the fence that it has from now on.
+struct Pass {
+  LockRecord record;
+  Fence last = 0;    ///< The last fence of the claim.
+  SteadyTime until;  ///< It is passed on no more from then on.
 };
 
 /// The threads of one process that wait for locks of one store: a queue for each lock, first come
@@ -53,6 +70,18 @@ class Lobby {
     void step_aside();
     /// This thread stands in the store's line now, until it ends its wait.
     void stand();
+    /// Whether others of this process wait for the lock as well.
+    bool others_wait() const;
+
+    /// From now on a hold may be passed on to this thread, by way of its lock object.
+    void open(Heir& heir);
+    /// No more from now on. False if one has been already.
+    [[nodiscard]] bool close();
+    /// The hold that was passed on to this thread. Closes the place if there is one.
+    std::optional<Pass> take_pass();
+    /// Until when a hold of this process may be passed on; while it may, nobody has to stand.
+    SteadyTime passing_until() const;
+
     Wake& wake() const;
     std::shared_ptr<Wake> shared_wake() const;
 
@@ -62,6 +91,13 @@ class Lobby {
     const std::shared_ptr<Waiting> waiting_;
     const ForkGuard fork_guard_;
   };
+
+  /// Passes a hold on to the first open place whose object `give` makes a pass for, and wakes its
+  /// thread. False if there is none. `give` is called with the mutex of the queues. Errors: those
+  /// of `give`.
+  bool pass_on(std::string_view name, const std::function<std::optional<Pass>(Heir&)>& give);
+  /// A hold of this process may be passed on until then; the distant past: not, or no more.
+  void set_passing(std::string_view name, SteadyTime until) noexcept;
 
   /// Stops listening to the bell, for good.
   void close();

@@ -107,6 +107,12 @@ Freed Session::release_and_ring(const std::string& name, const Token& ts, Releas
   return freed;
 }
 
+std::optional<std::string> Session::holder_of(const Token& ts) const {
+  const auto thread = holds.thread_of(ts);
+  if (!thread) return std::nullopt;
+  return name_of_thread(environment, *thread);
+}
+
 bool Session::free_if_stray(const LockRecord& seen) {
   if (!seen.taken() || !seen.ts || seen.process != environment.process) return false;
   if (KnownTokens(holds, pending).contains(*seen.ts)) return false;

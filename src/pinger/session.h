@@ -75,6 +75,9 @@ class DistributedLockPinger::Session {
   /// a quick release was undone (R3). Where that fails it is a pending release. True: it was freed.
   bool free_if_stray(const LockRecord& seen);
 
+  /// `process:thread` of the thread of this process that holds validly by that `ts`, if one does.
+  std::optional<std::string> holder_of(const Token& ts) const;
+
   /// Until when a claim that is sent now may be written (R8). Only after ensure_pinged().
   StoreNow cutoff() const;
   /// Whether the clock that an inspection was made by stepped within the lock's window (R5). Of a

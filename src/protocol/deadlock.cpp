@@ -13,6 +13,10 @@ namespace {
 // `process:thread` of `process:thread:random`: the same for all that one thread does.
 std::string_view thread_of(std::string_view who) { return who.substr(0, who.rfind(':')); }
 
+bool may_be_passed_on(std::string_view who) {
+  return who.find('+', who.rfind(':')) != std::string_view::npos;
+}
+
 bool came_later(const Wait& a, const Wait& b) {
   return std::tie(a.waiter.since, a.waiter.ticket) > std::tie(b.waiter.since, b.waiter.ticket);
 }
@@ -48,6 +52,7 @@ Cycle cycle_from(std::string_view thread, const Waits& waits) {
   Cycle cycle;
   for (auto wait = waits.find(thread); wait != waits.end() && cycle.size() < waits.size();) {
     cycle.push_back(wait->second);
+    if (may_be_passed_on(wait->second.holder)) return {};
     const std::string_view holder = thread_of(wait->second.holder);
     if (holder == thread) return cycle;
     wait = waits.find(holder);
@@ -56,6 +61,8 @@ Cycle cycle_from(std::string_view thread, const Waits& waits) {
 }
 
 }  // namespace
+
+std::string passed_on_up_to(std::int64_t times) { return '+' + std::to_string(times); }
 
 std::vector<Cycle> cycles(const std::vector<LockRecord>& locks) {
   const Waits waits = waits_in(locks);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,10 @@
 // Waits that can never end (R22): pure, over what a listing of all locks shows. A thread waits for
 // a lock, its holder is a thread that waits for another lock, and so on, back to the first thread.
 namespace distlock::deadlock {
+
+/// The end of a `who` whose hold may be passed on so many times (R21): it does not tell the thread
+/// that holds.
+std::string passed_on_up_to(std::int64_t times);
 
 /// A thread in line for a lock, and the hold that it waits for.
 struct Wait {

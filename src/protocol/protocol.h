@@ -17,6 +17,10 @@
 // it is told.
 namespace distlock::protocol {
 
+/// So many threads of a process one claim serves at most, and for so long it is passed on (R21).
+inline constexpr Fence kHoldersOfAClaimMost = 64;
+inline constexpr std::chrono::milliseconds kPassingMost{50};
+
 /// Three attempts to unlock, as the original's (R11).
 inline constexpr int kUnlockAttemptsMax = 3;
 /// The original's `1 << attempt` seconds: 2 s after the first, 4 s after the second.

@@ -11,6 +11,7 @@
 #include "guarded/mongo_counter.h"
 #include "guarded/stopped_holders.h"
 #include "mongo/server.h"
+#include "support/crowd.h"
 
 namespace distlock::testing {
 namespace {
@@ -65,6 +66,19 @@ TEST_CASE("a document with a fence: without the guard such a holder corrupts it"
           "[guarded][R10]") {
   const DocumentScene scene;
   CHECK(stop_holders(scene.workers(), false, 20).corrupted == 20);
+}
+
+TEST_CASE("a document with a fence: a thread that has passed its hold on is refused",
+          "[guarded][R10][R21]") {
+  const DocumentScene scene;
+  PassingScene threads({patient_options(), patient_options()}, false,
+                       open_store(scene.server.connection()));
+  const LockRecord before = threads.first->hold();
+  threads.first->give_up();
+  const LockRecord next = threads.second().hold();
+  REQUIRE(next.ts == before.ts);
+  CHECK(scene.write({.fence = next.fence, .ts = *next.ts, .number = 1}, 1) == Outcome::written);
+  CHECK(scene.write({.fence = before.fence, .ts = *before.ts, .number = 9}, 2) == Outcome::refused);
 }
 
 TEST_CASE("a document with a fence: changes come through in the order of their stamps",

@@ -8,6 +8,7 @@
 #include "guarded/mongo_counter.h"
 #include "guarded/stopped_holders.h"
 #include "mongo/server.h"
+#include "support/crowd.h"
 
 namespace distlock::testing {
 namespace {
@@ -59,6 +60,18 @@ TEST_CASE("a transaction with the lock: without it such a holder corrupts the da
           "[guarded][R10]") {
   const TransactionScene scene;
   CHECK(stop_holders(scene.workers(), false, 20).corrupted == 20);
+}
+
+TEST_CASE("a transaction with the lock: a paused thread is refused once another gave its lock up",
+          "[guarded][R10][R21]") {
+  const TransactionScene scene;
+  PassingScene threads({patient_options(), patient_options()}, false,
+                       open_store(scene.server.connection()));
+  const LockRecord paused = threads.first->hold();
+  REQUIRE(threads.first->lock->unlock() == UnlockResult::released);
+  const LockRecord next = threads.second().hold();
+  CHECK(scene.write(next, 1) == Outcome::written);
+  CHECK(scene.write(paused, 2) == Outcome::refused);
 }
 
 TEST_CASE("a transaction with the lock: only the hold that the lock has now may write",

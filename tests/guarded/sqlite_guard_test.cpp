@@ -5,6 +5,7 @@
 #include "distlock/distributed_lock.h"
 #include "distlock/stores.h"
 #include "guarded/stopped_holders.h"
+#include "support/crowd.h"
 #include "support/temporary_folder.h"
 
 namespace distlock::testing {
@@ -35,6 +36,28 @@ TEST_CASE("data beside the locks: a holder stopped beyond its lease is refused, 
 TEST_CASE("data beside the locks: without the guard such a holder corrupts it", "[guarded][R10]") {
   const SqliteScene scene;
   CHECK(stop_holders(scene.workers(), false, 20).corrupted == 20);
+}
+
+TEST_CASE("data beside the locks: a paused thread is refused once another gave its lock up",
+          "[guarded][R10][R21]") {
+  const SqliteScene scene;
+  PassingScene threads({patient_options(), patient_options()}, false, scene.store);
+  const LockRecord paused = threads.first->hold();
+  REQUIRE(threads.first->lock->unlock() == UnlockResult::released);
+  const LockRecord next = threads.second().hold();
+  CHECK(guarded::write_value(scene.db.get(), next, "r", 1) == guarded::Outcome::written);
+  CHECK(guarded::write_value(scene.db.get(), paused, "r", 2) == guarded::Outcome::refused);
+  CHECK(guarded::read_value(scene.db.get(), "r") == 1);
+}
+
+TEST_CASE("data beside the locks: a thread that got the hold passed on may write",
+          "[guarded][R21]") {
+  const SqliteScene scene;
+  PassingScene threads({patient_options(), patient_options()}, false, scene.store);
+  threads.first->give_up();
+  const LockRecord next = threads.second().hold();
+  REQUIRE(next.ts == threads.first->hold().ts);
+  CHECK(guarded::write_value(scene.db.get(), next, "r", 1) == guarded::Outcome::written);
 }
 
 TEST_CASE("data beside the locks: only the hold that the lock has now may write",

@@ -130,6 +130,42 @@ TEST_CASE("a child that is forked in the middle of a wait leaves the wait", "[pr
   CHECK(clock->failed == 0);
 }
 
+TEST_CASE("a child that is forked in the middle of a wait for a pass leaves the wait",
+          "[process][R16][R21]") {
+  const pid_t parent = getpid();
+  const auto clock = std::make_shared<ForkingClock>();
+  const auto pinger = std::make_shared<DistributedLockPinger>(
+      Environment{.store = make_memory_store(), .clock = clock}, PingerOptions{},
+      PingerDrive::caller);
+  std::stop_source stop;
+  boost::thread_group others;
+  for (int i = 0; i < 3; ++i) {
+    others.create_thread([&] {
+      DistributedLock lock(pinger, "jobs");
+      while (!stop.stop_requested()) {
+        lock.lock();
+        lock.unlock();
+      }
+    });
+  }
+  DistributedLock waits(pinger, "jobs");
+  clock->begin();
+  const bool forked = thrown_by([&] {
+                        while (clock->children < 60 && clock->failed == 0) {
+                          waits.lock();
+                          if (getpid() != parent) leave(1);
+                          waits.unlock();
+                        }
+                        return 0;
+                      }) == Errc::forked;
+  if (getpid() != parent) leave(forked ? 0 : 2);
+  clock->end();
+  stop.request_stop();
+  others.join_all();
+  CHECK_FALSE(forked);
+  CHECK(clock->failed == 0);
+}
+
 TEST_CASE("a child that is forked by on_waiting() waits no more", "[process][R16]") {
   const ForkGuard parent;
   const auto pinger = std::make_shared<DistributedLockPinger>(

@@ -38,6 +38,7 @@ constexpr std::array<std::string_view, kEvents> kNames{
     "store_failed_while_waiting",
     "lost",
     "callback_threw",
+    "passed_on",
 };
 
 void count(Event event) { ++events_so_far().happened[static_cast<std::size_t>(event)]; }
@@ -85,6 +86,7 @@ void could_not_take_over(const LockRecord&) { count(Event::could_not_take_over);
 void claim_came_second(View) { count(Event::claim_came_second); }
 void acquired(const LockRecord&) { count(Event::acquired); }
 void unlocked(View) { count(Event::unlocked); }
+void passed_on(View) { count(Event::passed_on); }
 void unlock_attempt_failed(View, int, View) { count(Event::unlock_attempt_failed); }
 void unlock_not_consummated(View, milliseconds) { count(Event::unlock_not_consummated); }
 void taken_under_another_clock(const LockRecord&, milliseconds) {

@@ -38,8 +38,9 @@ enum class Event : std::uint8_t {
   store_failed_while_waiting,
   lost,
   callback_threw,
+  passed_on,
 };
-inline constexpr std::size_t kEvents = 29;
+inline constexpr std::size_t kEvents = 30;
 
 std::string_view name_of(Event event);
 

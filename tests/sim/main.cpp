@@ -37,6 +37,7 @@ struct Arguments {
   bool traces = false;
   bool original = false;
   bool mirrored = false;
+  bool calm = false;
 };
 
 FaultSet faults_of(const std::string& names) {
@@ -58,6 +59,7 @@ Narrowing narrowing_of(const Arguments& arguments) {
   Narrowing narrowing;
   if (!arguments.faults.empty()) narrowing.faults = faults_of(arguments.faults);
   narrowing.mirrored = arguments.mirrored;
+  narrowing.calm = arguments.calm;
   if (arguments.processes > 0) narrowing.processes = arguments.processes;
   if (arguments.workers > 0) narrowing.workers = arguments.workers;
   if (arguments.until_ms > 0) narrowing.horizon = std::chrono::milliseconds{arguments.until_ms};
@@ -86,6 +88,7 @@ void define(CLI::App& app, Arguments& arguments) {
   app.add_flag("--original", arguments.original,
                "Let only processes of the original's algorithm run, and say how it breaks");
   app.add_flag("--mirrored", arguments.mirrored, "On a mirrored store of three or five members");
+  app.add_flag("--calm", arguments.calm, "Without the runs whose workers are in a hurry");
   app.add_flag("--quiet", arguments.quiet, "No table of what happened");
 }
 

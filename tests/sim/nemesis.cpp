@@ -98,6 +98,7 @@ void Nemesis::work() {
   const Time pause = window() / static_cast<std::int64_t>(1 + random_.below(6));
   while (scheduler.now() < world_.setup.horizon) {
     scheduler.rest_until(scheduler.now() + random_.between(Time{0}, 2 * pause));
+    if (ended_) return;
     if (scheduler.now() < world_.setup.horizon) strike(faults_[random_.below(faults_.size())]);
   }
 }

@@ -14,8 +14,10 @@ class Nemesis {
   void set_the_scene();
   /// Of its own fiber.
   void work();
-  /// Undoes what only people can mend, and stops.
+  /// Undoes what only people can mend.
   void make_peace();
+  /// Does no more: no process is started any more.
+  void end() { ended_ = true; }
 
  private:
   void strike(Fault fault);
@@ -49,6 +51,7 @@ class Nemesis {
   std::size_t gone_ = 0;
   bool stepped_above_ = false;
   bool walls_follow_ = false;
+  bool ended_ = false;
 };
 
 }  // namespace distlock::sim

@@ -62,7 +62,8 @@ void Oracle::claim_took_effect(const Doer& by, const std::string& name, const St
   if (!pings_.contains(after.process) && !tampered_.contains(after.process)) {
     violate(after.process + " was granted " + name + " without a ping to protect it");
   }
-  claims_[*after.ts] = {after.process, scheduler_.now(), after.takeover_after};
+  claims_[*after.ts] = {after.process, scheduler_.now(), after.takeover_after, before.fence + 1,
+                        after.fence};
   if (before.taken && before.process != after.process) check_takeover(name, before, after);
   check_rivals(name, after);
 }
@@ -147,7 +148,10 @@ void Oracle::granted(const Belief& belief, Time asked) {
     return violate(belief.process + " was told that it holds " + belief.lock +
                    ", which the store never granted it");
   }
-  if (claim->second.when < asked) {
+  // Nothing is passed on there.
+  if (!mirrored_ && belief.fence > claim->second.first_fence) {
+    check_pass(belief);
+  } else if (claim->second.when < asked) {
     violate(belief.process + " was told of a claim on " + belief.lock + " from before it asked");
   }
   Fence& greatest = history(belief.lock).greatest_granted;
@@ -167,12 +171,8 @@ void Oracle::granted(const Belief& belief, Time asked) {
               " was told of its loss");
     }
   }
+  if (claim->second.first_told == Time{0}) claim->second.first_told = scheduler_.now();
   beliefs_.push_back(belief);
-}
-
-void Oracle::gave_up(const Token& ts) {
-  given_up_.insert_or_assign(ts, scheduler_.now());
-  std::erase_if(beliefs_, [&](const Belief& belief) { return belief.ts == ts; });
 }
 
 void Oracle::died(std::string_view process) {
@@ -181,8 +181,12 @@ void Oracle::died(std::string_view process) {
   std::erase_if(beliefs_, [&](const Belief& belief) { return belief.process == process; });
 }
 
-void Oracle::unlocked(const std::string& name, const Token& ts, UnlockResult result) {
+void Oracle::unlocked(const std::string& name, const Token& ts, Fence fence, UnlockResult result) {
   const StoredLock& lock = now_stored(name);
+  // It may have been passed on, to a thread that has not been heard of yet.
+  const auto claim = claims_.find(ts);
+  const bool passable = claim != claims_.end() && fence < claim->second.last_fence;
+  if (result == UnlockResult::released && passable) return;
   const bool undone = result == UnlockResult::released && undone_.contains(ts);
   if (result != UnlockResult::pending && lock.taken && lock.ts == ts && !excused(ts) && !undone) {
     violate("unlock of " + name + " did not say pending, but the store still has the hold");
@@ -250,9 +254,10 @@ void Oracle::check_nothing_is_stray(const std::function<bool(const std::string& 
   }
 }
 
-const Belief* Oracle::belief_of(const Token& ts) const {
-  const auto found = std::find_if(beliefs_.begin(), beliefs_.end(),
-                                  [&](const Belief& belief) { return belief.ts == ts; });
+const Belief* Oracle::belief_of(const Token& ts, std::optional<Fence> fence) const {
+  const auto found = std::find_if(beliefs_.begin(), beliefs_.end(), [&](const Belief& belief) {
+    return belief.ts == ts && (!fence || belief.fence == *fence);
+  });
   return found == beliefs_.end() ? nullptr : &*found;
 }
 

@@ -83,13 +83,13 @@ class Oracle {
 
   // Beliefs of processes, and the news that they get.
   void granted(const Belief& belief, Time asked);
-  void gave_up(const Token& ts);
+  void gave_up(const Token& ts, Fence fence);
   void died(std::string_view process);
   /// The store's port told this process that its claim was refused.
   void refused(const Token& ts) { refused_.insert(ts); }
   /// It claims again with that `ts`, as a ticket in line may.
   void claims_again(const Token& ts) { refused_.erase(ts); }
-  void unlocked(const std::string& name, const Token& ts, UnlockResult result);
+  void unlocked(const std::string& name, const Token& ts, Fence fence, UnlockResult result);
   /// A server freed this hold that is no primary any more.
   void release_undone(const Token& ts) { undone_.insert(ts); }
   void still_held_said(const Belief& belief, Time asked, bool answer);
@@ -120,7 +120,8 @@ class Oracle {
   bool valid(const Belief& belief) const;
   bool someone_believes(std::string_view process) const;
   bool someone_valid(const std::string& lock) const;
-  const Belief* belief_of(const Token& ts) const;
+  /// By that `ts`; and by that fence, where the hold may have been passed on (R21).
+  const Belief* belief_of(const Token& ts, std::optional<Fence> fence = std::nullopt) const;
   bool excused(const Token& ts) const { return excused_.contains(ts); }
   const StoredLock& now_stored(const std::string& name);
 
@@ -140,6 +141,7 @@ class Oracle {
   void check_rivals(const std::string& name, const StoredLock& after);
   bool stored_throughout(const std::string& name, const Token& ts, Time since, bool at_all);
   void release_took_effect(const Doer& by, const std::string& name, const StoredLock& before);
+  void check_pass(const Belief& belief);
   void check_pair(const Belief& one, const Belief& other);
   void check_margin(const Belief& belief);
   void check_lasts(const Belief& belief);
@@ -178,6 +180,12 @@ class Oracle {
     std::string process;
     Time when;
     Time takeover_after;
+    // The fences of the claim; those of its holders grow. When the first of them was told, and when
+    // the last gave it up so far.
+    Fence first_fence = 0;
+    Fence last_fence = 0;
+    Time first_told{0};
+    Time given_up{0};
   };
   std::unordered_map<Token, Claimed, TokenHash> claims_;
   std::unordered_map<Token, Time, TokenHash> given_up_;  // when

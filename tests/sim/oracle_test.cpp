@@ -41,7 +41,7 @@ TEST_CASE("a hold that somebody counts on is no stray", "[sim]") {
 TEST_CASE("a hold becomes a stray once its release can no longer arrive", "[sim]") {
   Scene scene;
   scene.pass(60s);
-  scene.oracle.gave_up(scene.ts);
+  scene.oracle.gave_up(scene.ts, 1);
   scene.pass(10s - 1ns);
   CHECK_FALSE(scene.is_stray());
   scene.pass(1ns);

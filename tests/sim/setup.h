@@ -19,6 +19,7 @@ struct Setup {
   int processes = 2;
   int workers = 1;  // a process
   int locks = 1;
+  bool hurry = false;       // Workers hold for milliseconds, and wait for each other (R21).
   std::size_t members = 0;  // of a mirrored store; 0: it is none
   Time horizon{0};          // until faults end and everybody settles down
 
@@ -26,7 +27,8 @@ struct Setup {
   PingerOptions pinger;
   std::chrono::milliseconds call_limit{0};
   double interruptions = 0;
-  bool long_end = false;  // days more, for the cleanup
+  bool long_end = false;      // days more, for the cleanup
+  Time violated_at = kNever;  // then a violation is made up, for tests of the simulation
 
   /// The smallest tolerance for clocks that any process of the run has.
   std::chrono::milliseconds tolerance() const;
@@ -39,6 +41,7 @@ struct Narrowing {
   std::optional<int> workers;
   std::optional<Time> horizon;
   bool mirrored = false;
+  bool calm = false;  // Nobody is in a hurry (R21).
 };
 
 Setup setup_from(std::uint64_t seed, const Narrowing& narrowing = {});

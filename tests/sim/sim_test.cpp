@@ -54,6 +54,19 @@ TEST_CASE("a world without faults is quiet", "[sim]") {
   }
 }
 
+TEST_CASE("a run ends after a violation, though the faults are not over", "[sim]") {
+  Narrowing narrowing;
+  narrowing.mirrored = GENERATE(false, true);
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    CAPTURE(seed, narrowing.mirrored);
+    Setup setup = setup_from(seed, narrowing);
+    setup.violated_at = setup.horizon / 3;
+    const Outcome outcome = run(setup);
+    REQUIRE(outcome.violation);
+    CHECK(outcome.violation->find("asked for") != std::string::npos);
+  }
+}
+
 TEST_CASE("a batch is the same whatever the number of jobs", "[sim]") {
   const std::atomic<bool> never{false};
   const Totals one = run_batch(0, 100, 1, {}, never, false);

@@ -33,6 +33,7 @@ class Worker {
   void tell_loser(const LockRecord& other, Time asked);
   int slowness() const;
   void think(Time most);
+  Time pause_between(Time usual);
   template <class Operation>
   bool tolerate(const Operation& operation);
 
@@ -41,6 +42,7 @@ class Worker {
   const std::string lock_name_;
   Random random_;
   std::optional<Token> believed_;
+  Fence fence_ = 0;  // of the hold that it believes in
   Told told_;
   std::stop_token token_;
   bool wants_news_ = false;

@@ -63,6 +63,9 @@ class Run {
   void until(Time end) {
     world_.scheduler.run(end, [this] {
       world_.oracle.check_now();
+      if (world_.scheduler.now() >= world_.setup.violated_at) {
+        world_.oracle.violate("a violation was asked for");
+      }
       for (const auto& member : world_.members) {
         if (member->oracle.violation()) world_.oracle.violate(*member->oracle.violation());
       }
@@ -201,7 +204,9 @@ class Run {
     }
   }
 
+  // After a violation the faults may be far from over.
   void check_everything_ended() {
+    nemesis_.end();
     rival_.end();
     for (const auto& process : world_.processes) process->crash();
     world_.scheduler.run(kNever - Time{1}, [] { return false; });

@@ -19,6 +19,7 @@ enum class Fault {
   lost_request,  ///< Not applied, nobody knows.
   lost_reply,    ///< Applied, nobody knows.
   delayed,       ///< Nobody knows; applied when deliver() is called.
+  doubled,       ///< Applied, and again when deliver() is called.
 };
 
 /// A store that really works, counts its calls, and fails where it is told to.
@@ -154,7 +155,10 @@ class FaultyStore : public Store, private distlock::Line {
     if (interposed) interposed();
     if (during) during(name);
     const auto fault = next_fault(name);
-    if (!fault) {
+    if (fault == Fault::doubled || fault == Fault::delayed) {
+      delayed_.push_back([action] { (void)action(); });
+    }
+    if (!fault || fault == Fault::doubled) {
       auto answer = action();
       if (after) after();
       return answer;
@@ -164,7 +168,6 @@ class FaultyStore : public Store, private distlock::Line {
       (void)action();
       if (after_lost_reply) after_lost_reply();
     }
-    if (*fault == Fault::delayed) delayed_.push_back([action] { (void)action(); });
     throw Error(Errc::outcome_unknown, name + " lost by the test");
   }
 

@@ -50,8 +50,11 @@ struct Crossed {
   std::uint8_t number = 0;
   Token last;
   std::optional<Token> given_up;
+  std::optional<Token> held;          // by this process,
+  std::optional<std::string> holder;  // by that thread
   DeadlockWatch watch{5s, fleet.clock->steady_now(), "p:b",
-                      [this](const Token& ts) { return ts == given_up; }};
+                      [this](const Token& ts) { return ts == given_up; },
+                      [this](const Token& ts) { return ts == held ? holder : std::nullopt; }};
   DeadlockWatch::Seen seen = DeadlockWatch::Seen::no_cycle;
 };
 
@@ -185,4 +188,20 @@ TEST_CASE("a store that fails shows no deadlock and ends no wait", "[deadlock][R
   faulty.fail("list", Fault::rejected);
   CHECK_NOTHROW(crossed.watch.look(faulty, crossed.last, *crossed.fleet.clock));
   CHECK_FALSE(crossed.looks(crossed.last));
+}
+
+TEST_CASE("the thread that has a hold by a pass is the one that others wait for",
+          "[deadlock][R21][R22]") {
+  Crossed crossed;
+  crossed.held = crossed.fleet.stored("y").ts;
+  SECTION("the one that claimed it") {
+    crossed.holder = "p:b";
+    CHECK(crossed.looks(crossed.last));
+    CHECK_FALSE(crossed.looks(crossed.last));
+  }
+  SECTION("another one") {
+    crossed.holder = "p:c";
+    CHECK(crossed.looks(crossed.last));
+    CHECK(crossed.looks(crossed.last));
+  }
 }

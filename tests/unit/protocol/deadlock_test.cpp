@@ -109,3 +109,18 @@ TEST_CASE("names of others are escaped in what is said of a cycle", "[deadlock][
   REQUIRE(found.size() == 1);
   CHECK(deadlock::in_words(found.front()).find('\x1b') == std::string::npos);
 }
+
+TEST_CASE("a hold that may be passed on is of no known thread, and a place with it is",
+          "[deadlock][R21][R22]") {
+  LockRecord x = held("x", "p:a", {{"p:b", 9s}});
+  LockRecord y = held("y", "p:b", {{"p:a", 5s}});
+  REQUIRE(deadlock::passed_on_up_to(63) == "+63");
+  SECTION("the place") {
+    x.line.front().who += deadlock::passed_on_up_to(63);
+    CHECK(deadlock::cycles({x, y}).size() == 1);
+  }
+  SECTION("the hold") {
+    x.who += deadlock::passed_on_up_to(63);
+    CHECK(deadlock::cycles({x, y}).empty());
+  }
+}

@@ -10,6 +10,7 @@
 
 #include "distlock/distributed_lock.h"
 #include "distlock/stores.h"
+#include "support/crowd.h"
 #include "support/faulty_store.h"
 #include "support/fleet.h"
 #include "unit/scarce/scarcity.h"
@@ -209,6 +210,30 @@ TEST_CASE("an unlock that gets no memory ends, and its hold is freed when there 
   CHECK(a.pinger->stats().pending_releases == 1);
   a.pinger->ping_round();
   CHECK_FALSE(fleet.stored(lock->name()).taken());
+}
+
+TEST_CASE(
+    "an unlock that gets no memory passes nothing on, and its hold is freed when there is some",
+    "[scarce][lock][R8][R21][threads]") {
+  LockOptions options = patient_options();
+  options.recheck = 5s;
+  PassingScene scene({options, options});
+  DistributedLock& lock = *scene.first->lock;
+  const LockRecord first = scene.first->hold();
+  scene.first->unlock = [&] {
+    pthread_setname_np(pthread_self(), "starving");
+    const NoMemoryFor me("starving");
+    return lock.unlock();
+  };
+  CHECK(scene.first->give_up_while_time_passes(*scene.crowd.clock) == UnlockResult::pending);
+  CHECK(scene.crowd.pinger->stats().pending_releases == 1);
+  scene.crowd.pinger->ping_round();
+  // A pending release rings for nobody, so the next looks by itself.
+  comes_to_be([&] {
+    scene.crowd.clock->advance(1s);
+    return scene.second().has_it();
+  });
+  CHECK(scene.second().hold().ts != first.ts);
 }
 
 TEST_CASE("a claim anew that gets no memory ends, and the old hold is freed when there is some",

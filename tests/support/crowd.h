@@ -1,0 +1,177 @@
+#pragma once
+
+#include <atomic>
+#include <boost/thread/thread.hpp>
+#include <catch2/catch.hpp>
+#include <functional>
+#include <future>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <stop_token>
+#include <utility>
+#include <vector>
+
+#include "distlock/distributed_lock.h"
+#include "distlock/stores.h"
+#include "support/faulty_store.h"
+#include "support/still_clock.h"
+
+namespace distlock::testing {
+
+/// Asks again until the answer is yes, for 15 s at most: then the test has failed.
+template <class Condition>
+void comes_to_be(const Condition& condition) {
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds{15};
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > until) throw std::runtime_error("it never comes true");
+    boost::this_thread::yield();
+  }
+}
+
+/// Threads of one process that wait for the lock "jobs". Its time stands still, so that a hold may
+/// be passed on until a test lets time pass.
+struct Crowd {
+  explicit Crowd(std::shared_ptr<Store> given = nullptr)
+      : inner(given ? std::move(given) : make_memory_store(clock)) {
+    store->has_line = true;
+  }
+
+  LockRecord stored() const { return *inner->inspect("jobs", Freshness::fresh).lock; }
+  void wait_for_line(std::size_t places) const {
+    comes_to_be([&] { return stored().line.size() == places; });
+  }
+
+  const std::shared_ptr<StillClock> clock = std::make_shared<StillClock>();
+  const std::shared_ptr<Store> inner;
+  const std::shared_ptr<FaultyStore> store = std::make_shared<FaultyStore>(inner);
+  const std::shared_ptr<DistributedLockPinger> pinger = std::make_shared<DistributedLockPinger>(
+      Environment{.store = store, .clock = clock, .process = "p", .random = {}}, PingerOptions{},
+      PingerDrive::caller);
+};
+
+inline LockOptions patient_options() {
+  LockOptions options;
+  options.recheck = std::chrono::hours{1};
+  options.deadlock_after = std::chrono::seconds{0};
+  return options;
+}
+
+/// A thread that waits for the lock, holds it, and unlocks when it is told to.
+class Candidate {
+ public:
+  explicit Candidate(Crowd& crowd, const LockOptions& options = patient_options())
+      : Candidate(crowd, std::make_shared<DistributedLock>(crowd.pinger, "jobs", options)) {}
+  Candidate(Crowd& crowd, std::shared_ptr<DistributedLock> by) : lock(std::move(by)) {
+    // Told once of the lock, and perhaps once of a store that fails.
+    lock->on_waiting([this](const WaitReport&) {
+      if (!waits_.exchange(true)) in_queue_.set_value();
+    });
+    thread_ = boost::thread([this] { work(); });
+    // A thread has a look to tell of once it is in the queue.
+    const auto told = in_queue_.get_future();
+    comes_to_be([&] {
+      if (told.wait_for(std::chrono::milliseconds{1}) == std::future_status::ready) return true;
+      crowd.clock->advance(std::chrono::milliseconds{500});
+      return false;
+    });
+    lock->on_waiting({});
+  }
+  ~Candidate() {
+    if (!thread_.joinable()) return;
+    no_more_.request_stop();
+    go_.set_value();
+    thread_.join();
+  }
+  Candidate(const Candidate&) = delete;
+  Candidate& operator=(const Candidate&) = delete;
+
+  bool has_it() const {
+    return hold_ || told_.wait_for(std::chrono::milliseconds{1}) == std::future_status::ready;
+  }
+  LockRecord hold() {
+    comes_to_be([&] { return has_it(); });
+    if (!hold_) hold_ = told_.get();
+    return *hold_;
+  }
+  UnlockResult give_up() {
+    hold();
+    go_.set_value();
+    thread_.join();
+    return result_;
+  }
+  /// With pauses between its attempts.
+  UnlockResult give_up_while_time_passes(StillClock& clock) {
+    hold();
+    go_.set_value();
+    comes_to_be([&] {
+      const bool ended = thread_.try_join_for(boost::chrono::milliseconds{1});
+      if (!ended) clock.advance(std::chrono::seconds{1});
+      return ended;
+    });
+    return result_;
+  }
+
+  const std::shared_ptr<DistributedLock> lock;
+  /// Runs on the thread.
+  std::function<UnlockResult()> unlock = [this] { return lock->unlock(); };
+
+ private:
+  void work() {
+    try {
+      if (!lock->lock(no_more_.get_token())) throw std::runtime_error("the test is over");
+    } catch (const std::exception&) {
+      return got_.set_exception(std::current_exception());
+    }
+    got_.set_value(lock->record());
+    go_.get_future().wait();
+    result_ = unlock();
+  }
+
+  std::promise<void> in_queue_;
+  std::atomic<bool> waits_ = false;
+  std::stop_source no_more_;
+  std::promise<LockRecord> got_;
+  std::future<LockRecord> told_ = got_.get_future();
+  std::promise<void> go_;
+  std::optional<LockRecord> hold_;
+  UnlockResult result_ = UnlockResult::pending;
+  boost::thread thread_;
+};
+
+/// `first` holds by a claim for several, and the others wait behind it in this order.
+struct PassingScene {
+  explicit PassingScene(const std::vector<LockOptions>& others = {patient_options(),
+                                                                  patient_options()},
+                        bool reply_gets_lost = false, std::shared_ptr<Store> store = nullptr)
+      : crowd(std::move(store)) {
+    DistributedLock before(crowd.pinger, "jobs", patient_options());
+    REQUIRE(before.lock_try("before"));
+    // The first to wait has nobody behind it when it takes its place.
+    Candidate alone(crowd);
+    crowd.wait_for_line(1);
+    first = std::make_unique<Candidate>(crowd);
+    for (const LockOptions& options : others) {
+      behind.push_back(std::make_unique<Candidate>(crowd, options));
+    }
+    REQUIRE(before.unlock() == UnlockResult::released);
+    REQUIRE(alone.hold().fence == 2);
+    crowd.wait_for_line(1);
+    if (reply_gets_lost) crowd.store->fail("stand", Fault::lost_reply);
+    REQUIRE(alone.give_up() == UnlockResult::released);
+    comes_to_be([&] {
+      if (reply_gets_lost) crowd.clock->advance(std::chrono::milliseconds{20});
+      return first->has_it();
+    });
+    REQUIRE(first->hold().fence == 3);
+    REQUIRE(crowd.stored().fence == 66);
+  }
+  Candidate& second() { return *behind.at(0); }
+  Candidate& third() { return *behind.at(1); }
+
+  Crowd crowd;
+  std::vector<std::unique_ptr<Candidate>> behind;
+  std::unique_ptr<Candidate> first;  // It ends before those behind it.
+};
+
+}  // namespace distlock::testing

@@ -1,0 +1,87 @@
+#include <algorithm>
+#include <catch2/catch.hpp>
+
+#include "pinger/holds.h"
+
+// A hold on its way from one lock object to another (R21).
+using namespace distlock;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr SteadyTime kNow{1h};
+
+struct Handover {
+  Handover() {
+    holds.enlist(giver, ts);
+    giver->claim_validity.begin(kNow);
+    REQUIRE(holds.begin(*giver, ts, {}, kNow));
+    holds.enlist(heir, ts);
+  }
+  bool knows() const {
+    const auto known = holds.known();
+    return std::find(known.begin(), known.end(), ts) != known.end();
+  }
+
+  const Token ts{{1}};
+  Holds holds{AnnounceOn::caller};
+  std::shared_ptr<Hold> giver = std::make_shared<Hold>("jobs", 1min);
+  std::shared_ptr<Hold> heir = std::make_shared<Hold>("jobs", 1min);
+};
+
+}  // namespace
+
+TEST_CASE("a hold has its deadline on the way, and no holder", "[pinger][R9][R21]") {
+  Handover it;
+  REQUIRE(it.holds.hand_over(*it.giver, *it.heir, it.ts, kNow + 30s));
+  CHECK(it.giver->validity.over(kNow + 30s));
+  CHECK(it.heir->validity.over(kNow + 30s));
+  CHECK(it.heir->claim_validity.until() == kNow + 1min);
+  CHECK(it.knows());
+  it.holds.delist(it.giver);
+  CHECK(it.knows());
+  it.holds.extend(kNow + 31s, kNow + 32s);
+  REQUIRE(it.holds.begin(*it.heir, it.ts, {}, kNow + 40s));
+  CHECK(it.heir->validity.until() == kNow + 91s);
+}
+
+TEST_CASE("a hold whose deadline has passed, or that was lost, does not go on",
+          "[pinger][R9][R21]") {
+  Handover it;
+  SECTION("its deadline has passed") {
+    CHECK_FALSE(it.holds.hand_over(*it.giver, *it.heir, it.ts, kNow + 1min));
+  }
+  SECTION("it was lost") {
+    it.holds.lose({it.giver, it.ts}, LossReason::freed);
+    CHECK_FALSE(it.holds.hand_over(*it.giver, *it.heir, it.ts, kNow));
+  }
+  SECTION("it was given up") {
+    it.holds.retire(it.giver, kNow);
+    CHECK_FALSE(it.holds.hand_over(*it.giver, *it.heir, it.ts, kNow));
+  }
+  CHECK(it.heir->claim_validity.over(kNow));
+}
+
+TEST_CASE("a deadline that passes on the way is final", "[pinger][R9][R21]") {
+  Handover it;
+  REQUIRE(it.holds.hand_over(*it.giver, *it.heir, it.ts, kNow));
+  it.holds.extend(kNow + 59s, kNow + 61s);
+  CHECK_FALSE(it.holds.begin(*it.heir, it.ts, {}, kNow + 61s));
+}
+
+TEST_CASE("a loss finds a hold that has gone on since", "[pinger][R9][R21]") {
+  Handover it;
+  const ActiveHold listed = it.holds.active().front();
+  REQUIRE(it.holds.hand_over(*it.giver, *it.heir, it.ts, kNow));
+  SECTION("it has come to another object") {
+    REQUIRE(it.holds.begin(*it.heir, it.ts, {}, kNow));
+    it.holds.lose(listed, LossReason::freed);
+    CHECK(it.holds.lost(*it.heir) == LossReason::freed);
+    CHECK_FALSE(it.holds.lost(*it.giver));
+    CHECK(it.heir->validity.over(kNow));
+  }
+  SECTION("it is on its way") {
+    it.holds.lose(listed, LossReason::freed);
+    CHECK_FALSE(it.holds.begin(*it.heir, it.ts, {}, kNow));
+  }
+}
