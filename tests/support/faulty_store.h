@@ -74,6 +74,7 @@ class FaultyStore : public Store, private distlock::Line {
     return call("inspect", [this, name = std::string(name), freshness] {
       Inspection seen = inner_->inspect(name, freshness);
       seen.fresh = seen.fresh && (always_fresh || freshness == Freshness::fresh);
+      if (!seen.lock && absent_tells_no_time) seen.now.reset();
       return seen;
     });
   }
@@ -115,6 +116,8 @@ class FaultyStore : public Store, private distlock::Line {
 
   /// As a replica set: only a read that was asked to be fresh is.
   bool always_fresh = true;
+  /// As MongoDB: a look at an absent document does not say what time it is.
+  bool absent_tells_no_time = false;
   /// Runs when a call has taken effect, and before the caller learns that nobody answers.
   std::function<void()> after_lost_reply;
   std::atomic<int> quick_releases = 0;

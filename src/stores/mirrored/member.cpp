@@ -68,6 +68,12 @@ Inspection Member::look_at_identity() {
   return seen;
 }
 
+Listing Member::list() {
+  const auto [listing, span] = timed(*clock_, [&] { return store->list(); });
+  note(listing.now, span.sent);
+  return listing;
+}
+
 std::optional<Token> Member::token() const {
   const Guard lock(mutex_);
   return token_;

@@ -52,6 +52,8 @@ class Member {
 
   /// A fresh read of its identity's document. Errors: those of Store::inspect().
   Inspection look_at_identity();
+  /// Its listing, from which its clock is learned: a look at an absent document need not tell it.
+  Listing list();
   /// The identity that was read last, if it names this place.
   std::optional<Identity> identity() const;
   /// The token of the identity that was read last, even if it names another place.

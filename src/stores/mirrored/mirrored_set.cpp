@@ -75,20 +75,24 @@ void MirroredStore::refuse_twice(const Member& member) {
                                           member.store->description() + "; name each of them once");
 }
 
-// A claim of each member's identity. All members must have answered, and have none.
+// All members must have answered, and have no identity.
+void MirroredStore::check_empty(const Replies<Inspection>& seen) {
+  const bool empty = std::all_of(seen.begin(), seen.end(), [](const auto& reply) {
+    return reply.answer && !has_identity(*reply.answer);
+  });
+  if (empty) return;
+  throw Error(Errc::not_applied,
+              "too few members of the mirrored store are of one set: a majority must answer as "
+              "such, or all must answer and be empty");
+}
+
+// A claim of each member's identity. Each member's clock is known.
 std::vector<MirroredStore::Candidate> MirroredStore::identities_of_empty(
     const Replies<Inspection>& seen) const {
   const Token set = new_token();
   std::vector<Candidate> claims;
   for (std::size_t i = 0; i < seen.size(); ++i) {
-    const auto now = all_[i]->at_most();
-    const bool empty = seen[i].answer && !has_identity(*seen[i].answer) && now;
-    if (!empty) {
-      throw Error(Errc::not_applied,
-                  "too few members of the mirrored store are of one set: a majority must answer as "
-                  "such, or all must answer and be empty");
-    }
-    StoreNow cutoff = *now;
+    StoreNow cutoff = all_[i]->at_most().value();
     cutoff.time += call_limit_;
     const Claim claim = identity_claim(new_token(), set, all_[i]->place, cutoff);
     const bool freed = seen[i].answer->lock.has_value();
@@ -99,7 +103,7 @@ std::vector<MirroredStore::Candidate> MirroredStore::identities_of_empty(
 
 void MirroredStore::check_without_locks() {
   const auto listings =
-      ask_all<Listing>(kIdentity, [](Member& member) { return member.store->list(); });
+      ask_all<Listing>(kIdentity, [](Member& member) { return member.list(); });
   for (const auto& listing : listings) {
     const bool only_ours =
         listing.answer && std::all_of(listing.answer->locks.begin(), listing.answer->locks.end(),
@@ -115,8 +119,9 @@ void MirroredStore::check_without_locks() {
 // Makes a set of members that are all empty, so no hold exists. The process that wins the first
 // member's identity claims the others' too. A second founder stops at the first member.
 Token MirroredStore::found(const Replies<Inspection>& seen) {
-  const std::vector<Candidate> to = identities_of_empty(seen);
+  check_empty(seen);
   check_without_locks();
+  const std::vector<Candidate> to = identities_of_empty(seen);
   Replies<ClaimAnswer> replies(all_.size());
   send(kIdentityName, {to.front()}, replies);
   const bool first = replies.front().answer && replies.front().answer->granted;

@@ -86,6 +86,7 @@ class MirroredStore : public Store, private Members {
   Token set();
   std::optional<Token> set_of_majority(const Replies<Inspection>& seen) const;
   Token found(const Replies<Inspection>& seen);
+  static void check_empty(const Replies<Inspection>& seen);
   std::vector<Candidate> identities_of_empty(const Replies<Inspection>& seen) const;
   void check_without_locks();
   const Member* given_twice() const;

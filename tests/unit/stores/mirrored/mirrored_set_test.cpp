@@ -43,6 +43,16 @@ TEST_CASE("stores with locks of their own do not become members", "[mirrored][M6
   CHECK(thrown_by([&] { return fleet.process("ann").store->list(); }) == Errc::not_applied);
 }
 
+TEST_CASE("stores whose absent documents tell no time become a set, and lock", "[mirrored][M6]") {
+  MirrorFleet fleet;
+  const auto ann = fleet.process("ann");
+  for (const auto& member : ann.members) member->absent_tells_no_time = true;
+  const auto lock = ann.lock("jobs");
+  REQUIRE(lock->lock_try("x"));
+  CHECK(fleet.holders("jobs") == std::vector<std::string>(3, "ann"));
+  CHECK(lock->unlock() == UnlockResult::released);
+}
+
 TEST_CASE("a member's identity is neither listed nor lockable", "[mirrored][M6]") {
   MirrorFleet fleet;
   const auto ann = fleet.process("ann");
