@@ -8,6 +8,7 @@
 
 using namespace distlock;
 using namespace distlock::mirrored;
+using namespace distlock::testing;
 
 namespace {
 
