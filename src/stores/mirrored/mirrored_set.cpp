@@ -24,13 +24,16 @@ Token MirroredStore::new_token() const {
   return token;
 }
 
+Replies<Inspection> MirroredStore::look_at_identities() {
+  return ask_all<Inspection>(kIdentity, [](Member& member) { return member.look_at_identity(); });
+}
+
 Token MirroredStore::set() {
   {
     const Guard lock(set_mutex_);
     if (set_) return *set_;
   }
-  const auto seen =
-      ask_all<Inspection>(kIdentity, [](Member& member) { return member.look_at_identity(); });
+  const auto seen = look_at_identities();
   if (const Member* twice = given_twice()) refuse_twice(*twice);
   const auto known = set_of_majority(seen);
   if (!known) check_order(seen);
@@ -75,12 +78,7 @@ void MirroredStore::refuse_twice(const Member& member) {
                                           member.store->description() + "; name each of them once");
 }
 
-// All members must have answered, and have no identity.
-void MirroredStore::check_empty(const Replies<Inspection>& seen) {
-  const bool empty = std::all_of(seen.begin(), seen.end(), [](const auto& reply) {
-    return reply.answer && !has_identity(*reply.answer);
-  });
-  if (empty) return;
+void MirroredStore::refuse_no_set() {
   throw Error(Errc::not_applied,
               "too few members of the mirrored store are of one set: a majority must answer as "
               "such, or all must answer and be empty");
@@ -101,36 +99,27 @@ std::vector<MirroredStore::Candidate> MirroredStore::identities_of_empty(
   return claims;
 }
 
-void MirroredStore::check_without_locks() {
+bool MirroredStore::without_locks() {
   const auto listings =
       ask_all<Listing>(kIdentity, [](Member& member) { return member.list(); });
-  for (const auto& listing : listings) {
-    const bool only_ours =
-        listing.answer && std::all_of(listing.answer->locks.begin(), listing.answer->locks.end(),
-                                      [](const auto& lock) { return lock.id == kIdentityName; });
-    if (!only_ours) {
-      throw Error(Errc::not_applied,
-                  "a store with locks of its own cannot become a member of a mirrored store: take "
-                  "an empty one");
-    }
-  }
+  return std::all_of(listings.begin(), listings.end(), [](const auto& listing) {
+    return listing.answer && std::all_of(listing.answer->locks.begin(), listing.answer->locks.end(),
+                                         [](const auto& lock) { return lock.id == kIdentityName; });
+  });
 }
 
 // Makes a set of members that are all empty, so no hold exists. The process that wins the first
 // member's identity claims the others' too. A second founder stops at the first member.
-Token MirroredStore::found(const Replies<Inspection>& seen) {
-  check_empty(seen);
-  check_without_locks();
+std::optional<Token> MirroredStore::claim_identities(const Replies<Inspection>& seen) {
   const std::vector<Candidate> to = identities_of_empty(seen);
   Replies<ClaimAnswer> replies(all_.size());
   send(kIdentityName, {to.front()}, replies);
   const bool first = replies.front().answer && replies.front().answer->granted;
   if (first) send(kIdentityName, {to.begin() + 1, to.end()}, replies);
-  const auto after =
-      ask_all<Inspection>(kIdentity, [](Member& member) { return member.look_at_identity(); });
+  const auto after = look_at_identities();
   const Member* twice = given_twice();
   const auto founded = set_of_majority(after);
-  if (founded && twice == nullptr) return *founded;
+  if (founded && twice == nullptr) return founded;
   for (const Candidate& one : to) {
     if (!perhaps_granted(replies[one.member->place.number])) continue;
     ask_those<ReleaseResult>({one.member}, kGiveBack, [ts = one.claim.ts](Member& member) {
@@ -138,8 +127,35 @@ Token MirroredStore::found(const Replies<Inspection>& seen) {
     });
   }
   if (twice != nullptr) refuse_twice(*twice);
+  return std::nullopt;
+}
+
+// Another process, or another thread of this one, may be about to claim the other identities.
+std::optional<Token> MirroredStore::set_of_another_founder() {
+  constexpr std::chrono::milliseconds kPauseLeast{1};
+  for (auto pause = kPauseLeast; pause < call_limit_ / 8; pause *= 2) {
+    clock_->wait_until(clock_->steady_now() + pause, {});
+    if (const auto founded = set_of_majority(look_at_identities())) return founded;
+  }
+  return std::nullopt;
+}
+
+Token MirroredStore::found(const Replies<Inspection>& seen) {
+  const bool all_answer = std::all_of(seen.begin(), seen.end(),
+                                      [](const auto& reply) { return reply.answer.has_value(); });
+  if (!all_answer) refuse_no_set();
+  const bool empty = std::none_of(seen.begin(), seen.end(), [](const auto& reply) {
+    return has_identity(*reply.answer);
+  });
+  const bool without_locks = empty && this->without_locks();
+  std::optional<Token> set;
+  if (without_locks) set = claim_identities(seen);
+  if (!set) set = set_of_another_founder();
+  if (set) return *set;
+  if (!empty || without_locks) refuse_no_set();
   throw Error(Errc::not_applied,
-              "the members of the mirrored store could not be made a set; try again");
+              "a store with locks of its own cannot become a member of a mirrored store: take an "
+              "empty one");
 }
 
 }  // namespace distlock::mirrored

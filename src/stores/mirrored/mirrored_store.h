@@ -85,10 +85,13 @@ class MirroredStore : public Store, private Members {
   /// none, `invalid_argument` if one member is there twice.
   Token set();
   std::optional<Token> set_of_majority(const Replies<Inspection>& seen) const;
+  Replies<Inspection> look_at_identities();
   Token found(const Replies<Inspection>& seen);
-  static void check_empty(const Replies<Inspection>& seen);
+  [[noreturn]] static void refuse_no_set();
   std::vector<Candidate> identities_of_empty(const Replies<Inspection>& seen) const;
-  void check_without_locks();
+  bool without_locks();
+  std::optional<Token> claim_identities(const Replies<Inspection>& seen);
+  std::optional<Token> set_of_another_founder();
   const Member* given_twice() const;
   [[noreturn]] static void refuse_twice(const Member& member);
   void check_order(const Replies<Inspection>& seen) const;

@@ -53,6 +53,39 @@ TEST_CASE("stores whose absent documents tell no time become a set, and lock", "
   CHECK(lock->unlock() == UnlockResult::released);
 }
 
+TEST_CASE("a process that comes in the middle of a founding joins the set", "[mirrored][M6]") {
+  MirrorFleet fleet;
+  const auto ann = fleet.process("ann");
+  const auto bob = fleet.process("bob");
+  // Of bob's identities the first is there, and the others are under way.
+  bob.members[0]->fail("release", Fault::rejected);
+  bob.members[1]->fail("claim", Fault::delayed);
+  bob.members[2]->fail("claim", Fault::delayed);
+  REQUIRE(thrown_by([&] { return bob.store->list(); }) == Errc::not_applied);
+  const auto arrive = [&] {
+    bob.members[1]->deliver();
+    bob.members[2]->deliver();
+  };
+  SECTION("they come") {
+    ann.members[1]->before("inspect", [&] { ann.members[1]->before("inspect", arrive); });
+    CHECK_NOTHROW(ann.store->list());
+    CHECK_NOTHROW(bob.store->list());
+  }
+  SECTION("they do not come, and it waits no longer than a call may take") {
+    CHECK(thrown_by([&] { return ann.store->list(); }) == Errc::not_applied);
+    CHECK(fleet.clock->waited() < ann.store->call_limit());
+  }
+}
+
+TEST_CASE("a founder that finds the locks of another founder's set joins it", "[mirrored][M6]") {
+  MirrorFleet fleet;
+  const auto ann = fleet.process("ann");
+  const auto bob = fleet.process("bob");
+  const auto lock = bob.lock("jobs");
+  ann.members[0]->before("list", [&] { REQUIRE(lock->lock_try("x")); });
+  CHECK(ann.store->list().locks.size() == 1);
+}
+
 TEST_CASE("a member's identity is neither listed nor lockable", "[mirrored][M6]") {
   MirrorFleet fleet;
   const auto ann = fleet.process("ann");
