@@ -2,12 +2,13 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "distlock/export.h"
 
 namespace distlock {
 
-enum class StoreKind { memory, sqlite, mongodb };
+enum class StoreKind { memory, sqlite, mongodb, mirrored };
 
 /// Which store, and how to reach it.
 ///
@@ -16,6 +17,10 @@ enum class StoreKind { memory, sqlite, mongodb };
 /// - `sqlite:PATH?synchronous=off`: the same, faster. A crash of the machine may undo the last
 ///   writes; a crash of a process does not (docs/guarantees.md).
 /// - `memory:`: inside this process.
+/// - `mirrored+mongodb://HOST,HOST,HOST/…`: standalone servers that do not know each other, as one
+///   store (make_mirrored_store()). 3, 5, 7 or 9 of them, in the same order for all processes.
+/// - `mirrored+sqlite:PATH,PATH,PATH`, also with `?synchronous=off`: the same of files, best on
+///   disks of their own. A comma in a path is written `\,`, a backslash before one `\\`.
 class DISTLOCK_EXPORT ConnectionString {
  public:
   /// Errors: `invalid_argument` for an unknown scheme or option, a missing path or host, a port
@@ -35,6 +40,9 @@ class DISTLOCK_EXPORT ConnectionString {
   /// Of a `sqlite:` string: whether a confirmed write survives a crash of the machine.
   bool durable() const { return durable_; }
 
+  /// Of a `mirrored+` string: one for each member. Otherwise empty.
+  const std::vector<ConnectionString>& members() const { return members_; }
+
   friend bool operator==(const ConnectionString& a, const ConnectionString& b) {
     return a.text_ == b.text_;
   }
@@ -45,6 +53,7 @@ class DISTLOCK_EXPORT ConnectionString {
   std::string redacted_;
   std::string path_;
   bool durable_ = true;
+  std::vector<ConnectionString> members_;
 };
 
 }  // namespace distlock

@@ -58,7 +58,8 @@ CommandOptions::CommandOptions(const std::string& usage, const std::string& purp
 }
 
 void CommandOptions::add_common() {
-  add("uri", "CONNECTION", "store of the locks: sqlite:PATH or mongodb://...");
+  add("uri", "CONNECTION",
+      "store of the locks: sqlite:PATH or mongodb://..., or mirrored+ before several");
   add("uri-file", "FILE", "read the connection string from the first line of FILE");
   app_.get_option("--uri")->excludes("--uri-file");
   flag("-q,--quiet", "show problems only");

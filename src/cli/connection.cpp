@@ -41,7 +41,8 @@ std::string first_line(const std::string& path) {
 }
 
 bool has_scheme(std::string_view text) {
-  return text.starts_with("mongodb") || text.starts_with("sqlite:") || text.starts_with("memory:");
+  return text.starts_with("mongodb") || text.starts_with("sqlite:") ||
+         text.starts_with("memory:") || text.starts_with("mirrored+");
 }
 
 // Of a file that is something else, a key say, nothing is shown.
@@ -67,6 +68,11 @@ void make_folders(const std::filesystem::path& folder) {
   }
 }
 
+bool lacks_file(const ConnectionString& connection) {
+  if (connection.kind() != StoreKind::sqlite) return false;
+  return access(connection.path().c_str(), F_OK) != 0 && errno == ENOENT;
+}
+
 }  // namespace
 
 ConnectionString connection_of(const StoreArguments& arguments) {
@@ -77,14 +83,24 @@ ConnectionString connection_of(const StoreArguments& arguments) {
               "no store is named: say --uri sqlite:PATH, or set DISTLOCK_URI or HOME");
 }
 
+bool is_on_mongodb(const ConnectionString& connection) {
+  if (connection.kind() != StoreKind::mirrored) return connection.kind() == StoreKind::mongodb;
+  return is_on_mongodb(connection.members().front());
+}
+
 void make_default_folder(const StoreArguments& arguments) {
   if (arguments.uri || arguments.uri_file || !arguments.fallback) return;
   make_folders(std::filesystem::path(ConnectionString(*arguments.fallback).path()).parent_path());
 }
 
 void check_is_there(const ConnectionString& connection) {
-  if (connection.kind() != StoreKind::sqlite) return;
-  if (access(connection.path().c_str(), F_OK) == 0 || errno != ENOENT) return;
+  // A mirrored store can do without a minority of its files.
+  const std::vector<ConnectionString>& members = connection.members();
+  const auto missing = std::count_if(members.begin(), members.end(), lacks_file);
+  if (static_cast<std::size_t>(missing) > members.size() / 2) {
+    check_is_there(*std::find_if(members.begin(), members.end(), lacks_file));
+  }
+  if (!lacks_file(connection)) return;
   throw Error(Errc::not_applied, "there is no file " + distlock::quoted(connection.path()) +
                                      "; check the path, or make it with distlock run");
 }

@@ -10,8 +10,12 @@ namespace distlock::cli {
 /// names a store, `permission_denied` if the file may not be read.
 ConnectionString connection_of(const StoreArguments& arguments);
 
+/// Whether it names a MongoDB, or a mirrored store of them.
+bool is_on_mongodb(const ConnectionString& connection);
+
 /// For commands that only look. Without this check they would make the file of a mistyped path, and
-/// find no lock in it. Errors: `not_applied` if there is no SQLite file where `connection` says.
+/// find no lock in it. Errors: `not_applied` if there is no SQLite file where `connection` says; of
+/// a mirrored store, if a majority of the files is missing.
 void check_is_there(const ConnectionString& connection);
 
 /// For `run`: makes the folders of the file that is used where nothing names a store, for this user

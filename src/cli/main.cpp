@@ -47,7 +47,7 @@ ConnectionString connection_of(const CommonArguments& arguments) {
 
 std::shared_ptr<Store> opened(const ConnectionString& connection, const StoreOptions& calls = {}) {
   auto store = open_store(connection, calls);
-  if (connection.kind() == StoreKind::mongodb) keep_until_left(store);
+  if (is_on_mongodb(connection)) keep_until_left(store);
   return store;
 }
 

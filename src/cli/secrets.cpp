@@ -10,6 +10,7 @@
 #include <ostream>
 #include <string>
 
+#include "cli/connection.h"
 #include "distlock/error.h"
 #include "text.h"
 
@@ -21,7 +22,7 @@ constexpr const char* kUri = "DISTLOCK_URI";
 std::optional<rlimit> core_limit_before;
 
 bool has_secrets(const ConnectionString& connection) {
-  return connection.kind() == StoreKind::mongodb && connection.redacted() != connection.text();
+  return is_on_mongodb(connection) && connection.redacted() != connection.text();
 }
 
 char* mongodb_uri_in(char* word) {
@@ -80,7 +81,7 @@ void restore_core_files() {
 void check_has_its_secrets(const ConnectionString& connection) {
   const std::string& text = connection.text();
   const bool hidden = text.find(":***@") != text.npos || text.find("=***") != text.npos;
-  if (connection.kind() != StoreKind::mongodb || !hidden) return;
+  if (!is_on_mongodb(connection) || !hidden) return;
   throw Error(Errc::invalid_argument,
               "the password in " + connection.redacted() +
                   " is hidden: distlock run hands none to its command. Use DISTLOCK_URI_FILE or "

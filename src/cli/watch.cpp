@@ -47,7 +47,8 @@ class Frames {
       list(arguments, {*store_, watched_.clock, watched_.connection}, into);
     } catch (const Error& error) {
       // Where a file was replaced, only another opening finds the new one.
-      if (watched_.connection.kind() == StoreKind::sqlite) store_.reset();
+      const StoreKind kind = watched_.connection.kind();
+      if (kind == StoreKind::sqlite || kind == StoreKind::mirrored) store_.reset();
       return shown(error);
     }
     return frame.str();

@@ -4,6 +4,7 @@
 
 #include "distlock/error.h"
 #include "text.h"
+#include "uri/mirrored_string.h"
 #include "uri/mongodb_uri.h"
 #include "uri/redacted_uri.h"
 
@@ -12,8 +13,10 @@ namespace {
 
 constexpr std::string_view kSqlite = "sqlite:";
 constexpr std::string_view kMemory = "memory:";
+constexpr std::string_view kMirrored = "mirrored+";
 constexpr std::string_view kForms =
-    "write mongodb://HOST:PORT/?replicaSet=NAME, sqlite:PATH or memory:";
+    "write mongodb://HOST:PORT/?replicaSet=NAME, sqlite:PATH or memory:, or name several members "
+    "behind mirrored+mongodb:// or mirrored+sqlite:";
 
 [[noreturn]] void refuse_string(const std::string& shown, std::string_view problem) {
   throw Error(Errc::invalid_argument,
@@ -63,6 +66,17 @@ bool is_mongodb(std::string_view text) {
   return text.starts_with("mongodb://") || text.starts_with("mongodb+srv://");
 }
 
+std::vector<ConnectionString> mirrored_members(std::string_view text) {
+  const MirroredString named = members_of_mirrored(text);
+  if (!named.problem.empty()) refuse_string(redacted_refused_mirrored(text), named.problem);
+  return {named.members.begin(), named.members.end()};
+}
+
+// Of a string that is accepted.
+std::string redacted_mirrored(std::string_view text) {
+  return is_mongodb(text.substr(kMirrored.size())) ? redacted_uri(text) : escaped(text);
+}
+
 }  // namespace
 
 ConnectionString::ConnectionString(std::string_view text) : text_(text) {
@@ -81,6 +95,10 @@ ConnectionString::ConnectionString(std::string_view text) : text_(text) {
   } else if (text.starts_with(kMemory)) {
     if (text != kMemory) refuse_string("memory:***", "memory: takes nothing after it");
     redacted_ = text_;
+  } else if (text.starts_with(kMirrored)) {
+    members_ = mirrored_members(text);
+    kind_ = StoreKind::mirrored;
+    redacted_ = redacted_mirrored(text);
   } else {
     refuse_string(redacted_malformed_uri(text), "unknown scheme; " + std::string(kForms));
   }

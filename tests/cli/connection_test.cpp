@@ -97,3 +97,20 @@ TEST_CASE("a command is not run under a lock that excludes nobody", "[cli][conne
   CHECK_NOTHROW(check_excludes(ConnectionString("sqlite:locks.db")));
   CHECK_NOTHROW(check_excludes(ConnectionString("mongodb://db1")));
 }
+
+TEST_CASE("commands that only look need a majority of a mirrored store's files",
+          "[cli][connection][M2]") {
+  const TemporaryFolder folder;
+  const std::string path = folder.path().string();
+  const ConnectionString connection("mirrored+sqlite:" + path + "/a," + path + "/b," + path + "/c");
+  std::ofstream(path + "/b").put('x');
+  CHECK_THROWS_WITH(check_is_there(connection), Catch::Contains("/a"));
+  std::ofstream(path + "/c").put('x');
+  CHECK_NOTHROW(check_is_there(connection));
+}
+
+TEST_CASE("a mirrored store is on MongoDB where its members are", "[cli][connection]") {
+  CHECK(is_on_mongodb(ConnectionString("mirrored+mongodb://a,b,c")));
+  CHECK(is_on_mongodb(ConnectionString("mongodb://a")));
+  CHECK_FALSE(is_on_mongodb(ConnectionString("mirrored+sqlite:a,b,c")));
+}

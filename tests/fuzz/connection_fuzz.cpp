@@ -22,7 +22,9 @@ bool is_letter_or_digit(char letter) {
 // The password, if it is one whatever its letters are.
 std::string_view password_in(std::string_view text) {
   const auto scheme = text.find("://");
-  if (!text.starts_with("mongodb") && !text.starts_with("sqlite:")) return {};
+  const bool ours = text.starts_with("mongodb") || text.starts_with("sqlite:") ||
+                    text.starts_with("mirrored+mongodb://") || text.starts_with("mirrored+sqlite:");
+  if (!ours) return {};
   if (scheme == std::string_view::npos) return {};
   const auto begin = scheme + 3;
   const auto at = text.substr(0, text.find_first_of("/?", begin)).rfind('@');

@@ -19,10 +19,6 @@ constexpr CallRules kPing{
 // Frees one hold and no other, so that it does no harm on any store.
 constexpr CallRules kRelease{.effect = Effect::writes, .with_identity = false};
 
-// A call of the mirrored store asks its members twice. Each time it waits for two calls of a
-// member: its own, and the look at the identity.
-constexpr int kCallsInOne = 4;
-
 milliseconds longest_call(const std::vector<std::shared_ptr<Store>>& members) {
   milliseconds longest{0};
   for (const auto& member : members) {

@@ -19,6 +19,7 @@
 //   freed_by_all.h           holds from which a claim may start without a look
 //   fan_out.h                one call to several members at once
 //   mirrored_store.h         the ports; mirrored_claims.cpp and mirrored_set.cpp are parts of it
+//   opening_member.h         a member that is opened when it is there
 //
 // How a lock is claimed, on three members with the majority 2:
 //
@@ -31,6 +32,10 @@
 // Mutexes: those of a Member, a Worker and the Answers to a call guard their own fields. A thread
 // that holds one of them takes no other, and none is held during a call of a store.
 namespace distlock::mirrored {
+
+/// A call of the mirrored store asks its members twice. Each time it waits for two calls of a
+/// member: its own, and the look at the identity.
+inline constexpr int kCallsInOne = 4;
 
 /// The answer of one member to a claim: the record that it granted, or nothing where it refused.
 struct ClaimAnswer {

@@ -35,6 +35,12 @@ std::string what(const ConnectionString& connection) { return "opening " + conne
   throw Error(Errc::invalid_argument, what(connection) + ": " + why);
 }
 
+void check_stands_alone(const std::string& type, const ConnectionString& connection) {
+  if (!type.starts_with("RS")) return;
+  refuse(connection,
+         "this is a member of a replica set; a member of a mirrored store is a standalone server");
+}
+
 void check_kind(const std::string& type, const ConnectionString& connection) {
   if (type == "Mongos")
     refuse(connection,
@@ -125,13 +131,16 @@ Pool open_pool(const Uri& uri, const ConnectionString& connection) {
   return pool;
 }
 
-void check_server(mongoc_client_pool_t* pool, const ConnectionString& connection) {
+void check_server(mongoc_client_pool_t* pool, const ConnectionString& connection,
+                  MongoServers servers) {
   const PooledClient client(pool);
   bson_error_t error;
   const ServerDescription server(mongoc_client_select_server(client.get(), true, nullptr, &error));
   if (!server && error.domain == MONGOC_ERROR_PROTOCOL) refuse(connection, error.message);
   if (!server) throw_error(error, Effect::reads, what(connection));
-  check_kind(mongoc_server_description_type(server.get()), connection);
+  const std::string type = mongoc_server_description_type(server.get());
+  if (servers == MongoServers::standalone) check_stands_alone(type, connection);
+  check_kind(type, connection);
   check_version(mongoc_server_description_hello_response(server.get()), connection);
   greet(client, server, connection);
 }

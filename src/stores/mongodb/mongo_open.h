@@ -5,6 +5,7 @@
 #include "distlock/connection_string.h"
 #include "stores/mongodb/mongo_call.h"
 #include "stores/mongodb/mongo_handles.h"
+#include "stores/mongodb/mongo_servers.h"
 
 namespace distlock {
 
@@ -17,6 +18,7 @@ Pool open_pool(const Uri& uri, const ConnectionString& connection);
 
 /// Connects and looks at the server. Errors: `not_applied`, `permission_denied`; `invalid_argument`
 /// for a server that cannot serve.
-void check_server(mongoc_client_pool_t* pool, const ConnectionString& connection);
+void check_server(mongoc_client_pool_t* pool, const ConnectionString& connection,
+                  MongoServers servers);
 
 }  // namespace distlock

@@ -51,13 +51,13 @@ std::optional<Document> maybe_one(const MongoCall& call, const Found& result, co
 
 class MongoStore : public Store {
  public:
-  MongoStore(const ConnectionString& connection, const StoreOptions& options)
+  MongoStore(const ConnectionString& connection, const StoreOptions& options, MongoServers servers)
       : call_limit_(options.call_limit) {
     const Uri uri = tuned_uri(connection, call_limit_);
     const char* database = mongoc_uri_get_database(uri.get());
     settings_ = {database == nullptr ? "config" : database, call_limit_ * 9 / 10};
     pool_ = open_pool(uri, connection);
-    check_server(pool_.get(), connection);
+    check_server(pool_.get(), connection, servers);
     line_ = make_mongo_line(pool_.get(), settings_);
   }
 
@@ -241,8 +241,8 @@ Listing MongoStore::list() {
 }  // namespace
 
 std::shared_ptr<Store> open_mongo_store(const ConnectionString& connection,
-                                        const StoreOptions& options) {
-  return std::make_shared<MongoStore>(connection, options);
+                                        const StoreOptions& options, MongoServers servers) {
+  return std::make_shared<MongoStore>(connection, options, servers);
 }
 
 }  // namespace distlock

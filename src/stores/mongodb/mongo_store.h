@@ -5,6 +5,7 @@
 #include "distlock/connection_string.h"
 #include "distlock/options.h"
 #include "distlock/store.h"
+#include "stores/mongodb/mongo_servers.h"
 
 // The room src/stores/mongodb/, from the bottom up:
 //
@@ -17,8 +18,9 @@
 namespace distlock {
 
 /// Opens the MongoDB that a `mongodb:` string names.
-/// Errors: as open_store().
+/// Errors: as open_store(); `invalid_argument` also for servers that are not `servers`.
 std::shared_ptr<Store> open_mongo_store(const ConnectionString& connection,
-                                        const StoreOptions& options);
+                                        const StoreOptions& options,
+                                        MongoServers servers = MongoServers::any);
 
 }  // namespace distlock

@@ -4,6 +4,7 @@
 #include "stores/fork_guarded_store.h"
 #include "stores/memory/memory_store.h"
 #include "stores/mongodb/mongo_store.h"
+#include "stores/open/open_mirrored.h"
 #include "stores/sqlite/sqlite_store.h"
 
 // The room src/stores/open/: chooses among the stores, which know nothing of each other.
@@ -18,6 +19,8 @@ std::shared_ptr<Store> open_store(const ConnectionString& connection, const Stor
       return guarded_against_fork(open_sqlite_store(connection, options), connection.redacted());
     case StoreKind::mongodb:
       return guarded_against_fork(open_mongo_store(connection, options), connection.redacted());
+    case StoreKind::mirrored:
+      return open_mirrored_store(connection, options);
   }
   throw Error(Errc::invalid_argument, connection.redacted() + ": unknown kind of store");
 }

@@ -1,0 +1,114 @@
+#include "stores/open/open_mirrored.h"
+
+#include <algorithm>
+#include <boost/thread/thread.hpp>
+#include <filesystem>
+#include <set>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "distlock/stores.h"
+#include "failure.h"
+#include "stores/mirrored/mirrored_store.h"
+#include "stores/mirrored/opening_member.h"
+#include "stores/mongodb/mongo_store.h"
+#include "stores/sqlite/sqlite_store.h"
+
+namespace distlock {
+namespace {
+
+using mirrored::OpeningMember;
+
+using OpeningMembers = std::vector<std::shared_ptr<OpeningMember>>;
+
+// So that a call of the mirrored store ends within the limit that it was given.
+StoreOptions options_of_members(const StoreOptions& options) {
+  const auto limit = options.call_limit / mirrored::kCallsInOne;
+  return {.call_limit = std::max(limit, std::chrono::milliseconds{1})};
+}
+
+std::shared_ptr<Store> open_member(const ConnectionString& member, const StoreOptions& options) {
+  if (member.kind() == StoreKind::sqlite) return open_sqlite_store(member, options);
+  return open_mongo_store(member, options, MongoServers::standalone);
+}
+
+// The text does not show what links and the working folder make of two paths.
+void check_files(const ConnectionString& connection) {
+  std::set<std::string> files;
+  for (const ConnectionString& member : connection.members()) {
+    if (member.kind() != StoreKind::sqlite) continue;
+    std::error_code none;
+    const auto file =
+        std::filesystem::weakly_canonical(std::filesystem::absolute(member.path()), none);
+    if (none || files.insert(file.string()).second) continue;
+    throw Error(Errc::invalid_argument, connection.redacted() + ": " + member.redacted() +
+                                            " is the file of two members: name each of them once");
+  }
+}
+
+OpeningMembers members_of(const ConnectionString& connection, const StoreOptions& options) {
+  OpeningMembers members;
+  for (const ConnectionString& member : connection.members()) {
+    members.push_back(
+        std::make_shared<OpeningMember>([member, options] { return open_member(member, options); },
+                                        options.call_limit, member.redacted(), host_clock()));
+  }
+  return members;
+}
+
+std::optional<Error> failure_to_open(OpeningMember& member) noexcept {
+  try {
+    static_cast<void>(member.opened());
+    return std::nullopt;
+  } catch (const Error& error) {
+    return error;
+  } catch (...) {
+    return Error(Errc::not_applied, current_failure().what);
+  }
+}
+
+// At once, so that all that are away cost no more than one. Gives why those that failed did.
+std::vector<Error> failures_to_open(const OpeningMembers& members) {
+  std::vector<std::optional<Error>> failures(members.size());
+  const boost::this_thread::disable_interruption no_interruption;
+  std::vector<boost::thread> threads;
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    const auto open = [&, i] { failures[i] = failure_to_open(*members[i]); };
+    try {
+      threads.emplace_back(open);
+    } catch (const boost::thread_resource_error&) {
+      open();
+    }
+  }
+  for (boost::thread& thread : threads) thread.join();
+  std::vector<Error> there;
+  for (const auto& failure : failures) {
+    if (failure) there.push_back(*failure);
+  }
+  return there;
+}
+
+void check_opened(const ConnectionString& connection, const OpeningMembers& members) {
+  const std::vector<Error> failures = failures_to_open(members);
+  std::string why;
+  for (const Error& failure : failures) {
+    if (!may_pass(failure)) throw Error(failure);
+    why += std::string("; ") + failure.what();
+  }
+  if (members.size() - failures.size() >= mirrored::majority_of(members.size())) return;
+  throw Error(Errc::not_applied,
+              connection.redacted() + ": too few of its members can be reached" + why);
+}
+
+}  // namespace
+
+std::shared_ptr<Store> open_mirrored_store(const ConnectionString& connection,
+                                           const StoreOptions& options) {
+  check_files(connection);
+  const OpeningMembers members = members_of(connection, options_of_members(options));
+  check_opened(connection, members);
+  return make_mirrored_store({members.begin(), members.end()});
+}
+
+}  // namespace distlock

@@ -1,0 +1,212 @@
+#include "uri/mirrored_string.h"
+
+#include <arpa/inet.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <filesystem>
+#include <set>
+
+#include "text.h"
+#include "uri/mongodb_uri.h"
+#include "uri/redacted_uri.h"
+#include "uri/uri_pieces.h"
+
+namespace distlock {
+namespace {
+
+constexpr std::string_view kMirroredPrefix = "mirrored+";
+constexpr std::string_view kOfHosts = "mongodb://";
+constexpr std::string_view kOfPaths = "sqlite:";
+constexpr std::string_view kMirroredForms =
+    "write mirrored+mongodb://HOST,HOST,HOST/ or mirrored+sqlite:PATH,PATH,PATH";
+
+std::string in_lower_case(std::string_view text) {
+  std::string result(text);
+  std::transform(result.begin(), result.end(), result.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return result;
+}
+
+// A host may be called so, and has a port then.
+bool names_a_kind(std::string_view member) {
+  constexpr std::array<std::string_view, 4> kSchemes{"sqlite:", "mongodb:", "memory:", "mirrored+"};
+  const auto begins = [&](std::string_view scheme) {
+    if (!member.starts_with(scheme)) return false;
+    const std::string_view rest = member.substr(scheme.size());
+    return rest.empty() || std::isdigit(static_cast<unsigned char>(rest.front())) == 0;
+  };
+  return member.find("://") != std::string_view::npos ||
+         std::any_of(kSchemes.begin(), kSchemes.end(), begins);
+}
+
+template <class Members>
+std::string problem_of_kinds(const Members& members) {
+  if (std::none_of(members.begin(), members.end(), names_a_kind)) return "";
+  return "a member has a scheme of its own: all members are of one kind, which stands once, in "
+         "front; " +
+         std::string(kMirroredForms);
+}
+
+std::string problem_of_number(std::size_t members) {
+  constexpr std::size_t kMost = 9;
+  if (members % 2 == 1 && members > 1 && members <= kMost) return "";
+  const std::string named =
+      "it names " + std::to_string(members) + (members == 1 ? " member" : " members");
+  return named +
+         "; name 3, 5, 7 or 9: an even number bears no more members away than one less, and one "
+         "member is no mirrored store";
+}
+
+// The text of an IP address in one spelling, or `name`. The three that mean this host are one.
+std::string one_spelling(const std::string& name) {
+  in_addr four{};
+  in6_addr six{};
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  std::string address = name;
+  if (inet_aton(name.c_str(), &four) != 0) {
+    address = inet_ntop(AF_INET, &four, text.data(), text.size());
+  } else if (inet_pton(AF_INET6, name.c_str(), &six) == 1) {
+    address = inet_ntop(AF_INET6, &six, text.data(), text.size());
+  }
+  const bool here = address == "127.0.0.1" || address == "::1" || address == "::ffff:127.0.0.1";
+  return here ? "localhost" : address;
+}
+
+// One text for all spellings of one address, as far as a text can tell.
+std::string address_of(std::string_view host) {
+  constexpr unsigned kDefaultPort = 27017;
+  const bool socket = in_lower_case(host.substr(0, 3)) == "%2f";
+  if (socket) return std::string(host);
+  const bool in_brackets = host.starts_with('[');
+  const std::size_t end = in_brackets ? host.find(']') : host.find(':');
+  std::string name = in_lower_case(host.substr(in_brackets ? 1 : 0, in_brackets ? end - 1 : end));
+  if (name.ends_with('.')) name.pop_back();
+  const std::size_t colon = host.find(':', in_brackets ? end : 0);
+  unsigned port = kDefaultPort;
+  if (colon != std::string_view::npos) {
+    std::from_chars(host.data() + colon + 1, host.data() + host.size(), port);
+  }
+  return one_spelling(name) + ' ' + std::to_string(port);
+}
+
+template <class Members, class Spelling>
+std::string problem_of_twins(const Members& members, const Spelling& one) {
+  std::set<std::string> known;
+  for (const auto& member : members) {
+    if (!known.insert(one(member)).second) {
+      return "two of its members are one store: name each of them once";
+    }
+  }
+  return "";
+}
+
+std::string problem_of_option(std::string_view option) {
+  const std::string name = in_lower_case(option.substr(0, option.find('=')));
+  if (name == "replicaset") {
+    return "option replicaSet cannot be used: each member is a standalone server, and a replica "
+           "set needs no mirror";
+  }
+  if (name == "directconnection" && !option.ends_with("=true")) {
+    return "option directConnection can only be true: each member is one server";
+  }
+  return "";
+}
+
+bool is_direct(std::string_view option) {
+  return in_lower_case(option.substr(0, option.find('='))) == "directconnection";
+}
+
+std::string mongodb_member(const UriPieces& pieces, std::string_view host) {
+  std::string member(kOfHosts);
+  if (pieces.has_userinfo) member += std::string(pieces.userinfo) + '@';
+  member += std::string(host) + '/' + std::string(pieces.database) + '?';
+  for (const std::string_view option : split(pieces.options, '&')) {
+    if (!option.empty() && !is_direct(option)) member += std::string(option) + '&';
+  }
+  return member + "directConnection=true";
+}
+
+MirroredString mongodb_members(std::string_view uri) {
+  const UriPieces pieces = pieces_of(uri);
+  const auto hosts = split(pieces.hosts, ',');
+  if (std::string problem = problem_of_kinds(hosts); !problem.empty()) return {{}, problem};
+  if (std::string problem = problem_of_mongodb_uri(uri); !problem.empty()) return {{}, problem};
+  if (std::string problem = problem_of_number(hosts.size()); !problem.empty()) return {{}, problem};
+  if (std::string problem = problem_of_twins(hosts, address_of); !problem.empty()) {
+    return {{}, problem};
+  }
+  for (const std::string_view option : split(pieces.options, '&')) {
+    if (std::string problem = problem_of_option(option); !problem.empty()) return {{}, problem};
+  }
+  MirroredString named;
+  for (const std::string_view host : hosts) named.members.push_back(mongodb_member(pieces, host));
+  return named;
+}
+
+// At commas. A backslash before a comma or another backslash takes that character as it is.
+std::vector<std::string> paths_in(std::string_view text) {
+  std::vector<std::string> paths(1);
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool escape =
+        text[i] == '\\' && i + 1 < text.size() && (text[i + 1] == ',' || text[i + 1] == '\\');
+    if (escape) {
+      paths.back() += text[++i];
+    } else if (text[i] == ',') {
+      paths.emplace_back();
+    } else {
+      paths.back() += text[i];
+    }
+  }
+  return paths;
+}
+
+MirroredString sqlite_members(std::string_view rest) {
+  const std::size_t question = rest.find('?');
+  const std::vector<std::string> paths = paths_in(rest.substr(0, question));
+  if (std::string problem = problem_of_kinds(paths); !problem.empty()) return {{}, problem};
+  if (std::count(paths.begin(), paths.end(), "") > 0) {
+    return {{}, "a member's path is empty; " + std::string(kMirroredForms)};
+  }
+  if (const std::string problem = problem_of_number(paths.size()); !problem.empty()) {
+    return {{}, problem + "; a comma in a path is written \\,"};
+  }
+  const auto normal = [](const std::string& path) {
+    return std::filesystem::path(path).lexically_normal().string();
+  };
+  if (std::string problem = problem_of_twins(paths, normal); !problem.empty()) {
+    return {{}, problem};
+  }
+  const std::string options(question == std::string_view::npos ? "" : rest.substr(question));
+  MirroredString named;
+  for (const std::string& path : paths) {
+    named.members.push_back(std::string(kOfPaths) + path + options);
+  }
+  return named;
+}
+
+}  // namespace
+
+MirroredString members_of_mirrored(std::string_view text) {
+  const std::string_view rest = text.substr(std::min(kMirroredPrefix.size(), text.size()));
+  if (rest.starts_with(kOfHosts)) return mongodb_members(rest);
+  if (rest.starts_with(kOfPaths)) return sqlite_members(rest.substr(kOfPaths.size()));
+  return {{}, "it says not what its members are; " + std::string(kMirroredForms)};
+}
+
+std::string redacted_refused_mirrored(std::string_view text) {
+  const std::string_view scheme = text.substr(0, kMirroredPrefix.size() + kOfPaths.size());
+  if (!scheme.ends_with(kOfPaths)) return redacted_malformed_uri(text);
+  const std::string_view paths = text.substr(scheme.size());
+  const std::size_t question = paths.find('?');
+  // Another store's connection string among the paths, password and all, or meant as one.
+  if (paths.find("//") != std::string_view::npos || paths.find('@') != std::string_view::npos) {
+    return std::string(scheme) + "***";
+  }
+  return escaped(text.substr(0, scheme.size() + std::min(question, paths.size()))) +
+         (question == std::string_view::npos ? "" : "?***");
+}
+
+}  // namespace distlock

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace distlock {
+
+/// The strings of the members that a `mirrored+…` connection string names, or what is wrong with
+/// it. `problem` never shows a piece that may be a secret.
+struct MirroredString {
+  std::vector<std::string> members;
+  std::string problem;
+};
+
+/// Of `mirrored+mongodb://…` or `mirrored+sqlite:…`. The members' own strings are not judged.
+MirroredString members_of_mirrored(std::string_view text);
+
+/// `text`, which is refused, without anything that could have been meant as a password.
+std::string redacted_refused_mirrored(std::string_view text);
+
+}  // namespace distlock

@@ -1,0 +1,158 @@
+#include <catch2/catch.hpp>
+#include <filesystem>
+
+#include "distlock/distributed_lock.h"
+#include "distlock/error.h"
+#include "stores/mirrored/opening_member.h"
+#include "support/mirror_fleet.h"
+#include "support/temporary_folder.h"
+#include "support/thrown.h"
+
+// Mirrored stores that a connection string names, and members that are away at the opening.
+
+using namespace distlock;
+using namespace distlock::testing;
+using namespace std::chrono_literals;
+using mirrored::OpeningMember;
+
+namespace {
+
+/// A member whose store is there once a test says so.
+struct Absent {
+  explicit Absent(MirrorFleet& of) : fleet(of) {}
+
+  std::shared_ptr<Store> open() {
+    ++tries;
+    if (during) during();
+    if (failure) throw Error(*failure);
+    return fleet.stores[2].store;
+  }
+
+  MirrorFleet& fleet;
+  std::optional<Error> failure = Error(Errc::not_applied, "it is away");
+  std::function<void()> during;
+  int tries = 0;
+  std::shared_ptr<OpeningMember> member =
+      std::make_shared<OpeningMember>([this] { return open(); }, 1s, "third", fleet.clock);
+};
+
+struct Refusal {
+  Errc errc{};
+  std::string why;
+};
+
+Refusal refusal_of(const std::string& connection, const StoreOptions& options = {}) {
+  try {
+    static_cast<void>(open_store(ConnectionString(connection), options));
+  } catch (const Error& error) {
+    return {error.errc(), error.what()};
+  }
+  return {};
+}
+
+void check_cannot_be_used(const std::string& connection, const std::string& part) {
+  const Refusal refusal = refusal_of(connection);
+  CHECK(refusal.errc == Errc::invalid_argument);
+  CHECK_THAT(refusal.why, Catch::Contains(part));
+}
+
+}  // namespace
+
+TEST_CASE("a member that is away is tried again by later calls, and not by each",
+          "[mirrored][M2]") {
+  MirrorFleet fleet;
+  Absent third(fleet);
+  const auto call = [&] { return thrown_by([&] { return third.member->list(); }); };
+  CHECK(call() == Errc::not_applied);
+  CHECK(call() == Errc::not_applied);
+  CHECK(third.tries == 1);
+  fleet.clock->advance(1s);
+  CHECK(call() == Errc::not_applied);
+  CHECK(third.tries == 2);
+  third.failure.reset();
+  fleet.clock->advance(1s);
+  CHECK_FALSE(call());
+  CHECK_FALSE(call());
+  CHECK(third.tries == 3);
+}
+
+TEST_CASE("a call during the opening of a member fails at once", "[mirrored][M2]") {
+  MirrorFleet fleet;
+  Absent third(fleet);
+  third.failure.reset();
+  std::optional<Errc> meanwhile;
+  third.during = [&] { meanwhile = thrown_by([&] { return third.member->list(); }); };
+  CHECK_FALSE(thrown_by([&] { return third.member->list(); }));
+  CHECK(meanwhile == Errc::not_applied);
+  CHECK(third.tries == 1);
+}
+
+TEST_CASE("an opening that ends in another exception is tried again", "[mirrored][M2]") {
+  MirrorFleet fleet;
+  Absent third(fleet);
+  third.failure.reset();
+  third.during = [] { throw std::bad_alloc(); };
+  CHECK_THROWS_AS(third.member->list(), std::bad_alloc);
+  third.during = {};
+  CHECK_NOTHROW(third.member->list());
+}
+
+TEST_CASE("a member that was away at the opening takes part once it is there", "[mirrored][M2]") {
+  MirrorFleet fleet;
+  fleet.process("founder").pinger->ping_round();
+  Absent third(fleet);
+  const auto store =
+      make_mirrored_store({fleet.stores[0].store, fleet.stores[1].store, third.member}, fleet.clock,
+                          {MirrorDrive::caller, {}});
+  const auto pinger = std::make_shared<DistributedLockPinger>(
+      Environment{.store = store, .clock = fleet.clock, .process = "ann"}, PingerOptions{},
+      PingerDrive::caller);
+  DistributedLock lock(pinger, "jobs");
+  REQUIRE(lock.lock_try("x"));
+  CHECK(fleet.holders("jobs") == std::vector<std::string>{"ann", "ann", ""});
+  REQUIRE(lock.unlock() == UnlockResult::released);
+  third.failure.reset();
+  fleet.clock->advance(1s);
+  pinger->ping_round();
+  DistributedLock next(pinger, "rotate");
+  REQUIRE(next.lock_try("x"));
+  CHECK(fleet.holders("rotate") == std::vector<std::string>(3, "ann"));
+}
+
+TEST_CASE("a connection string names a mirrored store of SQLite files", "[mirrored][M1]") {
+  const TemporaryFolder folder;
+  const std::string path = folder.path().string();
+  const ConnectionString connection("mirrored+sqlite:" + path + "/a," + path + "/b\\,b," + path +
+                                    "/c?synchronous=off");
+  const auto store = open_store(connection, {.call_limit = 8s});
+  CHECK(store->call_limit() == 8s);
+  const auto pinger =
+      std::make_shared<DistributedLockPinger>(Environment{.store = store}, PingerOptions{});
+  DistributedLock lock(pinger, "jobs");
+  REQUIRE(lock.lock_try("x"));
+  for (const char* const file : {"/a", "/b,b", "/c"}) {
+    const auto member = open_store(ConnectionString("sqlite:" + path + file));
+    CHECK(member->inspect("jobs", Freshness::fresh).lock->taken());
+  }
+}
+
+TEST_CASE("a mirrored store whose members cannot serve is refused at its opening",
+          "[mirrored][M7]") {
+  const TemporaryFolder folder;
+  const std::string path = folder.path().string();
+  const std::string files = "mirrored+sqlite:" + path + "/a," + path + "/b,";
+  check_cannot_be_used(files + path, "is a folder");
+  check_cannot_be_used(files + path + "/none/c", "there is no folder");
+  std::filesystem::create_symlink(path + "/a", path + "/link");
+  check_cannot_be_used(files + path + "/link", "the file of two members");
+}
+
+TEST_CASE("a mirrored store whose members are all away says why, without their password",
+          "[mirrored][M2]") {
+  // Nobody listens on port 1.
+  const Refusal refusal = refusal_of(
+      "mirrored+mongodb://u:geheim@127.0.0.1:1,127.0.0.2:1,127.0.0.3:1/", {.call_limit = 400ms});
+  CHECK(refusal.errc == Errc::not_applied);
+  CHECK_THAT(refusal.why, Catch::Contains("too few of its members can be reached") &&
+                              Catch::Contains("127.0.0.2:1") && !Catch::Contains("geheim"));
+}

@@ -1,0 +1,117 @@
+#include <catch2/catch.hpp>
+
+#include "distlock/connection_string.h"
+#include "distlock/error.h"
+
+// Connection strings of mirrored stores: their members, and what is refused.
+
+using namespace distlock;
+using namespace std::string_literals;
+
+namespace {
+
+using Names = std::vector<std::string>;
+
+Names members_in(const std::string& text) {
+  const ConnectionString connection(text);
+  CHECK(connection.kind() == StoreKind::mirrored);
+  Names members;
+  for (const ConnectionString& member : connection.members()) members.push_back(member.text());
+  return members;
+}
+
+std::string refusal_of(const std::string& text) {
+  try {
+    const ConnectionString accepted(text);
+    FAIL_CHECK("accepted: " << accepted.redacted());
+  } catch (const Error& error) {
+    CHECK(error.errc() == Errc::invalid_argument);
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("each host of a mirrored string is a member of its own", "[connection_string][M7]") {
+  CHECK(members_in("mirrored+mongodb://cfg1,cfg2:27018,[::1]/") ==
+        Names{"mongodb://cfg1/?directConnection=true",
+              "mongodb://cfg2:27018/?directConnection=true",
+              "mongodb://[::1]/?directConnection=true"});
+  CHECK(members_in("mirrored+mongodb://u:p%40@a,b,c/locks?directConnection=true&tls=true").at(2) ==
+        "mongodb://u:p%40@c/locks?tls=true&directConnection=true");
+  CHECK(members_in("mirrored+mongodb://h:1,h:2,h:3,h:4,h:5").size() == 5);
+  CHECK(members_in("mirrored+mongodb://mongodb:27017,sqlite:1,memory:1").size() == 3);
+  CHECK(members_in("mirrored+mongodb://127.0.0.1,127.0.0.2,127.0.0.3").size() == 3);
+}
+
+TEST_CASE("each path of a mirrored string is a member of its own", "[connection_string][M7]") {
+  CHECK(members_in("mirrored+sqlite:/a/l.db,b.db,c") ==
+        Names{"sqlite:/a/l.db", "sqlite:b.db", "sqlite:c"});
+  CHECK(members_in("mirrored+sqlite:a,b,c?synchronous=off").at(1) == "sqlite:b?synchronous=off");
+  CHECK(members_in(R"(mirrored+sqlite:a\,a,b\\,c\d)") ==
+        Names{"sqlite:a,a", R"(sqlite:b\)", R"(sqlite:c\d)"});
+  CHECK(ConnectionString("sqlite:a").members().empty());
+}
+
+TEST_CASE("a mirrored string that cannot be used is refused with what to write",
+          "[connection_string][M7]") {
+  const auto [text, hint] = GENERATE(table<std::string, std::string>({
+      {"mirrored+", "mirrored+sqlite:PATH,PATH,PATH"},
+      {"mirrored:a,b,c", "unknown scheme"},
+      {"mirrored+memory:", "says not what its members are"},
+      {"mirrored+mongodb+srv://db.example.com/", "says not what its members are"},
+      {"mirrored+mirrored+sqlite:a,b,c", "says not what its members are"},
+      {"mirrored+mongodb://a/", "names 1 member;"},
+      {"mirrored+mongodb://a,b/", "names 2 members"},
+      {"mirrored+mongodb://a,b,c,d/", "3, 5, 7 or 9"},
+      {"mirrored+mongodb://a,b,c,d,e,f,g,h,i,j,k/", "names 11 members"},
+      {"mirrored+mongodb://a,,c/", "host is missing"},
+      {"mirrored+mongodb://a,b,a/", "two of its members are one store"},
+      {"mirrored+mongodb://a,b,A:27017/", "two of its members"},
+      {"mirrored+mongodb://a,b,a.:027017/", "two of its members"},
+      {"mirrored+mongodb://localhost,b,127.0.0.1/", "two of its members"},
+      {"mirrored+mongodb://localhost:27017,b,[::1]/", "two of its members"},
+      {"mirrored+mongodb://[::1]:1,127.1:1,c/", "two of its members"},
+      {"mirrored+mongodb://[2001:db8::1],b,[2001:DB8:0::1]/", "two of its members"},
+      {"mirrored+mongodb://%2Fx.sock,b,%2Fx.sock/", "two of its members"},
+      {"mirrored+mongodb://a,b,c/?replicaSet=r", "replicaSet cannot be used"},
+      {"mirrored+mongodb://a,b,c/?tls=true&REPLICASET=r", "replicaSet cannot be used"},
+      {"mirrored+mongodb://a,b,c/?directConnection=false", "directConnection can only be true"},
+      {"mirrored+mongodb://a,b,c/?w=1", "can only be majority"},
+      {"mirrored+mongodb://a,sqlite:/b,c/", "all members are of one kind"},
+      {"mirrored+mongodb://a,mongodb://b,mongodb://c/", "all members are of one kind"},
+      {"mirrored+sqlite:a,mongodb://b/,c", "all members are of one kind"},
+      {"mirrored+sqlite:a,sqlite:b,sqlite:c", "all members are of one kind"},
+      {"mirrored+mongodb://a,sqlite:b,c/", "all members are of one kind"},
+      {"mirrored+sqlite:a,memory:,c", "all members are of one kind"},
+      {"mirrored+sqlite:", "path is empty"},
+      {"mirrored+sqlite:a,,c", "path is empty"},
+      {"mirrored+sqlite:a,b,?synchronous=off", "path is empty"},
+      {"mirrored+sqlite:a", "names 1 member;"},
+      {"mirrored+sqlite:a,b", "a comma in a path is written \\,"},
+      {"mirrored+sqlite:a,b,./a", "two of its members"},
+      {"mirrored+sqlite:/d/a,b,/d/../d//a", "two of its members"},
+      {"mirrored+sqlite:~/a,b,c", "'~' is not expanded"},
+      {"mirrored+sqlite:a,b,c?synchronous=maybe", "synchronous=off"},
+      {"mirrored+sqlite:a,b\0,c"s, "NUL"},
+  }));
+  INFO(text);
+  CHECK_THAT(refusal_of(text), Catch::Contains(hint));
+}
+
+TEST_CASE("a mirrored string shows no password of its members", "[connection_string]") {
+  const ConnectionString good("mirrored+mongodb://u:geheim@a,b,c/db?tls=true");
+  CHECK(good.redacted() == "mirrored+mongodb://u:***@a,b,c/db?tls=true");
+  CHECK(good.members().at(1).redacted() == "mongodb://u:***@b/db?tls=true&directConnection=true");
+  CHECK(ConnectionString("mirrored+sqlite:a,b,c\x1b").redacted() == "mirrored+sqlite:a,b,c\\x1b");
+
+  const std::string text = GENERATE(
+      "mirrored+mongodb://u:geheim@a,b/"s, "mirrored+mongodb://u:geheim@a,b,c/?replicaSet=x"s,
+      "mirrored+mongodb://u:geheim@a,u:geheim@b,u:geheim@c/"s, "mirrored+mongodb://u:geheim"s,
+      "mirrored+mongodb://u:ge,geheim@a,b,c/?w=1"s, "mirrored+mongodb+srv://u:geheim@h.a.b/"s,
+      "mirrored+sqlite:a,mongodb://u:geheim@h,c"s, "mirrored+sqlite:mongodb://u:ge,geheim@h,c"s,
+      "mirrored+sqlite:a,b?key=geheim"s, "mirrored+memory:geheim"s, "mirrored+u:geheim@h"s);
+  INFO(text);
+  CHECK_THAT(refusal_of(text), !Catch::Contains("geheim"));
+}
