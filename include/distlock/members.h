@@ -1,11 +1,15 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "distlock/clock.h"
+#include "distlock/error.h"
 #include "distlock/export.h"
 #include "distlock/record.h"
 #include "distlock/store.h"
@@ -24,6 +28,22 @@ struct MemberPing {
 struct MemberBasis {
   Token member;
   ClaimBasis basis;
+};
+
+/// How one member fares, for people.
+struct MemberState {
+  enum class Condition {
+    counts,   ///< It answers, and is of the set at its place (M6).
+    away,     ///< It does not answer: `failure` says why.
+    empty,    ///< It has no identity: it is new, was emptied, or was exchanged.
+    strange,  ///< It is of another set, or was named at another place (M7).
+  };
+  Condition condition = Condition::away;
+  std::string description;  ///< Where it is, without secrets.
+  std::optional<Error> failure;
+  Token member;            ///< Of one that counts.
+  std::int64_t lacks = 0;  ///< Of one that counts: holds of a majority that it does not carry.
+  std::optional<std::chrono::milliseconds> ahead;  ///< Its clock, of the middle one of all clocks.
 };
 
 /// The members of a mirrored store (M1 to M8). A part of the store's port. A member is named by the
@@ -45,6 +65,9 @@ class DISTLOCK_EXPORT Members {
   virtual std::optional<LockRecord> claim_from(std::string_view name,
                                                const std::vector<MemberBasis>& bases,
                                                const Claim& claim) = 0;
+
+  /// How each member fares, in the order in which they were given. Founds no set.
+  virtual std::vector<MemberState> states() = 0;
 };
 
 }  // namespace distlock

@@ -80,7 +80,7 @@ int break_hold(const BreakArguments& arguments, const OpenedStore& opened, const
   }
 
   if (!arguments.confirmed || !is_quiet(arguments)) {
-    print_lock(streams.err, lock, view.now, {});
+    print_lock(streams.err, view, {});
     warn_of_overlap(streams.err, lock);
   }
   if (!arguments.confirmed && !streams.in_is_terminal) {

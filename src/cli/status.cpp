@@ -8,7 +8,9 @@
 #include "cli/exit_status.h"
 #include "cli/view.h"
 #include "cli/view_json.h"
+#include "cli/view_members.h"
 #include "cli/view_text.h"
+#include "distlock/error.h"
 #include "text.h"
 
 namespace distlock::cli {
@@ -57,12 +59,34 @@ void print_text(std::ostream& out, const View& view, const ListArguments& argume
   print_locks(out, view, none, layout);
 }
 
+// Nothing of a store that is not mirrored.
+void print_members_below(std::ostream& out, const std::vector<MemberState>& members,
+                         const Layout& layout) {
+  if (members.empty() || !layout.verbose) return;
+  out << '\n';
+  print_members(out, members, layout.in_colour);
+}
+
+// Where too few members of a mirrored store can be read, their table says why.
+template <class Look>
+View seen_by(const Look& look, Format format, Store& store, std::ostream& out,
+             const Layout& layout) {
+  try {
+    return look();
+  } catch (const Error&) {
+    if (format == Format::text) print_members_below(out, members_of(store), layout);
+    throw;
+  }
+}
+
 }  // namespace
 
 int status(const StatusArguments& arguments, const OpenedStore& opened, const Streams& streams) {
   const Observer observer{opened.store, opened.clock, opened.connection, arguments.window};
   const Layout layout = layout_of(arguments.common, streams);
-  View view = arguments.lock ? view_one(observer, *arguments.lock) : view_all(observer);
+  View view = seen_by(
+      [&] { return arguments.lock ? view_one(observer, *arguments.lock) : view_all(observer); },
+      arguments.format, opened.store, streams.out, layout);
   // Of all locks, the held ones: their holders' pings are a column.
   const bool malformed = view.malformed();
   if (!arguments.lock) {
@@ -73,20 +97,26 @@ int status(const StatusArguments& arguments, const OpenedStore& opened, const St
   if (arguments.format == Format::json) {
     print_json(streams.out, view);
   } else if (arguments.lock) {
-    print_lock(streams.out, view.locks.front(), view.now, layout);
+    print_lock(streams.out, view, layout);
+    print_members_below(streams.out, view.members, layout);
   } else {
     print_locks(streams.out, view, "no lock is held", layout);
+    print_members_below(streams.out, view.members, layout);
   }
   end(view, streams);
   return malformed ? kMalformed : kSuccess;
 }
 
 int list(const ListArguments& arguments, const OpenedStore& opened, const Streams& streams) {
-  View view = view_all({opened.store, opened.clock, opened.connection, arguments.window});
+  const Layout layout = layout_of(arguments.common, streams);
+  const Observer observer{opened.store, opened.clock, opened.connection, arguments.window};
+  View view = seen_by([&] { return view_all(observer); }, arguments.format, opened.store,
+                      streams.out, layout);
   const char* const none = leave_out(view, arguments);
   switch (arguments.format) {
     case Format::text:
-      print_text(streams.out, view, arguments, none, layout_of(arguments.common, streams));
+      print_text(streams.out, view, arguments, none, layout);
+      print_members_below(streams.out, view.members, layout);
       break;
     case Format::json:
       print_json(streams.out, view);

@@ -159,6 +159,11 @@ bool View::malformed() const {
          std::any_of(pings.begin(), pings.end(), has_problem);
 }
 
+std::vector<MemberState> members_of(Store& store) {
+  Members* const members = store.members();
+  return members == nullptr ? std::vector<MemberState>{} : members->states();
+}
+
 View view_all(const Observer& observer) {
   const auto [listing, span] = timed(observer.clock, [&] { return observer.store.list(); });
   const Pings pings = pings_by_process(listing);
@@ -173,6 +178,7 @@ View view_all(const Observer& observer) {
   }
   view.deadlocks = deadlock::cycles(sound);
   for (const auto& [process, ping] : pings) view.pings.push_back(ping);
+  view.members = members_of(observer.store);
   return view;
 }
 
@@ -191,6 +197,7 @@ View view_one(const Observer& observer, std::string_view name) {
     lock.problem = error.what();
   }
   view.locks.push_back(std::move(lock));
+  view.members = members_of(observer.store);
   return view;
 }
 

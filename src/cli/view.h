@@ -10,6 +10,7 @@
 #include "cli/arguments.h"
 #include "distlock/clock.h"
 #include "distlock/connection_string.h"
+#include "distlock/members.h"
 #include "distlock/store.h"
 #include "protocol/deadlock.h"
 
@@ -55,6 +56,7 @@ struct View {
   std::vector<LockView> locks;
   std::vector<PingView> pings;
   std::vector<deadlock::Cycle> deadlocks;  ///< Of a look at all locks (R22).
+  std::vector<MemberState> members;        ///< Of a mirrored store; otherwise empty.
 
   bool malformed() const;
 };
@@ -66,6 +68,9 @@ struct Observer {
   /// The contender's own. Nothing: the holder's, or the library's if it does not state one.
   std::optional<ContenderWindow> window;
 };
+
+/// How the members of a mirrored store fare; of another store nothing.
+std::vector<MemberState> members_of(Store& store);
 
 /// Everything in the store. Errors: those of Store::list().
 View view_all(const Observer& observer);

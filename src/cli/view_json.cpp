@@ -6,6 +6,7 @@
 
 #include "cli/holder.h"
 #include "cli/time_text.h"
+#include "cli/view_members.h"
 #include "saturating.h"
 #include "text.h"
 
@@ -170,6 +171,44 @@ Json process_json(const PingView& ping, const std::optional<StoreNow>& now) {
   return object;
 }
 
+const char* condition_name(MemberState::Condition condition) {
+  switch (condition) {
+    case MemberState::Condition::counts:
+      return "counts";
+    case MemberState::Condition::away:
+      return "away";
+    case MemberState::Condition::empty:
+      return "empty";
+    case MemberState::Condition::strange:
+      return "strange";
+  }
+  return "";
+}
+
+Json member_json(const MemberState& member, std::size_t number) {
+  Json object;
+  object["member"] = number;
+  object["store"] = text(member.description);
+  object["state"] = condition_name(member.condition);
+  object["lacks"] = member.lacks;
+  object["clock_ahead_ms"] = member.ahead ? Json(member.ahead->count()) : Json(nullptr);
+  object["skewed"] = is_skewed(member);
+  object["problem"] = member.failure ? Json(text(member.failure->what())) : Json(nullptr);
+  return object;
+}
+
+// Of a mirrored store alone.
+void add_members(Json& document, const View& view) {
+  if (view.members.empty()) return;
+  for (std::size_t i = 0; i < view.locks.size(); ++i) {
+    if (!view.locks[i].record) continue;
+    document["locks"][i]["members"] = carriers_of(*view.locks[i].record, view.members);
+  }
+  for (std::size_t i = 0; i < view.members.size(); ++i) {
+    document["members"].push_back(member_json(view.members[i], i + 1));
+  }
+}
+
 }  // namespace
 
 void print_json(std::ostream& out, const View& view) {
@@ -185,6 +224,7 @@ void print_json(std::ostream& out, const View& view) {
   for (const deadlock::Cycle& cycle : view.deadlocks) {
     document["deadlocks"].push_back(cycle_json(cycle));
   }
+  add_members(document, view);
   // In ASCII, so that it can be shown on a terminal whatever others have stored.
   constexpr bool kAscii = true;
   out << document.dump(2, ' ', kAscii) << '\n';

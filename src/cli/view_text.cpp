@@ -7,6 +7,7 @@
 #include "cli/table.h"
 #include "cli/time_text.h"
 #include "cli/view_cells.h"
+#include "cli/view_members.h"
 #include "text.h"
 
 namespace distlock::cli {
@@ -36,10 +37,11 @@ Row short_row(const LockView& lock, const StoreNow& now, bool verbose) {
           takeover_cell(lock, verbose)};
 }
 
-Row lock_row(const LockView& lock, const StoreNow& now, bool verbose) {
+Row lock_row(const LockView& lock, const View& view, bool verbose) {
   const LockRecord& record = *lock.record;
   const Style style = record.taken() ? Style::plain : Style::dim;
-  Row row = short_row(lock, now, verbose);
+  Row row = short_row(lock, *view.now, verbose);
+  if (!view.members.empty()) row.push_back({carriers_text(record, view.members), style});
   if (verbose) {
     row.push_back({record.when ? iso8601(*record.when) : "-", style});
     row.push_back({std::to_string(record.fence), style});
@@ -55,10 +57,14 @@ Row headed(const std::vector<const char*>& texts) {
   return row;
 }
 
-Row lock_headings(bool verbose) {
-  if (!verbose) return headed({"LOCK", "STATE", "HOLDER", "PID", "FOR", "PING", "TAKEOVER", "WHY"});
-  return headed({"LOCK", "STATE", "HOLDER", "PID", "FOR", "PING", "TAKEOVER", "SINCE", "FENCE",
-                 "PROCESS", "WHY"});
+Row lock_headings(bool of_mirror, bool verbose) {
+  Row row = headed({"LOCK", "STATE", "HOLDER", "PID", "FOR", "PING", "TAKEOVER"});
+  if (of_mirror) row.push_back(heading("MEMBERS"));
+  if (verbose) {
+    for (const char* const text : {"SINCE", "FENCE", "PROCESS"}) row.push_back(heading(text));
+  }
+  row.push_back(heading("WHY"));
+  return row;
 }
 
 // `first_to_go`: columns that a narrow terminal has to do without, which is said.
@@ -74,17 +80,20 @@ void print_rows(std::ostream& out, std::vector<Row> rows,
 }
 
 void print_lock_table(std::ostream& out, const View& view, const Layout& layout) {
-  std::vector<Row> rows{lock_headings(layout.verbose)};
+  const bool of_mirror = !view.members.empty();
+  std::vector<Row> rows{lock_headings(of_mirror, layout.verbose)};
   std::vector<Row> malformed;
   for (const LockView& lock : view.locks) {
     if (!lock.record) {
       malformed.push_back(malformed_row(lock));
     } else {
-      rows.push_back(lock_row(lock, *view.now, layout.verbose));
+      rows.push_back(lock_row(lock, view, layout.verbose));
     }
   }
   if (rows.size() > 1) {
-    print_rows(out, std::move(rows), {"PING", "PID", "FOR", "WHY", "STATE"}, layout);
+    std::vector<std::string> first_to_go{"PING", "PID", "FOR", "WHY", "STATE"};
+    if (of_mirror) first_to_go.insert(first_to_go.begin() + 3, "MEMBERS");
+    print_rows(out, std::move(rows), first_to_go, layout);
   }
   // A table of their own: their messages would widen a column of the others.
   print_table(out, malformed, layout.in_colour);
@@ -163,8 +172,9 @@ void print_locks(std::ostream& out, const View& view, const char* none, const La
   }
 }
 
-void print_lock(std::ostream& out, const LockView& lock, const std::optional<StoreNow>& now,
-                const Layout& layout) {
+void print_lock(std::ostream& out, const View& view, const Layout& layout) {
+  const LockView& lock = view.locks.front();
+  const std::optional<StoreNow>& now = view.now;
   const bool in_colour = layout.in_colour;
   const auto field = [&](const char* name, const Cell& value) {
     print_field(out, name, value, in_colour);
@@ -188,6 +198,7 @@ void print_lock(std::ostream& out, const LockView& lock, const std::optional<Sto
   field("since", {since_text(record, now), style});
   if (taken && now) field("ping", ping_cell(lock, *now, true));
   if (taken) field("takeover", takeover_cell(lock, true));
+  if (!view.members.empty()) field("members", {carriers_text(record, view.members), style});
   for (std::size_t place = 0; now && place < record.line.size(); ++place)
     field(place == 0 ? "waiting" : "", {waiter_in_words(record, place, *now)});
   field("fence", {std::to_string(record.fence), style});

@@ -19,8 +19,7 @@ void print_list(std::ostream& out, const View& view, const Layout& layout);
 /// The table of locks, or `none` if the view has none.
 void print_locks(std::ostream& out, const View& view, const char* none, const Layout& layout);
 
-/// All about one lock, a line a field. `now` as in View.
-void print_lock(std::ostream& out, const LockView& lock, const std::optional<StoreNow>& now,
-                const Layout& layout);
+/// All about the view's first lock, a line a field.
+void print_lock(std::ostream& out, const View& view, const Layout& layout);
 
 }  // namespace distlock::cli

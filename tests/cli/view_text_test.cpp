@@ -87,7 +87,7 @@ TEST_CASE("a hold shows its process and user, as far as it says them", "[cli][vi
   CHECK(json["pid"] == 4711);
   CHECK(json["user"] == "ann");
   std::ostringstream out;
-  print_lock(out, scene.one("jobs").locks.front(), scene.all().now, {});
+  print_lock(out, scene.one("jobs"), {});
   CHECK_THAT(out.str(), Catch::Contains("ann@db7, process 4711"));
 
   for (const char* thread :
@@ -117,7 +117,7 @@ TEST_CASE("those who wait are shown in order, with how long they wait", "[cli][v
   CHECK_THAT(list.str(), Catch::Contains("jobs  away   bob@db8  12   1m 5s\n") &&
                              Catch::Contains("jobs  2nd    db9      -    3s\n"));
   std::ostringstream one;
-  print_lock(one, scene.one("jobs").locks.front(), scene.all().now, {});
+  print_lock(one, scene.one("jobs"), {});
   CHECK_THAT(
       one.str(),
       Catch::Contains("waiting    1st: bob@db8, process 12, for 1m 5s, passed over 2s ago\n") &&
@@ -188,7 +188,7 @@ TEST_CASE("a lock that nobody ever claimed is free", "[cli][view]") {
   const View view = scene.one("nightly");
   CHECK_FALSE(view.malformed());
   std::ostringstream out;
-  print_lock(out, view.locks.front(), view.now, {});
+  print_lock(out, view, {});
   CHECK(out.str() == "nightly: free\n");
 }
 

@@ -60,19 +60,34 @@ void sort_by_id(std::vector<Listed<Record>>& all) {
 }
 
 // Locks that are sound on some member, each as most carry it.
-std::vector<Listed<LockRecord>> sound_locks(const std::vector<Listing>& members) {
+std::vector<Listed<LockRecord>> sound_locks(const std::vector<MemberListing>& members) {
   std::map<std::string, std::vector<const LockRecord*>> by_name;
-  for (const Listing& member : members) {
-    for (const auto& entry : member.locks) {
-      if (entry.record && entry.id != kIdentityName) by_name[entry.id].push_back(&*entry.record);
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    for (const auto& entry : members[i].listing.locks) {
+      if (!entry.record || entry.id == kIdentityName) continue;
+      auto& records = by_name[entry.id];
+      records.resize(members.size());
+      records[i] = &*entry.record;
     }
   }
   std::vector<Listed<LockRecord>> locks;
   for (const auto& [name, records] : by_name) {
-    const std::size_t first = carriers_of_most(records).front();
-    locks.push_back({name, *records[first], {}});
+    const std::vector<std::size_t> carriers = carriers_of_most(records);
+    locks.push_back({name, *records[carriers.front()], {}});
+    for (const std::size_t i : carriers) {
+      locks.back().record->members.push_back(members[i].member);
+    }
   }
   return locks;
+}
+
+void name_clocks(Listing& listing, const Token& member) {
+  listing.now.clock = clock_name(member, listing.now.clock);
+  for (auto& ping : listing.pings) {
+    if (ping.record && ping.record->clock) {
+      ping.record->clock = clock_name(member, *ping.record->clock);
+    }
+  }
 }
 
 }  // namespace
@@ -102,22 +117,14 @@ Inspection merged(std::vector<Inspection> members, std::size_t majority) {
   return all;
 }
 
-void name_clocks(Listing& listing, const Token& member) {
-  listing.now.clock = clock_name(member, listing.now.clock);
-  for (auto& ping : listing.pings) {
-    if (ping.record && ping.record->clock) {
-      ping.record->clock = clock_name(member, *ping.record->clock);
-    }
-  }
-}
-
-Listing merged(const std::vector<Listing>& members) {
-  Listing all{.locks = sound_locks(members), .pings = {}, .now = members.front().now};
-  for (const Listing& member : members) {
-    std::vector<Listed<LockRecord>> locks = member.locks;
+Listing merged(std::vector<MemberListing> members) {
+  for (MemberListing& one : members) name_clocks(one.listing, one.member);
+  Listing all{.locks = sound_locks(members), .pings = {}, .now = members.front().listing.now};
+  for (const MemberListing& one : members) {
+    std::vector<Listed<LockRecord>> locks = one.listing.locks;
     std::erase_if(locks, [](const auto& entry) { return entry.id == kIdentityName; });
     keep_one_each(all.locks, locks);
-    keep_one_each(all.pings, member.pings);
+    keep_one_each(all.pings, one.listing.pings);
   }
   sort_by_id(all.locks);
   sort_by_id(all.pings);

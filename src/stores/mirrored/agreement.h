@@ -12,11 +12,13 @@ namespace distlock::mirrored {
 /// first member that carries it.
 Inspection merged(std::vector<Inspection> members, std::size_t majority);
 
-/// Names each clock in it by clock_name().
-void name_clocks(Listing& listing, const Token& member);
-
-/// Merges listings: each lock and each process once, by name, without the members' identities.
-Listing merged(const std::vector<Listing>& members);
+struct MemberListing {
+  Token member;
+  Listing listing;
+};
+/// Merges listings: each lock and each process once, by name, without the members' identities. Each
+/// lock is as most members carry it, and lists those. Clocks are named by clock_name().
+Listing merged(std::vector<MemberListing> members);
 
 /// Merges the holds of one process. A hold on fewer than `majority` members is not `by_majority`.
 std::vector<StoredHold> merged(const std::vector<std::vector<StoredHold>>& members,

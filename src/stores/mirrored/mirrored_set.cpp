@@ -2,6 +2,8 @@
 #include <cstring>
 #include <set>
 
+#include "local_span.h"
+#include "stores/mirrored/member_states.h"
 #include "stores/mirrored/mirrored_store.h"
 
 // Which members are of one set, and the claims by which they become one (M6, M7).
@@ -100,8 +102,7 @@ std::vector<MirroredStore::Candidate> MirroredStore::identities_of_empty(
 }
 
 bool MirroredStore::without_locks() {
-  const auto listings =
-      ask_all<Listing>(kIdentity, [](Member& member) { return member.list(); });
+  const auto listings = ask_all<Listing>(kIdentity, [](Member& member) { return member.list(); });
   return std::all_of(listings.begin(), listings.end(), [](const auto& listing) {
     return listing.answer && std::all_of(listing.answer->locks.begin(), listing.answer->locks.end(),
                                          [](const auto& lock) { return lock.id == kIdentityName; });
@@ -144,9 +145,8 @@ Token MirroredStore::found(const Replies<Inspection>& seen) {
   const bool all_answer = std::all_of(seen.begin(), seen.end(),
                                       [](const auto& reply) { return reply.answer.has_value(); });
   if (!all_answer) refuse_no_set();
-  const bool empty = std::none_of(seen.begin(), seen.end(), [](const auto& reply) {
-    return has_identity(*reply.answer);
-  });
+  const bool empty = std::none_of(seen.begin(), seen.end(),
+                                  [](const auto& reply) { return has_identity(*reply.answer); });
   const bool without_locks = empty && this->without_locks();
   std::optional<Token> set;
   if (without_locks) set = claim_identities(seen);
@@ -156,6 +156,25 @@ Token MirroredStore::found(const Replies<Inspection>& seen) {
   throw Error(Errc::not_applied,
               "a store with locks of its own cannot become a member of a mirrored store: take an "
               "empty one");
+}
+
+std::vector<MemberState> MirroredStore::states() {
+  const auto replies = ask_all<MemberLook>(kIdentity, [clock = clock_](Member& member) {
+    MemberLook look{.identity = member.look_at_identity(), .listing = {}};
+    const auto [listing, span] = timed(*clock, [&] { return member.list(); });
+    look.listing = listing;
+    const auto middle = span.sent + (span.received - span.sent) / 2;
+    look.off = listing.now.time.time_since_epoch() - middle.time_since_epoch();
+    return look;
+  });
+  std::vector<std::optional<MemberLook>> looks;
+  for (const auto& reply : replies) looks.push_back(reply.answer);
+  std::vector<MemberState> states = states_of(looks);
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    states[i].description = all_[i]->store->description();
+    states[i].failure = replies[i].failure;
+  }
+  return states;
 }
 
 }  // namespace distlock::mirrored

@@ -212,11 +212,13 @@ std::vector<StoredHold> MirroredStore::holds(std::string_view process) {
 
 Listing MirroredStore::list() {
   const Token set = this->set();
-  auto replies = ask_all<Listing>(kRead, [](Member& member) { return member.store->list(); });
-  for (auto& reply : replies) {
-    if (counts(reply, set)) name_clocks(*reply.answer, reply.identity->token);
+  const auto replies = ask_all<Listing>(kRead, [](Member& member) { return member.list(); });
+  std::vector<MemberListing> members;
+  for (const auto& reply : replies) {
+    if (counts(reply, set)) members.push_back({reply.identity->token, *reply.answer});
   }
-  return merged(counting(replies, set));
+  if (members.size() < majority()) throw_too_few(replies, Errc::not_applied);
+  return merged(std::move(members));
 }
 
 }  // namespace distlock::mirrored

@@ -15,6 +15,7 @@
 //
 //   identity.h               which member of which set a store is: pure
 //   quorum.h, agreement.h    what the answers of members amount to: pure
+//   member_states.h          how the members fare, for people: pure
 //   member.h                 one member: its thread, its clock, pings that it has confirmed
 //   freed_by_all.h           holds from which a claim may start without a look
 //   fan_out.h                one call to several members at once
@@ -69,6 +70,7 @@ class MirroredStore : public Store, private Members {
   std::vector<MemberPing> pings(std::string_view process) override;
   std::optional<LockRecord> claim_from(std::string_view name, const std::vector<MemberBasis>& bases,
                                        const Claim& claim) override;
+  std::vector<MemberState> states() override;
 
   struct Candidate {
     std::shared_ptr<Member> member;

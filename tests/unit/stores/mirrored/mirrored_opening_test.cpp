@@ -134,6 +134,7 @@ TEST_CASE("a connection string names a mirrored store of SQLite files", "[mirror
     const auto member = open_store(ConnectionString("sqlite:" + path + file));
     CHECK(member->inspect("jobs", Freshness::fresh).lock->taken());
   }
+  CHECK(store->list().locks.at(0).record->members.size() == 3);
 }
 
 TEST_CASE("a mirrored store whose members cannot serve is refused at its opening",

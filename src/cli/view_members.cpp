@@ -1,0 +1,92 @@
+#include "cli/view_members.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "cli/table.h"
+#include "cli/view_cells.h"
+#include "text.h"
+
+namespace distlock::cli {
+namespace {
+
+using Condition = MemberState::Condition;
+
+std::string clock_text(const MemberState& member) {
+  if (!member.ahead) return "-";
+  const std::string by = rounded_text(std::chrono::abs(*member.ahead));
+  return member.ahead->count() < 0 ? '-' + by : '+' + by;
+}
+
+std::string note_on(const MemberState& member) {
+  switch (member.condition) {
+    case Condition::away:
+      return member.failure ? member.failure->what() : "no answer";
+    case Condition::empty:
+      return "it was emptied or exchanged, and counts for nobody";
+    case Condition::strange:
+      return "it is of another set, or named at another place";
+    case Condition::counts:
+      break;
+  }
+  if (member.lacks == 0) return "";
+  return "lacks " + std::to_string(member.lacks) + (member.lacks == 1 ? " hold" : " holds") +
+         " of a majority";
+}
+
+}  // namespace
+
+std::vector<std::size_t> carriers_of(const LockRecord& lock,
+                                     const std::vector<MemberState>& members) {
+  std::vector<std::size_t> numbers;
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    const bool carries =
+        std::count(lock.members.begin(), lock.members.end(), members[i].member) > 0;
+    if (carries && members[i].condition == Condition::counts) numbers.push_back(i + 1);
+  }
+  return numbers;
+}
+
+std::string carriers_text(const LockRecord& lock, const std::vector<MemberState>& members) {
+  std::string text;
+  for (const std::size_t number : carriers_of(lock, members)) {
+    text += (text.empty() ? "" : ",") + std::to_string(number);
+  }
+  return text.empty() ? "-" : text;
+}
+
+bool is_skewed(const MemberState& member) {
+  constexpr std::chrono::seconds kMost{1};
+  return member.ahead && std::chrono::abs(*member.ahead) > kMost;
+}
+
+std::string state_of(const MemberState& member) {
+  std::string state;
+  const auto add = [&](const char* word) {
+    state += (state.empty() ? "" : ",") + std::string(word);
+  };
+  if (member.condition == Condition::away) add("away");
+  if (member.condition == Condition::empty) add("empty");
+  if (member.condition == Condition::strange) add("strange");
+  if (member.lacks > 0) add("behind");
+  if (is_skewed(member)) add("skewed");
+  return state.empty() ? "ok" : state;
+}
+
+void print_members(std::ostream& out, const std::vector<MemberState>& members, bool in_colour) {
+  std::vector<Row> rows(1);
+  for (const char* const heading : {"MEMBER", "STATE", "CLOCK", "STORE", "NOTE"}) {
+    rows.front().push_back({heading, Style::heading});
+  }
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    const std::string state = state_of(members[i]);
+    rows.push_back({{std::to_string(i + 1)},
+                    {state, state == "ok" ? Style::good : Style::bad},
+                    {clock_text(members[i])},
+                    {escaped(members[i].description)},
+                    {escaped(note_on(members[i]))}});
+  }
+  print_table(out, rows, in_colour);
+}
+
+}  // namespace distlock::cli

@@ -1,0 +1,95 @@
+#include "stores/mirrored/member_states.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "stores/mirrored/quorum.h"
+
+namespace distlock::mirrored {
+namespace {
+
+using Looks = std::vector<std::optional<MemberLook>>;
+using Hold = std::pair<std::string, Token>;
+
+std::optional<std::chrono::nanoseconds> middle_clock(const Looks& looks) {
+  std::vector<std::chrono::nanoseconds> offs;
+  for (const auto& look : looks) {
+    if (look) offs.push_back(look->off);
+  }
+  if (offs.empty()) return std::nullopt;
+  std::sort(offs.begin(), offs.end());
+  return offs[offs.size() / 2];
+}
+
+std::optional<Token> commonest_set(const Looks& looks) {
+  std::map<Token, std::size_t> members;
+  for (std::size_t i = 0; i < looks.size(); ++i) {
+    if (!looks[i]) continue;
+    const auto identity = identity_in(looks[i]->identity, {i, looks.size()});
+    if (identity) ++members[identity->set];
+  }
+  const auto most = std::max_element(
+      members.begin(), members.end(),
+      [](const auto& one, const auto& other) { return one.second < other.second; });
+  return most == members.end() ? std::nullopt : std::optional(most->first);
+}
+
+std::vector<Hold> holds_in(const Listing& listing) {
+  std::vector<Hold> holds;
+  for (const auto& entry : listing.locks) {
+    const bool held = entry.record && entry.record->taken() && entry.record->ts;
+    if (held && entry.id != kIdentityName) holds.emplace_back(entry.id, *entry.record->ts);
+  }
+  return holds;
+}
+
+MemberState::Condition condition_of(const MemberLook& look, const Place& place,
+                                    const std::optional<Token>& set) {
+  if (!has_identity(look.identity)) return MemberState::Condition::empty;
+  const auto identity = identity_in(look.identity, place);
+  const bool counts = identity && identity->set == set;
+  return counts ? MemberState::Condition::counts : MemberState::Condition::strange;
+}
+
+// Says of each member that counts how many holds of a majority it lacks.
+void count_lacking(std::vector<MemberState>& states, const Looks& looks) {
+  std::map<Hold, std::vector<bool>> carriers;
+  for (std::size_t i = 0; i < looks.size(); ++i) {
+    if (states[i].condition != MemberState::Condition::counts) continue;
+    for (const Hold& hold : holds_in(looks[i]->listing)) {
+      auto& carried = carriers[hold];
+      carried.resize(looks.size(), false);
+      carried[i] = true;
+    }
+  }
+  for (const auto& [hold, carried] : carriers) {
+    const auto members = static_cast<std::size_t>(std::count(carried.begin(), carried.end(), true));
+    if (members < majority_of(looks.size())) continue;
+    for (std::size_t i = 0; i < looks.size(); ++i) {
+      if (!carried[i] && states[i].condition == MemberState::Condition::counts) ++states[i].lacks;
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<MemberState> states_of(const Looks& looks) {
+  const auto set = commonest_set(looks);
+  const auto middle = middle_clock(looks);
+  std::vector<MemberState> states(looks.size());
+  for (std::size_t i = 0; i < looks.size(); ++i) {
+    if (!looks[i]) continue;
+    MemberState& state = states[i];
+    state.condition = condition_of(*looks[i], {i, looks.size()}, set);
+    state.ahead = std::chrono::floor<std::chrono::milliseconds>(looks[i]->off - *middle);
+    if (state.condition == MemberState::Condition::counts) {
+      state.member = *looks[i]->identity.lock->ts;
+    }
+  }
+  count_lacking(states, looks);
+  return states;
+}
+
+}  // namespace distlock::mirrored

@@ -1,0 +1,111 @@
+#include <catch2/catch.hpp>
+
+#include "distlock/members.h"
+#include "support/mirror_fleet.h"
+
+// How members of a mirrored store fare, and which of them carry a lock, as people are shown it.
+
+using namespace distlock;
+using namespace distlock::testing;
+using namespace std::chrono_literals;
+
+namespace {
+
+using Condition = MemberState::Condition;
+
+std::vector<MemberState> states(const MirrorProcess& process) {
+  return process.store->members()->states();
+}
+
+}  // namespace
+
+TEST_CASE("members that answer count, and the others say why they do not", "[mirrored][M6][M8]") {
+  MirrorFleet fleet(5);
+  const auto ann = fleet.process("ann");
+  for (const MemberState& member : states(ann)) CHECK(member.condition == Condition::empty);
+  CHECK(fleet.holders("jobs") == std::vector<std::string>(5, ""));  // A look founds no set.
+
+  ann.pinger->ping_round();
+  ann.set_away(1, true);
+  fleet.empty(3);
+  const auto seen = states(ann);
+  REQUIRE(seen.size() == 5);
+  CHECK(seen[0].condition == Condition::counts);
+  CHECK(seen[0].member != Token{});
+  CHECK_FALSE(seen[0].failure);
+  CHECK(seen[1].condition == Condition::away);
+  CHECK(seen[1].failure->what() == std::string("inspect: the member is away"));
+  CHECK_FALSE(seen[1].ahead);
+  CHECK(seen[3].condition == Condition::empty);
+}
+
+TEST_CASE("a member that answers alone is no stranger", "[mirrored][M8]") {
+  MirrorFleet fleet;
+  fleet.process("ann").pinger->ping_round();
+  const auto bob = fleet.process("bob");
+  bob.set_away(0, true);
+  bob.set_away(1, true);
+  CHECK(states(bob)[2].condition == Condition::counts);
+}
+
+TEST_CASE("members of another set or place are strange", "[mirrored][M7]") {
+  MirrorFleet fleet;
+  fleet.process("ann").pinger->ping_round();
+  MirrorFleet other;
+  other.process("bob").pinger->ping_round();
+  const auto of_both =
+      make_mirrored_store({fleet.stores[0].store, fleet.stores[1].store, other.stores[2].store},
+                          fleet.clock, {MirrorDrive::caller, {}});
+  CHECK(of_both->members()->states()[2].condition == Condition::strange);
+  const auto turned =
+      make_mirrored_store({fleet.stores[1].store, fleet.stores[0].store, fleet.stores[2].store},
+                          fleet.clock, {MirrorDrive::caller, {}});
+  CHECK(turned->members()->states()[0].condition == Condition::strange);
+}
+
+TEST_CASE("a member is behind by the holds of a majority that it lacks", "[mirrored][M8]") {
+  MirrorFleet fleet;
+  const auto ann = fleet.process("ann");
+  ann.pinger->ping_round();
+  ann.set_away(2, true);
+  const auto jobs = ann.lock("jobs");
+  const auto rotate = ann.lock("rotate");
+  REQUIRE(jobs->lock_try("x"));
+  REQUIRE(rotate->lock_try("x"));
+  ann.set_away(2, false);
+  const auto bob = fleet.process("bob");
+  const auto seen = states(bob);
+  CHECK(seen[0].lacks == 0);
+  CHECK(seen[2].lacks == 2);
+
+  const Listing listing = bob.store->list();
+  CHECK(listing.locks.at(0).record->members == std::vector<Token>{seen[0].member, seen[1].member});
+  REQUIRE(jobs->unlock() == UnlockResult::released);
+  CHECK(states(bob)[2].lacks == 1);
+}
+
+TEST_CASE("no member is behind by a hold that a minority carries on", "[mirrored][M8]") {
+  MirrorFleet fleet;
+  const auto ann = fleet.process("ann");
+  const auto jobs = ann.lock("jobs");
+  REQUIRE(jobs->lock_try("x"));
+  ann.set_away(0, true);
+  REQUIRE(jobs->unlock() == UnlockResult::released);
+  REQUIRE(fleet.holders("jobs") == std::vector<std::string>{"ann", "", ""});
+  const auto seen = states(fleet.process("bob"));
+  CHECK(seen[1].lacks == 0);
+  CHECK(seen[2].lacks == 0);
+}
+
+TEST_CASE("a member's clock is compared with the middle one", "[mirrored][M8]") {
+  MirrorFleet fleet(0);
+  for (const auto off : {0ms, 5000ms, -20ms}) {
+    fleet.clock->set_wall_off(off);
+    fleet.stores.push_back(open_memory_store(fleet.clock, {}));
+  }
+  fleet.clock->set_wall_off(0ms);
+  const auto seen = states(fleet.process("ann"));
+  CHECK(seen[0].ahead == 0ms);
+  CHECK(seen[1].ahead == 5000ms);
+  CHECK(seen[2].ahead == -20ms);
+}
