@@ -83,7 +83,7 @@ std::vector<MemberState> states_of(const Looks& looks) {
     if (!looks[i]) continue;
     MemberState& state = states[i];
     state.condition = condition_of(*looks[i], {i, looks.size()}, set);
-    state.ahead = std::chrono::floor<std::chrono::milliseconds>(looks[i]->off - *middle);
+    state.ahead = std::chrono::round<std::chrono::milliseconds>(looks[i]->off - *middle);
     if (state.condition == MemberState::Condition::counts) {
       state.member = *looks[i]->identity.lock->ts;
     }
