@@ -20,7 +20,7 @@ Names members_in(const std::string& text) {
   return members;
 }
 
-std::string refusal_of(const std::string& text) {
+std::string refusal_of_mirrored(const std::string& text) {
   try {
     const ConnectionString accepted(text);
     FAIL_CHECK("accepted: " << accepted.redacted());
@@ -97,7 +97,7 @@ TEST_CASE("a mirrored string that cannot be used is refused with what to write",
       {"mirrored+sqlite:a,b\0,c"s, "NUL"},
   }));
   INFO(text);
-  CHECK_THAT(refusal_of(text), Catch::Contains(hint));
+  CHECK_THAT(refusal_of_mirrored(text), Catch::Contains(hint));
 }
 
 TEST_CASE("a mirrored string shows no password of its members", "[connection_string]") {
@@ -113,5 +113,5 @@ TEST_CASE("a mirrored string shows no password of its members", "[connection_str
       "mirrored+sqlite:a,mongodb://u:geheim@h,c"s, "mirrored+sqlite:mongodb://u:ge,geheim@h,c"s,
       "mirrored+sqlite:a,b?key=geheim"s, "mirrored+memory:geheim"s, "mirrored+u:geheim@h"s);
   INFO(text);
-  CHECK_THAT(refusal_of(text), !Catch::Contains("geheim"));
+  CHECK_THAT(refusal_of_mirrored(text), !Catch::Contains("geheim"));
 }

@@ -36,12 +36,12 @@ struct Absent {
       std::make_shared<OpeningMember>([this] { return open(); }, 1s, "third", fleet.clock);
 };
 
-struct Refusal {
+struct OpeningRefusal {
   Errc errc{};
   std::string why;
 };
 
-Refusal refusal_of(const std::string& connection, const StoreOptions& options = {}) {
+OpeningRefusal refusal_at_opening(const std::string& connection, const StoreOptions& options = {}) {
   try {
     static_cast<void>(open_store(ConnectionString(connection), options));
   } catch (const Error& error) {
@@ -51,7 +51,7 @@ Refusal refusal_of(const std::string& connection, const StoreOptions& options = 
 }
 
 void check_cannot_be_used(const std::string& connection, const std::string& part) {
-  const Refusal refusal = refusal_of(connection);
+  const OpeningRefusal refusal = refusal_at_opening(connection);
   CHECK(refusal.errc == Errc::invalid_argument);
   CHECK_THAT(refusal.why, Catch::Contains(part));
 }
@@ -151,7 +151,7 @@ TEST_CASE("a mirrored store whose members cannot serve is refused at its opening
 TEST_CASE("a mirrored store whose members are all away says why, without their password",
           "[mirrored][M2]") {
   // Nobody listens on port 1.
-  const Refusal refusal = refusal_of(
+  const OpeningRefusal refusal = refusal_at_opening(
       "mirrored+mongodb://u:geheim@127.0.0.1:1,127.0.0.2:1,127.0.0.3:1/", {.call_limit = 400ms});
   CHECK(refusal.errc == Errc::not_applied);
   CHECK_THAT(refusal.why, Catch::Contains("too few of its members can be reached") &&
