@@ -182,7 +182,9 @@ MirroredString sqlite_members(std::string_view rest) {
   const std::string options(question == std::string_view::npos ? "" : rest.substr(question));
   MirroredString named;
   for (const std::string& path : paths) {
-    named.members.push_back(std::string(kOfPaths) + path + options);
+    std::string member(kOfPaths);
+    member += path;
+    named.members.push_back(member += options);
   }
   return named;
 }
