@@ -9,6 +9,7 @@
 #include <optional>
 #include <stdexcept>
 #include <stop_token>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -68,6 +69,7 @@ class Candidate {
       if (!waits_.exchange(true)) in_queue_.set_value();
     });
     thread_ = boost::thread([this] { work(); });
+    const std::thread::id thread = id_.get_future().get();
     // A thread has a look to tell of once it is in the queue.
     const auto told = in_queue_.get_future();
     comes_to_be([&] {
@@ -76,6 +78,8 @@ class Candidate {
       return false;
     });
     lock->on_waiting({});
+    // No hold goes to it while it tells.
+    comes_to_be([&] { return crowd.clock->waits(thread); });
   }
   ~Candidate() {
     if (!thread_.joinable()) return;
@@ -118,6 +122,7 @@ class Candidate {
 
  private:
   void work() {
+    id_.set_value(std::this_thread::get_id());
     try {
       if (!lock->lock(no_more_.get_token())) throw std::runtime_error("the test is over");
     } catch (const std::exception&) {
@@ -128,6 +133,7 @@ class Candidate {
     result_ = unlock();
   }
 
+  std::promise<std::thread::id> id_;
   std::promise<void> in_queue_;
   std::atomic<bool> waits_ = false;
   std::stop_source no_more_;

@@ -1,7 +1,10 @@
 #pragma once
 
+#include <algorithm>
 #include <condition_variable>
 #include <mutex>
+#include <thread>
+#include <vector>
 
 #include "distlock/clock.h"
 
@@ -10,6 +13,9 @@ namespace distlock::testing {
 /// Time that stands still unless the test lets it pass. Threads that wait really wait.
 class StillClock : public Clock {
  public:
+  // Threads that get no memory wait as well.
+  StillClock() { waiting_.reserve(100); }
+
   SteadyTime steady_now() const override {
     const std::lock_guard lock(mutex_);
     return now_;
@@ -23,7 +29,16 @@ class StillClock : public Clock {
 
   bool wait_until(SteadyTime until, const std::stop_token& stop) override {
     std::unique_lock lock(mutex_);
-    return passed_.wait(lock, stop, [&] { return now_ >= until; });
+    waiting_.push_back(std::this_thread::get_id());
+    const bool passed = passed_.wait(lock, stop, [&] { return now_ >= until; });
+    waiting_.erase(std::find(waiting_.begin(), waiting_.end(), std::this_thread::get_id()));
+    return passed;
+  }
+
+  /// Whether that thread is in wait_until().
+  bool waits(std::thread::id thread) const {
+    const std::lock_guard lock(mutex_);
+    return std::find(waiting_.begin(), waiting_.end(), thread) != waiting_.end();
   }
 
   void advance(std::chrono::nanoseconds time) {
@@ -37,6 +52,7 @@ class StillClock : public Clock {
  private:
   mutable std::mutex mutex_;
   std::condition_variable_any passed_;
+  std::vector<std::thread::id> waiting_;
   SteadyTime now_{std::chrono::hours{1}};
 };
 
