@@ -251,9 +251,13 @@ TEST_CASE("a tool that fails ends although nobody reads why", "[process][run][lo
 
 TEST_CASE("the messages of a tool come whole once somebody reads them", "[process][run][log]") {
   ToolFixture fixture;
-  ToolProcess tool(run({"-v"}, "true"), fixture.environment(),
+  ToolProcess tool(run({"-v"}, "exec cat"), fixture.environment(),
                    ToolProcess::Messages::in_a_full_pipe);
-  const std::string all = tool.rest_of_messages();
+  // At its end the tool waits a second at most for its reader, so the pipe has to be empty by then.
+  std::string all;
+  while (all.find("distlock: holding") == std::string::npos) all += tool.next_message() + '\n';
+  tool.close_input();
+  all += tool.rest_of_messages();
   CHECK(tool.wait() == 0);
   CHECK_THAT(all, Catch::Contains("-distlock: ") &&
                       Catch::Contains("\ndistlock: holding jobs, fence 1\n"));
