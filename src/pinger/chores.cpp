@@ -16,11 +16,12 @@ const std::array<Chores::Chore, 3> Chores::kInTurn{
     Chore{"removing old pings", &Chores::forget_old_pings}};
 
 Chores::Chores(const Environment& environment, const PingerOptions& options, Holds& holds,
-               PendingReleases& pending)
+               PendingReleases& pending, Lobby& lobby)
     : environment_(environment),
       options_(options),
       holds_(holds),
       pending_(pending),
+      lobby_(lobby),
       forget_next_(environment.clock->steady_now()) {}
 
 void Chores::work_off(SteadyTime begun, const std::stop_token& stop) noexcept {
@@ -109,9 +110,7 @@ std::optional<LossReason> Chores::fate_of(const std::string& name, const Token& 
   return protocol::fate(name, ts, environment_.store->carried(name));
 }
 
-void Chores::release_pending(ChoreTime& time) {
-  pending_.work_off(*environment_.store, *environment_.clock, time);
-}
+void Chores::release_pending(ChoreTime& time) { pending_.work_off(environment_, lobby_, time); }
 
 void Chores::forget_old_pings(ChoreTime& time) {
   const SteadyTime now = environment_.clock->steady_now();

@@ -24,7 +24,7 @@ namespace distlock {
 class Chores {
  public:
   Chores(const Environment& environment, const PingerOptions& options, Holds& holds,
-         PendingReleases& pending);
+         PendingReleases& pending, Lobby& lobby);
 
   /// As far as there is time before the next ping is due, in a round that began at `begun`.
   void work_off(SteadyTime begun, const std::stop_token& stop) noexcept;
@@ -58,6 +58,7 @@ class Chores {
   const PingerOptions& options_;
   Holds& holds_;
   PendingReleases& pending_;
+  Lobby& lobby_;
 
   std::atomic<bool> busy_{false};
   // Only for the thread that has set busy_.

@@ -58,7 +58,7 @@ bool PendingReleases::frees(const Token& ts) const {
                      [&](const PendingRelease& one) { return one.ts == ts && one.hold; });
 }
 
-void PendingReleases::work_off(Store& store, const Clock& clock, ChoreTime& time) {
+void PendingReleases::work_off(const Environment& environment, Lobby& lobby, ChoreTime& time) {
   std::vector<PendingRelease> tried;
   {
     const boost::lock_guard<boost::mutex> lock(mutex_);
@@ -66,7 +66,7 @@ void PendingReleases::work_off(Store& store, const Clock& clock, ChoreTime& time
   }
   for (const PendingRelease& release : tried) {
     if (!time.for_a_call()) return;
-    const Outcome outcome = try_one(release, store, clock, time);
+    const Outcome outcome = try_one(release, environment, lobby, time);
     if (outcome == Outcome::settled) {
       settle(release);
     } else {
@@ -76,14 +76,15 @@ void PendingReleases::work_off(Store& store, const Clock& clock, ChoreTime& time
 }
 
 // An answer is no end of it while a request may still arrive: there may be several of one ticket.
-PendingReleases::Outcome PendingReleases::try_one(const PendingRelease& release, Store& store,
-                                                  const Clock& clock, ChoreTime& time) {
-  const SteadyTime asked = clock.steady_now();
+PendingReleases::Outcome PendingReleases::try_one(const PendingRelease& release,
+                                                  const Environment& environment, Lobby& lobby,
+                                                  ChoreTime& time) {
+  const SteadyTime asked = environment.clock->steady_now();
   try {
-    if (release.hold) (void)store.release(release.name, release.ts);
+    if (release.hold) (void)lobby.release_and_ring(release.name, release.ts, ReleaseRule::durable);
     if (release.place) {
       if (release.hold && !time.for_a_call()) return Outcome::kept;
-      store.line()->leave(release.name, release.ts);
+      environment.store->line()->leave(release.name, release.ts);
     }
     return asked >= release.settled_after ? Outcome::settled : Outcome::kept;
   } catch (...) {

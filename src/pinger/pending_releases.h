@@ -6,8 +6,9 @@
 #include <vector>
 
 #include "distlock/clock.h"
-#include "distlock/store.h"
+#include "distlock/pinger.h"
 #include "pinger/chore_time.h"
+#include "pinger/lobby.h"
 
 namespace distlock {
 
@@ -40,15 +41,15 @@ class PendingReleases {
   bool frees(const Token& ts) const;
 
   /// Tries each once, as far as there is time, and keeps what is not settled, to be tried last next
-  /// time. A release that the store refuses, or does not answer, holds up no other for longer than
-  /// its call.
-  void work_off(Store& store, const Clock& clock, ChoreTime& time);
+  /// time. Waiters that are next are rung (R19). A release that the store refuses, or does not
+  /// answer, holds up no other for longer than its call.
+  void work_off(const Environment& environment, Lobby& lobby, ChoreTime& time);
 
  private:
   enum class Outcome { settled, kept, failed };
   void merge(PendingRelease release);
-  static Outcome try_one(const PendingRelease& release, Store& store, const Clock& clock,
-                         ChoreTime& time);
+  static Outcome try_one(const PendingRelease& release, const Environment& environment,
+                         Lobby& lobby, ChoreTime& time);
   void settle(const PendingRelease& release);
   void put_last(const PendingRelease& release, Outcome outcome);
 

@@ -28,7 +28,7 @@ Session::Session(Environment given, const PingerOptions& given_options, PingerDr
       drive(given_drive),
       lobby(environment.store, environment.process),
       holds(given_drive == PingerDrive::own_threads ? AnnounceOn::own_threads : AnnounceOn::caller),
-      chores(environment, options, holds, pending),
+      chores(environment, options, holds, pending, lobby),
       started_(environment.clock->steady_now()),
       history_(nanoseconds{given_options.ping_every} / 2) {
   protocol::check_options(options);
@@ -92,19 +92,8 @@ ReleaseRule Session::rule_now(ReleaseRule asked) const {
 }
 
 Freed Session::release_and_ring(const std::string& name, const Token& ts, ReleaseRule rule) {
-  Line* line = environment.store->line();
-  if (line == nullptr) return {environment.store->release(name, ts), {}};
   if (rule == ReleaseRule::quick) released_quickly_ = true;
-  Freed freed = line->release_and_tell(name, ts, rule);
-  if (freed.result != ReleaseResult::freed) return freed;
-  std::vector<std::string> others = freed.next;
-  if (std::erase(others, environment.process) > 0) lobby.ring(name);
-  try {
-    if (!others.empty()) line->ring(name, others);
-  } catch (const Error&) {
-    // They find out by looking (R19).
-  }
-  return freed;
+  return lobby.release_and_ring(name, ts, rule);
 }
 
 std::optional<std::string> Session::holder_of(const Token& ts) const {
@@ -220,7 +209,7 @@ void Session::stop() noexcept {
 void Session::farewell() {
   const Clock& clock = *environment.clock;
   ChoreTime time(clock, clock.steady_now() + environment.store->call_limit());
-  pending.work_off(*environment.store, clock, time);
+  pending.work_off(environment, lobby, time);
   const bool pinged = [&] {
     const Guard lock(mutex_);
     return last_ping_sent_.has_value();
@@ -241,7 +230,7 @@ void Session::free_what_was_undone() {
   }
   const Clock& clock = *environment.clock;
   ChoreTime time(clock, clock.steady_now() + environment.store->call_limit());
-  pending.work_off(*environment.store, clock, time);
+  pending.work_off(environment, lobby, time);
 }
 
 void Session::join_threads() noexcept {

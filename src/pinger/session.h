@@ -67,8 +67,7 @@ class DistributedLockPinger::Session {
 
   /// The rule for a release that is sent now, of a lock that asks for `asked`.
   ReleaseRule rule_now(ReleaseRule asked) const;
-  /// Releases, and rings for the waiters that are next (R19), which it gives. Errors: those of
-  /// Store::release().
+  /// As Lobby::release_and_ring(). A stop remembers that quick releases may be undone.
   Freed release_and_ring(const std::string& name, const Token& ts, ReleaseRule rule);
 
   /// Frees the hold that was seen if this process states it and no lock object of it knows of it:

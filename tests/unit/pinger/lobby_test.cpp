@@ -6,8 +6,10 @@
 
 #include "distlock/distributed_lock.h"
 #include "distlock/stores.h"
+#include "support/faulty_store.h"
 
 using namespace distlock;
+using namespace distlock::testing;
 using namespace std::chrono_literals;
 
 TEST_CASE("a thread that ends its wait wakes the one behind it", "[waiting][R17][R19]") {
@@ -90,6 +92,34 @@ TEST_CASE("a release wakes a waiter of its own process", "[waiting][R19][threads
   auto got = std::async(std::launch::async, [&] { return waiter.lock(stop.get_token()); });
   while (store->inspect("jobs", Freshness::fresh).lock->line.empty()) std::this_thread::yield();
   REQUIRE(holder.unlock() == UnlockResult::released);
+  CHECK(got.wait_for(30s) == std::future_status::ready);
+  stop.request_stop();
+}
+
+TEST_CASE("a release that a round makes good wakes the waiter that is next",
+          "[waiting][R8][R19][threads]") {
+  const auto store = std::make_shared<FaultyStore>(make_memory_store());
+  store->has_line = true;
+  const LockOptions patient{.recheck = 1h};
+  const auto pinger = std::make_shared<DistributedLockPinger>(Environment{.store = store},
+                                                              PingerOptions{}, PingerDrive::caller);
+  DistributedLock holder(pinger, "jobs", patient);
+  REQUIRE(holder.lock_try("x"));
+  std::stop_source stop;
+  const auto waits = [&](const std::shared_ptr<DistributedLockPinger>& process) {
+    return std::async(std::launch::async, [&stop, &patient, process] {
+      return DistributedLock(process, "jobs", patient).lock(stop.get_token());
+    });
+  };
+  std::future<bool> got;
+  SECTION("of its own process") { got = waits(pinger); }
+  SECTION("of another process") {
+    got = waits(std::make_shared<DistributedLockPinger>(Environment{.store = store}));
+  }
+  while (store->inspect("jobs", Freshness::fresh).lock->line.empty()) std::this_thread::yield();
+  store->fail("release", Fault::rejected, 3);
+  REQUIRE(holder.unlock() == UnlockResult::pending);
+  pinger->ping_round();
   CHECK(got.wait_for(30s) == std::future_status::ready);
   stop.request_stop();
 }

@@ -211,7 +211,8 @@ TEST_CASE("a stop meets claims, rounds and other stops", "[pinger][R12][threads]
 }
 
 TEST_CASE("pending releases are added, counted and worked off at once", "[pending][R8][threads]") {
-  const auto store = make_memory_store();
+  const Environment environment{.store = make_memory_store(), .clock = host_clock()};
+  Lobby lobby(environment.store, "p");
   PendingReleases pending;
   std::atomic<int> added = 0;
   const auto add = [&](int) {
@@ -223,7 +224,7 @@ TEST_CASE("pending releases are added, counted and worked off at once", "[pendin
   };
   const auto work_off = [&](int) {
     ChoreTime time(*host_clock(), host_clock()->steady_now() + 1s);
-    pending.work_off(*store, *host_clock(), time);
+    pending.work_off(environment, lobby, time);
   };
   at_once({add, add, work_off, work_off, [&](int) { static_cast<void>(pending.count()); }});
   work_off(0);
