@@ -194,6 +194,10 @@ void no_bell(std::string_view file) {
         "\" cannot be used; waiters look every few seconds");
 }
 
+void bell_refused(std::string_view error) {
+  write(LogLevel::warning, "dist_lock: ", error, "; waiters look every few seconds");
+}
+
 void place_not_given_up(std::string_view name, std::string_view error) {
   write(LogLevel::debug, "dist_lock: the place in line for \"", Escaped{name},
         "\" is not given up: ", error);

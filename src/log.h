@@ -64,6 +64,7 @@ void forgot_pings(std::int64_t count);
 void chore_failed(std::string_view what, std::string_view error);
 /// Waiters for a lock in the file's database look every few seconds.
 void no_bell(std::string_view file);
+void bell_refused(std::string_view error);
 void place_not_given_up(std::string_view name, std::string_view error);
 void store_failed_while_waiting(std::string_view name, std::string_view error);
 

@@ -205,6 +205,9 @@ std::vector<Waiter> line_of(const Document& lock) {
 }
 
 bool is_turn(const Document& lock, const Token& ticket, StoreTime now) {
+  const bool malformed =
+      find_field(lock, "line") != nullptr && field_as<std::vector<Waiter>>(lock, "line") == nullptr;
+  if (malformed) return false;
   const auto* freed_at = field_as<StoreTime>(lock, "freed_at");
   return line::may_claim(ticket, line_of(lock),
                          freed_at == nullptr ? std::nullopt : std::optional(*freed_at), now);

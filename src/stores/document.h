@@ -60,7 +60,8 @@ LockState required_state(const Document& lock);
 bool carries(const Document& lock, const Token& ts);
 /// The line of a document of `locks`; empty also where it is malformed.
 std::vector<Waiter> line_of(const Document& lock);
-/// Whether the lock, which is free, may be claimed with this ticket now (R17).
+/// Whether the lock, which is free, may be claimed with this ticket now (R17). A malformed line
+/// tells no turns (R14).
 bool is_turn(const Document& lock, const Token& ticket, StoreTime now);
 
 /// The hold that a document of `locks` carries, malformed or not. A field that is there twice says

@@ -17,19 +17,22 @@ json role(const RoleArguments& arguments) {
 
 }  // namespace
 
-TEST_CASE("a role is of two collections of one database", "[cli][role]") {
+TEST_CASE("a role is of three collections of one database", "[cli][role]") {
   CHECK(role({.name = "jobs", .database = "a \"b\""}) == json::parse(R"({
     "createRole": "jobs",
     "privileges": [
       {"resource": {"db": "a \"b\"", "collection": "locks"},
        "actions": ["find", "insert", "update", "createIndex"]},
       {"resource": {"db": "a \"b\"", "collection": "lockpings"},
-       "actions": ["find", "insert", "update", "remove", "createIndex"]}],
+       "actions": ["find", "insert", "update", "remove", "createIndex"]},
+      {"resource": {"db": "a \"b\"", "collection": "lockbells"},
+       "actions": ["find", "insert", "createCollection", "convertToCapped"]}],
     "roles": []})"));
 }
 
 TEST_CASE("a role that only reads may find", "[cli][role]") {
   const json reading = role({.read_only = true});
+  CHECK(reading["privileges"].size() == 2);
   for (const auto& privilege : reading["privileges"]) {
     CHECK(privilege["resource"]["db"] == "config");
     CHECK(privilege["actions"] == json::array({"find"}));

@@ -1,7 +1,9 @@
 #include <array>
 #include <catch2/catch.hpp>
 #include <cstdio>
+#include <future>
 
+#include "distlock/distributed_lock.h"
 #include "distlock/stores.h"
 #include "mongo/attempts.h"
 #include "security/secured.h"
@@ -132,6 +134,29 @@ TEST_CASE("without the right to make indexes everything works", "[security]") {
   for (const std::size_t collection : {0, 1}) {
     user.deny("createIndex", collection);
     CHECK(refusals(*user.store).empty());
+  }
+}
+
+TEST_CASE("without the right to ring, or to hear, a waiter looks and gets the lock",
+          "[security][R15][R19]") {
+  const Confined user;
+  constexpr std::size_t kBell = 2;
+  for (const std::string action : {"insert", "find", "createCollection", "convertToCapped"}) {
+    INFO(action);
+    user.deny(action, kBell);
+    LockOptions options;
+    options.recheck = 100ms;
+    DistributedLock holder(ConnectionString(user.uri()), "jobs", options);
+    REQUIRE(holder.lock_try("x"));
+    DistributedLock waiter(std::make_shared<DistributedLockPinger>(
+                               Environment{.store = open_store(ConnectionString(user.uri()))}),
+                           "jobs", options);
+    auto got = std::async(std::launch::async, [&] { return waiter.try_lock_for(60s); });
+    wait_until("it stands in line",
+               [&] { return !user.store->inspect("jobs", Freshness::fresh).lock->line.empty(); });
+    CHECK(holder.unlock() == UnlockResult::released);
+    CHECK(got.get());
+    CHECK(waiter.unlock() == UnlockResult::released);
   }
 }
 

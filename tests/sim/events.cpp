@@ -107,6 +107,7 @@ void forgot_pings(std::int64_t number) {
 }
 void chore_failed(View, View) { count(Event::chore_failed); }
 void no_bell(std::string_view) {}
+void bell_refused(std::string_view) {}
 void place_not_given_up(std::string_view, std::string_view) {}
 void store_failed_while_waiting(View, View) { count(Event::store_failed_while_waiting); }
 void lost(View, LossReason) { count(Event::lost); }

@@ -32,7 +32,8 @@ void SqliteFile::put(std::string_view table, const Document& document) {
                                  [](const auto& field) { return field.first == "line"; });
   if (table == kLocks) execute("DELETE FROM waiters WHERE lock = '" + id_of(document) + "'");
   if (line != columns.end()) {
-    put_line(id_of(document), std::get<std::vector<Waiter>>(line->second));
+    const auto* places = std::get_if<std::vector<Waiter>>(&line->second);
+    if (places != nullptr) put_line(id_of(document), *places);
     columns.erase(line);
   }
   put_row(table, columns);

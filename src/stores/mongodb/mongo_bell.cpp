@@ -6,8 +6,10 @@
 #include <boost/thread/thread.hpp>
 #include <chrono>
 #include <stop_token>
+#include <utility>
 
 #include "distlock/clock.h"
+#include "log.h"
 #include "stores/mongodb/mongo_documents.h"
 #include "stores/mongodb/mongo_line_commands.h"
 
@@ -37,11 +39,19 @@ struct MongoBell::Ear {
       try {
         ring_oneself();
         listen(stopped);
+      } catch (const Error& error) {
+        say_if_refused(error);
       } catch (...) {
         // Waiters look by themselves until the trouble has passed.
       }
       clock->wait_until(clock->steady_now() + kBeforeNextTry, stopped);
     }
+  }
+
+  // Trouble that passes is not worth a word.
+  void say_if_refused(const Error& error) {
+    if (error.errc() != Errc::permission_denied || std::exchange(refusal_said, true)) return;
+    log::bell_refused(error.what());
   }
 
   // A tail on a collection with nothing in it is dead at once.
@@ -75,6 +85,7 @@ struct MongoBell::Ear {
   const MongoSettings settings;
   const std::string process;
   const Rung rung;
+  bool refusal_said = false;
   std::stop_source stop;
   boost::thread thread;
 };

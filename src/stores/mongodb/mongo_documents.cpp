@@ -1,6 +1,7 @@
 #include "stores/mongodb/mongo_documents.h"
 
 #include <algorithm>
+#include <set>
 
 #include "distlock/error.h"
 
@@ -46,7 +47,8 @@ std::string text_at(const bson_iter_t* iter) {
 std::optional<Waiter> waiter_at(const bson_iter_t* iter) {
   const auto ticket = token_from_hex(bson_iter_key(iter));
   const auto place = document_at(iter);
-  if (!ticket || !place) return std::nullopt;
+  // Capitals would be another field than the one that is asked for.
+  if (!ticket || to_hex(*ticket) != bson_iter_key(iter) || !place) return std::nullopt;
   const Value* process = find_field(*place, "process");
   const Value* who = find_field(*place, "who");
   const Value* since = find_field(*place, "since");
@@ -68,11 +70,12 @@ std::optional<Waiter> waiter_at(const bson_iter_t* iter) {
 // The line that this object is; an object of another shape is Foreign.
 Value line_or_object(const bson_iter_t* iter) {
   std::vector<Waiter> line;
+  std::set<Token> tickets;
   bson_iter_t child;
   if (!bson_iter_recurse(iter, &child)) return Foreign{"object"};
   while (bson_iter_next(&child)) {
     auto waiter = waiter_at(&child);
-    if (!waiter) return Foreign{"object"};
+    if (!waiter || !tickets.insert(waiter->ticket).second) return Foreign{"object"};
     line.push_back(*std::move(waiter));
   }
   return line;

@@ -46,6 +46,25 @@ Bson waiters() {
 
 Bson unmarked_of(BsonValue waiters) { return filtered(std::move(waiters), negated(marked())); }
 
+// As document_from() reads a line. The server asks only where it would write to it.
+Bson line_is_sound() {
+  Bson passed =
+      doc({{"$in", array({doc({{"$type", "$$w.v.passed"}}), array({"missing", "date"})})}});
+  Bson ticket = doc({{"$regexMatch", doc({{"input", "$$w.k"}, {"regex", "^[0-9a-f]{24}$"}})}});
+  Bson sound = all_of({type_is("$$w.v", "object"), type_is("$$w.v.process", "string"),
+                       type_is("$$w.v.who", "string"), type_is("$$w.v.since", "date"),
+                       std::move(passed), std::move(ticket)});
+  Bson each = doc({{"$map", doc({{"input", "$$all"}, {"as", "w"}, {"in", std::move(sound)}})}});
+  Bson different = doc({{"$setUnion", array({"$$all.k"})}});
+  Bson all_sound =
+      all_of({doc({{"$allElementsTrue", array({std::move(each)})}}),
+              equal(doc({{"$size", "$$all"}}), doc({{"$size", std::move(different)}}))});
+  Bson object =
+      doc({{"$let", doc({{"vars", doc({{"all", waiters()}})}, {"in", std::move(all_sound)}})}});
+  return doc({{"$or", array({type_is("$line", "missing"),
+                             all_of({type_is("$line", "object"), std::move(object)})})}});
+}
+
 // Two to the number of turns since the release and one, less one; everybody without a release.
 Bson open_places() {
   constexpr std::int32_t kDoublingsMost = 20;
@@ -79,7 +98,8 @@ Bson is_new() { return all_of({type_is("$state", "missing"), type_is("$ts", "mis
 Bson may_claim(const Claim& claim) {
   Bson free = doc({{"$or", array({is_new(), all_of({state_is_sound(), equal("$state", 0)})})}});
   return all_of({before_cutoff(claim), fence_can_grow(claim), negated(equal("$ts", claim.ts)),
-                 std::move(free), doc({{"$lt", array({ref(kPlace), ref(kOpenPlaces)})}})});
+                 std::move(free), doc({{"$lt", array({ref(kPlace), ref(kOpenPlaces)})}}),
+                 line_is_sound()});
 }
 
 // All tickets in front of this one; all there are for one that is not in line.
@@ -94,9 +114,8 @@ Bson tickets_in_front(std::string_view hex) {
 // As line::after_claim().
 Bson line_after_claim(std::string_view hex) {
   const std::int64_t kept = std::chrono::milliseconds{line::kMarkedMost}.count();
-  Bson old = all_of(
-      {marked(),
-       doc({{"$lt", array({"$$w.v.passed", doc({{"$subtract", array({"$$NOW", kept})}})})}})});
+  Bson since = doc({{"$abs", doc({{"$subtract", array({"$$NOW", "$$w.v.passed"})}})}});
+  Bson old = all_of({marked(), doc({{"$gt", array({std::move(since), kept})}})});
   Bson gone = doc({{"$or", array({equal("$$w.k", literal(hex)), std::move(old)})}});
   Bson mark = doc({{"k", "$$w.k"},
                    {"v", doc({{"$mergeObjects", array({"$$w.v", doc({{"passed", "$$NOW"}})})}})}});
@@ -136,11 +155,9 @@ Bson line_with(std::string_view hex, Bson place) {
 Bson entered(std::string_view name, const Claim& claim, std::string_view hex) {
   const auto most = static_cast<std::int32_t>(line::kPlacesMost);
   Bson may_enter =
-      all_of({before_cutoff(claim),
-              doc({{"$in", array({doc({{"$type", "$line"}}), array({"missing", "object"})})}}),
-              negated(ticket_among(ref(kWaitersArray) + ".k", hex)),
+      all_of({before_cutoff(claim), negated(ticket_among(ref(kWaitersArray) + ".k", hex)),
               doc({{"$lt", array({doc({{"$size", ref(kWaitersArray)}}), most})}}),
-              negated(equal("$ts", claim.ts))});
+              negated(equal("$ts", claim.ts)), line_is_sound()});
   Bson place =
       doc({{"process", literal(claim.process)}, {"who", literal(claim.who)}, {"since", "$$NOW"}});
   return branch(std::move(may_enter),
@@ -163,8 +180,9 @@ Bson without_empty_line() {
 
 Bson newcomers_turn() {
   Bson unmarked = doc({{"$size", unmarked_of(waiters())}});
-  return doc({{"$or", array({type_is("$line", "missing"),
-                             doc({{"$lt", array({std::move(unmarked), open_places()})}})})}});
+  Bson open = doc({{"$lt", array({std::move(unmarked), open_places()})}});
+  return doc(
+      {{"$or", array({type_is("$line", "missing"), all_of({std::move(open), line_is_sound()})})}});
 }
 
 Bson stand_command(std::string_view name, const Claim& claim) {

@@ -96,6 +96,7 @@ std::vector<Privilege> needed_by(const Bson& command) {
   if (verb == "findAndModify") return needed_by_find_and_modify(command.get(), collection);
   if (verb == "aggregate") return needed_by_aggregate(command.get(), collection);
   if (verb == "delete") return {{"remove", collection}};
+  if (verb == "create") return {{"createCollection", collection}};
   if (verb == "createIndexes") return {{"createIndex", collection}};
   return {{verb, collection}};
 }

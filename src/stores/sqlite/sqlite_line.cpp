@@ -17,13 +17,6 @@ ClaimBasis basis_of(bool exists) {
   return exists ? ClaimBasis{FromFree{}} : ClaimBasis{FromAbsent{}};
 }
 
-// Whether a claim that does not stand in line may have its turn. A malformed line tells no turns.
-bool is_newcomers_turn(const Document& lock, const Claim& claim, StoreTime now) {
-  const bool malformed =
-      find_field(lock, "line") != nullptr && field_as<std::vector<Waiter>>(lock, "line") == nullptr;
-  return !malformed && is_turn(lock, claim.ts, now);
-}
-
 LockRecord free_lock(std::string_view name) { return {.name = std::string(name)}; }
 
 }  // namespace
@@ -143,7 +136,7 @@ bool SqliteLine::refuses(std::string_view name, const Claim& claim) {
   const auto row = row_of(connection_, name);
   if (!row) return false;
   return state_in(row->lock) != LockState::free ||
-         !is_newcomers_turn(row->lock, claim, connection_.now().time);
+         !is_turn(row->lock, claim.ts, connection_.now().time);
 }
 
 void SqliteLine::ring(std::string_view name, const std::vector<std::string>& processes) {
@@ -161,7 +154,7 @@ std::optional<LockRecord> claim_beside_line(SqliteConnection& connection, std::s
   const auto row = row_of(connection, name);
   if (!row) return std::nullopt;
   const bool from_hold = std::holds_alternative<FromHold>(basis);
-  if (!from_hold && !is_newcomers_turn(row->lock, claim, connection.write_time())) {
+  if (!from_hold && !is_turn(row->lock, claim.ts, connection.write_time())) {
     return std::nullopt;
   }
   auto lock = claim_row(connection, name, basis, claim, InLine::may_pass);

@@ -1,0 +1,131 @@
+// The bell of a server, and what other programs may do to its collection (R19).
+#include <boost/thread/lock_guard.hpp>
+#include <boost/thread/mutex.hpp>
+#include <catch2/catch.hpp>
+#include <future>
+#include <set>
+
+#include "distlock/distributed_lock.h"
+#include "distlock/line.h"
+#include "mongo/server.h"
+#include "stores/mongodb/mongo_documents.h"
+#include "stores/mongodb/mongo_line_commands.h"
+#include "stores/mongodb/mongo_store.h"
+
+using namespace distlock;
+using namespace distlock::testing;
+using namespace std::chrono_literals;
+
+namespace {
+
+class Listener {
+ public:
+  explicit Listener(Store& store)
+      : listening_(store.line()->listen("a", [this](std::string_view name) {
+          const boost::lock_guard<boost::mutex> lock(mutex_);
+          heard_.emplace(name);
+        })) {}
+
+  std::set<std::string> heard() {
+    const boost::lock_guard<boost::mutex> lock(mutex_);
+    return heard_;
+  }
+
+ private:
+  boost::mutex mutex_;
+  std::set<std::string> heard_;
+  std::shared_ptr<void> listening_;  // Last, so that it ends first.
+};
+
+// Rings again until it is heard: one that gets lost is no failure.
+void ring_until_heard(Store& store, const std::string& name, Listener& listener) {
+  wait_until("a ring is heard", [&] {
+    store.line()->ring(name, {"a"});
+    return listener.heard().contains(name);
+  });
+}
+
+bool is_capped(const Server& server) {
+  const Bson all =
+      server.run(doc({{"listCollections", 1}, {"filter", doc({{"name", kLockBells}})}}));
+  const auto capped = find(all.get(), "cursor.firstBatch.0.options.capped");
+  return capped && bson_iter_as_bool(&*capped);
+}
+
+void put_bell(const Server& server, const std::string& fields) {
+  const Bson reply =
+      server.run(doc({{"insert", kLockBells}, {"documents", array({json("{" + fields + "}")})}}));
+  if (find(reply.get(), "writeErrors")) throw std::runtime_error(reply.json());
+}
+
+}  // namespace
+
+TEST_CASE("a bell's collection that is not capped is capped, and rings are heard",
+          "[mongo][bell][R19]") {
+  const Server server(GENERATE(values({standalone_uri(), replica_set_uri()})));
+  const auto store = open_mongo_store(server.connection(), {});
+  put_bell(server, R"("to": ["a"], "lock": "before")");
+  REQUIRE_FALSE(is_capped(server));
+  Listener listener(*store);
+  ring_until_heard(*store, "jobs", listener);
+  CHECK(is_capped(server));
+}
+
+TEST_CASE("a bell's collection that is dropped while somebody listens is made again, and heard",
+          "[mongo][bell][R19]") {
+  const Server server(standalone_uri());
+  const auto store = open_mongo_store(server.connection(), {});
+  Listener listener(*store);
+  ring_until_heard(*store, "before", listener);
+  server.run(doc({{"drop", kLockBells}}));
+  ring_until_heard(*store, "after", listener);
+  CHECK(is_capped(server));
+}
+
+TEST_CASE("bells of other shapes, for nobody, or of megabytes harm nobody", "[mongo][bell][R19]") {
+  const Server server(standalone_uri());
+  const auto store = open_mongo_store(server.connection(), {});
+  server.run(doc({{"create", kLockBells}, {"capped", true}, {"size", std::int64_t{64} << 20}}));
+  Listener listener(*store);
+  ring_until_heard(*store, "before", listener);
+  const std::string large(15 << 20, 'x');
+  for (const std::string& fields :
+       {std::string(R"("to": 7)"), std::string(R"("to": ["a"])"),
+        std::string(R"("to": ["a"], "lock": 7)"), std::string(R"("to": ["a"], "lock": ["jobs"])"),
+        std::string(R"("to": [], "lock": "nobody's")"),
+        std::string(R"("to": {"a": 1}, "lock": "nobody's")"),
+        R"("to": ["a"], "x": ")" + large + '"', R"("to": ["a"], "lock": ")" + large + '"'}) {
+    put_bell(server, fields);
+  }
+  ring_until_heard(*store, "after", listener);
+  CHECK(listener.heard() == std::set<std::string>{"before", "after", large});
+}
+
+TEST_CASE("where the bell cannot be used a waiter looks, and nobody fails",
+          "[mongo][bell][R15][R19]") {
+  const Server server(standalone_uri());
+  const auto store = open_mongo_store(server.connection(), {});
+  SECTION("a view has its name") {
+    server.run(doc({{"create", kLockBells}, {"viewOn", "locks"}, {"pipeline", array({})}}));
+  }
+  SECTION("its documents must be of another shape") {
+    server.run(
+        json(R"({"create": ")" + std::string(kLockBells) +
+             R"(", "capped": true, "size": 65536, "validator": {"none": {"$exists": true}}})"));
+  }
+  const auto pinger = std::make_shared<DistributedLockPinger>(Environment{.store = store});
+  LockOptions options;
+  options.recheck = 100ms;
+  DistributedLock holder(pinger, "jobs", options);
+  REQUIRE(holder.lock_try("x"));
+  const auto other = std::make_shared<DistributedLockPinger>(
+      Environment{.store = open_mongo_store(server.connection(), {})});
+  auto waiter = std::async(std::launch::async, [&] {
+    DistributedLock lock(other, "jobs", options);
+    return lock.try_lock_for(60s) && lock.unlock() == UnlockResult::released;
+  });
+  wait_until("it stands in line",
+             [&] { return !store->inspect("jobs", Freshness::fresh).lock->line.empty(); });
+  CHECK(holder.unlock() == UnlockResult::released);
+  CHECK(waiter.get());
+}
