@@ -42,6 +42,21 @@ TEST_CASE("a lock's options are allowed up to their limits, to the millisecond",
   first_refused(LockOptions{.poll_max = kHundredYears + 1ms});
   last_allowed(LockOptions{.store_patience = 0ms});
   first_refused(LockOptions{.store_patience = -1ms});
+  last_allowed(LockOptions{.max_clock_skew = 0ms});
+  first_refused(LockOptions{.max_clock_skew = -1ms});
+  first_refused(LockOptions{.poll_min = 0ms});
+  last_allowed(LockOptions{.recheck = 1ms});
+  first_refused(LockOptions{.recheck = 0ms});
+  last_allowed(LockOptions{.recheck = 1h});
+  first_refused(LockOptions{.recheck = 1h + 1ms});
+  last_allowed(LockOptions{.deadlock_after = 0ms});
+  first_refused(LockOptions{.deadlock_after = -1ms});
+  last_allowed(LockOptions{.deadlock_after = 1h});
+  first_refused(LockOptions{.deadlock_after = 1h + 1ms});
+  last_allowed(LockOptions{.unstated_window = 0ms});
+  first_refused(LockOptions{.unstated_window = -1ms});
+  last_allowed(LockOptions{.unstated_window = kHundredYears});
+  first_refused(LockOptions{.unstated_window = kHundredYears + 1ms});
 }
 
 TEST_CASE("a pinger's options are allowed up to their limits, to the millisecond",
