@@ -132,6 +132,10 @@ void taken_under_another_clock(const LockRecord& lock, std::chrono::milliseconds
         "; its ping cannot be judged by this clock, watched for ", watched.count(), " ms");
 }
 
+void taking_over_from_ended(const LockRecord& lock) {
+  write(LogLevel::info, "dist_lock taking over from: ", lock, ": its process has ended");
+}
+
 void wall_clock_skew(const LockRecord& lock, std::chrono::milliseconds skew) {
   write(LogLevel::warning, "dist_lock: clock skew of ", skew.count(),
         "ms between this host and the store: not taking over from: ", lock);
@@ -196,6 +200,12 @@ void no_bell(std::string_view file) {
 
 void bell_refused(std::string_view error) {
   write(LogLevel::warning, "dist_lock: ", error, "; waiters look every few seconds");
+}
+
+void no_witness(std::string_view file) {
+  write(
+      LogLevel::warning, "dist_lock: \"", Escaped{file},
+      "\" cannot be used; if this process is killed, its locks are taken over after their window");
 }
 
 void place_not_given_up(std::string_view name, std::string_view error) {

@@ -47,6 +47,8 @@ void unlock_not_consummated(std::string_view name, std::chrono::milliseconds tak
 
 // Ours.
 void taken_under_another_clock(const LockRecord& lock, std::chrono::milliseconds watched);
+/// Of a holder whose process has ended (R23).
+void taking_over_from_ended(const LockRecord& lock);
 void wall_clock_skew(const LockRecord& lock, std::chrono::milliseconds skew);
 void store_clock_stepped(std::string_view clock);
 /// `told`: its loss was logged before, so that this is no warning.
@@ -65,6 +67,8 @@ void chore_failed(std::string_view what, std::string_view error);
 /// Waiters for a lock in the file's database look every few seconds.
 void no_bell(std::string_view file);
 void bell_refused(std::string_view error);
+/// This process's locks there are taken over after the window, should it be killed.
+void no_witness(std::string_view file);
 void place_not_given_up(std::string_view name, std::string_view error);
 void store_failed_while_waiting(std::string_view name, std::string_view error);
 

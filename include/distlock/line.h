@@ -19,6 +19,7 @@ struct Standing {
   std::optional<LockRecord> hold;  ///< Granted: the lock is held, and the place is given up.
   bool in_line = false;            ///< The place is kept. False: the line is full.
   bool free = false;               ///< The lock is free, and it is not this ticket's turn yet.
+  bool holder_ended = false;       ///< PingRecord::ended of the holder: a look is worth it.
 };
 
 /// The result of a release, and which processes are next.

@@ -109,10 +109,25 @@ struct DISTLOCK_EXPORT PingerOptions {
   static PingerOptions fitting(std::chrono::milliseconds takeover_after);
 };
 
+/// The processes that keep a SQLite holder's witness: the lock of the kernel that shows that it has
+/// not ended (R23). Other stores have none.
+enum class WitnessRule {
+  /// The process, its children, and the programs that they execute, as with flock(1): what they do
+  /// may be the holder's work. They get a descriptor of the file `-witness`.
+  children,
+  /// The process alone: when it ends, others get its locks, even if its children go on.
+  process,
+  /// There is none, and those of others are not asked. A holder that ends is judged by its pings.
+  none,
+};
+
 /// The options of one store.
 struct DISTLOCK_EXPORT StoreOptions {
   /// The longest that one call may take. More than 0, at most a day.
   std::chrono::milliseconds call_limit = std::chrono::seconds{10};
+
+  /// Of a SQLite file.
+  WitnessRule witness = WitnessRule::children;
 
   /// So short that a call that hangs leaves time for another before a holder's deadline: an
   /// eighth of `takeover_after`, at least 1 ms, at most the default.

@@ -98,6 +98,8 @@ struct PingRecord {
   std::optional<std::string> clock;
   /// For people. Absent in documents of other programs, and if its fields are malformed.
   std::optional<PingHealth> health;
+  /// The process has ended for sure, and all that might still act for it: the kernel says so (R23).
+  bool ended = false;
 };
 
 }  // namespace distlock

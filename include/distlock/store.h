@@ -176,6 +176,14 @@ class DISTLOCK_EXPORT Store {
   /// waiters look again and again (R15).
   virtual Line* line() { return nullptr; }
 
+  /// A descriptor, closed on exec, that the caller closes. As long as it is open in any process,
+  /// the kernel calls no holder dead that has this process's name now (R23). -1: there is no
+  /// witness of it, or it is not shared with other processes.
+  virtual int share_witness(std::string_view process) {
+    static_cast<void>(process);
+    return -1;
+  }
+
   /// The members of a mirrored store, which live as long as it. Null: this is no mirrored store.
   virtual Members* members() { return nullptr; }
 };

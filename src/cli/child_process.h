@@ -15,6 +15,7 @@ namespace distlock::cli {
 struct Command {
   std::vector<std::string> words;  ///< Program, found along PATH, and arguments.
   std::vector<std::pair<std::string, std::string>> environment;  ///< Added to our own.
+  std::string token = {};  ///< Of its hold, as its DISTLOCK_TOKEN.
 };
 
 /// How a child ended.

@@ -9,33 +9,80 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdint>
+#include <cstring>
+#include <string>
 #include <system_error>
 
 #include "cli/boot_timer.h"
 #include "cli/descendants.h"
+#include "cli/remains.h"
 
 namespace distlock::cli {
 namespace {
 
 /// A message to the keeper.
 struct Order {
-  enum class Kind : std::int64_t { kill_at, group, dismiss };
+  enum class Kind : std::int64_t { kill_at, guard, group, dismiss };
   Kind kind = Kind::dismiss;
-  std::int64_t value = 0;  ///< Nanoseconds of the steady clock, or a group's number.
+  /// Nanoseconds of the steady clock, the window's nanoseconds, or a group's number.
+  std::int64_t value = 0;
+  std::array<char, 24> token{};  ///< Of the hold to guard.
+};
+
+/// A message of the socket, and perhaps a descriptor that goes with it.
+class Letter {
+ public:
+  explicit Letter(Order& order) : part_{&order, sizeof order} {
+    message_.msg_iov = &part_;
+    message_.msg_iovlen = 1;
+  }
+
+  void enclose(int descriptor) {
+    make_room();
+    cmsghdr* header = CMSG_FIRSTHDR(&message_);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(sizeof descriptor);
+    std::memcpy(CMSG_DATA(header), &descriptor, sizeof descriptor);
+  }
+  void make_room() {
+    message_.msg_control = room_.data();
+    message_.msg_controllen = room_.size();
+  }
+  int enclosed() {
+    const cmsghdr* header = CMSG_FIRSTHDR(&message_);
+    if (header == nullptr || header->cmsg_type != SCM_RIGHTS) return -1;
+    int descriptor = -1;
+    std::memcpy(&descriptor, CMSG_DATA(header), sizeof descriptor);
+    return descriptor;
+  }
+  msghdr* get() { return &message_; }
+
+ private:
+  iovec part_;
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> room_{};
+  msghdr message_{};
 };
 
 // A keeper that has gone does no harm: the command's parent watches the deadline, too.
-void give(int descriptor, const Order& order) {
-  send(descriptor, &order, sizeof order, MSG_NOSIGNAL | MSG_DONTWAIT);
+void give(int keeper, Order order, int descriptor = -1) {
+  Letter letter(order);
+  if (descriptor >= 0) letter.enclose(descriptor);
+  sendmsg(keeper, letter.get(), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
+
+constexpr std::chrono::milliseconds kRestLeast{1};
+constexpr std::chrono::milliseconds kRestMost{1000};
 
 /// The keeper's own process.
 class Watch {
  public:
-  Watch(int orders, pid_t parent) : orders_(orders), parent_(parent) {}
+  Watch(int orders, pid_t parent, pid_t session)
+      : orders_(orders), parent_(parent), session_(session) {}
 
   void run() {
     while (true) {
@@ -52,13 +99,23 @@ class Watch {
   /// False: nothing is left to be done.
   bool obey_next() {
     Order order;
-    if (read(orders_, &order, sizeof order) != sizeof order) {
-      if (group_ > 0) kill(-group_, SIGKILL);
+    Letter letter(order);
+    letter.make_room();
+    if (recvmsg(orders_, letter.get(), MSG_CMSG_CLOEXEC) != sizeof order) {
+      outlive();
       return false;
     }
+    const std::chrono::nanoseconds time{order.value};
     switch (order.kind) {
       case Order::Kind::kill_at:
-        timer_.set(SteadyTime{std::chrono::nanoseconds{order.value}});
+        kill_at_ = SteadyTime{time};
+        timer_.set(kill_at_);
+        return true;
+      case Order::Kind::guard:
+        // Open until this process ends: nobody else has the lock of the dead before that (R23).
+        letter.enclosed();
+        token_.assign(order.token.begin(), order.token.end());
+        window_ = time;
         return true;
       case Order::Kind::group:
         group_ = static_cast<pid_t>(order.value);
@@ -67,6 +124,39 @@ class Watch {
         break;
     }
     return false;
+  }
+
+  // The command's parent has been killed. The rest of the command may live until its time has come.
+  // Two looks must find nothing, since a process may be forked during one.
+  void outlive() {
+    if (group_ > 0) kill(-group_, SIGKILL);
+    if (token_.empty()) return;
+    Remains remains(token_, {.group = group_, .session = session_, .parent = parent_});
+    const SteadyTime end = host_clock()->steady_now() + window_;
+    int empty_looks = 0;
+    for (auto pause = kRestLeast; empty_looks < 2; pause = std::min(2 * pause, kRestMost)) {
+      const SteadyTime now = host_clock()->steady_now();
+      // By then others judge by its pings.
+      if (now >= end) return;
+      const Remains::Found left = remains.find();
+      empty_looks = left.none() ? empty_looks + 1 : 0;
+      if (now >= kill_at_) {
+        for (const pid_t id : left.sure) kill(id, SIGKILL);
+      }
+      if (!left.sure.empty())
+        await_end(left.sure.front(), std::min({kill_at_, end, now + kRestMost}));
+      if (!left.none()) host_clock()->wait_until(now + pause, {});
+    }
+  }
+
+  // Or until that time.
+  void await_end(pid_t id, SteadyTime until) {
+    const int handle = static_cast<int>(syscall(SYS_pidfd_open, id, 0));
+    timer_.set(until);
+    std::array<pollfd, 2> waited{{{.fd = handle, .events = POLLIN, .revents = 0},
+                                  {.fd = timer_.descriptor(), .events = POLLIN, .revents = 0}}};
+    if (handle >= 0) poll(waited.data(), waited.size(), -1);
+    close(handle);
   }
 
   void kill_all() {
@@ -80,7 +170,11 @@ class Watch {
 
   int orders_;
   pid_t parent_;
+  pid_t session_;
   pid_t group_ = 0;
+  std::string token_;
+  std::chrono::nanoseconds window_{};
+  SteadyTime kill_at_ = SteadyTime::max();
   BootTimer timer_;
 };
 
@@ -108,11 +202,12 @@ Keeper::Keeper() {
   }
   orders_ = ends[1];
   const pid_t parent = getpid();
+  const pid_t session = getsid(0);
   id_ = fork();
   if (id_ == 0) {
     close(ends[1]);
     let_go(ends[0]);
-    Watch(STDIN_FILENO, parent).run();
+    Watch(STDIN_FILENO, parent, session).run();
     _exit(0);
   }
   const int error = errno;
@@ -133,6 +228,13 @@ Keeper::~Keeper() {
   }
   close(handle_);
   close(orders_);
+}
+
+void Keeper::guard(std::string_view token, std::chrono::nanoseconds window, int witness) {
+  Order order{Order::Kind::guard, window.count()};
+  token.copy(order.token.data(), order.token.size());
+  give(orders_, order, witness);
+  if (witness >= 0) close(witness);
 }
 
 void Keeper::set_kill_at(SteadyTime at) {

@@ -2,6 +2,9 @@
 
 #include <sys/types.h>
 
+#include <chrono>
+#include <string_view>
+
 #include "distlock/clock.h"
 
 namespace distlock::cli {
@@ -30,6 +33,11 @@ class Keeper {
 
   /// When all must be killed that descends from this process. SteadyTime::max(): never.
   void set_kill_at(SteadyTime at);
+
+  /// Before a command begins whose DISTLOCK_TOKEN that is. Should this process be killed, the
+  /// keeper stays until nothing of the command runs, at most for the window. At the time above it
+  /// kills what is left. So long it keeps `witness`: Store::share_witness(), which this closes.
+  void guard(std::string_view token, std::chrono::nanoseconds window, int witness);
 
   /// The command has ended: the keeper kills no process any more.
   void dismiss();

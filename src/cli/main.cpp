@@ -91,6 +91,8 @@ int carry_out(const RunArguments& arguments, const LockOptions& options, const E
       environment, PingerOptions{.ping_every = arguments.ping_every});
   DistributedLock lock(pinger, arguments.lock, options);
   const auto spawn = [&](const Command& command) {
+    keeper.guard(command.token, options.takeover_after,
+                 environment.store->share_witness(pinger->process()));
     const Guarded hold{
         .valid_until = [&] { return lock.valid_until(); }, .lost = lock.stop_token(), .plan = plan};
     return run_to_end(command, signals, hold, keeper);

@@ -11,6 +11,7 @@
 #include "cli/signals.h"
 #include "cli/view_cells.h"
 #include "distlock/error.h"
+#include "processes.h"
 #include "text.h"
 
 namespace distlock::cli {
@@ -66,11 +67,13 @@ std::string boot_seconds(SteadyTime time) {
 }
 
 Command command_of(const RunArguments& arguments, const LockRecord& hold, SteadyTime valid_until) {
+  const std::string token = hold.ts ? to_hex(*hold.ts) : "";
   return {.words = arguments.command,
           .environment = {{"DISTLOCK_NAME", hold.name},
                           {"DISTLOCK_FENCE", std::to_string(hold.fence)},
-                          {"DISTLOCK_TOKEN", hold.ts ? to_hex(*hold.ts) : ""},
-                          {"DISTLOCK_VALID_UNTIL", boot_seconds(valid_until)}}};
+                          {std::string(kTokenVariable), token},
+                          {"DISTLOCK_VALID_UNTIL", boot_seconds(valid_until)}},
+          .token = token};
 }
 
 std::string end_in_words(const RunArguments& arguments, int signal) {

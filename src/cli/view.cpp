@@ -48,6 +48,7 @@ Takeover::How how(Reason reason) {
     case Reason::not_watched:
       return Takeover::How::by_watching;
     case Reason::silent:
+    case Reason::ended:
       return Takeover::How::now;
   }
   return Takeover::How::never;

@@ -51,6 +51,8 @@ void RefusalLog::judged(const Inspection& seen, const protocol::Judgement& judge
       return log::store_clock_stepped(seen.now->clock);
     case Reason::silent:
       return log::forcefully_taking_over(lock, judgement.elapsed);
+    case Reason::ended:
+      return log::taking_over_from_ended(lock);
   }
 }
 

@@ -191,6 +191,7 @@ bool StandingInLine::stand() {
   // A store whose clock is another now has not looked: an earlier place is still there.
   perhaps_in_line_ = in_line_before || standing.in_line;
   if (standing.free) stand_at_ = clock_.steady_now() + line::kTurn;
+  if (standing.holder_ended) look_at_ = clock_.steady_now();
   return false;
 }
 
@@ -225,16 +226,28 @@ bool StandingInLine::look() {
   }
   switch (judgement.verdict) {
     case protocol::Verdict::dead:
-      return take_over(look);
+      return !lets_others_first(judgement.reason, *look.seen.lock) && take_over(look);
     case protocol::Verdict::busy:
       if (!look.seen.lock->taken() || !line::waits(ticket_, look.seen.lock->line)) return stand();
       look_at_takeover(look, judgement.until_takeover);
-      return false;
+      // Somebody else has taken over: the store is to tell of the end of that holder, too.
+      return std::exchange(ended_, std::nullopt) && stand();
     case protocol::Verdict::free:
     case protocol::Verdict::absent:
       return stand();
   }
   return false;
+}
+
+// All learn of an end at once. They take over in turn, as after a release (R17, R23).
+bool StandingInLine::lets_others_first(protocol::Reason reason, const LockRecord& dead) {
+  if (reason != protocol::Reason::ended) return false;
+  const SteadyTime now = clock_.steady_now();
+  if (std::exchange(ended_, dead.ts) != dead.ts)
+    ended_turn_at_ = now + line::opens_after(line::place_of(ticket_, dead.line));
+  const bool waits = now < ended_turn_at_;
+  look_at_ = waits ? ended_turn_at_ : now + line::kTurn;  // Should somebody be quicker.
+  return waits;
 }
 
 bool StandingInLine::take_over(const TimedInspection& look) {
@@ -255,10 +268,9 @@ bool StandingInLine::take_over(const TimedInspection& look) {
 }
 
 void StandingInLine::look_again_in(nanoseconds pause) {
-  const auto random = lock_.session->environment.random();
   const auto spread = static_cast<std::uint64_t>(pause.count());
-  look_at(clock_.steady_now() + pause / 2 +
-          nanoseconds{static_cast<std::int64_t>(random % spread)});
+  const auto part = lock_.session->environment.random() % spread;
+  look_at(clock_.steady_now() + pause / 2 + nanoseconds{static_cast<std::int64_t>(part)});
 }
 
 // Sooner where a program wants to be told.

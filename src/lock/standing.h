@@ -46,6 +46,7 @@ class StandingInLine {
   bool claim_remembered();
   bool stand();
   bool look();
+  bool lets_others_first(protocol::Reason reason, const LockRecord& dead);
   bool take_over(const TimedInspection& look);
   void look_again_in(std::chrono::nanoseconds pause);
   void look_at(SteadyTime next);
@@ -74,6 +75,8 @@ class StandingInLine {
   std::optional<Error> failure_;
   std::optional<LockRecord> seen_;  // The lock at the last look, where that is to be told.
   int failures_ = 0;
+  std::optional<Token> ended_;  // The hold of a process that has ended, seen at a look.
+  SteadyTime ended_turn_at_;    // When it may be taken over from this place.
   DeadlockWatch deadlocks_;
   SteadyTime stand_at_ = SteadyTime::min();
   SteadyTime look_at_ = SteadyTime::min();

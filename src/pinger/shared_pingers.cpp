@@ -18,7 +18,8 @@ using std::chrono::milliseconds;
 
 // A pinger keeps one interval and a store one limit, so that what differs in them is another
 // process to the store.
-using Key = std::tuple<std::string, milliseconds, milliseconds, milliseconds, milliseconds>;
+using Key =
+    std::tuple<std::string, milliseconds, milliseconds, milliseconds, milliseconds, WitnessRule>;
 
 struct SharedPingers {
   boost::mutex mutex;
@@ -34,8 +35,8 @@ std::shared_ptr<DistributedLockPinger> DistributedLockPinger::got(
     const ConnectionString& connection, const PingerOptions& options,
     const StoreOptions& store_options) {
   SharedPingers& shared = shared_in_this_process.get();
-  const Key key{connection.text(), options.ping_every, options.forget_after, options.forget_every,
-                store_options.call_limit};
+  const Key key{connection.text(),    options.ping_every,       options.forget_after,
+                options.forget_every, store_options.call_limit, store_options.witness};
   const auto running = [&]() -> std::shared_ptr<DistributedLockPinger> {
     const auto found = shared.pingers.find(key);
     return found == shared.pingers.end() ? nullptr : found->second.lock();

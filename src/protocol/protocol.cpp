@@ -215,6 +215,7 @@ Judgement judge(const Inspection& seen, const LocalSpan& span, bool clock_steppe
   if (!seen.ping && options.missing_ping == MissingPing::refuse) {
     return busy(Reason::ping_missing, milliseconds{0});
   }
+  if (seen.ping && seen.ping->ended) return {Verdict::dead, Reason::ended};
   if (options.takeover_rule == TakeoverRule::watched) {
     if (watched >= needed) return {Verdict::dead, Reason::silent, watched};
     return busy(Reason::not_watched, watched, needed - watched);

@@ -112,6 +112,7 @@ enum class Reason {
   wall_clock_skew,  ///< R5
   clock_stepped,    ///< R5
   silent,           ///< Dead: may be taken over.
+  ended,            ///< R23: the kernel says so.
 };
 
 struct Judgement {

@@ -29,6 +29,7 @@ class ForkGuardedStore : public Store {
     return here().release(name, ts);
   }
   Line* line() override { return here().line(); }
+  int share_witness(std::string_view process) override { return here().share_witness(process); }
   Members* members() override { return here().members(); }
   PingRecord ping(std::string_view process, const PingHealth& health) override {
     return here().ping(process, health);

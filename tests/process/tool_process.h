@@ -32,6 +32,7 @@ class ToolProcess {
   ToolProcess(const ToolProcess&) = delete;
   ToolProcess& operator=(const ToolProcess&) = delete;
 
+  pid_t id() const { return id_; }
   void send(int signal) const;
   /// Whether it has the file mapped into its memory.
   bool maps(const std::filesystem::path& file) const;

@@ -108,8 +108,10 @@ TEST_CASE("a command finds those signals ignored that the tool found ignored", "
   CHECK(fixture.output.substr(0, half) == fixture.output.substr(half));
 }
 
-TEST_CASE("a lock whose holder was killed is taken over in time", "[process][run][R6]") {
+TEST_CASE("a lock whose holder was killed without a witness is taken over in time",
+          "[process][run][R6]") {
   ToolFixture fixture;
+  std::filesystem::create_directory(fixture.file().string() + "-witness");
   const auto holder = fixture.hold({"--takeover-after", "2s"});
   holder->send(SIGKILL);
   CHECK(holder->wait() == 128 + SIGKILL);

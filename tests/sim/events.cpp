@@ -82,6 +82,7 @@ void lock_failed_because_taken(const LockRecord&, milliseconds) {
 void forcefully_taking_over(const LockRecord&, milliseconds) {
   count(Event::forcefully_taking_over);
 }
+void taking_over_from_ended(const LockRecord&) { count(Event::forcefully_taking_over); }
 void could_not_take_over(const LockRecord&) { count(Event::could_not_take_over); }
 void claim_came_second(View) { count(Event::claim_came_second); }
 void acquired(const LockRecord&) { count(Event::acquired); }
@@ -108,6 +109,7 @@ void forgot_pings(std::int64_t number) {
 void chore_failed(View, View) { count(Event::chore_failed); }
 void no_bell(std::string_view) {}
 void bell_refused(std::string_view) {}
+void no_witness(std::string_view) {}
 void place_not_given_up(std::string_view, std::string_view) {}
 void store_failed_while_waiting(View, View) { count(Event::store_failed_while_waiting); }
 void lost(View, LossReason) { count(Event::lost); }

@@ -38,7 +38,7 @@ CLI = ("cli_tests",)
 # before let pass; the quick ones first.
 MORE = (
     (r"src/(stores/mirrored/|pinger/member_|protocol/member_)", ("contract_mirrored",), ""),
-    (r"src/(pinger|stores/mirrored)/", ("scarce_tests",), ""),
+    (r"src/(pinger|stores/(mirrored|sqlite))/", ("scarce_tests",), ""),
     (r"src/stores/sqlite/", ("differential_sqlite", "sqlite_tests"), ""),
     (r"src/stores/mongodb/", ("mongo_wire_tests",), ""),
     (r"src/(cli/|log|line_writer|fork_guard|pinger/(running_pingers|shared_pingers)|uri/)",
@@ -46,6 +46,7 @@ MORE = (
     (r"src/stores/mongodb/", ("contract_mongo_standalone",), "standalone"),
     (r"src/stores/mongodb/", ("contract_mongo_replica_set",), "replica-set"),
 )
+IN_PROCESSES = {"R16": "process_tests", "R23": "sqlite_tests"}  # The simulation hangs at their forks.
 STARTED = ("distlock", "distlock_tool")  # By process_tests.
 NOT_SIMULATED = re.compile(r"src/(log\w*|line_writer|fork_guard|pinger/identity)\.(cpp|h)"
                            r"|src/(cli|uri|stores/mongodb|stores/sqlite)/")
@@ -80,8 +81,7 @@ class Bug:
         if not all(name.startswith("src/cli/") for name in self.files):
             yield UNIT if self.in_a_store else UNIT[:1], ""
         for place, programs, server in MORE:
-            # A fork is had in a process of its own, and the simulation's hangs where one is unguarded.
-            if self._in(place) or (self.rule == "R16" and programs == ("process_tests",)):
+            if self._in(place) or IN_PROCESSES.get(self.rule) in programs:
                 yield programs, server
 
     def programs(self) -> set[str]:

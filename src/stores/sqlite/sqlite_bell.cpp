@@ -6,6 +6,7 @@
 #include <boost/thread/thread.hpp>
 #include <climits>
 #include <map>
+#include <new>
 #include <stop_token>
 #include <utility>
 
@@ -115,12 +116,20 @@ class SqliteBell::Ear {
     for (SteadyTime now = clock.steady_now(); now < until; now = clock.steady_now()) {
       // Before the look, so that a ring between the two is not slept through.
       const std::uint32_t heard = page_.word(own);
-      for (const std::string& name : rung_for()) rung_(name);
+      tell();
       if (stopped.stop_requested()) return true;
       const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - now);
       if (!page_.wait(own, heard, left)) return false;
     }
     return true;
+  }
+
+  void tell() {
+    try {
+      for (const std::string& name : rung_for()) rung_(name);
+    } catch (const std::bad_alloc&) {
+      // The next look may get some.
+    }
   }
 
   std::vector<std::string> rung_for() {
@@ -130,8 +139,8 @@ class SqliteBell::Ear {
     const SqlitePage::Words words = page_.words();
     for (auto& [ticket, attended] : attended_) {
       if (words.at(attended.word) == attended.heard) continue;
-      attended.heard = words.at(attended.word);
       names.push_back(attended.name);
+      attended.heard = words.at(attended.word);
     }
     return names;
   }

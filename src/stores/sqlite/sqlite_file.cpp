@@ -4,7 +4,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
+#include <climits>
+#include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <system_error>
 
@@ -93,6 +97,22 @@ void make_file(const std::filesystem::path& path) {
   make_new_file(path.string());
 }
 
+// The database's owner and its group may use the file too, if this process may say so.
+bool give(int file, const struct stat& of_database) noexcept {
+  if (fchown(file, of_database.st_uid, of_database.st_gid) == 0) return true;
+  if (errno != EPERM) return false;
+  return fchown(file, static_cast<uid_t>(-1), of_database.st_gid) == 0 || errno == EPERM;
+}
+
+bool write_new(int file, const char* database, const SideFile& content) noexcept {
+  struct stat of_database {};
+  if (stat(database, &of_database) != 0) return false;
+  if (!give(file, of_database)) return false;
+  const auto [mark, mark_at, size] = content;
+  return fchmod(file, of_database.st_mode & 0666) == 0 && ftruncate(file, size) == 0 &&
+         pwrite(file, mark.data(), mark.size(), mark_at) == static_cast<ssize_t>(mark.size());
+}
+
 }  // namespace
 
 // A file of two names is refused below.
@@ -100,6 +120,18 @@ int rename_to_new(const char* from, const char* to) noexcept {
   if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0) return 0;
   if (errno != EINVAL && errno != ENOSYS) return errno;
   return link(from, to) == 0 ? 0 : errno;
+}
+
+void make_side_file(const char* database, const char* path, const SideFile& content) noexcept {
+  struct stat status {};
+  if (lstat(path, &status) == 0) return;
+  std::array<char, PATH_MAX> temporary{};
+  std::snprintf(temporary.data(), temporary.size(), "%s.XXXXXX", path);
+  const int file = mkostemp(temporary.data(), O_CLOEXEC);
+  if (file < 0) return;
+  if (write_new(file, database, content)) rename_to_new(temporary.data(), path);
+  unlink(temporary.data());
+  close(file);
 }
 
 std::string make_private_file(const std::string& path) {

@@ -1,6 +1,9 @@
 #pragma once
 
+#include <sys/types.h>
+
 #include <string>
+#include <string_view>
 
 namespace distlock {
 
@@ -15,5 +18,15 @@ std::string make_private_file(const std::string& path);
 /// Like rename(2), but where something has the name already it fails. Never a second name, as with
 /// link(2). 0, or what errno would be. File systems that know no such rename get a link.
 int rename_to_new(const char* from, const char* to) noexcept;
+
+/// The content of a new file: all zeros but for `mark`.
+struct SideFile {
+  std::string_view mark;
+  off_t mark_at;
+  off_t size;
+};
+/// Makes a file of ours beside the database, for whoever may use that, if there is none. It gets
+/// its name when it is whole. If two processes make it at once, both use the first.
+void make_side_file(const char* database, const char* path, const SideFile& content) noexcept;
 
 }  // namespace distlock

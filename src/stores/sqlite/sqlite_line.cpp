@@ -3,7 +3,9 @@
 #include <functional>
 #include <utility>
 
+#include "distlock/error.h"
 #include "stores/sqlite/sqlite_locks.h"
+#include "stores/sqlite/sqlite_rows.h"
 #include "turns.h"
 
 namespace distlock {
@@ -28,6 +30,7 @@ struct SqliteLine::Plan {
   std::vector<Waiter> after;
   bool grants = false;
   Standing standing;
+  std::string witness;  ///< Of the holder, if the lock is taken.
 
   bool writes() const { return grants || before != after; }
 };
@@ -37,6 +40,7 @@ SqliteLine::Plan SqliteLine::plan(std::string_view name, const Claim& claim, Sto
   LockRecord lock = row ? lock_from(row->lock) : free_lock(name);  // Throws for a malformed one.
   Plan plan{.exists = row.has_value(), .before = lock.line, .after = lock.line};
   plan.standing = {std::nullopt, line::stands(claim.ts, lock.line), !lock.taken()};
+  if (lock.taken()) plan.witness = witness_stated_in(row->ping);
   if (lock.taken() && lock.ts == claim.ts) {
     lock.line.clear();
     plan.standing.hold = std::move(lock);
@@ -57,55 +61,68 @@ Standing SqliteLine::stand(std::string_view name, const Claim& claim) {
   // Another clock than the one that the cutoff is by cannot tell whether it has passed (R4, R8).
   if (claim.cutoff.clock != connection_.clock().name) return {};
   bell_.attend(claim.process, claim.ts, name);
-  Standing standing = stand_in_turn(name, claim);
-  if (!standing.in_line) bell_.ignore(claim.ts);
+  Plan done = stand_in_turn(name, claim);
+  Standing& standing = done.standing;
+  if (!standing.in_line) forget(claim.ts);
+  if (standing.in_line) standing.holder_ended = attend_holder(name, claim.ts, done.witness);
   if (standing.hold) check_written_fence(name, standing.hold->fence);
-  return standing;
+  return std::move(standing);
+}
+
+// Whether it has ended. Before the look, so that it cannot end between the two unnoticed.
+bool SqliteLine::attend_holder(std::string_view name, const Token& ticket,
+                               const std::string& witness) {
+  if (witness.empty()) {
+    deaths_.ignore(ticket);
+    return false;
+  }
+  deaths_.attend(ticket, name, witness);
+  return witness_.has_ended(witness);
 }
 
 // A call that only keeps a place writes nothing, and waits for no writer. A place is not worth a
 // wait for the disk: the end of the machine ends its waiters too. A hold is.
-Standing SqliteLine::stand_in_turn(std::string_view name, const Claim& claim) {
+SqliteLine::Plan SqliteLine::stand_in_turn(std::string_view name, const Claim& claim) {
   Plan seen;
   {
     const SqliteCall call = connection_.begin_call(Access::read);
     seen = plan(name, claim, connection_.now().time);
   }
-  if (!seen.writes()) return seen.standing;
+  if (!seen.writes()) return seen;
   if (seen.grants && seen.exists && seen.before.empty()) {
     auto hold = connection_.write_durably(Access::write, [&] {
       return claim_row(connection_, name, basis_of(seen.exists), claim, InLine::nobody);
     });
-    if (hold) return {std::move(hold)};
+    if (hold) return {.standing = {std::move(hold)}};
   }
   if (!seen.grants) {
     const SqliteCall call = connection_.begin_call(Access::quick_write);
-    if (const auto standing = carry_out(name, claim, false)) return *standing;
+    if (auto done = carry_out(name, claim, false)) return *std::move(done);
   }
   return *connection_.write_durably(Access::write, [&] { return carry_out(name, claim, true); });
 }
 
 // Nothing: it would grant the lock now, which the caller had not said.
-std::optional<Standing> SqliteLine::carry_out(std::string_view name, const Claim& claim,
-                                              bool grants) {
+std::optional<SqliteLine::Plan> SqliteLine::carry_out(std::string_view name, const Claim& claim,
+                                                      bool grants) {
   SqliteTransaction transaction(connection_.db(), "stand in line", kWrite);
   Plan plan = this->plan(name, claim, connection_.write_time());
-  if (!plan.writes()) return plan.standing;
+  if (!plan.writes()) return plan;
   if (plan.grants && !grants) return std::nullopt;
   if (plan.grants) {
     auto hold = claim_row(connection_, name, basis_of(plan.exists), claim, InLine::may_pass);
-    if (!hold) return plan.standing;
+    if (!hold) return plan;
     plan.standing = {std::move(hold)};
   }
   write_line(connection_, name, plan.before, plan.after);
   // Of a lock that somebody removed while it waited.
   if (!plan.exists) remove_place(connection_, name, claim.ts);
   transaction.commit();
-  return plan.standing;
+  return plan;
 }
 
 void SqliteLine::leave(std::string_view name, const Token& ticket) {
-  bell_.ignore(ticket);
+  forget(ticket);
   const SqliteCall call = connection_.begin_call(Access::quick_write);
   remove_place(connection_, name, ticket);
 }
@@ -144,7 +161,18 @@ void SqliteLine::ring(std::string_view name, const std::vector<std::string>& pro
 }
 
 std::shared_ptr<void> SqliteLine::listen(std::string_view process, Rung rung) {
-  return bell_.listen(process, std::move(rung));
+  struct Listening {
+    std::shared_ptr<void> deaths;
+    std::shared_ptr<void> bell;
+  };
+  Listening listening;
+  try {
+    listening.deaths = deaths_.listen(rung);
+  } catch (const Error&) {
+    // Waiters find out by looking (R19).
+  }
+  listening.bell = bell_.listen(process, std::move(rung));
+  return std::make_shared<Listening>(std::move(listening));
 }
 
 std::optional<LockRecord> claim_beside_line(SqliteConnection& connection, std::string_view name,

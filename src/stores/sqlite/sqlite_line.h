@@ -6,14 +6,15 @@
 #include "distlock/line.h"
 #include "stores/sqlite/sqlite_bell.h"
 #include "stores/sqlite/sqlite_connection.h"
+#include "stores/sqlite/sqlite_deaths.h"
 
 namespace distlock {
 
 /// The lines of a SQLite file, in its table `waiters`.
 class SqliteLine : public Line {
  public:
-  SqliteLine(SqliteConnection& connection, SqliteBell& bell)
-      : connection_(connection), bell_(bell) {}
+  SqliteLine(SqliteConnection& connection, SqliteBell& bell, const SqliteWitness& witness)
+      : connection_(connection), bell_(bell), witness_(witness), deaths_(witness) {}
 
   Standing stand(std::string_view name, const Claim& claim) override;
   void leave(std::string_view name, const Token& ticket) override;
@@ -27,19 +28,25 @@ class SqliteLine : public Line {
   bool refuses(std::string_view name, const Claim& claim);
 
   /// The ticket has become a hold by another call.
-  void forget(const Token& ticket) { bell_.ignore(ticket); }
+  void forget(const Token& ticket) {
+    bell_.ignore(ticket);
+    deaths_.ignore(ticket);
+  }
 
  private:
   struct Plan;
 
   std::atomic<bool>& awaited(std::string_view name);
   Plan plan(std::string_view name, const Claim& claim, StoreTime now) const;
-  Standing stand_in_turn(std::string_view name, const Claim& claim);
-  std::optional<Standing> carry_out(std::string_view name, const Claim& claim, bool grants);
+  bool attend_holder(std::string_view name, const Token& ticket, const std::string& witness);
+  Plan stand_in_turn(std::string_view name, const Claim& claim);
+  std::optional<Plan> carry_out(std::string_view name, const Claim& claim, bool grants);
   Freed write_release(std::string_view name, const Token& ts);
 
   SqliteConnection& connection_;
   SqliteBell& bell_;
+  const SqliteWitness& witness_;
+  SqliteDeaths deaths_;
   // By the name's hash: somebody stood in line when this process released it last.
   std::array<std::atomic<bool>, 256> awaited_{};
 };

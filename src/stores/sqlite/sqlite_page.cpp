@@ -8,9 +8,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <climits>
-#include <cstdio>
-#include <cstdlib>
 #include <ctime>
 #include <utility>
 
@@ -74,26 +71,8 @@ void SqlitePage::close() noexcept {
   file_ = -1;
 }
 
-// The file gets its name when it is whole. If two processes make it at once, both use the first.
 void SqlitePage::make() const noexcept {
-  struct stat status {};
-  if (lstat(path_.c_str(), &status) == 0) return;
-  std::array<char, PATH_MAX> temporary{};
-  std::snprintf(temporary.data(), temporary.size(), "%s.XXXXXX", path_.c_str());
-  const int file = mkostemp(temporary.data(), O_CLOEXEC);
-  if (file < 0) return;
-  if (write_new(file)) rename_to_new(temporary.data(), path_.c_str());
-  unlink(temporary.data());
-  ::close(file);
-}
-
-bool SqlitePage::write_new(int file) const noexcept {
-  struct stat database {};
-  if (stat(database_.c_str(), &database) != 0) return false;
-  // Users of the database's group may use the page too, if this process may say so.
-  if (fchown(file, static_cast<uid_t>(-1), database.st_gid) != 0 && errno != EPERM) return false;
-  return fchmod(file, database.st_mode & 0666) == 0 && ftruncate(file, kSize) == 0 &&
-         pwrite(file, mark_.data(), mark_.size(), kMarkAt) == static_cast<ssize_t>(mark_.size());
+  make_side_file(database_.c_str(), path_.c_str(), {mark_, kMarkAt, kSize});
 }
 
 std::uint32_t SqlitePage::word(std::size_t index) const {

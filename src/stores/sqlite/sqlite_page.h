@@ -60,7 +60,6 @@ class SqlitePage {
  private:
   bool map(dev_t device, ino_t number);
   bool is_marked() const;
-  bool write_new(int file) const noexcept;
   std::uint32_t* at(std::size_t index) const { return static_cast<std::uint32_t*>(page_) + index; }
 
   std::string database_;

@@ -69,6 +69,15 @@ Waiter waiter_in(sqlite3_stmt* row, int first) {
 
 }  // namespace
 
+// The time of the ping stands before it.
+std::string witness_stated_in(const Document& ping) {
+  const auto* time = field_as<StoreTime>(ping, "ping");
+  const auto* stated = field_as<std::string>(ping, "witness");
+  if (time == nullptr || stated == nullptr) return {};
+  const std::string with = std::to_string(time->time_since_epoch().count()) + ' ';
+  return stated->starts_with(with) ? stated->substr(with.size()) : std::string();
+}
+
 void SqlitePlaces::add(sqlite3_stmt* row, int first) {
   if (is(row, first, SQLITE_NULL) || problem_) return;
   if (const char* problem = problem_of(row, first)) {

@@ -14,6 +14,10 @@ namespace distlock {
 /// document: each value as its storage class and the column's name say. NULL is a missing field.
 Document document_in(sqlite3_stmt* row, int first, int end);
 
+/// The statement of a row of `lockpings` on its process's witness (R23). Empty: the ping was sent
+/// without one. Another version of distlock may have sent it and left an earlier statement there.
+std::string witness_stated_in(const Document& ping);
+
 /// The places of one line, gathered row by row.
 class SqlitePlaces {
  public:

@@ -31,6 +31,9 @@ constexpr const char* kWaiters = R"(
   CREATE TABLE waiters(lock NOT NULL, ticket NOT NULL, number, process, who, since, passed,
                        PRIMARY KEY(lock, ticket)) WITHOUT ROWID)";
 
+// For the witnesses of processes (R23), likewise.
+constexpr const char* kWitness = "ALTER TABLE lockpings ADD COLUMN witness";
+
 [[noreturn]] void refuse(const SqliteDatabase& db, const std::string& problem) {
   throw Error(Errc::bad_record, "open " + distlock::quoted(db.path()) + ": " + problem);
 }
@@ -55,6 +58,12 @@ bool has_freed_at(const SqliteDatabase& db) {
                     "SELECT count(*) FROM pragma_table_info('locks') WHERE name = 'freed_at'") != 0;
 }
 
+bool has_witness(const SqliteDatabase& db) {
+  return db.integer(kOpen,
+                    "SELECT count(*) FROM pragma_table_info('lockpings') WHERE name = 'witness'") !=
+         0;
+}
+
 bool has_waiters(const SqliteDatabase& db) {
   if (db.integer(kOpen, "SELECT count(*) FROM pragma_table_info('waiters')") == 0) return false;
   constexpr std::int64_t kColumns = 7;
@@ -71,6 +80,7 @@ void create_schema(const SqliteDatabase& db) {
   if (!is_ours(db)) db.execute(kOpen, Effect::writes, kSchema);
   if (!has_freed_at(db)) db.execute(kOpen, Effect::writes, kFreedAt);
   if (!has_waiters(db)) db.execute(kOpen, Effect::writes, kWaiters);
+  if (!has_witness(db)) db.execute(kOpen, Effect::writes, kWitness);
   transaction.commit();
 }
 
@@ -103,7 +113,7 @@ void turn_on_write_ahead_log(const SqliteDatabase& db) {
 void prepare_schema(const SqliteDatabase& db) {
   {
     SqliteTransaction one_view(db, kOpen, "BEGIN");
-    if (is_ours(db) && has_freed_at(db) && has_waiters(db)) return;
+    if (is_ours(db) && has_freed_at(db) && has_waiters(db) && has_witness(db)) return;
   }
   turn_on_write_ahead_log(db);
   create_schema(db);

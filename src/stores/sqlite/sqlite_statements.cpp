@@ -5,7 +5,8 @@ namespace {
 
 constexpr std::string_view kInspect = R"(
   SELECT l._id, l.state, l.process, l.who, l."when", l.why, l.ts, l.fence, l.takeover_after,
-         l.freed_at, p._id, p.ping, p.clock, w.ticket, w.number, w.process, w.who, w.since, w.passed
+         l.freed_at, p._id, p.ping, p.clock, p.witness, w.ticket, w.number, w.process, w.who,
+         w.since, w.passed
   FROM locks l LEFT JOIN lockpings p ON p._id = l.process LEFT JOIN waiters w ON w.lock = l._id
   WHERE l._id = ?1)";
 
@@ -40,14 +41,15 @@ constexpr std::string_view kAddPlace = R"(
   INSERT INTO waiters(lock, ticket, number, process, who, since, passed)
   SELECT ?1, ?2, 1 + coalesce(max(number), 0), ?4, ?5, ?6, ?3 FROM waiters WHERE lock = ?1)";
 
+// The statement on the witness is of this ping alone: an earlier version would leave it there.
 constexpr std::string_view kPing = R"(
   INSERT INTO lockpings(_id, ping, clock, ping_successes, ping_failures, ping_round_trip_ms,
-                        ping_late_by_ms)
-  VALUES(?1, store_now(), ?2, ?3, ?4, ?5, ?6)
+                        ping_late_by_ms, witness)
+  VALUES(?1, store_now(), ?2, ?3, ?4, ?5, ?6, store_now() || ' ' || ?7)
   ON CONFLICT DO UPDATE SET
     ping = excluded.ping, clock = excluded.clock, ping_successes = excluded.ping_successes,
     ping_failures = excluded.ping_failures, ping_round_trip_ms = excluded.ping_round_trip_ms,
-    ping_late_by_ms = excluded.ping_late_by_ms
+    ping_late_by_ms = excluded.ping_late_by_ms, witness = excluded.witness
   RETURNING ping)";
 
 // A lock that is not certainly free protects its holder's ping (R13). A ping by another clock must

@@ -26,7 +26,7 @@ struct SqliteStatements {
   SqliteStatement add_place;     ///< ?1 lock, ?2 ticket, ?3 passed, ?4 process, ?5 who, ?6 since
   SqliteStatement mark_place;    ///< ?1 lock, ?2 ticket, ?3 passed
   SqliteStatement remove_place;  ///< ?1 lock, ?2 ticket
-  SqliteStatement ping;          ///< ?1 process, ?2 clock, ?3 to ?6 health. A row of ping.
+  SqliteStatement ping;  ///< ?1 process, ?2 clock, ?3 to ?6 health, ?7 witness. A row of ping.
   SqliteStatement remove_ping;   ///< ?1 process
   SqliteStatement forget_pings;  ///< ?1 age, ?2 clock, ?3 what clocks beside it begin with
   SqliteStatement holds;         ///< ?1 process. Columns: _id, ts.
@@ -37,6 +37,6 @@ struct SqliteStatements {
 
 // Each ends before this column of `inspect`.
 inline constexpr int kInspectLockColumns = 10;
-inline constexpr int kInspectPingColumns = 13;
+inline constexpr int kInspectPingColumns = 14;
 
 }  // namespace distlock

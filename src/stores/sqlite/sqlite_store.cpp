@@ -3,6 +3,7 @@
 #include <map>
 #include <utility>
 
+#include "processes.h"
 #include "stores/sqlite/sqlite_connection.h"
 #include "stores/sqlite/sqlite_line.h"
 #include "stores/sqlite/sqlite_locks.h"
@@ -17,7 +18,9 @@ class SqliteStore : public Store {
  public:
   SqliteStore(const ConnectionString& connection, const StoreOptions& options)
       : connection_(connection, options),
-        line_(connection_, bell_.emplace(connection_.db().file())) {}
+        line_(
+            connection_, bell_.emplace(connection_.db().file()),
+            witness_.emplace(connection_.db().file(), connection_.clock().boot, options.witness)) {}
 
   std::chrono::milliseconds call_limit() const override { return connection_.call_limit(); }
 
@@ -32,17 +35,26 @@ class SqliteStore : public Store {
   std::vector<StoredHold> holds(std::string_view process) override;
   Listing list() override;
   Line* line() override { return &line_; }
+  int share_witness(std::string_view process) override { return witness_->share(process); }
 
  private:
   bool is_awaited(std::string_view name) const;
   std::optional<LockRecord> write_claim(std::string_view name, const ClaimBasis& basis,
                                         const Claim& claim);
-  StoreTime write_ping(std::string_view process, const PingHealth& health);
+  StoreTime write_ping(std::string_view process, const PingHealth& health,
+                       const std::optional<std::string>& witness);
 
-  std::optional<SqliteBell> bell_;  // Outlives the connection.
+  // Outlive the connection.
+  std::optional<SqliteBell> bell_;
+  std::optional<SqliteWitness> witness_;
   SqliteConnection connection_;
   SqliteLine line_;
 };
+
+// A command of `distlock run` may have closed its descriptors before its run was killed.
+bool is_acted_for(const LockRecord& lock) {
+  return lock.ts && some_process_has_token(to_hex(*lock.ts));
+}
 
 // The time is read before the row. A process that is stopped between the two then finds the ping
 // too young; the other way round it would find a living holder's too old and take over from it.
@@ -55,6 +67,8 @@ Inspection SqliteStore::inspect(std::string_view name, Freshness) {
   inspection.lock = lock_from(row->lock);
   if (!inspection.lock->taken() || row->ping.empty()) return inspection;
   inspection.ping = ping_from(row->ping);
+  inspection.ping->ended =
+      witness_->has_ended(witness_stated_in(row->ping)) && !is_acted_for(*inspection.lock);
   const bool comparable = inspection.ping->clock == connection_.clock().name;
   if (comparable && inspection.ping->ping > inspection.now->time) {
     inspection.now->time = std::min(inspection.ping->ping, connection_.now().time);
@@ -104,13 +118,16 @@ ReleaseResult SqliteStore::release(std::string_view name, const Token& ts) {
 // The stamp is older than the commit by what the commit takes. So the ping looks older to a
 // contender than it is, never younger; a holder counts from before it asked (R9).
 PingRecord SqliteStore::ping(std::string_view process, const PingHealth& health) {
+  const auto witness = witness_->statement_of(process);
   const StoreTime time =
-      connection_.write_durably(Access::ping, [&] { return write_ping(process, health); });
+      connection_.write_durably(Access::ping, [&] { return write_ping(process, health, witness); });
   return {std::string(process), time, connection_.clock().name, health};
 }
 
-StoreTime SqliteStore::write_ping(std::string_view process, const PingHealth& health) {
+StoreTime SqliteStore::write_ping(std::string_view process, const PingHealth& health,
+                                  const std::optional<std::string>& witness) {
   SqliteRun run(connection_.statements().ping);
+  if (witness) run.bind(7, *witness);
   run.bind(1, process).bind(2, connection_.clock().name);
   int parameter = 3;
   for (const auto& [name, number] : fields_of(health)) run.bind(parameter++, number);
@@ -125,6 +142,7 @@ void SqliteStore::remove_ping(std::string_view process) {
     SqliteRun(connection_.statements().remove_ping).bind(1, process).finish();
     return connection_.db().changes();
   });
+  witness_->give_up(process);
 }
 
 std::int64_t SqliteStore::forget_pings(std::chrono::milliseconds age) {
@@ -185,8 +203,12 @@ Listing SqliteStore::list() {
     return listed(lock, lock_from);
   };
   listing.locks = listed_rows<LockRecord>(connection_.statements().locks, judge_lock);
-  listing.pings = listed_rows<PingRecord>(
-      connection_.statements().pings, [](const Document& ping) { return listed(ping, ping_from); });
+  const auto judge_ping = [&](const Document& ping) {
+    Listed<PingRecord> one = listed(ping, ping_from);
+    if (one.record) one.record->ended = witness_->has_ended(witness_stated_in(ping));
+    return one;
+  };
+  listing.pings = listed_rows<PingRecord>(connection_.statements().pings, judge_ping);
   listing.now = connection_.now();
   return listing;
 }

@@ -46,6 +46,20 @@ TEST_CASE("a watched holder is busy for the rest of the window", "[protocol][R6]
   CHECK(scene.judged().reason == Reason::silent);
 }
 
+TEST_CASE("a holder whose process has ended is dead, whatever ping and clocks say",
+          "[protocol][R23]") {
+  Scene scene;
+  SECTION("a young ping") { scene.silent_for(1ms); }
+  SECTION("a ping of the future") { scene.silent_for(-1h); }
+  SECTION("another clock's ping") { scene.seen.ping->clock = "c2"; }
+  SECTION("a clock that stepped") { scene.stepped = true; }
+  SECTION("the rule of watching") { scene.options.takeover_rule = TakeoverRule::watched; }
+  CHECK(scene.judged().verdict == Verdict::busy);
+  scene.seen.ping->ended = true;
+  CHECK(scene.judged().verdict == Verdict::dead);
+  CHECK(scene.judged().reason == Reason::ended);
+}
+
 TEST_CASE("a refusal foretells no takeover", "[protocol][R5][R7]") {
   Scene scene;
   SECTION("for a missing ping") {

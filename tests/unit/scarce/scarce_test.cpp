@@ -5,14 +5,18 @@
 #include <boost/thread/barrier.hpp>
 #include <boost/thread/thread.hpp>
 #include <catch2/catch.hpp>
+#include <fstream>
 #include <future>
 #include <memory>
 
 #include "distlock/distributed_lock.h"
 #include "distlock/stores.h"
+#include "stores/sqlite/sqlite_bell.h"
+#include "stores/sqlite/sqlite_deaths.h"
 #include "support/crowd.h"
 #include "support/faulty_store.h"
 #include "support/fleet.h"
+#include "support/temporary_folder.h"
 #include "unit/scarce/scarcity.h"
 
 using namespace distlock;
@@ -257,4 +261,34 @@ TEST_CASE("a member's call that gets no memory fails by itself, and ends no proc
   const NoMemoryFor member("starving");
   CHECK(store->list().locks.empty());
   CHECK(NoMemoryFor::refusals() > 0);
+}
+
+TEST_CASE("a wait for a SQLite lock that gets no memory goes on, and hears of ends and rings later",
+          "[scarce][line][R19][R23]") {
+  const TemporaryFolder folder;
+  const std::string database = (folder.path() / "locks.db").string();
+  for (const char* ending : {"", "-wal"}) std::ofstream(database + ending).close();
+  SqliteWitness witness(database, "boot/", WitnessRule::children);
+  SqliteDeaths deaths(witness);
+  SqliteBell bell(database, 1ms);
+  std::atomic<bool> heard{false};
+  const auto listen = [&](std::string_view) { heard = true; };
+  const std::string name = "a name that no short string holds";
+  const auto starved = [&](const char* thread, const auto& action) {
+    const NoMemoryFor listener(thread);
+    action();
+    CHECK(comes_true([] { return NoMemoryFor::refusals() > 0; }));
+  };
+  SECTION("of an end") {
+    const auto ear = deaths.listen(listen);
+    deaths.attend(Token{}, name, witness.statement_of("holder").value_or(""));
+    starved("LockDeaths", [&] { witness.give_up("holder"); });
+    CHECK(comes_true([&] { return heard.load(); }));
+  }
+  SECTION("of a ring") {
+    const auto ear = bell.listen("waiter", listen);
+    bell.attend("waiter", Token{}, name);
+    starved("LockBell", [&] { bell.ring(name, {"waiter"}); });
+    CHECK(comes_true([&] { return heard.load(); }));
+  }
 }

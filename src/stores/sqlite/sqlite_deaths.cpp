@@ -1,0 +1,200 @@
+#include "stores/sqlite/sqlite_deaths.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <sys/eventfd.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <boost/thread/lock_guard.hpp>
+#include <boost/thread/thread.hpp>
+#include <map>
+#include <new>
+#include <optional>
+#include <stop_token>
+#include <utility>
+
+#include "distlock/clock.h"
+#include "distlock/error.h"
+
+namespace distlock {
+namespace {
+
+using Guard = boost::lock_guard<boost::mutex>;
+using std::chrono::milliseconds;
+
+// A witness's file may have been replaced, and its watch with it.
+constexpr milliseconds kLookAgain{2000};
+constexpr milliseconds kLookUntold{100};
+// After a word of the kernel: 1 ms, 2 ms, 4 ms and so on.
+constexpr milliseconds kLooksEnd{64};
+
+/// A descriptor that the program may close behind our back, as one that closes all does. Its number
+/// is then left alone.
+class Descriptor {
+ public:
+  explicit Descriptor(int number) : number_(number) {
+    if (number_ >= 0) fstat(number_, &status_);
+  }
+  ~Descriptor() {
+    if (is_there()) close(number_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+
+  int number() const { return number_; }
+  bool is_there() const {
+    struct stat now {};
+    return number_ >= 0 && fstat(number_, &now) == 0 && now.st_dev == status_.st_dev &&
+           now.st_ino == status_.st_ino;
+  }
+
+ private:
+  int number_;
+  struct stat status_ {};
+};
+
+}  // namespace
+
+// A listener, and the tickets of its process.
+class SqliteDeaths::Ear {
+ public:
+  Ear(const SqliteWitness& witness, Line::Rung rung)
+      : witness_(witness),
+        rung_(std::move(rung)),
+        told_(inotify_init1(IN_CLOEXEC | IN_NONBLOCK)),
+        wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+    thread_ = boost::thread([this] { run(); });
+  }
+  ~Ear() {
+    const boost::this_thread::disable_interruption no_interruption;
+    stop_.request_stop();
+    wake();
+    thread_.join();
+  }
+  Ear(const Ear&) = delete;
+  Ear& operator=(const Ear&) = delete;
+
+  // The watch is there before the caller looks at the witness, so that no end in between is missed.
+  void attend(const Token& ticket, std::string_view name, std::string_view statement) {
+    const Guard lock(mutex_);
+    const bool was_empty = attended_.empty();
+    attended_.insert_or_assign(ticket, Attended{std::string(name), std::string(statement)});
+    const char* file = witness_.path().c_str();
+    watched_ = told_.is_there() && inotify_add_watch(told_.number(), file, IN_CLOSE_WRITE) >= 0;
+    if (was_empty) wake();
+  }
+
+  void ignore(const Token& ticket) {
+    const Guard lock(mutex_);
+    attended_.erase(ticket);
+  }
+
+ private:
+  struct Attended {
+    std::string name;
+    std::string statement;
+  };
+
+  void wake() const {
+    if (wake_.is_there()) eventfd_write(wake_.number(), 1);
+  }
+
+  void run() {
+    pthread_setname_np(pthread_self(), "LockDeaths");
+    milliseconds pause{1};
+    while (!stop_.stop_requested()) {
+      try {
+        while (const auto name = next_ended()) rung_(*name);
+      } catch (const std::bad_alloc&) {
+        // The next look may get some.
+      }
+      pause = wait(pause) ? milliseconds{1} : std::min(2 * pause, kLooksEnd);
+    }
+  }
+
+  // Whether there was a word of the kernel, or a first ticket.
+  bool wait(milliseconds pause) const {
+    const milliseconds time = time_to_wait(pause);
+    if (!wake_.is_there()) {
+      clock_->wait_until(clock_->steady_now() + std::min(time, kLookUntold), stop_.get_token());
+      return false;
+    }
+    std::array<pollfd, 2> waited{{{.fd = wake_.number(), .events = POLLIN, .revents = 0},
+                                  {.fd = told_.number(), .events = POLLIN, .revents = 0}}};
+    poll(waited.data(), waited.size(), static_cast<int>(time.count()));
+    const bool first = wake_.is_there() && waited[0].revents == POLLIN;
+    eventfd_t count = 0;
+    if (first) eventfd_read(wake_.number(), &count);
+    const bool told = told_.is_there() && waited[1].revents == POLLIN;
+    std::array<char, 4096> events{};
+    while (told && read(told_.number(), events.data(), events.size()) > 0) {
+    }
+    return first || told;
+  }
+
+  milliseconds time_to_wait(milliseconds pause) const {
+    const Guard lock(mutex_);
+    if (attended_.empty()) return kLookAgain;
+    if (pause < kLooksEnd) return pause;
+    return watched_ && told_.is_there() ? kLookAgain : kLookUntold;
+  }
+
+  // A lock whose holder has ended. It is attended no more.
+  std::optional<std::string> next_ended() {
+    const Guard lock(mutex_);
+    const auto ended = std::find_if(attended_.begin(), attended_.end(), [&](const auto& known) {
+      return witness_.has_ended(known.second.statement);
+    });
+    if (ended == attended_.end()) return std::nullopt;
+    std::optional<std::string> name(std::move(ended->second.name));
+    attended_.erase(ended);
+    return name;
+  }
+
+  const SqliteWitness& witness_;
+  const Line::Rung rung_;
+  const std::shared_ptr<Clock> clock_ = host_clock();
+  const Descriptor told_;
+  const Descriptor wake_;
+  std::stop_source stop_;
+  mutable boost::mutex mutex_;
+  std::map<Token, Attended> attended_;
+  bool watched_ = false;
+  boost::thread thread_;
+};
+
+std::shared_ptr<void> SqliteDeaths::listen(Line::Rung rung) {
+  std::shared_ptr<Ear> ear;
+  try {
+    ear = std::make_shared<Ear>(witness_, std::move(rung));
+  } catch (const boost::thread_resource_error& error) {
+    throw Error(Errc::not_applied, std::string("no thread for ended holders: ") + error.what());
+  }
+  const Guard lock(mutex_);
+  std::erase_if(ears_, [](const auto& known) { return known.expired(); });
+  ears_.push_back(ear);
+  return ear;
+}
+
+std::vector<std::shared_ptr<SqliteDeaths::Ear>> SqliteDeaths::ears() {
+  std::vector<std::shared_ptr<Ear>> living;
+  const Guard lock(mutex_);
+  for (const auto& known : ears_) {
+    if (auto ear = known.lock()) living.push_back(std::move(ear));
+  }
+  return living;
+}
+
+void SqliteDeaths::attend(const Token& ticket, std::string_view name, std::string_view statement) {
+  for (const auto& ear : ears()) ear->attend(ticket, name, statement);
+}
+
+void SqliteDeaths::ignore(const Token& ticket) {
+  for (const auto& ear : ears()) ear->ignore(ticket);
+}
+
+}  // namespace distlock

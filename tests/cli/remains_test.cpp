@@ -1,0 +1,120 @@
+#include "cli/remains.h"
+
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "distlock/clock.h"
+#include "processes.h"
+
+using namespace distlock::cli;
+
+namespace {
+
+const std::string kOfHold = "0123456789abcdef01234567";
+
+/// Ends with the test.
+class Started {
+ public:
+  Started(std::vector<std::string> words, std::vector<std::string> environment,
+          bool leads = false) {
+    posix_spawnattr_t attributes{};
+    posix_spawnattr_init(&attributes);
+    if (leads) posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+    REQUIRE(posix_spawnp(&id_, words.front().c_str(), nullptr, &attributes,
+                         pointers_to(words).data(), pointers_to(environment).data()) == 0);
+    posix_spawnattr_destroy(&attributes);
+    // Its program gets them a little later.
+    while (!environment.empty() && distlock::environment_of(id_).value_or("").empty()) {
+      std::this_thread::yield();
+    }
+  }
+  ~Started() { end(); }
+  Started(const Started&) = delete;
+  Started& operator=(const Started&) = delete;
+
+  pid_t id() const { return id_; }
+  void end() {
+    if (id_ <= 0) return;
+    kill(id_, SIGKILL);
+    waitpid(id_, nullptr, 0);
+    id_ = -1;
+  }
+
+ private:
+  static std::vector<char*> pointers_to(std::vector<std::string>& strings) {
+    std::vector<char*> pointers;
+    for (std::string& text : strings) pointers.push_back(text.data());
+    pointers.push_back(nullptr);
+    return pointers;
+  }
+
+  pid_t id_ = -1;
+};
+
+bool has(const std::vector<pid_t>& all, pid_t id) {
+  return std::find(all.begin(), all.end(), id) != all.end();
+}
+
+}  // namespace
+
+TEST_CASE("a process with the token of a hold is of its command, and no longer when it has ended",
+          "[cli][child][R23]") {
+  Started left({"sleep", "60"}, {"A=b", "DISTLOCK_TOKEN=" + kOfHold, "C=d"});
+  Remains remains(kOfHold, {});
+  CHECK(has(remains.find().sure, left.id()));
+  const pid_t id = left.id();
+  left.end();
+  CHECK_FALSE(has(remains.find().sure, id));
+}
+
+TEST_CASE("a process with another token, or with one that goes on, is of another command",
+          "[cli][child][R23]") {
+  const std::string variable =
+      GENERATE("DISTLOCK_TOKEN=0123456789abcdef01234568", "XDISTLOCK_TOKEN=" + kOfHold,
+               "DISTLOCK_TOKEN=" + kOfHold + "0");
+  const Started other({"sleep", "60"}, {variable});
+  const Remains::Found found = Remains(kOfHold, {.session = getsid(0)}).find();
+  CHECK_FALSE(has(found.sure, other.id()));
+  CHECK_FALSE(has(found.perhaps, other.id()));
+}
+
+TEST_CASE("a process without an environment that has nothing of the command is of another",
+          "[cli][child][R23]") {
+  const Started other({"sleep", "60"}, {});
+  const Remains::Found found = Remains(kOfHold, {}).find();
+  CHECK_FALSE(has(found.sure, other.id()));
+  CHECK_FALSE(has(found.perhaps, other.id()));
+  CHECK(has(Remains(kOfHold, {.parent = getpid()}).find().perhaps, other.id()));
+}
+
+TEST_CASE("a process without an environment may be of the command, and of its group it is",
+          "[cli][child][R23]") {
+  const Started left({"sleep", "60"}, {}, true);
+  const Remains::Found found = Remains(kOfHold, {.session = getsid(0)}).find();
+  CHECK(has(found.perhaps, left.id()));
+  CHECK_FALSE(has(found.sure, left.id()));
+  CHECK(has(Remains(kOfHold, {.group = left.id()}).find().sure, left.id()));
+}
+
+TEST_CASE("the children of a command's process are of the command", "[cli][child][R23]") {
+  const Started left({"sh", "-c", "env -i sleep 60; true"}, {"DISTLOCK_TOKEN=" + kOfHold});
+  Remains remains(kOfHold, {});
+  const auto until = distlock::host_clock()->steady_now() + std::chrono::seconds{60};
+  std::vector<pid_t> sure;
+  while (sure.size() < 2 && distlock::host_clock()->steady_now() < until) {
+    sure = remains.find().sure;
+    std::this_thread::yield();
+  }
+  REQUIRE(sure.size() == 2);
+  for (const pid_t id : sure) {
+    if (id != left.id()) kill(id, SIGKILL);
+  }
+}

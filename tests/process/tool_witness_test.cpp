@@ -1,0 +1,171 @@
+// A `distlock run` on a SQLite file that is killed, and what it leaves behind (R23). All windows
+// are the default, 16 minutes.
+#include <signal.h>
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "process/tool_fixture.h"
+
+using namespace distlock::testing;
+
+namespace fs = std::filesystem;
+
+namespace {
+
+std::string text_of(const fs::path& file) {
+  std::ostringstream text;
+  text << std::ifstream(file).rdbuf();
+  return text.str();
+}
+
+/// The process besides the tool that watches over its command.
+pid_t keeper_of(const ToolProcess& tool) {
+  const std::string parent = "\nPPid:\t" + std::to_string(tool.id()) + '\n';
+  for (const auto& process : fs::directory_iterator("/proc")) {
+    const std::string status = text_of(process.path() / "status");
+    const bool keeper = status.starts_with("Name:\tdistlock-keeper\n");
+    if (keeper && status.find(parent) != status.npos) return std::stoi(process.path().filename());
+  }
+  FAIL("it has no keeper");
+  return -1;
+}
+
+/// Kills the process when the test ends, too.
+class Survivor {
+ public:
+  explicit Survivor(pid_t id) : id_(id) {}
+  ~Survivor() { end(); }
+  Survivor(const Survivor&) = delete;
+  Survivor& operator=(const Survivor&) = delete;
+
+  void end() {
+    if (id_ > 0) kill(id_, SIGKILL);
+    id_ = -1;
+  }
+
+ private:
+  pid_t id_;
+};
+
+/// Whether it still does something.
+bool runs(pid_t id) {
+  const std::string status = text_of("/proc/" + std::to_string(id) + "/status");
+  return !status.empty() && status.find("\nState:\tZ") == status.npos;
+}
+
+const ToolFixture::Words kTry{"run", "-n", "jobs", "--", "sh", "-c", "echo $DISTLOCK_FENCE"};
+const ToolFixture::Words kWait{"run", "jobs", "--", "sh", "-c", "echo $DISTLOCK_FENCE"};
+
+}  // namespace
+
+TEST_CASE("when a run is killed the next in line has its lock", "[process][run][R23]") {
+  const ToolFixture fixture;
+  const auto holder = fixture.hold();
+  const auto next = fixture.start(kWait);
+  holder->send(SIGKILL);
+  CHECK(next->next_output() == "2");
+  CHECK(next->wait() == 0);
+}
+
+TEST_CASE("when a run and its keeper are killed the next has its lock", "[process][run][R23]") {
+  const ToolFixture fixture;
+  const auto holder = fixture.hold();
+  kill(keeper_of(*holder), SIGKILL);
+  holder->send(SIGKILL);
+  const auto next = fixture.start(kWait);
+  CHECK(next->next_output() == "2");
+  CHECK(next->wait() == 0);
+}
+
+TEST_CASE("a run whose keeper is killed keeps its lock", "[process][run][R23][R1]") {
+  ToolFixture fixture;
+  const auto holder = fixture.hold();
+  kill(keeper_of(*holder), SIGKILL);
+  CHECK(fixture.status(kTry) == 1);
+}
+
+TEST_CASE("a run that is stopped keeps its lock", "[process][run][R23][R1]") {
+  ToolFixture fixture;
+  const auto holder = fixture.hold();
+  holder->send(SIGSTOP);
+  CHECK(fixture.status(kTry) == 1);
+  holder->send(SIGCONT);
+}
+
+TEST_CASE("processes that a command has started keep the lock of a run that is killed",
+          "[process][run][R23][R1]") {
+  const bool keeper_too = GENERATE(false, true);
+  CAPTURE(keeper_too);
+  ToolFixture fixture;
+  const auto holder = fixture.start(
+      {"run", "jobs", "--", "sh", "-c",
+       "setsid sh -c 'echo $$; exec sleep 120 >/dev/null 2>&1 </dev/null' & exec cat"});
+  Survivor survivor(std::stoi(holder->next_output()));
+  if (keeper_too) kill(keeper_of(*holder), SIGKILL);
+  holder->send(SIGKILL);
+  CHECK(holder->wait() == 128 + SIGKILL);
+  CHECK(holder->rest_of_output().empty());  // The command has ended.
+  CHECK(fixture.status(kTry) == 1);
+  survivor.end();
+  const auto next = fixture.start(kWait);
+  CHECK(next->next_output() == "2");
+  CHECK(next->wait() == 0);
+}
+
+TEST_CASE("processes that have closed their descriptors keep the lock of a run that is killed",
+          "[process][run][R23][R1]") {
+  const auto [way, keeper_too] = GENERATE(table<std::string, bool>(
+      {{"session", false}, {"session", true}, {"session environment", false}}));
+  CAPTURE(way, keeper_too);
+  ToolFixture fixture;
+  const auto holder =
+      fixture.start({"run", "jobs", "--", "sh", "-c",
+                     std::string(DISTLOCK_BARE_PROGRAM) + ' ' + way + "; exec cat"});
+  Survivor survivor(std::stoi(holder->next_output()));
+  if (keeper_too) kill(keeper_of(*holder), SIGKILL);
+  holder->send(SIGKILL);
+  CHECK(holder->wait() == 128 + SIGKILL);
+  CHECK(holder->rest_of_output().empty());  // The command has ended.
+  CHECK(fixture.status(kTry) == 1);
+  survivor.end();
+  const auto next = fixture.start(kWait);
+  CHECK(next->next_output() == "2");
+  CHECK(next->wait() == 0);
+}
+
+TEST_CASE("the lock of a run that is killed stays until its keeper has ended the command's group",
+          "[process][run][R23][R1]") {
+  ToolFixture fixture;
+  const auto holder = fixture.start(
+      {"run", "jobs", "--", "sh", "-c", std::string(DISTLOCK_BARE_PROGRAM) + " & exec cat"});
+  const pid_t left = std::stoi(holder->next_output());
+  const Survivor survivor(left);
+  const pid_t keeper = keeper_of(*holder);
+  kill(keeper, SIGSTOP);
+  holder->send(SIGKILL);
+  CHECK(holder->wait() == 128 + SIGKILL);
+  CHECK(fixture.status(kTry) == 1);
+  CHECK(runs(left));
+  kill(keeper, SIGCONT);
+  const auto next = fixture.start(kWait);
+  CHECK(next->next_output() == "2");
+  CHECK_FALSE(runs(left));
+  CHECK(next->wait() == 0);
+}
+
+TEST_CASE("the remains of a killed run are ended before its window is over",
+          "[process][run][R23][R1]") {
+  ToolFixture fixture;
+  const auto holder = fixture.start({"run", "--takeover-after", "4s", "jobs", "--", "sh", "-c",
+                                     std::string(DISTLOCK_BARE_PROGRAM) + " session; exec cat"});
+  const pid_t left = std::stoi(holder->next_output());
+  const Survivor survivor(left);
+  holder->send(SIGKILL);
+  const auto next = fixture.start(kWait);
+  CHECK(next->next_output() == "2");
+  CHECK_FALSE(runs(left));
+  CHECK(next->wait() == 0);
+}

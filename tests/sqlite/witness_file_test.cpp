@@ -1,0 +1,220 @@
+// The file of the witnesses of processes, and the threads that look at it (R23).
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <array>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "distlock/clock.h"
+#include "distlock/distributed_lock.h"
+#include "sqlite/witness_scene.h"
+#include "stores/sqlite/sqlite_clock.h"
+#include "stores/sqlite/sqlite_deaths.h"
+#include "stores/sqlite/sqlite_witness.h"
+
+using namespace distlock;
+using namespace distlock::testing;
+using namespace std::chrono_literals;
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// Makes no database, only room for one.
+struct Room {
+  Room() { std::ofstream(database).close(); }
+
+  SqliteWitness witness(WitnessRule rule = WitnessRule::children) const {
+    return {database, boot_clock().boot, rule};
+  }
+
+  TemporaryFolder folder;
+  std::string database = (folder.path() / "locks.db").string();
+  fs::path file = database + "-witness";
+};
+
+/// A file system in which a mapping keeps no lock. Below it a tmpfs, since it cannot stand on one
+/// of its kind.
+class Overlay {
+ public:
+  explicit Overlay(const fs::path& folder) : below_("tmpfs", "tmpfs", folder) {
+    for (const auto* part : {"lower", "upper", "work", "top"}) fs::create_directory(folder / part);
+    const std::string options = "lowerdir=" + (folder / "lower").string() +
+                                ",upperdir=" + (folder / "upper").string() +
+                                ",workdir=" + (folder / "work").string();
+    top_.emplace("overlay", "overlay", folder / "top", 0, options.c_str());
+  }
+
+  bool made() const { return below_.made() && top_->made(); }
+
+ private:
+  Mount below_;
+  std::optional<Mount> top_;
+};
+
+/// The descriptor of this process for that file.
+int descriptor_of(const fs::path& file) {
+  for (const auto& one : fs::directory_iterator("/proc/self/fd")) {
+    std::error_code gone;
+    if (fs::read_symlink(one.path(), gone) == file) return std::stoi(one.path().filename());
+  }
+  FAIL("it has none");
+  return -1;
+}
+
+std::chrono::nanoseconds used_time() {
+  timespec used{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+  return std::chrono::seconds{used.tv_sec} + std::chrono::nanoseconds{used.tv_nsec};
+}
+
+}  // namespace
+
+TEST_CASE("where a mapping keeps no lock, as on overlayfs, pings judge a holder",
+          "[sqlite][R23][R1][as_root]") {
+  const auto rule = GENERATE(WitnessRule::children, WitnessRule::process);
+  const TemporaryFolder folder;
+  const Overlay overlay(folder.path());
+  if (!overlay.made()) return;
+  const Scene scene(folder.path() / "top");
+  const auto holder = scene.holder({.witness = rule}, [&] {
+    scene.told.tell('h');
+    close_range(3, ~0U, 0);
+    while (true) raise(SIGSTOP);
+  });
+  holder->await_stop();
+  CHECK(scene.tried() == 0);
+  CHECK_FALSE(open_at(scene.path())->list().pings.at(0).record->ended);
+}
+
+TEST_CASE("a process without a witness states none before it begins anew", "[sqlite][R23][R1]") {
+  const Room room;
+  SqliteWitness witness = room.witness();
+  fs::create_directory(room.file);
+  CHECK_FALSE(witness.statement_of("me"));
+  fs::remove(room.file);
+  // Its children of now would not keep it.
+  CHECK_FALSE(witness.statement_of("me"));
+  CHECK(witness.statement_of("another"));
+  witness.give_up("me");
+  CHECK(witness.statement_of("me"));
+}
+
+TEST_CASE("processes that begin at once all have witnesses", "[sqlite][R23]") {
+  const Room room;
+  const Told told;
+  const Told go;
+  std::vector<std::unique_ptr<Child>> processes;
+  for (int i = 0; i < 8; ++i) {
+    processes.push_back(std::make_unique<Child>([&] {
+      SqliteWitness witness = room.witness();
+      go.next();
+      told.tell(witness.statement_of("me") ? 'y' : 'n');
+    }));
+  }
+  for (int i = 0; i < 8; ++i) go.tell('g');
+  for (int i = 0; i < 8; ++i) CHECK(told.next() == 'y');
+}
+
+TEST_CASE("a witness whose lock is no longer there is stated no more", "[sqlite][R23][R1]") {
+  const Room room;
+  SqliteWitness witness = room.witness();
+  REQUIRE(witness.statement_of("me"));
+  struct flock all {};
+  all.l_type = F_UNLCK;
+  REQUIRE(fcntl(descriptor_of(room.file), F_OFD_SETLK, &all) == 0);
+  CHECK_FALSE(witness.statement_of("me"));
+}
+
+TEST_CASE("the witnesses' file stays when the last process has closed the database",
+          "[sqlite][R23]") {
+  const Scene scene;
+  {
+    const auto pinger =
+        std::make_shared<DistributedLockPinger>(Environment{.store = open_at(scene.path())});
+    DistributedLock lock(pinger, "jobs");
+    REQUIRE(lock.lock_try("x"));
+  }
+  CHECK(fs::exists(scene.witness()));
+}
+
+TEST_CASE("a number that the program has given to another file is not closed", "[sqlite][R23]") {
+  const Room room;
+  const auto give_number = [&](SqliteWitness& witness) {
+    REQUIRE(witness.statement_of("me"));
+    const int number = descriptor_of(room.file);
+    REQUIRE(dup2(STDOUT_FILENO, number) == number);
+    return number;
+  };
+  SECTION("when it is given up") {
+    SqliteWitness witness = room.witness();
+    const int number = give_number(witness);
+    witness.give_up("me");
+    CHECK(close(number) == 0);
+  }
+  SECTION("when the store is closed") {
+    std::optional<SqliteWitness> witness(std::in_place, room.database, boot_clock().boot,
+                                         WitnessRule::children);
+    const int number = give_number(*witness);
+    witness.reset();
+    CHECK(close(number) == 0);
+  }
+}
+
+TEST_CASE("a program that closes all its descriptors has an idle look at witnesses, and an end",
+          "[sqlite][R23]") {
+  const Room room;
+  SqliteWitness holder = room.witness();
+  const std::string stated = holder.statement_of("holder").value_or("");
+  const Told told;
+  const Child program([&] {
+    const SqliteWitness witness = room.witness();
+    SqliteDeaths deaths(witness);
+    auto listening = deaths.listen([&](std::string_view) {});
+    deaths.attend(Token{}, "jobs", stated);
+    constexpr int kTold = 3;
+    dup2(told.writing_end(), kTold);
+    close_range(kTold + 1, ~0U, 0);
+    const auto clock = host_clock();
+    clock->wait_until(clock->steady_now() + 200ms, {});
+    const auto before = used_time();
+    clock->wait_until(clock->steady_now() + 1s, {});
+    char what = used_time() - before < 100ms ? 'i' : 'b';
+    listening.reset();
+    if (write(kTold, &what, 1) != 1) _exit(3);
+  });
+  CHECK(told.next() == 'i');
+}
+
+TEST_CASE("another thing in the place of a witness is left alone, and pings judge",
+          "[sqlite][R23]") {
+  const Scene scene;
+  open_at(scene.path());
+  std::ofstream(scene.witness()) << "theirs";
+  scene.holder()->end();
+  CHECK(scene.tried() == 0);
+  CHECK(fs::file_size(scene.witness()) == 6);
+}
+
+TEST_CASE("a statement that is none of this boot's and this file's says nothing",
+          "[sqlite][R23][R14]") {
+  const Scene scene;
+  open_at(scene.path());
+  SqliteWitness witness(scene.path().string(), boot_clock().boot, WitnessRule::children);
+  const std::string own = witness.statement_of("me").value_or("");
+  REQUIRE_FALSE(own.empty());
+  const std::string file = own.substr(0, own.rfind('/') + 1);
+  const std::string boot = boot_clock().boot;
+  CHECK_FALSE(witness.has_ended(own));
+  CHECK(witness.has_ended(file + "7"));
+  for (const std::string& none :
+       {std::string(), std::string("x"), file, file + "-7", file + "7x", file + "x",
+        file + "99999999999999999999", "another" + file + "7", boot, boot + "1:2/7", boot + "/7"}) {
+    CAPTURE(none);
+    CHECK_FALSE(witness.has_ended(none));
+  }
+}
