@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <charconv>
 #include <filesystem>
 #include <string_view>
@@ -31,19 +32,27 @@ std::optional<Number> number_in(std::string_view text) {
   return number;
 }
 
-std::optional<std::string> text_of(pid_t id, const char* name) {
-  const std::string path = "/proc/" + std::to_string(id) + '/' + name;
-  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) return std::nullopt;
+struct FileText {
   std::string text;
+  int error = 0;  // errno
+};
+
+FileText text_of(const std::string& path) {
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return {{}, errno};
+  FileText content;
   std::array<char, 4096> part{};
   ssize_t got = 0;
   while ((got = read(file, part.data(), part.size())) > 0) {
-    text.append(part.data(), static_cast<std::size_t>(got));
+    content.text.append(part.data(), static_cast<std::size_t>(got));
   }
+  if (got < 0) content.error = errno;
   close(file);
-  if (got < 0) return std::nullopt;
-  return text;
+  return content;
+}
+
+std::string path_of(const std::string& proc, pid_t id, const char* name) {
+  return proc + '/' + std::to_string(id) + '/' + name;
 }
 
 // The program's name stands in parentheses and may contain anything.
@@ -61,43 +70,96 @@ std::optional<std::array<std::string_view, kStarted + 1>> fields_of(std::string_
   return fields;
 }
 
-// Its first thread may have ended before the others.
-bool runs(std::string_view state, std::int64_t threads) {
-  return (state != "Z" && state != "X") || threads > 1;
+enum class State { runs, of_no_interest, unclear };
+
+struct Look {
+  State state = State::unclear;
+  RunningProcess process;
+};
+
+Look look_at(pid_t id, const std::string& proc) {
+  const FileText stat = text_of(path_of(proc, id, "stat"));
+  if (stat.error == ENOENT || stat.error == ESRCH) return {State::of_no_interest, {}};
+  const auto fields = stat.error == 0 ? fields_of(stat.text) : std::nullopt;
+  if (!fields) return {};
+  const auto number = [&](std::size_t field) { return number_in<std::int64_t>(fields->at(field)); };
+  for (const std::size_t field : {kParent, kGroup, kSession, kFlags, kThreads, kStarted}) {
+    if (!number(field)) return {};
+  }
+  const std::string_view state = fields->at(kState);
+  // Its first thread may have ended before the others.
+  const bool ended = (state == "Z" || state == "X") && *number(kThreads) <= 1;
+  if (ended || (*number(kFlags) & kOfTheKernel) != 0) return {State::of_no_interest, {}};
+  return {State::runs,
+          {.id = id,
+           .parent = static_cast<pid_t>(*number(kParent)),
+           .group = static_cast<pid_t>(*number(kGroup)),
+           .session = static_cast<pid_t>(*number(kSession)),
+           .started = *number(kStarted)}};
+}
+
+// Whether all processes of this process's namespace are in that folder. Of several mounts in one
+// place the last counts; one that hides some is enough here.
+bool shows_all(const std::string& proc) {
+  std::error_code error;
+  const auto self = std::filesystem::read_symlink(proc + "/self", error);
+  if (error || self != std::to_string(getpid())) return false;
+  const FileText mounts = text_of(proc + "/self/mountinfo");
+  return mounts.error == 0 && !mounts.text.empty() &&
+         mounts.text.find("hidepid=") == mounts.text.npos;
+}
+
+// A program may have written over its variables, mostly a title.
+bool is_environment(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  return !text.empty() && text.back() == '\0' && equals != 0 && equals < text.find('\0');
+}
+
+std::chrono::milliseconds time_of(std::int64_t ticks) {
+  const std::int64_t second = std::max(sysconf(_SC_CLK_TCK), 1L);
+  return std::chrono::seconds{ticks / second} +
+         std::chrono::milliseconds{ticks % second * 1000 / second};
+}
+
+// More than a tick, by which starts are told.
+constexpr std::chrono::milliseconds kAllowance{1000};
+
+bool may_have(const RunningProcess& process, const std::string& token,
+              std::chrono::milliseconds given, const std::string& proc) {
+  if (const auto environment = environment_of(process.id, proc)) {
+    return has_token(*environment, token);
+  }
+  return time_of(process.started) + kAllowance >= given &&
+         look_at(process.id, proc).state != State::of_no_interest;
 }
 
 }  // namespace
 
-std::optional<RunningProcess> running_process(pid_t id) {
-  const auto stat = text_of(id, "stat");
-  const auto fields = stat ? fields_of(*stat) : std::nullopt;
-  if (!fields) return std::nullopt;
-  const auto number = [&](std::size_t field) {
-    return number_in<std::int64_t>(fields->at(field)).value_or(0);
-  };
-  if (!runs(fields->at(kState), number(kThreads)) || (number(kFlags) & kOfTheKernel) != 0) {
-    return std::nullopt;
-  }
-  return RunningProcess{.id = id,
-                        .parent = static_cast<pid_t>(number(kParent)),
-                        .group = static_cast<pid_t>(number(kGroup)),
-                        .session = static_cast<pid_t>(number(kSession)),
-                        .started = number(kStarted)};
+std::optional<RunningProcess> running_process(pid_t id, const std::string& proc) {
+  const Look look = look_at(id, proc);
+  return look.state == State::runs ? std::optional(look.process) : std::nullopt;
 }
 
-std::vector<RunningProcess> running_processes() {
-  std::vector<RunningProcess> all;
+SeenProcesses running_processes(const std::string& proc) {
+  SeenProcesses seen{.running = {}, .all = shows_all(proc)};
   std::error_code error;
-  std::filesystem::directory_iterator at("/proc", error);
+  std::filesystem::directory_iterator at(proc, error);
   for (; !error && at != std::filesystem::directory_iterator(); at.increment(error)) {
     const auto id = number_in<pid_t>(at->path().filename().native());
-    const auto process = id ? running_process(*id) : std::nullopt;
-    if (process) all.push_back(*process);
+    if (!id) continue;
+    const Look look = look_at(*id, proc);
+    if (look.state == State::runs) seen.running.push_back(look.process);
+    seen.all = seen.all && look.state != State::unclear;
   }
-  return all;
+  seen.all = seen.all && !error;
+  return seen;
 }
 
-std::optional<std::string> environment_of(pid_t id) { return text_of(id, "environ"); }
+std::optional<std::string> environment_of(pid_t id, const std::string& proc) {
+  FileText environment = text_of(path_of(proc, id, "environ"));
+  if (environment.error != 0 || !is_environment(environment.text)) return std::nullopt;
+  return std::move(environment.text);
+}
 
 // Each variable has a zero at its end, and one in front here.
 bool has_token(const std::string& environment, const std::string& token) {
@@ -105,12 +167,23 @@ bool has_token(const std::string& environment, const std::string& token) {
   return ('\0' + environment).find(variable) != std::string::npos;
 }
 
-bool some_process_has_token(const std::string& token) {
-  const std::vector<RunningProcess> all = running_processes();
-  return std::any_of(all.begin(), all.end(), [&](const RunningProcess& process) {
-    const auto environment = environment_of(process.id);
-    return environment && has_token(*environment, token);
-  });
+// Two looks must find nothing, since a process may be forked during one.
+bool may_be_had(const std::string& token, std::chrono::milliseconds given,
+                const std::string& proc) {
+  for (int look = 0; look < 2; ++look) {
+    const SeenProcesses seen = running_processes(proc);
+    if (!seen.all) return true;
+    for (const RunningProcess& process : seen.running) {
+      if (may_have(process, token, given, proc)) return true;
+    }
+  }
+  return false;
+}
+
+std::string pid_namespace() {
+  std::error_code error;
+  const auto name = std::filesystem::read_symlink("/proc/self/ns/pid", error);
+  return error ? std::string() : name.string();
 }
 
 }  // namespace distlock

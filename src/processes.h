@@ -2,6 +2,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -19,16 +20,25 @@ struct RunningProcess {
   std::int64_t started = 0;  ///< Ticks since boot.
 };
 
-/// All that this process can see, but for threads of the kernel and for those that have ended and
-/// were not waited for. A process that is forked meanwhile may be missing.
-std::vector<RunningProcess> running_processes();
+/// A look at the processes, but for threads of the kernel and for those that have ended and were
+/// not waited for. A process that is forked meanwhile may be missing.
+struct SeenProcesses {
+  std::vector<RunningProcess> running;
+  /// False: there may be others. A file could not be read or understood, or this /proc hides
+  /// processes (hidepid), or is that of another namespace.
+  bool all = true;
+};
 
-/// Nothing: it has ended.
-std::optional<RunningProcess> running_process(pid_t id);
+// `proc` is another folder in tests.
+SeenProcesses running_processes(const std::string& proc = "/proc");
 
-/// The variables that the process was given, each with a zero at its end. Empty also while it
-/// executes a program. Nothing: this process may not read them, or it has ended.
-std::optional<std::string> environment_of(pid_t id);
+/// Nothing: it has ended, or cannot be looked at.
+std::optional<RunningProcess> running_process(pid_t id, const std::string& proc = "/proc");
+
+/// The variables that the process was given, each with a zero at its end. Nothing: it does not
+/// tell. This process may not read them, or something else stands there, or nothing, as while it
+/// executes a program; or it has ended.
+std::optional<std::string> environment_of(pid_t id, const std::string& proc = "/proc");
 
 /// The variable of the command of `distlock run` that has its hold's token, and of all that the
 /// command starts.
@@ -36,7 +46,13 @@ inline constexpr std::string_view kTokenVariable = "DISTLOCK_TOKEN";
 
 bool has_token(const std::string& environment, const std::string& token);
 
-/// Whether a process that this one can see and read has that token.
-bool some_process_has_token(const std::string& token);
+/// Whether a process may have that token, as far as can be told. It may if it does not tell, or if
+/// it cannot be looked at. Not those that do not tell and that were started before `given`, by
+/// CLOCK_BOOTTIME: the token is younger.
+bool may_be_had(const std::string& token, std::chrono::milliseconds given,
+                const std::string& proc = "/proc");
+
+/// Of this process, by the kernel's name. Empty: the kernel does not tell.
+std::string pid_namespace();
 
 }  // namespace distlock

@@ -115,6 +115,10 @@ enum class WitnessRule {
   /// The process, its children, and the programs that they execute, as with flock(1): what they do
   /// may be the holder's work. They get a descriptor of the file `-witness`.
   children,
+  /// As `children`. A process keeps it, too, that has the hold's token as `DISTLOCK_TOKEN` in its
+  /// environment, as all that a command of `distlock run` starts: it may have closed the
+  /// descriptor. Contenders look for such processes once the witness has ended.
+  command,
   /// The process alone: when it ends, others get its locks, even if its children go on.
   process,
   /// There is none, and those of others are not asked. A holder that ends is judged by its pings.

@@ -8,7 +8,7 @@ namespace distlock::cli {
 
 std::vector<pid_t> descendants_of(pid_t root, pid_t spared) {
   std::unordered_map<pid_t, std::vector<pid_t>> children;
-  for (const RunningProcess& process : running_processes()) {
+  for (const RunningProcess& process : running_processes().running) {
     children[process.parent].push_back(process.id);
   }
   std::vector<pid_t> found{root};

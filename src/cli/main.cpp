@@ -61,8 +61,11 @@ std::shared_ptr<Store> open_for(const RunArguments& arguments, const StoreOption
                         ? std::min(arguments.store_patience, arguments.wait)
                         : (arguments.wait ? arguments.wait : arguments.store_patience);
   const auto clock = host_clock();
-  return open_patiently([&](const StoreOptions& options) { return opened(connection, options); },
-                        {*clock, stop, most, calls.call_limit}, std::cerr);
+  const auto open = [&](StoreOptions options) {
+    options.witness = WitnessRule::command;
+    return opened(connection, options);
+  };
+  return open_patiently(open, {*clock, stop, most, calls.call_limit}, std::cerr);
 }
 
 // The status that an error of `command` ends with, which it tells.

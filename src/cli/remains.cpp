@@ -14,8 +14,8 @@ Remains::Remains(std::string token, const Origin& origin)
       origin_(origin),
       begun_(running_process(getpid()).value_or(RunningProcess{}).started) {}
 
-// A program that is about to be executed has no variables yet, and those of another user's process
-// cannot be read. Such a process may be the command's if it has lost its parent: it has the one
+// A program that is about to be executed tells no variables yet, and another user's process none at
+// all. Such a process may be the command's if it has lost its parent: it has the one
 // then that this process got when the command's parent ended. Or if it is of the command's session.
 Remains::Belongs Remains::belongs(const RunningProcess& process) const {
   if (origin_.group > 0 && process.group == origin_.group) return Belongs::yes;
@@ -24,12 +24,13 @@ Remains::Belongs Remains::belongs(const RunningProcess& process) const {
   if (environment && has_token(*environment, token_)) return Belongs::yes;
   const bool near = process.session == origin_.session || process.parent == origin_.parent ||
                     process.parent == getppid();
-  return near && (!environment || environment->empty()) ? Belongs::perhaps : Belongs::no;
+  return near && !environment ? Belongs::perhaps : Belongs::no;
 }
 
 Remains::Found Remains::find() {
   std::map<pid_t, Belongs> found;
-  std::vector<RunningProcess> all = running_processes();
+  SeenProcesses seen = running_processes();
+  std::vector<RunningProcess>& all = seen.running;
   std::erase_if(all, [&](const auto& one) { return one.id == getpid() || one.started < begun_; });
   for (const RunningProcess& process : all) found[process.id] = belongs(process);
   const auto in_group = [&](const auto& process) { return process.group == origin_.group; };
@@ -46,6 +47,7 @@ Remains::Found Remains::find() {
     }
   }
   Found result;
+  result.all = seen.all;
   for (const RunningProcess& process : all) {
     if (found[process.id] == Belongs::yes) result.sure.push_back(process.id);
     if (found[process.id] == Belongs::yes) known_.emplace(process.id, process.started);

@@ -33,7 +33,9 @@ class Remains {
     std::vector<pid_t> sure;
     std::vector<pid_t> perhaps;  ///< They do not tell. Not to be killed.
 
-    bool none() const { return sure.empty() && perhaps.empty(); }
+    bool all = true;  ///< False: there may be others that cannot be seen.
+
+    bool none() const { return all && sure.empty() && perhaps.empty(); }
   };
 
   /// Those that still run. A process that is forked or loses its parent meanwhile may be missing:

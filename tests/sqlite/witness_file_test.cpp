@@ -11,6 +11,7 @@
 
 #include "distlock/clock.h"
 #include "distlock/distributed_lock.h"
+#include "processes.h"
 #include "sqlite/witness_scene.h"
 #include "stores/sqlite/sqlite_clock.h"
 #include "stores/sqlite/sqlite_deaths.h"
@@ -190,6 +191,48 @@ TEST_CASE("a program that closes all its descriptors has an idle look at witness
   CHECK(told.next() == 'i');
 }
 
+TEST_CASE("an end that a waiter knows rings for it no more", "[sqlite][R23][R19]") {
+  const Room room;
+  SqliteWitness holders = room.witness();
+  const std::string ended = holders.statement_of("dead").value_or("");
+  const std::string living = holders.statement_of("living").value_or("");
+  holders.give_up("dead");
+  const SqliteWitness own = room.witness();
+  SqliteDeaths deaths(own);
+  const Told told;
+  const auto listening = deaths.listen([&](std::string_view name) { told.tell(name.back()); });
+  // Listeners look at tickets in their order.
+  CHECK(deaths.attend(Token{1}, "d", ended));
+  CHECK_FALSE(deaths.attend(Token{2}, "l", living));
+  holders.give_up("living");
+  CHECK(told.next() == 'l');
+}
+
+TEST_CASE("a statement of another namespace of processes says nothing", "[sqlite][R23][R1]") {
+  const Room room;
+  SqliteWitness witness = room.witness();
+  std::string stated = witness.statement_of("me").value_or("");
+  witness.give_up("me");
+  REQUIRE(witness.has_ended(stated));
+  const std::string own = pid_namespace();
+  const std::size_t at = stated.find(own);
+  REQUIRE(at != stated.npos);
+  stated.replace(at, own.size(), "pid:[1]");
+  CHECK_FALSE(witness.has_ended(stated));
+}
+
+TEST_CASE("a statement says whether processes with the hold's token count", "[sqlite][R23]") {
+  const Room room;
+  SqliteWitness alone = room.witness();
+  SqliteWitness with_tokens = room.witness(WitnessRule::command);
+  const std::string stated = with_tokens.statement_of("me").value_or("");
+  CHECK(SqliteWitness::counts_tokens(stated));
+  CHECK_FALSE(SqliteWitness::counts_tokens(alone.statement_of("me").value_or("")));
+  CHECK_FALSE(alone.has_ended(stated));
+  with_tokens.give_up("me");
+  CHECK(alone.has_ended(stated));
+}
+
 TEST_CASE("another thing in the place of a witness is left alone, and pings judge",
           "[sqlite][R23]") {
   const Scene scene;
@@ -211,9 +254,9 @@ TEST_CASE("a statement that is none of this boot's and this file's says nothing"
   const std::string boot = boot_clock().boot;
   CHECK_FALSE(witness.has_ended(own));
   CHECK(witness.has_ended(file + "7"));
-  for (const std::string& none :
-       {std::string(), std::string("x"), file, file + "-7", file + "7x", file + "x",
-        file + "99999999999999999999", "another" + file + "7", boot, boot + "1:2/7", boot + "/7"}) {
+  for (const std::string& none : {std::string(), std::string("x"), file, file + "-7", file + "7x",
+                                  file + "x", file + "+token", file + "99999999999999999999",
+                                  "another" + file + "7", boot, boot + "1:2/7", boot + "/7"}) {
     CAPTURE(none);
     CHECK_FALSE(witness.has_ended(none));
   }

@@ -63,6 +63,11 @@ class SqliteConnection {
     return {StoreTime{epoch_ + since_boot()}, clock_.name, true, clock_.boot};
   }
 
+  /// CLOCK_BOOTTIME at that time of the store's, as this process's clock has it.
+  std::chrono::milliseconds since_boot_at(StoreTime time) const {
+    return time.time_since_epoch() - epoch_;
+  }
+
   const SqliteStatements& statements() const { return *statements_; }
   SqliteDatabase& db() { return db_; }
   /// The time of this call's writes: the same for all of them, the first that is asked for. A

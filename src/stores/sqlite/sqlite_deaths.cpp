@@ -27,40 +27,40 @@ using Guard = boost::lock_guard<boost::mutex>;
 using std::chrono::milliseconds;
 
 // A witness's file may have been replaced, and its watch with it.
-constexpr milliseconds kLookAgain{2000};
+constexpr milliseconds kLookAnyhow{2000};
 constexpr milliseconds kLookUntold{100};
 // After a word of the kernel: 1 ms, 2 ms, 4 ms and so on.
 constexpr milliseconds kLooksEnd{64};
-
-/// A descriptor that the program may close behind our back, as one that closes all does. Its number
-/// is then left alone.
-class Descriptor {
- public:
-  explicit Descriptor(int number) : number_(number) {
-    if (number_ >= 0) fstat(number_, &status_);
-  }
-  ~Descriptor() {
-    if (is_there()) close(number_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-
-  int number() const { return number_; }
-  bool is_there() const {
-    struct stat now {};
-    return number_ >= 0 && fstat(number_, &now) == 0 && now.st_dev == status_.st_dev &&
-           now.st_ino == status_.st_ino;
-  }
-
- private:
-  int number_;
-  struct stat status_ {};
-};
 
 }  // namespace
 
 // A listener, and the tickets of its process.
 class SqliteDeaths::Ear {
+  /// A descriptor that the program may close behind our back, as one that closes all does. Its
+  /// number is then left alone.
+  class Descriptor {
+   public:
+    explicit Descriptor(int number) : number_(number) {
+      if (number_ >= 0) fstat(number_, &status_);
+    }
+    ~Descriptor() {
+      if (is_there()) close(number_);
+    }
+    Descriptor(const Descriptor&) = delete;
+    Descriptor& operator=(const Descriptor&) = delete;
+
+    int number() const { return number_; }
+    bool is_there() const {
+      struct stat now {};
+      return number_ >= 0 && fstat(number_, &now) == 0 && now.st_dev == status_.st_dev &&
+             now.st_ino == status_.st_ino;
+    }
+
+   private:
+    int number_;
+    struct stat status_ {};
+  };
+
  public:
   Ear(const SqliteWitness& witness, Line::Rung rung)
       : witness_(witness),
@@ -78,14 +78,17 @@ class SqliteDeaths::Ear {
   Ear(const Ear&) = delete;
   Ear& operator=(const Ear&) = delete;
 
-  // The watch is there before the caller looks at the witness, so that no end in between is missed.
-  void attend(const Token& ticket, std::string_view name, std::string_view statement) {
+  // The watch is there before the look at the witness, so that no end in between is missed.
+  bool attend(const Token& ticket, std::string_view name, std::string_view statement) {
     const Guard lock(mutex_);
-    const bool was_empty = attended_.empty();
-    attended_.insert_or_assign(ticket, Attended{std::string(name), std::string(statement)});
     const char* file = witness_.path().c_str();
     watched_ = told_.is_there() && inotify_add_watch(told_.number(), file, IN_CLOSE_WRITE) >= 0;
+    attended_.erase(ticket);
+    if (witness_.has_ended(statement)) return true;
+    const bool was_empty = attended_.empty();
+    attended_.emplace(ticket, Attended{std::string(name), std::string(statement)});
     if (was_empty) wake();
+    return false;
   }
 
   void ignore(const Token& ticket) {
@@ -131,16 +134,16 @@ class SqliteDeaths::Ear {
     if (first) eventfd_read(wake_.number(), &count);
     const bool told = told_.is_there() && waited[1].revents == POLLIN;
     std::array<char, 4096> events{};
-    while (told && read(told_.number(), events.data(), events.size()) > 0) {
+    while (told && ::read(told_.number(), events.data(), events.size()) > 0) {
     }
     return first || told;
   }
 
   milliseconds time_to_wait(milliseconds pause) const {
     const Guard lock(mutex_);
-    if (attended_.empty()) return kLookAgain;
+    if (attended_.empty()) return kLookAnyhow;
     if (pause < kLooksEnd) return pause;
-    return watched_ && told_.is_there() ? kLookAgain : kLookUntold;
+    return watched_ && told_.is_there() ? kLookAnyhow : kLookUntold;
   }
 
   // A lock whose holder has ended. It is attended no more.
@@ -189,8 +192,12 @@ std::vector<std::shared_ptr<SqliteDeaths::Ear>> SqliteDeaths::ears() {
   return living;
 }
 
-void SqliteDeaths::attend(const Token& ticket, std::string_view name, std::string_view statement) {
-  for (const auto& ear : ears()) ear->attend(ticket, name, statement);
+// An end is final: a witness that has not ended for one of them may have for the next.
+bool SqliteDeaths::attend(const Token& ticket, std::string_view name, std::string_view statement) {
+  for (const auto& ear : ears()) {
+    if (ear->attend(ticket, name, statement)) return true;
+  }
+  return witness_.has_ended(statement);
 }
 
 void SqliteDeaths::ignore(const Token& ticket) {

@@ -25,8 +25,9 @@ class SqliteDeaths {
   /// as long as the result lives. As Line::listen().
   std::shared_ptr<void> listen(Line::Rung rung);
 
-  /// `ticket` waits for lock `name`, whose holder states this witness.
-  void attend(const Token& ticket, std::string_view name, std::string_view statement);
+  /// `ticket` waits for lock `name`, whose holder states this witness. True: that has ended
+  /// already, and nothing more is to be told of it.
+  bool attend(const Token& ticket, std::string_view name, std::string_view statement);
   void ignore(const Token& ticket);
 
  private:

@@ -69,15 +69,15 @@ Standing SqliteLine::stand(std::string_view name, const Claim& claim) {
   return std::move(standing);
 }
 
-// Whether it has ended. Before the look, so that it cannot end between the two unnoticed.
+// Whether it has ended. Nothing rings for that end any more: something may act for the dead holder
+// still, and a waiter that was woken again and again would not rest.
 bool SqliteLine::attend_holder(std::string_view name, const Token& ticket,
                                const std::string& witness) {
   if (witness.empty()) {
     deaths_.ignore(ticket);
     return false;
   }
-  deaths_.attend(ticket, name, witness);
-  return witness_.has_ended(witness);
+  return deaths_.attend(ticket, name, witness);
 }
 
 // A call that only keeps a place writes nothing, and waits for no writer. A place is not worth a

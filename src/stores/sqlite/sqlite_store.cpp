@@ -1,5 +1,6 @@
 #include "stores/sqlite/sqlite_store.h"
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -38,6 +39,15 @@ class SqliteStore : public Store {
   int share_witness(std::string_view process) override { return witness_->share(process); }
 
  private:
+  /// A look, and the statement on the holder's witness.
+  struct Seen {
+    Inspection inspection;
+    std::string witness;
+  };
+
+  Seen see(std::string_view name);
+  bool has_ended(const PingRecord& ping, const std::string& witness, const LockRecord& lock) const;
+  Listing list_all(std::vector<std::string>& witnesses);
   bool is_awaited(std::string_view name) const;
   std::optional<LockRecord> write_claim(std::string_view name, const ClaimBasis& basis,
                                         const Claim& claim);
@@ -51,27 +61,44 @@ class SqliteStore : public Store {
   SqliteLine line_;
 };
 
-// A command of `distlock run` may have closed its descriptors before its run was killed.
-bool is_acted_for(const LockRecord& lock) {
-  return lock.ts && some_process_has_token(to_hex(*lock.ts));
+// A command of `distlock run` may have closed its descriptors before its run was killed. By a clock
+// with another name nobody tells which processes are older than the hold.
+bool SqliteStore::has_ended(const PingRecord& ping, const std::string& witness,
+                            const LockRecord& lock) const {
+  if (!witness_->has_ended(witness)) return false;
+  if (!SqliteWitness::counts_tokens(witness)) return true;
+  if (!lock.ts) return false;
+  const bool comparable = lock.when && ping.clock == connection_.clock().name;
+  const auto given =
+      comparable ? connection_.since_boot_at(*lock.when) : std::chrono::milliseconds{};
+  return !may_be_had(to_hex(*lock.ts), given);
 }
 
 // The time is read before the row. A process that is stopped between the two then finds the ping
 // too young; the other way round it would find a living holder's too old and take over from it.
 // A ping that was stamped in between is later than this time; the row's view is as late as that.
-Inspection SqliteStore::inspect(std::string_view name, Freshness) {
+SqliteStore::Seen SqliteStore::see(std::string_view name) {
   const SqliteCall call = connection_.begin_call(Access::read);
-  Inspection inspection{.lock = {}, .ping = {}, .now = connection_.now(), .fresh = true};
+  Seen seen{{.lock = {}, .ping = {}, .now = connection_.now(), .fresh = true}, {}};
+  Inspection& inspection = seen.inspection;
   const auto row = row_of(connection_, name);
-  if (!row) return inspection;
+  if (!row) return seen;
   inspection.lock = lock_from(row->lock);
-  if (!inspection.lock->taken() || row->ping.empty()) return inspection;
+  if (!inspection.lock->taken() || row->ping.empty()) return seen;
   inspection.ping = ping_from(row->ping);
-  inspection.ping->ended =
-      witness_->has_ended(witness_stated_in(row->ping)) && !is_acted_for(*inspection.lock);
+  seen.witness = witness_stated_in(row->ping);
   const bool comparable = inspection.ping->clock == connection_.clock().name;
   if (comparable && inspection.ping->ping > inspection.now->time) {
     inspection.now->time = std::min(inspection.ping->ping, connection_.now().time);
+  }
+  return seen;
+}
+
+// The witness after the call, which others wait for: there may be many processes to look at.
+Inspection SqliteStore::inspect(std::string_view name, Freshness) {
+  auto [inspection, witness] = see(name);
+  if (inspection.ping) {
+    inspection.ping->ended = has_ended(*inspection.ping, witness, *inspection.lock);
   }
   return inspection;
 }
@@ -192,7 +219,8 @@ std::map<std::string, SqlitePlaces> stored_lines(const SqliteStatement& statemen
   return lines;
 }
 
-Listing SqliteStore::list() {
+// The statements on witnesses are those of the pings, in their order.
+Listing SqliteStore::list_all(std::vector<std::string>& witnesses) {
   const SqliteCall call = connection_.begin_call(Access::read);
   SqliteTransaction one_view(connection_.db(), "list", "BEGIN");
   Listing listing;
@@ -204,12 +232,25 @@ Listing SqliteStore::list() {
   };
   listing.locks = listed_rows<LockRecord>(connection_.statements().locks, judge_lock);
   const auto judge_ping = [&](const Document& ping) {
-    Listed<PingRecord> one = listed(ping, ping_from);
-    if (one.record) one.record->ended = witness_->has_ended(witness_stated_in(ping));
-    return one;
+    witnesses.push_back(witness_stated_in(ping));
+    return listed(ping, ping_from);
   };
   listing.pings = listed_rows<PingRecord>(connection_.statements().pings, judge_ping);
   listing.now = connection_.now();
+  return listing;
+}
+
+Listing SqliteStore::list() {
+  std::vector<std::string> witnesses;
+  Listing listing = list_all(witnesses);
+  for (std::size_t i = 0; i < witnesses.size(); ++i) {
+    auto& ping = listing.pings[i].record;
+    if (!ping || !witness_->has_ended(witnesses[i])) continue;
+    ping->ended = std::all_of(listing.locks.begin(), listing.locks.end(), [&](const auto& lock) {
+      return !lock.record || !lock.record->taken() || lock.record->process != ping->process ||
+             has_ended(*ping, witnesses[i], *lock.record);
+    });
+  }
   return listing;
 }
 

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "log.h"
+#include "processes.h"
 #include "stores/sqlite/sqlite_witness_file.h"
 
 namespace distlock {
@@ -20,11 +21,22 @@ using File = SqliteWitnessFile;
 constexpr int kAttemptsMax = 8;
 // Out of the way of the numbers that scripts use.
 constexpr int kDescriptorLeast = 100;
+// At the end of a statement.
+constexpr std::string_view kTokens = "+token";
+
+// Empty: the kernel does not tell.
+std::string host_of(const std::string& boot) {
+  const std::string name_space = pid_namespace();
+  return name_space.empty() ? std::string() : boot + name_space + '/';
+}
 
 }  // namespace
 
-SqliteWitness::SqliteWitness(const std::string& database, std::string boot, WitnessRule rule)
-    : database_(database), path_(database + "-witness"), boot_(std::move(boot)), rule_(rule) {}
+SqliteWitness::SqliteWitness(const std::string& database, const std::string& boot, WitnessRule rule)
+    : database_(database),
+      path_(database + "-witness"),
+      host_(host_of(boot)),
+      rule_(host_.empty() ? WitnessRule::none : rule) {}
 
 // A hold may be left, which somebody may still act for. So the mappings stay.
 SqliteWitness::~SqliteWitness() {
@@ -64,7 +76,8 @@ SqliteWitness::Kept SqliteWitness::locked_byte() {
     if (!identity || !is_fit()) return {};
     const auto place = random_place();
     if (!place || !file.lock(*place) || !file.is_at(path_)) continue;
-    std::string statement = boot_ + *identity + '/' + std::to_string(*place);
+    std::string statement = host_ + *identity + '/' + std::to_string(*place);
+    if (rule_ == WitnessRule::command) statement += kTokens;
     return inherited(file.take(), std::move(statement));
   }
   return {};
@@ -120,12 +133,17 @@ void SqliteWitness::give_up(std::string_view process) {
   kept_.erase(known);
 }
 
+bool SqliteWitness::counts_tokens(std::string_view statement) {
+  return statement.ends_with(kTokens);
+}
+
 bool SqliteWitness::has_ended(std::string_view statement) const {
-  if (rule_ == WitnessRule::none || !statement.starts_with(boot_)) return false;
+  if (rule_ == WitnessRule::none || !statement.starts_with(host_)) return false;
   const File file(path_, O_RDONLY);
   const auto identity = file.identity();
-  const std::string known = boot_ + identity.value_or("") + '/';
+  const std::string known = host_ + identity.value_or("") + '/';
   if (!identity || !statement.starts_with(known)) return false;
+  if (counts_tokens(statement)) statement.remove_suffix(kTokens.size());
   const auto place = place_in(statement.substr(known.size()));
   return place && file.is_free(*place);
 }

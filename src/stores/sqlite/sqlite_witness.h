@@ -21,8 +21,8 @@ namespace distlock {
 // So a byte that is free says that its process has ended, and all that it left behind (R23). That
 // holds for the very file only that the process has locked. A living process keeps its file open,
 // and no other file can have its number then. So the statement names the boot, the device, the
-// file's number, and what stands in it. A contender that finds another file, or none, or no such
-// lock, knows nothing: then pings judge as ever.
+// file's number, and what stands in it, and the namespace of the process's number. A contender that
+// finds another file, or none, or no such lock, knows nothing: then pings judge as ever.
 //
 // A mapping holds the lock as well as the descriptor. So a program that closes all its descriptors
 // does not give it up. A file system on which it does not has no witnesses.
@@ -35,7 +35,7 @@ namespace distlock {
 class SqliteWitness {
  public:
   /// `database` is the file's path, `boot` what the kernel calls this boot.
-  SqliteWitness(const std::string& database, std::string boot, WitnessRule rule);
+  SqliteWitness(const std::string& database, const std::string& boot, WitnessRule rule);
   /// A witness that was not given up lasts as long as this program.
   ~SqliteWitness();
   SqliteWitness(const SqliteWitness&) = delete;
@@ -55,6 +55,9 @@ class SqliteWitness {
   /// Whether the process that made this statement has ended for sure, and all that it left behind.
   bool has_ended(std::string_view statement) const;
 
+  /// Whether processes with a hold's token count for this statement, besides the witness.
+  static bool counts_tokens(std::string_view statement);
+
   const std::string& path() const { return path_; }
 
  private:
@@ -73,7 +76,7 @@ class SqliteWitness {
 
   const std::string database_;
   const std::string path_;
-  const std::string boot_;
+  const std::string host_;  // The boot, and the namespace in which this process sees others.
   const WitnessRule rule_;
   boost::mutex mutex_;
   std::map<std::string, Kept, std::less<>> kept_;

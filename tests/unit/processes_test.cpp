@@ -1,0 +1,148 @@
+// Looks at a folder as /proc is one, with files that fail or are strange. In doubt a process may
+// live (R23).
+#include "processes.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "support/temporary_folder.h"
+
+using namespace distlock;
+using namespace distlock::testing;
+using namespace std::chrono_literals;
+
+namespace fs = std::filesystem;
+
+namespace {
+
+const std::string kToken = "0123456789abcdef01234567";
+const std::string kOther{"A=b\0C=d\0", 8};
+constexpr pid_t kProcess = 4711;
+constexpr auto kGiven = 1000s;  // By CLOCK_BOOTTIME.
+
+std::string with_token(const std::string& token) {
+  return kOther + "DISTLOCK_TOKEN=" + token + '\0';
+}
+
+/// With this process, and another whose environment has no token.
+class FakeProc {
+ public:
+  FakeProc() {
+    fs::create_directory(path() / std::to_string(getpid()));
+    fs::create_symlink(std::to_string(getpid()), path() / "self");
+    put(getpid(), "mountinfo", "25 30 0:23 / /proc rw,nosuid - proc proc rw\n");
+    add(getpid());
+    add(kProcess);
+  }
+
+  fs::path path() const { return folder_.path(); }
+  fs::path file(pid_t id, const std::string& name) const {
+    return path() / std::to_string(id) / name;
+  }
+  void put(pid_t id, const std::string& name, const std::string& text) const {
+    fs::create_directory(path() / std::to_string(id));
+    std::ofstream(file(id, name)) << text;
+  }
+  /// A file that cannot be read.
+  void spoil(pid_t id, const std::string& name) const {
+    fs::remove(file(id, name));
+    fs::create_directory(file(id, name));
+  }
+  void start(pid_t id, std::chrono::seconds at, const std::string& state = "S",
+             int threads = 1) const {
+    const auto ticks = std::to_string(at.count() * sysconf(_SC_CLK_TCK));
+    put(id, "stat",
+        std::to_string(id) + " (a) b) " + state + " 1 2 3 0 -1 4194560 0 0 0 0 0 0 0 0 20 0 " +
+            std::to_string(threads) + " 0 " + ticks + " 0 0 0\n");
+  }
+  bool may_be_had() const { return distlock::may_be_had(kToken, kGiven, path().string()); }
+  bool shows_all() const { return running_processes(path().string()).all; }
+
+ private:
+  void add(pid_t id) const {
+    start(id, kGiven);
+    put(id, "environ", kOther);
+  }
+
+  TemporaryFolder folder_;
+};
+
+}  // namespace
+
+TEST_CASE("a token that no process has is nobody's", "[processes][R23]") {
+  const FakeProc proc;
+  CHECK(proc.shows_all());
+  CHECK_FALSE(proc.may_be_had());
+  proc.put(kProcess, "environ", with_token("0123456789abcdef01234568"));
+  CHECK_FALSE(proc.may_be_had());
+  proc.put(kProcess, "environ", with_token(kToken));
+  CHECK(proc.may_be_had());
+}
+
+TEST_CASE("a process that does not tell its variables may have a token", "[processes][R23][R1]") {
+  const FakeProc proc;
+  SECTION("it may not be read") { proc.spoil(kProcess, "environ"); }
+  SECTION("nothing is there") { proc.put(kProcess, "environ", ""); }
+  SECTION("a title is there") { proc.put(kProcess, "environ", "worker: idle"); }
+  SECTION("a title with zeros is there") {
+    proc.put(kProcess, "environ", std::string("worker\0\0", 8));
+  }
+  SECTION("there are more threads than its first") {
+    proc.put(kProcess, "environ", "");
+    proc.start(kProcess, kGiven, "Z", 2);
+  }
+  CHECK(proc.may_be_had());
+  CHECK(proc.shows_all());
+}
+
+TEST_CASE("a process that does not tell and is older than a token does not have it",
+          "[processes][R23]") {
+  const FakeProc proc;
+  proc.spoil(kProcess, "environ");
+  // Starts are told by ticks.
+  proc.start(kProcess, kGiven - 1s);
+  CHECK(proc.may_be_had());
+  proc.start(kProcess, kGiven - 2s);
+  CHECK_FALSE(proc.may_be_had());
+}
+
+TEST_CASE("a process that has ended has no token", "[processes][R23]") {
+  const FakeProc proc;
+  proc.spoil(kProcess, "environ");
+  SECTION("it is not waited for") { proc.start(kProcess, kGiven, "Z"); }
+  SECTION("it has gone") { fs::remove(proc.file(kProcess, "stat")); }
+  CHECK_FALSE(proc.may_be_had());
+}
+
+TEST_CASE("where /proc does not show all a token may be somebody's", "[processes][R23][R1]") {
+  const FakeProc proc;
+  SECTION("a process cannot be looked at") { proc.spoil(kProcess, "stat"); }
+  SECTION("a process cannot be understood") { proc.put(kProcess, "stat", "4711 (x) S 1 2"); }
+  SECTION("a number cannot be understood") {
+    proc.put(kProcess, "stat", "4711 (x) S 1 2 3 0 -1 x 0 0 0 0 0 0 0 0 20 0 1 0 7 0 0\n");
+  }
+  SECTION("nothing is said of a process") { proc.put(kProcess, "stat", ""); }
+  SECTION("it hides processes") {
+    proc.put(getpid(), "mountinfo", "25 30 0:23 / /proc rw - proc proc rw,hidepid=invisible\n");
+  }
+  SECTION("it does not say whether it hides some") { fs::remove(proc.file(getpid(), "mountinfo")); }
+  SECTION("it is of another namespace") {
+    fs::remove(proc.path() / "self");
+    fs::create_symlink("1", proc.path() / "self");
+    proc.put(1, "mountinfo", "25 30 0:23 / /proc rw - proc proc rw\n");
+  }
+  SECTION("it is not there") { fs::remove_all(proc.path()); }
+  CHECK_FALSE(proc.shows_all());
+  CHECK(proc.may_be_had());
+}
+
+TEST_CASE("a kernel's /proc shows this process, and what it was given", "[processes][R23]") {
+  CHECK(running_process(getpid()).value_or(RunningProcess{}).parent == getppid());
+  CHECK(environment_of(getpid()));
+  CHECK_FALSE(pid_namespace().empty());
+}
