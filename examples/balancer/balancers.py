@@ -43,6 +43,7 @@ class Balancers:
         self.pipes = selectors.DefaultSelector()
         self.ledger = open(folder / "ledger.jsonl", "a")
         self.on_event = lambda event: None
+        self.why_not = "nobody was tried"
         for number in range(1, options.processes + 1):
             self._start(f"p{number}", options, folder, trouble)
 
@@ -110,6 +111,8 @@ class Balancers:
         # nothing would come of it.
         if latest["event"] == "step" and not holds_write_lock(self.pid(name)):
             return True
+        self.why_not = (f"{name} was writing to a file" if latest["event"] == "step"
+                        else f"{name} noted {latest['event']} last")
         os.kill(self.pid(name), signal.SIGCONT)
         return False
 

@@ -19,6 +19,9 @@ from examples.balancer.balancers import Balancers, Surprise
 from examples.balancer.show import Show
 
 
+GIVE_UP = 100  # Seconds, for what the director tries again and again.
+
+
 class Story:
     """The troubles of the demo, one after the other. Each waits for what it takes to begin with and
     for what must come of it, never for a time."""
@@ -58,10 +61,13 @@ class Story:
             return event["event"] == "step" and steps[hold] >= 3 and \
                 to_do.get(hold, 0) - steps[hold] >= chunks_least
 
-        while True:
+        limit = time.monotonic() + GIVE_UP
+        while time.monotonic() < limit:
             step = self.balancers.wait_for("somebody in the middle of a round", third_step)
             if self.balancers.stop_in_mid_round(step["process"]):
                 return step["process"], step["fence"]
+        raise Surprise(f"in {GIVE_UP} s no holder could be stopped in the middle of a round: "
+                       f"{self.balancers.why_not}")
 
     def _another_works(self, than: Any) -> Any:
         return self.balancers.wait_for(

@@ -19,6 +19,15 @@ std::string text_of(const std::string& who, distlock::SteadyTime until) {
   return who + ' ' + std::string(20 - digits.size(), '0') + digits;
 }
 
+// The whole file, by this opening of it: the kernel ends the lock with the process. A lock of the
+// process (F_SETLK) would end as soon as the process has read the mark by way of another opening.
+struct flock whole() {
+  struct flock lock {};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  return lock;
+}
+
 }  // namespace
 
 Entry Room::enter(const std::string& process, distlock::Fence fence, distlock::SteadyTime until) {
@@ -43,16 +52,21 @@ void Room::stay(distlock::SteadyTime until) {
   }
 }
 
+// A mark that nobody has locked would be a dead process's.
 bool Room::leave() {
+  const bool removed = read_mark() == text_of(who_, until_) && std::filesystem::remove(path_);
   close_mark();
-  return read_mark() == text_of(who_, until_) && std::filesystem::remove(path_);
+  return removed;
 }
 
 bool Room::make_mark() {
   close_mark();
   mark_ = open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (mark_ < 0 && errno == EEXIST) return false;
-  if (mark_ < 0) throw std::system_error(errno, std::generic_category(), path_.string());
+  struct flock lock = whole();
+  if (mark_ < 0 || fcntl(mark_, F_OFD_SETLK, &lock) != 0) {
+    throw std::system_error(errno, std::generic_category(), path_.string());
+  }
   stay(until_);
   return true;
 }
@@ -68,7 +82,16 @@ bool Room::may_act(const std::string& mark) const {
   std::int64_t until = 0;
   // A mark without a time is just being made.
   if (!(words >> process >> fence >> until)) return true;
-  return clock_.steady_now() < distlock::SteadyTime{std::chrono::nanoseconds{until}};
+  return clock_.steady_now() < distlock::SteadyTime{std::chrono::nanoseconds{until}} && is_locked();
+}
+
+// Also if nobody can tell.
+bool Room::is_locked() const {
+  const int mark = open(path_.c_str(), O_RDONLY | O_CLOEXEC);
+  struct flock lock = whole();
+  const bool free = mark >= 0 && fcntl(mark, F_OFD_GETLK, &lock) == 0 && lock.l_type == F_UNLCK;
+  if (mark >= 0) close(mark);
+  return !free;
 }
 
 void Room::close_mark() {

@@ -20,8 +20,9 @@ struct Entry {
 
 /// A room in which only one process may be at a time, and in which a second one shows. It knows
 /// nothing of the lock: a file made with O_EXCL is all there is to it. The file says
-/// until when the process that made it may act. So a newcomer can tell a mark left behind from a
-/// neighbour. It also sees if the lock was granted too early.
+/// until when the process that made it may act. The kernel keeps a lock on it for as long as that
+/// process lives. So a newcomer can tell a mark left behind from a neighbour. It also sees if
+/// the lock was granted too early.
 class Room {
  public:
   Room(const std::filesystem::path& folder, distlock::Clock& clock)
@@ -43,6 +44,7 @@ class Room {
   bool make_mark();
   std::string read_mark() const;
   bool may_act(const std::string& mark) const;
+  bool is_locked() const;
   void close_mark();
 
   std::filesystem::path path_;

@@ -37,6 +37,12 @@ void say_error(std::string_view during, const Error& error) {
 
 void wait(milliseconds time) { pass_time(time, end.get_token()); }
 
+StoreOptions store_options(const Settings& settings) {
+  const bool none = settings.text("witness") == "none";
+  return {.call_limit = settings.milliseconds("call"),
+          .witness = none ? WitnessRule::none : WitnessRule::children};
+}
+
 // Before it could begin.
 class Ended {};
 
@@ -47,7 +53,7 @@ class Worker {
     const ConnectionString store(settings.text("store"));
     pinger_ = patiently([&] {
       return std::make_shared<DistributedLockPinger>(
-          Environment{.store = open_store(store, {.call_limit = settings.milliseconds("call")})},
+          Environment{.store = open_store(store, store_options(settings))},
           PingerOptions{.ping_every = settings.milliseconds("ping")});
     });
     lock_ = std::make_unique<DistributedLock>(

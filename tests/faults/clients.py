@@ -7,6 +7,7 @@ import subprocess
 import threading
 from typing import Any
 
+from tests.faults import history as histories
 from tests.faults import processes
 
 
@@ -21,6 +22,8 @@ class Client:
         self.process = spawn([program, f"name={name}", *words], env=environment, text=True,
                              stdout=subprocess.PIPE)
         self.unreadable: list[str] = []
+        self.of_death = str(settings.get("store", "")), settings.get("witness", "children")
+        self.killing_since: int = None
         self.settings: dict[str, Any] = {}  # As asked for, and where it runs, for one like it.
         self.host: Any = None
         self.reader = threading.Thread(target=self._read, daemon=True)
@@ -54,11 +57,19 @@ class Client:
         self.say("resuming")
         processes.resume(self.process)
 
+    def send_kill(self) -> None:
+        """SIGKILL, for kill() to follow."""
+        if self.killing_since is None:
+            self.killing_since = processes.now()
+        self.process.kill()
+
     def kill(self) -> None:
-        """SIGKILL. The event is of the moment before, at which it may have acted still."""
-        processes.kill(self.process)
+        """SIGKILL, and waits until it is dead and all that it said is in the history."""
+        self.send_kill()
+        self.process.wait()
         self.reader.join()
-        self.say("killed")
+        self.history.add(histories.killed(self.name, self.killing_since, processes.now(),
+                                        *self.of_death))
         self.must_be_readable(killed=True)
 
     def ask_to_end(self) -> None:

@@ -10,6 +10,14 @@ import threading
 from typing import Any
 
 
+def killed(process: str, since: int, at: int, uri: str, witness: str = "children") -> dict[str, Any]:
+    """The event. `since`: before the SIGKILL was sent. On a SQLite file the kernel tells others of
+    the death, so that nothing of the dead is believed any more (R23)."""
+    event = {"at": at, "process": process, "event": "killed"}
+    seen = uri.startswith("sqlite:") and witness != "none"
+    return event | ({"believed_until": since} if seen else {})
+
+
 class History:
     def __init__(self, path: Any) -> None:
         self._changed = threading.Condition()

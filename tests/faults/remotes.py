@@ -10,6 +10,7 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
+from tests.faults import history as histories
 from tests.faults import namespaces, processes, signals
 from tests.faults.processes import Broken
 
@@ -85,10 +86,12 @@ class Remote:
 
     def kill(self) -> None:
         """SIGKILL; all that it said is in the history afterwards."""
+        since = processes.now()
         self.process.kill()
         self._wait("its death", lambda: self.closed)
         self.process.wait()
-        self.remotes.history.add({"at": processes.now(), "process": self.name, "event": "killed"})
+        self.remotes.history.add(
+            histories.killed(self.name, since, processes.now(), self.remotes.uri))
 
     def finish(self) -> None:
         """Lets it end, and waits for that."""

@@ -21,7 +21,8 @@ const Words& numbers() {
 
 const std::map<std::string, Words>& choices() {
   static const std::map<std::string, Words> known{{"work", {"intervals", "hold", "counter"}},
-                                                  {"guarded", {"true", "false"}}};
+                                                  {"guarded", {"true", "false"}},
+                                                  {"witness", {"children", "none"}}};
   return known;
 }
 
@@ -59,7 +60,7 @@ Settings::Settings(int argc, char** argv)
     : values_{{"name", ""},      {"store", ""},       {"lock", "lock"},   {"work", "intervals"},
               {"lease", "2000"}, {"ping", "250"},     {"call", "300"},    {"hold", "200"},
               {"rest", "50"},    {"wait", "1000"},    {"poll_min", "20"}, {"poll_max", "200"},
-              {"seed", "1"},     {"guarded", "true"}, {"resource", ""}} {
+              {"seed", "1"},     {"guarded", "true"}, {"resource", ""},   {"witness", "children"}} {
   for (int i = 1; i < argc; ++i) take(argv[i]);
   if (text("name").empty() || text("store").empty())
     throw std::invalid_argument("name= and store= are needed");

@@ -12,6 +12,8 @@ from tests.faults.processes import wait_for
 
 
 class Sqlite:
+    sees_deaths = True  # Its contenders hear from the kernel of a holder's death (R23).
+
     def __init__(self, path: Any) -> None:
         self.path = pathlib.Path(path)
         self.uri = f"sqlite:{self.path}"
@@ -32,7 +34,7 @@ class Sqlite:
         return Sqlite(self.path.with_name(f"fresh-{number}.db"))
 
     def remove(self) -> None:
-        for ending in ("", "-wal", "-shm"):
+        for ending in ("", "-wal", "-shm", "-gate", "-bell", "-witness"):
             self.path.with_name(self.path.name + ending).unlink(missing_ok=True)
 
     @contextlib.contextmanager
@@ -83,6 +85,8 @@ class Sqlite:
 
 class Mongo:
     """A database on a server; `member` is asked from its own host, past all that is in the way."""
+
+    sees_deaths = False
 
     def __init__(self, member: Any, uri: Callable[[Any], str], database: Any) -> None:
         self.member, self.database = member, database

@@ -2,8 +2,10 @@
 
 A belief begins with the grant. It ends with what comes first: the last valid_until() that the
 client was told, its own unlock, the loss that it heard of. A client that is stopped or killed goes
-on believing until its deadline, and no longer: nobody else can know of its death before. A client
-that is told after a loss that the hold is valid believes anew.
+on believing until its deadline, and no longer: nobody else can know of its death before. On a
+SQLite file the kernel tells others of a death. There the belief of a client that is killed ends
+with the kill: the event says so. A client that is told after a loss that the hold is valid believes
+anew.
 """
 
 import bisect
@@ -45,6 +47,8 @@ def beliefs_of(events: list[dict[str, Any]]) -> Any:
             current[who] = Belief(who, event["lock"], event["fence"], at, deadline,
                                   deadline)
             found.append(current[who])
+        elif kind == "killed" and belief is not None:
+            belief.until = min(belief.until, event.get("believed_until", belief.until))
         elif belief is None or event.get("fence", belief.fence) != belief.fence:
             continue
         elif kind == "valid":

@@ -102,6 +102,16 @@ class Intervals(unittest.TestCase):
             told[2]["at"] = 99 * MS
             self.assertEqual(1, len(intervals.violations(told)))
 
+    def test_where_the_kernel_tells_of_a_death_the_dead_believe_until_the_kill_and_no_shorter(
+            self) -> None:
+        told = [grant(0, "a", 1, 100), grant(51, "b", 2, 300),
+                event(60, "a", "killed", believed_until=50 * MS)]
+        self.assertEqual([], intervals.violations(told))
+        told[1]["at"] = 49 * MS
+        self.assertEqual(1, len(intervals.violations(told)))
+        self.assertEqual(1, len(intervals.violations(
+            [told[0], event(10, "a", "stopping"), *told[1:]])))
+
     def test_a_fence_that_does_not_grow_is_found(self) -> None:
         self.assertEqual(["b with fence 1 came after a with fence 2, whose fence is not smaller"],
                          intervals.violations([grant(0, "a", 2, 100), grant(200, "b", 1, 300)]))

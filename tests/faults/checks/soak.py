@@ -36,9 +36,12 @@ def as_intervals(events: list[dict[str, Any]]) -> Any:
     break ends the belief in that hold: also when it came before its owner had heard of the grant."""
     events = sorted(events, key=lambda event: event["at"])
     broken = breaks(events)
-    told = []
+    told, contenders = [], collections.defaultdict(set)
     for event in events:
         who = event.get("contender", event["process"])
+        contenders[event["process"]].add(who)
+        if event["event"] == "killed":
+            told += [{**event, "process": one} for one in sorted(contenders[event["process"]])]
         if "lock" in event and event["event"] != "breaking":
             told.append({**event, "process": who})
             end = broken.get((event["lock"], event.get("fence")))

@@ -44,6 +44,13 @@ class Overlaps(unittest.TestCase):
         told[2]["at"] = 89 * MS
         self.assertEqual(1, len(soak.overlaps(told)))
 
+    def test_a_death_that_the_kernel_tells_of_ends_the_beliefs_of_all_its_threads(self) -> None:
+        told = [grant(0, "p/0", 1, 90), event(60, "p", "killed", believed_until=40 * MS),
+                grant(50, "q/0", 2, 200)]
+        self.assertEqual([], soak.overlaps(told))
+        told[2]["at"] = 39 * MS
+        self.assertEqual(1, len(soak.overlaps(told)))
+
     def test_a_break_ends_the_belief_of_that_hold_only(self) -> None:
         told = [grant(0, "p/0", 1, 90), event(40, "q/1", "breaking", 1), grant(50, "q/0", 2, 200)]
         self.assertEqual([], soak.overlaps(told))

@@ -53,7 +53,7 @@ class KillAll(Fault):
     def begin(self) -> str:
         self.victims = list(self.rig.clients)
         for one in self.victims:
-            one.process.kill()
+            one.send_kill()
         for one in self.victims:
             one.kill()
         self.rig.clients.clear()

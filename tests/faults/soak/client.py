@@ -6,7 +6,7 @@ import subprocess
 import threading
 from typing import Any
 
-from tests.faults import processes
+from tests.faults import history, processes
 from tools.servers import mongod_program
 
 PAGE = os.sysconf("SC_PAGE_SIZE")
@@ -22,6 +22,7 @@ def off_clock() -> Any:
 class Client:
     def __init__(self, name: str, command: Any, book: Any, spawn: Any, environment: Any = ()) -> None:
         self.name, self.book, self.killed = name, book, False
+        self.uri = command[2]
         # Without, the driver leaves a file in /dev/shm behind each program that is killed.
         environment = os.environ | {"MONGOC_DISABLE_SHM": "1"} | dict(environment)
         self.process = spawn(command, env=environment, text=True, stdout=subprocess.PIPE)
@@ -41,10 +42,10 @@ class Client:
             return None
 
     def kill(self) -> None:
-        self.killed = True
+        since, self.killed = processes.now(), True
         processes.kill(self.process)
         self.reader.join()
-        self.book.add({"at": processes.now(), "process": self.name, "event": "killed"})
+        self.book.add(history.killed(self.name, since, processes.now(), self.uri))
 
     def end(self) -> Any:
         """Its exit status, 0 as well if it had not begun or was being killed."""

@@ -1,5 +1,5 @@
 """Holders are killed; how long until the next one has the lock? Never before the window, and soon
-after it."""
+after it. On SQLite by clients without witnesses: deaths.py has those with them."""
 
 import json
 import os
@@ -19,7 +19,7 @@ LEASE = 2000
 POLL = 200
 CHAINS = 6
 SETTINGS = {"work": "hold", "lease": LEASE, "ping": 250, "call": 400, "poll_max": POLL,
-            "wait": 3600000}
+            "wait": 3600000, "witness": "none"}
 
 
 class Standstills:
