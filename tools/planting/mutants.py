@@ -5,6 +5,8 @@
       --schedules N            that the simulation may take for each (20000 by default)
       --quick                  no more than it takes: the first test that finds it, those of its
                                rule before the others, and the simulation only where none does
+      --sample N               N of them, one of each rule at least
+      --seed TEXT              which ones (the name of the last commit, by default); it is printed
       --lanes N                so many at once (the processors, by default)
       --table FILE             writes the table as Markdown, too
 
@@ -30,6 +32,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from tools.planting.mutant_build import ROOT, Build, Lane, Spoiled
+from tools.planting.mutant_choice import chosen
 
 PATCHES = ROOT / "tests/mutants"
 UNIT = ("unit_tests", "contract_memory", "contract_sqlite")
@@ -269,24 +272,20 @@ by tests, {sum(one.by_simulation for one in judged)} by the simulation.
     pathlib.Path(file).write_text(head + "".join(one.row() + "\n" for one in judged))
 
 
-def bugs_asked_for(asked: argparse.Namespace) -> Any:
-    bugs = [Bug(path) for path in sorted(PATCHES.glob("*.patch"))]
-    if asked.names:
-        bugs = [bug for bug in bugs if any(name in bug.name for name in asked.names)]
-    return bugs
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(prog="tools/mutants", usage=__doc__)
     parser.add_argument("names", nargs="*")
     parser.add_argument("--schedules", type=int, default=20000)
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--sample", type=int)
+    parser.add_argument("--seed")
     parser.add_argument("--lanes", type=int, default=os.cpu_count())
     parser.add_argument("--table")
     asked = parser.parse_args()
     begun = time.monotonic()
+    bugs = [Bug(path) for path in sorted(PATCHES.glob("*.patch"))]
     try:
-        judged = judge_all(bugs_asked_for(asked), asked)
+        judged = judge_all(chosen(bugs, asked), asked)
     except Spoiled as spoiled:
         sys.exit(f"tools/mutants: without a bug: {spoiled}")
     if asked.table:
