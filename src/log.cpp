@@ -165,6 +165,11 @@ void pending_release_settled(std::string_view name) {
   write(LogLevel::info, "dist_lock: late unlock of \"", Escaped{name}, "\" is settled");
 }
 
+void repaired(std::string_view name, std::size_t members) {
+  write(LogLevel::info, "dist_lock: hold of \"", Escaped{name}, "\" written to ", members,
+        members == 1 ? " member that lacked it" : " members that lacked it");
+}
+
 void pending_release_failed(std::string_view name, std::string_view error) {
   write(LogLevel::warning, "dist_lock: late unlock of \"", Escaped{name},
         "\" failed, to be tried again: ", error);

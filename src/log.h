@@ -56,6 +56,8 @@ void not_ours_any_more(std::string_view name, bool told);
 void claim_outcome_unknown(std::string_view name, std::string_view error);
 void claim_came_too_late(std::string_view name);
 void pending_release_settled(std::string_view name);
+/// That many more members of a mirrored store carry a hold now.
+void repaired(std::string_view name, std::size_t members);
 void pending_release_failed(std::string_view name, std::string_view error);
 void ping_late(std::string_view process, std::chrono::milliseconds silence);
 void ping_recovered(std::string_view process, std::chrono::milliseconds silence);

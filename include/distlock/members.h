@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -46,7 +47,7 @@ struct MemberState {
   std::optional<std::chrono::milliseconds> ahead;  ///< Its clock, of the middle one of all clocks.
 };
 
-/// The members of a mirrored store (M1 to M8). A part of the store's port. A member is named by the
+/// The members of a mirrored store (M1 to M9). A part of the store's port. A member is named by the
 /// token of its identity, which is lost with the member's data.
 ///
 /// Errors: as Store. Threads: all functions may be called concurrently.
@@ -65,6 +66,16 @@ class DISTLOCK_EXPORT Members {
   virtual std::optional<LockRecord> claim_from(std::string_view name,
                                                const std::vector<MemberBasis>& bases,
                                                const Claim& claim) = 0;
+
+  /// Claims a hold that is valid on members that lack it, each from its own basis (M9), at once.
+  /// `claim` is the hold's, with its `ts` and its fence; its cutoff is not looked at. The result
+  /// names the members that certainly granted it.
+  ///
+  /// From before `still_held` is called, releases of that `ts` reckon with these claims. If it
+  /// gives false, nothing is sent. It must not throw, and is called with no mutex held.
+  virtual std::vector<Token> repair(std::string_view name, const std::vector<MemberBasis>& bases,
+                                    const Claim& claim,
+                                    const std::function<bool()>& still_held) = 0;
 
   /// How each member fares, in the order in which they were given. Founds no set.
   virtual std::vector<MemberState> states() = 0;

@@ -75,7 +75,8 @@ struct Claim {
   /// a delayed request takes nothing for a caller that has long gone (R8).
   StoreNow cutoff;
   /// 0: the hold's fence is one more than the stored one. Otherwise it is this one, and the store
-  /// refuses the claim if the stored one is not less (R10, M3).
+  /// refuses the claim if the stored one is not less (R10, M3). A hold that is claimed anew from
+  /// itself, FromHold with the claim's own `ts`, may keep its fence (M9).
   Fence fence = 0;
   /// How many fences the hold gets, at least 1, for those that it is passed on to (R21): that one
   /// and the next. The last of them is stored, so that it says which they are. A claim for several

@@ -10,8 +10,9 @@
 
 namespace distlock {
 
-const std::array<Chores::Chore, 3> Chores::kInTurn{
+const std::array<Chores::Chore, 4> Chores::kInTurn{
     Chore{"verifying holds", &Chores::verify_holds},
+    Chore{"repairing holds", &Chores::repair_holds},
     Chore{"working off pending releases", &Chores::release_pending},
     Chore{"removing old pings", &Chores::forget_old_pings}};
 
@@ -22,6 +23,7 @@ Chores::Chores(const Environment& environment, const PingerOptions& options, Hol
       holds_(holds),
       pending_(pending),
       lobby_(lobby),
+      repairs_(environment, options, holds, pending),
       forget_next_(environment.clock->steady_now()) {}
 
 void Chores::work_off(SteadyTime begun, const std::stop_token& stop) noexcept {
@@ -108,6 +110,13 @@ void Chores::adopt(const StoredHold& hold) {
 
 std::optional<LossReason> Chores::fate_of(const std::string& name, const Token& ts) const {
   return protocol::fate(name, ts, environment_.store->carried(name));
+}
+
+// Each by itself, as they are verified.
+void Chores::repair_holds(ChoreTime& time) {
+  for (bool due = repairs_.due(); due && time.for_a_call(); due = repairs_.more()) {
+    attempt("repairing a hold", [&] { repairs_.do_next(time); });
+  }
 }
 
 void Chores::release_pending(ChoreTime& time) { pending_.work_off(environment_, lobby_, time); }

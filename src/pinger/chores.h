@@ -13,6 +13,7 @@
 #include "pinger/chore_time.h"
 #include "pinger/holds.h"
 #include "pinger/pending_releases.h"
+#include "pinger/repairs.h"
 
 namespace distlock {
 
@@ -43,7 +44,7 @@ class Chores {
     const char* what;
     void (Chores::*work)(ChoreTime& time);
   };
-  static const std::array<Chore, 3> kInTurn;
+  static const std::array<Chore, 4> kInTurn;
 
   void work_in_turn(ChoreTime& time) noexcept;
   /// Asks the store about this process's holds, and announces those that it no longer has.
@@ -51,6 +52,7 @@ class Chores {
   void list_holds();
   void lose_if_gone(const ActiveHold& hold);
   void adopt_if_stray(const StoredHold& hold);
+  void repair_holds(ChoreTime& time);
   void release_pending(ChoreTime& time);
   void forget_old_pings(ChoreTime& time);
 
@@ -65,6 +67,7 @@ class Chores {
   std::size_t next_ = 0;
   std::deque<ActiveHold> missing_;  // from the last list, and not yet looked at
   std::deque<StoredHold> unknown_;  // in it, to no object here, and not yet looked at
+  Repairs repairs_;
   SteadyTime forget_next_;
 };
 

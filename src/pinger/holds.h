@@ -127,6 +127,17 @@ class Holds {
   /// The same on a mirrored store, by the last pings that its members have confirmed.
   void extend(const std::vector<MemberPing>& pings, SteadyTime confirmed);
 
+  /// The holds that some of the members do not protect which have confirmed these pings (M5).
+  std::vector<ActiveHold> unprotected(const std::vector<MemberPing>& pings, SteadyTime now) const;
+  /// Which of these pings' members do not protect that hold.
+  std::vector<Token> unprotecting(const ActiveHold& hold, const std::vector<MemberPing>& pings,
+                                  SteadyTime now) const;
+  /// Whether that hold is valid at `now`, and not given up.
+  bool valid(const ActiveHold& hold, SteadyTime now) const;
+  /// The members of these pings have granted that hold after they had confirmed the pings (M9).
+  /// False if it is valid no more at `now`, or given up: then they do not protect it.
+  bool protect(const ActiveHold& hold, const std::vector<MemberPing>& pings, SteadyTime now);
+
   std::vector<ActiveHold> active() const;
   /// Each `ts` that some object here has claimed, or is claiming, with. Sorted.
   std::vector<Token> known() const;

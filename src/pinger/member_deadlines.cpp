@@ -28,6 +28,16 @@ void MemberDeadlines::keep_only(const std::vector<Token>& members) {
   });
 }
 
+void MemberDeadlines::add(const MemberPing& ping, std::chrono::nanoseconds span) {
+  std::erase_if(deadlines_, [&](const Deadline& one) { return one.member == ping.member; });
+  deadlines_.push_back({ping.member, ping.sent + span});
+}
+
+bool MemberDeadlines::protects(const Token& member, SteadyTime now) const {
+  return std::any_of(deadlines_.begin(), deadlines_.end(),
+                     [&](const Deadline& one) { return one.member == member && now < one.until; });
+}
+
 SteadyTime MemberDeadlines::until() const {
   if (deadlines_.size() < majority_) return SteadyTime::min();
   std::vector<SteadyTime> latest;

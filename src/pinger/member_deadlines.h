@@ -24,7 +24,8 @@ namespace distlock {
 ///   1        10 s              -       it never was a hold
 ///
 /// A member whose D_i has passed before a ping was confirmed protects the hold no more, whatever it
-/// confirms later: a rival may have decided to take it, and be on the way. Not synchronised.
+/// confirms later: a rival may have decided to take it, and be on the way. It protects the hold
+/// again once it has granted it anew (M9). Not synchronised.
 class MemberDeadlines {
  public:
   /// From the last confirmed pings, before the claim is sent.
@@ -33,6 +34,9 @@ class MemberDeadlines {
   void extend(const std::vector<MemberPing>& pings, std::chrono::nanoseconds span);
   /// Those that granted the claim; the others protect nothing.
   void keep_only(const std::vector<Token>& members);
+  /// That member has granted the hold, or granted it anew, after this ping.
+  void add(const MemberPing& ping, std::chrono::nanoseconds span);
+  bool protects(const Token& member, SteadyTime now) const;
   SteadyTime until() const;
 
  private:

@@ -106,6 +106,11 @@ constexpr std::optional<Fence> last_of_block(Fence first, Fence fences) {
 }
 /// Errors: `invalid_argument` if the claim is for less than one fence.
 void check_fences(const Claim& claim);
+/// Whether the claim is of the very hold that it starts from, so that the fence may stay (M9).
+inline bool is_renewal(const ClaimBasis& basis, const Claim& claim) {
+  const auto* hold = std::get_if<FromHold>(&basis);
+  return hold != nullptr && hold->ts == claim.ts;
+}
 /// Of a lock that a claim has its turn for. Errors: `bad_record` if its fence leaves no room for
 /// those of the claim.
 void check_room_for_fences(const LockRecord& lock, const Claim& claim);

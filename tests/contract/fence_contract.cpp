@@ -4,7 +4,7 @@
 #include "contract/contract.h"
 #include "support/thrown.h"
 
-// Claims that take several fences at once (R21).
+// Claims that take several fences at once (R21), and one that keeps its fence (M9).
 using namespace distlock;
 using namespace distlock::testing;
 
@@ -78,6 +78,41 @@ TEST_CASE("a claim for more fences than there are is refused, and changes nothin
   SECTION("from no document") {
     CHECK_FALSE(store->claim("jobs", FromAbsent{}, claim_of(greatest - 4, 5)));
     CHECK_FALSE(store->claim("jobs", FromAbsent{}, claim_of(0, greatest)));
+  }
+}
+
+TEST_CASE("a hold that is claimed anew from itself may keep its fence", "[store][M9][R10]") {
+  const auto under_test = make_store_under_test();
+  const auto store = under_test->open();
+  const LockRecord hold = claimed(*store, "jobs", FromAbsent{}, claim_by(*store, "holder"));
+  Claim anew = claim_by(*store, "holder");
+  anew.ts = *hold.ts;
+  anew.fence = hold.fence;
+  SECTION("from whenever it is") {
+    const LockRecord again = claimed(*store, "jobs", FromHold{*hold.ts}, anew);
+    CHECK(again.fence == hold.fence);
+    CHECK(again.ts == hold.ts);
+    CHECK(store->inspect("jobs", Freshness::fresh).lock->fence == hold.fence);
+  }
+  SECTION("and no other moment's") {
+    const FromHold earlier{*hold.ts, *hold.when - std::chrono::milliseconds{1}};
+    CHECK_FALSE(store->claim("jobs", earlier, anew));
+  }
+  SECTION("and no smaller fence") {
+    claimed(*store, "jobs", FromHold{*hold.ts}, claim_by(*store, "holder"));
+    const LockRecord later = *store->inspect("jobs", Freshness::fresh).lock;
+    anew.ts = *later.ts;
+    CHECK_FALSE(store->claim("jobs", FromHold{*later.ts, later.when}, anew));
+  }
+  SECTION("and not of another hold") {
+    anew.ts = claim_by(*store, "other").ts;
+    CHECK_FALSE(store->claim("jobs", FromHold{*hold.ts, hold.when}, anew));
+  }
+  SECTION("and not once it is free") {
+    REQUIRE(store->release("jobs", *hold.ts) == ReleaseResult::freed);
+    CHECK_FALSE(store->claim("jobs", FromFree{*hold.ts}, anew));
+    CHECK_FALSE(store->claim("jobs", FromHold{*hold.ts, hold.when}, anew));
+    CHECK_FALSE(store->inspect("jobs", Freshness::fresh).lock->taken());
   }
 }
 

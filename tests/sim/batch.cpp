@@ -104,8 +104,9 @@ std::vector<std::string> never_reached(const Totals& totals, bool mirrored) {
       missing.push_back("fault " + std::string(name_of(static_cast<Fault>(i))));
     }
   }
-  for (std::size_t i = 0; i < kEvents && !mirrored; ++i) {
-    if (totals.events.happened[i] == 0) {
+  for (std::size_t i = 0; i < kEvents; ++i) {
+    const bool of_mirrored = static_cast<Event>(i) == Event::repaired;
+    if (of_mirrored == mirrored && totals.events.happened[i] == 0) {
       missing.push_back("branch " + std::string(name_of(static_cast<Event>(i))));
     }
   }

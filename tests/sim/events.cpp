@@ -29,6 +29,7 @@ constexpr std::array<std::string_view, kEvents> kNames{
     "claim_outcome_unknown",
     "claim_came_too_late",
     "pending_release_settled",
+    "repaired",
     "pending_release_failed",
     "ping_late",
     "ping_recovered",
@@ -98,6 +99,7 @@ void store_clock_stepped(View) { count(Event::store_clock_stepped); }
 void not_ours_any_more(View, bool) { count(Event::not_ours_any_more); }
 void claim_outcome_unknown(View, View) { count(Event::claim_outcome_unknown); }
 void claim_came_too_late(View) { count(Event::claim_came_too_late); }
+void repaired(View, std::size_t) { count(Event::repaired); }
 void pending_release_settled(View) { count(Event::pending_release_settled); }
 void pending_release_failed(View, View) { count(Event::pending_release_failed); }
 void ping_late(View, milliseconds) { count(Event::ping_late); }

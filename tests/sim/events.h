@@ -29,6 +29,7 @@ enum class Event : std::uint8_t {
   claim_outcome_unknown,
   claim_came_too_late,
   pending_release_settled,
+  repaired,
   pending_release_failed,
   ping_late,
   ping_recovered,
@@ -40,7 +41,7 @@ enum class Event : std::uint8_t {
   callback_threw,
   passed_on,
 };
-inline constexpr std::size_t kEvents = 30;
+inline constexpr std::size_t kEvents = 31;
 
 std::string_view name_of(Event event);
 

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator
 
 FOLDERS = ("include", "src", "tests", "bench", "examples", "tools", "cmake", ".ci")
-RULES = [f"R{n}" for n in range(1, 24)] + [f"M{n}" for n in range(1, 9)]
+RULES = [f"R{n}" for n in range(1, 24)] + [f"M{n}" for n in range(1, 10)]
 LINES_MOST = 300
 HEADER_LINES_MOST = 200  # Of a public header.
 

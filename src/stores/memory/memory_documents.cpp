@@ -30,7 +30,7 @@ struct Matches {
 
 }  // namespace
 
-std::optional<Fence> next_fence(const Document& lock, const Claim& claim) {
+std::optional<Fence> next_fence(const Document& lock, const ClaimBasis& basis, const Claim& claim) {
   constexpr Fence kNone = 0;
   const Value* value = find_field(lock, "fence");
   const auto* fence = value == nullptr ? &kNone : std::get_if<Fence>(value);
@@ -38,7 +38,8 @@ std::optional<Fence> next_fence(const Document& lock, const Claim& claim) {
     return std::nullopt;
   }
   const Fence first = claim.fence == 0 ? *fence + 1 : claim.fence;
-  if (first <= *fence) return std::nullopt;
+  const bool kept = first == *fence && is_renewal(basis, claim);
+  if (first <= *fence && !kept) return std::nullopt;
   return last_of_block(first, claim.fences);
 }
 

@@ -11,8 +11,8 @@
 namespace distlock {
 
 /// The fence that this claim leaves behind: the last of those that it gets. Nothing if the stored
-/// one is malformed, cannot grow, or is not less than the claim's own (R10).
-std::optional<Fence> next_fence(const Document& lock, const Claim& claim);
+/// one is malformed, cannot grow, or is not less than the claim's own (R10, M9).
+std::optional<Fence> next_fence(const Document& lock, const ClaimBasis& basis, const Claim& claim);
 
 /// An empty line is no field.
 void set_line(Document& lock, std::vector<Waiter> line);

@@ -53,7 +53,7 @@ std::optional<LockRecord> MemoryTables::claim(std::string_view name, const Claim
   const Document* stored = locks_.find(name);
   if (past_cutoff(claim, now) || !matches(stored, basis, claim, now)) return std::nullopt;
   Document lock = stored != nullptr ? *stored : Document{{"_id", std::string(name)}};
-  const auto fence = next_fence(lock, claim);
+  const auto fence = next_fence(lock, basis, claim);
   if (!fence) return std::nullopt;
   write_claim(lock, claim, *fence, now);
   set_line(lock, line::without(claim.ts, line_of(lock)));

@@ -114,27 +114,27 @@ void Member::forget_ping(std::string_view process) {
   if (found != pings_.end()) pings_.erase(found);
 }
 
-void Member::note_unanswered(const Claim& claim, SteadyTime until) {
+void Member::note_under_way(const Claim& claim, SteadyTime until) {
   const SteadyTime now = clock_->steady_now();
   const Guard lock(mutex_);
-  std::erase_if(unanswered_, [&](const Unanswered& one) { return one.until < now; });
-  unanswered_.push_back({claim.ts, claim.process, until});
+  std::erase_if(under_way_, [&](const UnderWay& one) { return one.until < now; });
+  under_way_.push_back({claim.ts, claim.process, until});
 }
 
 template <class Matches>
 bool Member::may_grant_one(const Matches& matches) const {
   const SteadyTime now = clock_->steady_now();
   const Guard lock(mutex_);
-  return std::any_of(unanswered_.begin(), unanswered_.end(),
-                     [&](const Unanswered& one) { return one.until >= now && matches(one); });
+  return std::any_of(under_way_.begin(), under_way_.end(),
+                     [&](const UnderWay& one) { return one.until >= now && matches(one); });
 }
 
 bool Member::may_grant(const Token& ts) const {
-  return may_grant_one([&](const Unanswered& one) { return one.ts == ts; });
+  return may_grant_one([&](const UnderWay& one) { return one.ts == ts; });
 }
 
 bool Member::may_grant_to(std::string_view process) const {
-  return may_grant_one([&](const Unanswered& one) { return one.process == process; });
+  return may_grant_one([&](const UnderWay& one) { return one.process == process; });
 }
 
 void Member::note(const StoreNow& now, SteadyTime sent) {

@@ -67,8 +67,8 @@ class Member {
   std::optional<MemberPing> last_ping(std::string_view process) const;
   void forget_ping(std::string_view process);
 
-  /// Notes a claim that the member gave no answer to: it may take effect until then.
-  void note_unanswered(const Claim& claim, SteadyTime until);
+  /// Notes a claim that may take effect until then: it has no answer yet, or got none.
+  void note_under_way(const Claim& claim, SteadyTime until);
   /// Whether such a claim of `ts` may still take effect.
   bool may_grant(const Token& ts) const;
   bool may_grant_to(std::string_view process) const;
@@ -88,7 +88,7 @@ class Member {
     StoreNow now;
     SteadyTime sent;
   };
-  struct Unanswered {
+  struct UnderWay {
     Token ts;
     std::string process;
     SteadyTime until;
@@ -99,12 +99,12 @@ class Member {
 
   const std::shared_ptr<Clock> clock_;
   mutable boost::mutex mutex_;
-  // Guarded by `mutex_`, down to `unanswered_`.
+  // Guarded by `mutex_`, down to `under_way_`.
   std::optional<Reading> reading_;
   std::optional<Identity> identity_;
   std::optional<Token> token_;
   std::map<std::string, MemberPing, std::less<>> pings_;
-  std::vector<Unanswered> unanswered_;
+  std::vector<UnderWay> under_way_;
 
  public:
   Worker worker;  // Declared last, so that it ends first: its calls use all other members.

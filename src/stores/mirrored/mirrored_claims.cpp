@@ -78,6 +78,14 @@ bool is_as(const ClaimBasis& basis, const std::optional<LockRecord>& lock) {
   return std::visit(IsAs{lock}, basis);
 }
 
+// A member without the hold that a claim starts from may be claimed if nobody has it. Nothing that
+// comes late makes its own basis true again: a document stays, and a `ts` comes once.
+std::optional<ClaimBasis> basis_if_free(const Inspection& seen) {
+  if (!seen.lock) return FromAbsent{};
+  if (!seen.lock->taken()) return FromFree{seen.lock->ts};
+  return std::nullopt;
+}
+
 }  // namespace
 
 bool perhaps_granted(const Reply<ClaimAnswer>& reply) {
@@ -100,10 +108,8 @@ std::optional<milliseconds> MirroredStore::time_left(const StoreNow& cutoff) con
 // Members to claim. Once this process pings, only those with its ping: a hold without a ping can be
 // taken over by no process (R7), and protects nothing (M5).
 std::vector<MirroredStore::Candidate> MirroredStore::candidates(
-    const std::vector<MemberBasis>& bases, const Claim& claim) const {
+    const std::vector<MemberBasis>& bases, const Claim& claim, milliseconds left) const {
   std::vector<Candidate> chosen;
-  const auto left = time_left(claim.cutoff);
-  if (!left) return chosen;
   const bool pings = std::any_of(all_.begin(), all_.end(), [&](const auto& member) {
     return member->last_ping(claim.process).has_value();
   });
@@ -118,7 +124,7 @@ std::vector<MirroredStore::Candidate> MirroredStore::candidates(
     const bool pinged = ping && ping->member == identity->token;
     if (basis == bases.end() || (pings && !pinged)) continue;
     Candidate candidate{member, claim, basis->basis};
-    candidate.claim.cutoff = {now->time + *left, now->clock, now->steady, now->unrelated};
+    candidate.claim.cutoff = {now->time + left, now->clock, now->steady, now->unrelated};
     chosen.push_back(std::move(candidate));
   }
   return chosen;
@@ -147,7 +153,7 @@ void MirroredStore::send(std::string_view name, const std::vector<Candidate>& to
     const std::size_t number = member->place.number;
     replies[number] = sent[number];
     if (!sent[number].answer && perhaps_granted(sent[number])) {
-      member->note_unanswered(claims[number].second, clock_->steady_now() + longest_under_way());
+      member->note_under_way(claims[number].second, clock_->steady_now() + longest_under_way());
     }
   }
 }
@@ -159,7 +165,9 @@ std::optional<LockRecord> MirroredStore::claim_from(std::string_view name,
   check_fences(claim);
   check_not_identity(name);
   const Token set = this->set();
-  std::vector<Candidate> to = candidates(bases, claim);
+  const auto left = time_left(claim.cutoff);
+  if (!left) return std::nullopt;
+  std::vector<Candidate> to = candidates(bases, claim, *left);
   if (to.size() < majority()) return std::nullopt;
   std::stable_partition(to.begin(), to.end(),
                         [](const Candidate& one) { return one.member->present.load(); });
@@ -187,6 +195,26 @@ std::optional<LockRecord> MirroredStore::claim_from(std::string_view name,
   return std::nullopt;
 }
 
+// A release may come to a member before the claim, and find nothing to free. So it must know of the
+// claim from before the hold is known to be there still.
+std::vector<Token> MirroredStore::repair(std::string_view name,
+                                         const std::vector<MemberBasis>& bases, const Claim& claim,
+                                         const std::function<bool()>& still_held) {
+  const Token set = this->set();
+  const std::vector<Candidate> to = candidates(bases, claim, call_limit_);
+  const SteadyTime until = clock_->steady_now() + longest_under_way();
+  for (const Candidate& one : to) one.member->note_under_way(one.claim, until);
+  if (!still_held()) return {};
+  Replies<ClaimAnswer> replies(all_.size());
+  send(name, to, replies);
+  const std::vector<Vote> votes = votes_of(replies, set, claim.fence);
+  std::vector<Token> granted;
+  for (std::size_t i = 0; i < votes.size(); ++i) {
+    if (votes[i] == Vote::granted) granted.push_back(replies[i].identity->token);
+  }
+  return granted;
+}
+
 // Frees the claim where it may have been granted. True if each of these members has freed it.
 bool MirroredStore::undo(std::string_view name, const Token& ts,
                          const Replies<ClaimAnswer>& replies) {
@@ -207,29 +235,40 @@ bool MirroredStore::freed_by_all(std::string_view name, const ClaimBasis& basis)
   return from != nullptr && from->ts && freed_.take(name, *from->ts);
 }
 
-// The members where the basis holds, and the greatest fence. A claim from a malformed document is
-// refused (R14).
-MirroredStore::Bases MirroredStore::look_for(std::string_view name, const ClaimBasis& basis) {
+// A claim needs a majority where its basis holds. A greater fence than theirs is that of another
+// claim, which came first: it is left to end.
+MirroredStore::Bases MirroredStore::bases_in(const std::vector<Inspection>& members,
+                                             const ClaimBasis& basis) const {
   Bases found;
   Fence of_basis = 0;
-  try {
-    for (const Inspection& seen : looks(name, Freshness::fresh)) {
-      found.greatest = std::max(found.greatest, seen.fence);
-      if (!is_as(basis, seen.lock)) continue;
+  std::vector<MemberBasis> others;
+  for (const Inspection& seen : members) {
+    found.greatest = std::max(found.greatest, seen.fence);
+    if (is_as(basis, seen.lock)) {
       found.bases.push_back({seen.member, basis});
       of_basis = std::max(of_basis, seen.fence);
+    } else if (const auto own = basis_if_free(seen)) {
+      others.push_back({seen.member, *own});
     }
-    // A greater fence is that of another claim, which came first: it is left to end.
-    if (found.greatest > of_basis) found.bases.clear();
-  } catch (const Error& error) {
-    if (error.errc() != Errc::bad_record) throw;
-    found.bases.clear();
   }
+  const bool refused = found.greatest > of_basis || found.bases.size() < majority();
+  if (refused) return {.bases = {}, .greatest = found.greatest};
+  found.bases.insert(found.bases.end(), others.begin(), others.end());
   return found;
 }
 
-// A member where the basis does not hold is not asked. It would refuse now, but a late release may
-// make the basis true there, and then the same request may come again.
+// A claim from a malformed document is refused (R14).
+MirroredStore::Bases MirroredStore::look_for(std::string_view name, const ClaimBasis& basis) {
+  try {
+    return bases_in(looks(name, Freshness::fresh), basis);
+  } catch (const Error& error) {
+    if (error.errc() != Errc::bad_record) throw;
+    return {};
+  }
+}
+
+// A member where the basis does not hold is not asked by it. It would refuse now, but a late
+// release may make the basis true there, and then the same request may come again.
 std::optional<LockRecord> MirroredStore::claim(std::string_view name, const ClaimBasis& basis,
                                                const Claim& claim) {
   check_not_identity(name);

@@ -45,7 +45,7 @@ struct ClaimAnswer {
 /// Whether the member granted the claim, or may have.
 bool perhaps_granted(const Reply<ClaimAnswer>& reply);
 
-/// N stores as one (M1 to M8): asks the members, and lets quorum.h and agreement.h decide.
+/// N stores as one (M1 to M9): asks the members, and lets quorum.h and agreement.h decide.
 class MirroredStore : public Store, private Members {
  public:
   MirroredStore(const std::vector<std::shared_ptr<Store>>& members, std::shared_ptr<Clock> clock,
@@ -70,6 +70,8 @@ class MirroredStore : public Store, private Members {
   std::vector<MemberPing> pings(std::string_view process) override;
   std::optional<LockRecord> claim_from(std::string_view name, const std::vector<MemberBasis>& bases,
                                        const Claim& claim) override;
+  std::vector<Token> repair(std::string_view name, const std::vector<MemberBasis>& bases,
+                            const Claim& claim, const std::function<bool()>& still_held) override;
   std::vector<MemberState> states() override;
 
   struct Candidate {
@@ -114,8 +116,8 @@ class MirroredStore : public Store, private Members {
   /// The answers that count. Errors: `not_applied` if they are fewer than a majority.
   std::vector<Inspection> looks(std::string_view name, Freshness freshness);
 
-  std::vector<Candidate> candidates(const std::vector<MemberBasis>& bases,
-                                    const Claim& claim) const;
+  std::vector<Candidate> candidates(const std::vector<MemberBasis>& bases, const Claim& claim,
+                                    std::chrono::milliseconds left) const;
   std::optional<std::chrono::milliseconds> time_left(const StoreNow& cutoff) const;
   std::chrono::nanoseconds longest_under_way() const;
   void send(std::string_view name, const std::vector<Candidate>& to, Replies<ClaimAnswer>& replies);
@@ -125,6 +127,7 @@ class MirroredStore : public Store, private Members {
     std::vector<MemberBasis> bases;
     Fence greatest = 0;
   };
+  Bases bases_in(const std::vector<Inspection>& members, const ClaimBasis& basis) const;
   Bases look_for(std::string_view name, const ClaimBasis& basis);
 
   const MemberList all_;

@@ -18,6 +18,13 @@ Bson if_taken(BsonValue then, std::string_view otherwise) {
   return doc({{"$cond", array({std::move(taken), std::move(then), otherwise})}});
 }
 
+// An integer less than that, or absent.
+Bson fence_below(Fence below) {
+  return doc({{"$and", array({type_among("$fence", array({"missing", "long"})),
+                              doc({{"$gte", array({fence_or_none(), kNoFence})}}),
+                              doc({{"$lt", array({fence_or_none(), below})}})})}});
+}
+
 // The last of its fences. That there is room for all is another condition of the claim.
 BsonValue fence_after(const Claim& claim) {
   if (claim.fence != 0) return claim.fence + (claim.fences - 1);
@@ -39,11 +46,12 @@ Bson before_cutoff(const Claim& claim) {
 }
 
 Bson fence_can_grow(const Claim& claim) {
-  const Fence most = first_fence_most(claim.fences);
-  const Fence below = claim.fence == 0 ? most : claim.fence;
-  return doc({{"$and", array({type_among("$fence", array({"missing", "long"})),
-                              doc({{"$gte", array({fence_or_none(), kNoFence})}}),
-                              doc({{"$lt", array({fence_or_none(), below})}})})}});
+  return fence_below(claim.fence == 0 ? first_fence_most(claim.fences) : claim.fence);
+}
+
+Bson fence_fits(const ClaimBasis& basis, const Claim& claim) {
+  const bool may_stay = claim.fence != 0 && is_renewal(basis, claim);
+  return may_stay ? fence_below(claim.fence + 1) : fence_can_grow(claim);
 }
 
 Bson claimed_fields(const Claim& claim) {

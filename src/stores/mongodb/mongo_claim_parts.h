@@ -16,6 +16,8 @@ Bson type_among(std::string_view field, Bson types);
 Bson before_cutoff(const Claim& claim);
 /// The fence is absent, or a 64-bit integer that can grow as the claim wants it to (R10).
 Bson fence_can_grow(const Claim& claim);
+/// The same, or it may stay, since the claim is of the very hold that it starts from (M9).
+Bson fence_fits(const ClaimBasis& basis, const Claim& claim);
 /// The state is of a type that state_of() takes: a decimal is no state.
 Bson state_is_sound();
 

@@ -26,13 +26,14 @@ Bson still_as(const FromHold& basis) {
 template <class Basis>
 Bson claim_from(std::string_view name, const Basis& basis, const Claim& claim) {
   const std::string place = "line." + to_hex(claim.ts);
-  return doc({{"findAndModify", kLocks},
-              {"query", doc({{"_id", name},
-                             {"$expr", doc({{"$and", array({still_as(basis), fence_can_grow(claim),
-                                                            before_cutoff(claim)})}})}})},
-              {"update", array({doc({{"$set", claimed_fields(claim)}}), doc({{"$unset", place}})})},
-              {"fields", doc({{"line", 0}})},
-              {"new", true}});
+  return doc(
+      {{"findAndModify", kLocks},
+       {"query", doc({{"_id", name},
+                      {"$expr", doc({{"$and", array({still_as(basis), fence_fits(basis, claim),
+                                                     before_cutoff(claim)})}})}})},
+       {"update", array({doc({{"$set", claimed_fields(claim)}}), doc({{"$unset", place}})})},
+       {"fields", doc({{"line", 0}})},
+       {"new", true}});
 }
 
 // An upsert may not have $expr in its query, so this one matches no document that exists and tells

@@ -102,3 +102,26 @@ TEST_CASE("the ping of another life of a member moves no deadline", "[validity][
   deadlines.extend({ping_of(0, 8s), ping_of(7, 8s)}, kSpan);
   CHECK(deadlines.until() == SteadyTime{11s});
 }
+
+TEST_CASE("a member that grants a hold anew protects it again, by the ping before",
+          "[validity][M5][M9]") {
+  MemberDeadlines deadlines;
+  deadlines.begin({ping_of(0, 0s), ping_of(1, 0s)}, 2, kSpan);
+  deadlines.extend({ping_of(0, 5s)}, kSpan);
+  CHECK(deadlines.until() == SteadyTime{kSpan});
+  CHECK(deadlines.protects(member(1), SteadyTime{kSpan - 1ns}));
+  CHECK_FALSE(deadlines.protects(member(1), SteadyTime{kSpan}));
+  CHECK_FALSE(deadlines.protects(member(2), SteadyTime{1s}));
+  SECTION("one that lacked it") {
+    deadlines.add(ping_of(2, 6s), kSpan);
+    CHECK(deadlines.until() == SteadyTime{15s});
+    CHECK(deadlines.protects(member(2), SteadyTime{15s}));
+  }
+  SECTION("one whose time was over") {
+    deadlines.extend({ping_of(1, 11s)}, kSpan);
+    CHECK_FALSE(deadlines.protects(member(1), SteadyTime{12s}));
+    deadlines.add(ping_of(1, 11s), kSpan);
+    CHECK(deadlines.protects(member(1), SteadyTime{12s}));
+    CHECK(deadlines.until() == SteadyTime{15s});
+  }
+}

@@ -222,6 +222,7 @@ TEST_CASE("a hold that counted on an emptied member ends in time", "[mirrored][M
   REQUIRE(lock->lock_try("x"));
   const SteadyTime until = lock->valid_until();
   ann.set_away(2, false);
+  ann.members[2]->fail("claim", Fault::rejected, 100);
   fleet.empty(1);
   fleet.clock->advance(5min);
   ann.pinger->ping_round();

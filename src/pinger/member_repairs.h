@@ -1,0 +1,20 @@
+#pragma once
+
+#include <vector>
+
+#include "distlock/members.h"
+
+namespace distlock {
+
+/// How a hold gets to members of a mirrored store that lack it.
+struct Repair {
+  std::vector<MemberBasis> bases;
+  Claim claim;  ///< Without a cutoff.
+};
+
+/// The repair of the hold of `ts` on those of the members `lacking` where the lock is absent, free,
+/// or carries that very hold (M9). Without bases if there is none, or if no member shows the hold.
+Repair repair_of(const std::vector<Inspection>& members, const Token& ts,
+                 const std::vector<Token>& lacking);
+
+}  // namespace distlock

@@ -1,0 +1,57 @@
+#include <algorithm>
+#include <boost/thread/lock_guard.hpp>
+
+#include "pinger/holds.h"
+
+// Which members of a mirrored store protect a hold (M5), and how they become more (M9).
+namespace distlock {
+namespace {
+
+using Guard = boost::lock_guard<boost::mutex>;
+
+std::vector<Token> members_without(const MemberDeadlines& deadlines,
+                                   const std::vector<MemberPing>& pings, SteadyTime now) {
+  std::vector<Token> members;
+  for (const MemberPing& ping : pings) {
+    if (!deadlines.protects(ping.member, now)) members.push_back(ping.member);
+  }
+  return members;
+}
+
+}  // namespace
+
+std::vector<ActiveHold> Holds::unprotected(const std::vector<MemberPing>& pings,
+                                           SteadyTime now) const {
+  const Guard lock(mutex_);
+  std::vector<ActiveHold> holds;
+  for (const auto& [number, hold] : enlisted_) {
+    if (!hold->active || members_without(hold->deadlines, pings, now).empty()) continue;
+    holds.push_back({hold, hold->ts});
+  }
+  return holds;
+}
+
+std::vector<Token> Holds::unprotecting(const ActiveHold& hold, const std::vector<MemberPing>& pings,
+                                       SteadyTime now) const {
+  const Guard lock(mutex_);
+  const bool there = hold.hold->active && hold.hold->ts == hold.ts;
+  return there ? members_without(hold.hold->deadlines, pings, now) : std::vector<Token>{};
+}
+
+bool Holds::valid(const ActiveHold& hold, SteadyTime now) const {
+  const Guard lock(mutex_);
+  return hold.hold->active && hold.hold->ts == hold.ts && !hold.hold->validity.over(now);
+}
+
+// At each moment of a valid hold a majority protects it, which no rival can take meanwhile. So a
+// member may come to them as long as the hold is valid, and not to one that has ended.
+bool Holds::protect(const ActiveHold& hold, const std::vector<MemberPing>& pings, SteadyTime now) {
+  const Guard lock(mutex_);
+  Hold& one = *hold.hold;
+  if (!one.active || one.ts != hold.ts || one.validity.over(now)) return false;
+  for (const MemberPing& ping : pings) one.deadlines.add(ping, one.validity_span);
+  one.validity.extend_to(one.deadlines.until(), now);
+  return true;
+}
+
+}  // namespace distlock

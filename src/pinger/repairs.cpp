@@ -1,0 +1,61 @@
+#include "pinger/repairs.h"
+
+#include <algorithm>
+
+#include "log.h"
+#include "pinger/known_tokens.h"
+#include "pinger/member_repairs.h"
+
+namespace distlock {
+
+// A member that did not confirm the last ping is away, and would be asked in vain.
+std::vector<MemberPing> Repairs::recent_pings() const {
+  std::vector<MemberPing> pings = environment_.store->members()->pings(environment_.process);
+  SteadyTime latest = SteadyTime::min();
+  for (const MemberPing& ping : pings) latest = std::max(latest, ping.sent);
+  std::erase_if(pings,
+                [&](const MemberPing& ping) { return latest - ping.sent >= options_.ping_every; });
+  return pings;
+}
+
+bool Repairs::due() {
+  if (environment_.store->members() == nullptr) return false;
+  if (due_.empty()) {
+    const auto holds = holds_.unprotected(recent_pings(), environment_.clock->steady_now());
+    due_.assign(holds.begin(), holds.end());
+  }
+  return !due_.empty();
+}
+
+void Repairs::do_next(ChoreTime& time) {
+  const ActiveHold hold = std::move(due_.front());
+  due_.pop_front();
+  repair(hold, time);
+}
+
+// The pings are from before the claims are sent, as those of any claim (R9).
+void Repairs::repair(const ActiveHold& hold, ChoreTime& time) {
+  Members& members = *environment_.store->members();
+  std::vector<MemberPing> pings = recent_pings();
+  const SteadyTime now = environment_.clock->steady_now();
+  const std::vector<Token> lacking = holds_.unprotecting(hold, pings, now);
+  if (lacking.empty()) return;
+  const Inspection seen = environment_.store->inspect(hold.hold->name, Freshness::fresh);
+  const auto repair = repair_of(seen.members, hold.ts, lacking);
+  if (repair.bases.empty() || !time.for_a_call()) return;
+  const std::vector<Token> granted =
+      members.repair(hold.hold->name, repair.bases, repair.claim,
+                     [&] { return holds_.valid(hold, environment_.clock->steady_now()); });
+  std::erase_if(pings, [&](const MemberPing& ping) {
+    return std::find(granted.begin(), granted.end(), ping.member) == granted.end();
+  });
+  if (pings.empty()) return;
+  if (holds_.protect(hold, pings, environment_.clock->steady_now())) {
+    return log::repaired(hold.hold->name, pings.size());
+  }
+  // Its release may have come to these members before the claim.
+  const KnownTokens known(holds_, pending_);
+  if (!known.contains(hold.ts)) pending_.add(hold.hold->name, hold.ts);
+}
+
+}  // namespace distlock
