@@ -17,6 +17,7 @@ HERE = pathlib.Path(__file__).parent / "planted"
 MUTANTS = ROOT / "tests/mutants"
 ATTEMPTS = 4  # Each with another seed; what is found is found by chance.
 LOST, BOTH, EARLY = "are lost", "both believed", "after its last ping"
+PUSHED, DEAR = "pushed in past", "the dead cost .* s$"
 
 # Name, patch, command, and what must be found: another fault of the run shows nothing.
 TABLE = (
@@ -39,6 +40,14 @@ TABLE = (
      "intervals --store sqlite --only kill_client,checkpoint --rounds 10", BOTH),
     ("check() never fails, sqlite", HERE / "check-never-fails.patch",
      "intervals --store sqlite --only kill_client,checkpoint --rounds 10", BOTH),
+    ("places out of order, mongod", HERE / "newcomer-goes-to-the-front-mongod.patch",
+     "line_standalone", PUSHED),
+    ("places out of order, sqlite", MUTANTS / "r17-sqlite-newcomer-is-first.patch",
+     "line --store sqlite", PUSHED),
+    ("each of the dead is waited for, sqlite", HERE / "dead-wait-for-each.patch",
+     "line --store sqlite", DEAR),
+    ("the dead are waited for each time, sqlite", MUTANTS / "r17-claim-marks-nobody.patch",
+     "line --store sqlite", "again and again"),
 )
 
 

@@ -84,6 +84,18 @@ class Remote:
         elif kind in LAST_OF.get(self.asked[number], LAST):
             self.answers[number] = event
 
+    def stop(self) -> None:
+        self._note("stopping")
+        if not processes.stop(self.process):
+            raise Broken(f"{self.name} had ended when it was to be stopped")
+
+    def resume(self) -> None:
+        self._note("resuming")
+        processes.resume(self.process)
+
+    def _note(self, event: str) -> None:
+        self.remotes.history.add({"at": processes.now(), "process": self.name, "event": event})
+
     def kill(self) -> None:
         """SIGKILL; all that it said is in the history afterwards."""
         since = processes.now()

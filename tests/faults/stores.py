@@ -63,6 +63,15 @@ class Sqlite:
         """The document, or nothing."""
         return next(iter(self._rows("SELECT * FROM locks WHERE _id = ?", name)), None)
 
+    def line(self, lock: str) -> Any:
+        """Tickets and process ids, in the order of their places."""
+        rows = self._rows("SELECT ticket, process FROM waiters WHERE lock = ? ORDER BY number", lock)
+        return [(row["ticket"], row["process"]) for row in rows]
+
+    def remove_bell(self) -> None:
+        """While processes listen to it."""
+        self.path.with_name(self.path.name + "-bell").unlink()
+
     def ping(self, process: subprocess.Popen) -> Any:
         """When it last pinged, in the store's milliseconds."""
         rows = self._rows("SELECT ping FROM lockpings WHERE _id = ?", process)
@@ -124,6 +133,17 @@ class Mongo:
 
     def lock(self, name: str) -> Any:
         return next(iter(self.find("locks", {"_id": name})), None)
+
+    def line(self, lock: str) -> Any:
+        """As a majority has it: what a fail-over undoes is no place."""
+        reply = self.member.tell({"find": "locks", "filter": {"_id": lock}, "limit": 1,
+                                  "readConcern": {"level": "majority"}}, self.database)
+        found = reply["cursor"]["firstBatch"]
+        places = found[0].get("line", {}) if found else {}
+        return [(ticket, place["process"]) for ticket, place in places.items()]
+
+    def remove_bell(self) -> None:
+        self.member.tell({"drop": "lockbells"}, self.database)
 
     def ping(self, process: subprocess.Popen) -> Any:
         found = self.find("lockpings", {"_id": process})
