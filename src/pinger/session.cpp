@@ -151,7 +151,10 @@ TimedInspection Session::look(std::string_view name, Freshness freshness) {
   if (look.seen.now) {
     const Guard lock(mutex_);
     history_.note(*look.seen.now, look.span);
-    for (const Inspection& one : look.seen.members) note_member(one.member, *one.now, look.span);
+    for (const Inspection& one : look.seen.members) {
+      // A member on MongoDB that lacks the document tells no time.
+      if (one.now) note_member(one.member, *one.now, look.span);
+    }
   }
   return look;
 }

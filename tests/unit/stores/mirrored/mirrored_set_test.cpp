@@ -53,6 +53,25 @@ TEST_CASE("stores whose absent documents tell no time become a set, and lock", "
   CHECK(lock->unlock() == UnlockResult::released);
 }
 
+TEST_CASE("a member without the lock's document tells no time, and the others are judged",
+          "[mirrored][M4]") {
+  MirrorFleet fleet;
+  const auto ann = fleet.process("ann");
+  const auto bob = fleet.process("bob");
+  for (const auto& member : bob.members) member->absent_tells_no_time = true;
+  ann.pinger->ping_round();
+  ann.set_away(1, true);
+  const auto held = ann.lock("jobs");
+  REQUIRE(held->lock_try("x"));
+  REQUIRE(fleet.holders("jobs") == std::vector<std::string>{"ann", "", "ann"});
+  const auto wanted = bob.lock("jobs");
+  LockRecord other;
+  CHECK_FALSE(wanted->lock_try("y", &other));
+  CHECK(other.process == "ann");
+  fleet.clock->advance(std::chrono::minutes{17});
+  CHECK(wanted->lock_try("y"));
+}
+
 TEST_CASE("a process that comes in the middle of a founding joins the set", "[mirrored][M6]") {
   MirrorFleet fleet;
   const auto ann = fleet.process("ann");
