@@ -55,7 +55,7 @@ def make_parser(usage: Any) -> Any:
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--planted", action="store_true")
     parser.add_argument("--bare", action="store_true")
-    parser.add_argument("--store", choices=("mongod", "sqlite"))
+    parser.add_argument("--store", choices=("mongod", "sqlite", "mirrored"))
     parser.add_argument("--seed", type=int, default=int.from_bytes(os.urandom(4), "big"))
     parser.add_argument("--count", type=positive(int))
     parser.add_argument("--seconds", type=positive(float), default=math.inf)

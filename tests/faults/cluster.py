@@ -50,6 +50,14 @@ class Cluster:
         replica_set = f"?replicaSet={SET}" if len(self.members) > 1 else ""
         return f"mongodb://{addresses}/{database}{replica_set}"
 
+    def number_uri(self) -> str:
+        """Of the number that clients count up, with the beginning of its options."""
+        return self.uri() + ("" if len(self.members) > 1 else "?directConnection=true")
+
+    def number_server(self) -> Any:
+        """And how it is read by one who wants all that was confirmed."""
+        return self.wait_primary(), "linearizable"
+
     def primary(self) -> Any:
         """The member that says so in the newest term; nothing if none does."""
         said = [(one.hello(), one) for one in self.members]

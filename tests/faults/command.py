@@ -1,7 +1,7 @@
 """Real servers and real processes under real faults: docs/developer/faults.md.
 
     tools/faults WORKLOAD...       runs them
-      --store mongod|sqlite        on this store only
+      --store mongod|sqlite|mirrored   on this store only
       --seed N                     as another run was; by default a new one each time
       --seconds N                  so long, instead of the workload's own time
       --count N                    kills or processes, instead of the workload's own number

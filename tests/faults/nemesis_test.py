@@ -22,7 +22,7 @@ class Plans(unittest.TestCase):
         return plan.make(catalogue.of(store, relayed=True), stage, rounds)
 
     def test_a_plan_repeats_by_its_seed(self) -> None:
-        for store in ("mongod", "sqlite"):
+        for store in ("mongod", "sqlite", "mirrored"):
             self.assertEqual(self.plan(7, store), self.plan(7, store))
             self.assertNotEqual(self.plan(7, store), self.plan(8, store))
 

@@ -14,6 +14,7 @@ from typing import Any
 from tests.faults import clients, hosts, loopback, namespaces, processes
 from tests.faults.cluster import Cluster
 from tests.faults.history import History
+from tests.faults.mirror import Mirror
 from tests.faults.processes import wait_for
 from tools.servers import mongod_program
 from tools.servers.children import Missing, SweptFolder
@@ -44,7 +45,7 @@ class Rig:
         self.folder = self.swept.path
         self.history = History(options.history or self.folder / "history.jsonl")
         self.hosts: Any = None  # Of hosts.py or loopback.py.
-        self.cluster: Cluster = None
+        self.cluster: Any = None  # A Cluster, or a Mirror.
         self.disk: namespaces.SmallDisk = None
         self.sqlite_path = self.folder / "locks.db"
         self.lacking = set()
@@ -83,16 +84,21 @@ class Rig:
 
     def start_mongod(self, size: int = 3, small_disk: bool = False, clock: str = "") -> None:
         """A replica set, or a standalone if the size is 1, and hosts for clients."""
+        self._start_hosts()
+        disks = {"m3": self._small_disk(self.folder / "m3")} if small_disk else {}
+        has_clocks = self._make("clocks", mongod_program.clock_library)
+        self.cluster = Cluster(self.hosts, self.folder, size, disks, clock if has_clocks else "")
+        self._start_servers("standalone" if size == 1 else f"replica set of {size}")
+
+    def _start_hosts(self) -> None:
         self.hosts = self.find_hosts()
         self.say(f"hosts: {self.hosts.what}")
         self.history.add({"at": processes.now(), "process": "rig", "event": "hosts",
                           "what": self.hosts.what})
         for group in GROUPS:
             self.hosts.add(group)
-        disks = {"m3": self._small_disk(self.folder / "m3")} if small_disk else {}
-        has_clocks = self._make("clocks", mongod_program.clock_library)
-        self.cluster = Cluster(self.hosts, self.folder, size, disks, clock if has_clocks else "")
-        kind = "standalone" if size == 1 else f"replica set of {size}"
+
+    def _start_servers(self, kind: str) -> None:
         self.say(f"store: mongod {self.cluster.version}, {kind}")
         wanted = mongod_program.wanted_version()
         if not wanted and not self.cluster.version.startswith(VERSION):
@@ -103,6 +109,10 @@ class Rig:
         """The asked one; with a disk that can be filled, of one member or of the file, or not."""
         if self.store == "mongod":
             return self.start_mongod(size, small_disk)
+        if self.store == "mirrored":
+            self._start_hosts()
+            self.cluster = Mirror(self.hosts, self.folder, size)
+            return self._start_servers(f"{size} members of a mirrored store")
         if small_disk:
             self.sqlite_path = self.folder / "disk/locks.db"
             self.disk = self._small_disk(self.sqlite_path.parent)

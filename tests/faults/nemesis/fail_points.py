@@ -18,18 +18,22 @@ class FailPoint(Fault):
         """Of the fail point `failCommand`."""
         raise NotImplementedError
 
+    def chosen(self) -> Any:
+        """The member that is to fail commands: the primary."""
+        return self.cluster.wait_primary()
+
     def begin(self) -> str:
-        """On the primary; if that is another before a command came, on that one."""
+        """If the primary is another before a command came, on that one."""
         self.victim = None
-        wait_for("a command that fails", self._seen_at_the_primary)
+        wait_for("a command that fails", self._seen_to_fail)
         return f"{self._name_of_victim()}: {self.what}"
 
     def _name_of_victim(self) -> str:
         return self.victim.name
 
-    def _seen_at_the_primary(self) -> bool:
+    def _seen_to_fail(self) -> bool:
         self.end()
-        victim = self.cluster.wait_primary()
+        victim = self.chosen()
         data = {"failCommands": COMMANDS, "failInternalCommands": False, **self.data()}
         before = victim.ask({"configureFailPoint": "failCommand", "mode": "alwaysOn", "data": data},
                             timeout=PATIENCE)["count"]

@@ -10,7 +10,7 @@ from tests.faults.nemesis.clients import Pauser
 from tests.faults.processes import wait_for
 
 ABOUT = "no confirmed addition to a number is lost by clients that are stopped beyond their lease"
-STORES = ("mongod", "sqlite")
+STORES = ("mongod", "sqlite", "mirrored")
 KINDS = catalogue.MILD
 SECONDS = 20
 LEASE = 2
@@ -26,9 +26,10 @@ def final_number(rig: Any, name: str) -> Any:
         return int(processes.output_of(rig.sqlite_program("number", name)))
 
     def found() -> Any:
-        reply = rig.cluster.wait_primary().ask({
+        server, concern = rig.cluster.number_server()
+        reply = server.ask({
             "find": "resources", "filter": {"_id": name}, "limit": 1,
-            "readConcern": {"level": "linearizable"}, "maxTimeMS": 5000}, db="faults", timeout=9.0)
+            "readConcern": {"level": concern}, "maxTimeMS": 5000}, db="faults", timeout=9.0)
         return reply if reply.get("ok") == 1.0 else None
 
     documents = wait_for("the number", found)["cursor"]["firstBatch"]
@@ -38,7 +39,7 @@ def final_number(rig: Any, name: str) -> Any:
 def count(rig: Any, name: str, seconds: float, guarded: Any, kinds: Any) -> Any:
     """Lets clients count, and gives their events, the last number and the account of faults."""
     rig.say(f"{name}: {'guarded' if guarded else 'UNGUARDED'}")
-    resource = {"resource": rig.uri() + HURRY} if rig.cluster else {}
+    resource = {"resource": rig.cluster.number_uri() + HURRY} if rig.cluster else {}
     guard = "true" if guarded else "false"
     names = {rig.client(lock=name, guarded=guard, **SETTINGS, **resource).name for _ in range(5)}
     rig.wait_grant(name)

@@ -10,7 +10,7 @@ from tests.faults.nemesis.clients import Pauser
 from tests.faults.processes import PATIENCE, wait_for
 
 ABOUT = "no two clients believe at once that they hold a lock, under all faults"
-STORES = ("mongod", "sqlite")
+STORES = ("mongod", "sqlite", "mirrored")
 KINDS = {store: catalogue.of(store, relayed=True) for store in STORES}
 SHORT = {"lock": "short", "lease": 2000, "ping": 250, "call": 400, "hold": 300}
 LONG = {"lock": "long", "lease": 12000, "ping": 500, "call": 1500, "work": "hold"}
