@@ -38,6 +38,8 @@ TABLE = (
      "intervals --store mongod --only kill_client,step_down --rounds 5", BOTH),
     ("name-only release, sqlite", HERE / "name-only-release-sqlite.patch",
      "intervals --store sqlite --only kill_client,checkpoint --rounds 10", BOTH),
+    ("name-only release, mirrored", HERE / "name-only-release-mongod.patch",
+     "intervals --store mirrored --only kill_client,kill_member --rounds 4", BOTH),
     ("check() never fails, sqlite", HERE / "check-never-fails.patch",
      "intervals --store sqlite --only kill_client,checkpoint --rounds 10", BOTH),
     ("places out of order, mongod", HERE / "newcomer-goes-to-the-front-mongod.patch",

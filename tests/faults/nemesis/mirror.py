@@ -69,15 +69,17 @@ class KillAllMembers(MembersLost):
 
 
 class ClientsFromMember(network.Partition):
-    """One group of clients, or both, from one member; or each group from another member."""
+    """One group of clients, or both, from one member; each group from another member; or one group
+    from two members."""
 
-    variants = ("one", "both", "apart")
+    variants = ("one", "both", "apart", "most")
 
     def begin(self) -> str:
         groups = self.client_hosts()
         first, second = self.random.sample(self.cluster.members, 2)
         cuts = {"one": [(groups[0], first)], "both": [(group, first) for group in groups],
-                "apart": [(groups[0], first), (groups[1], second)]}[self.variant]
+                "apart": [(groups[0], first), (groups[1], second)],
+                "most": [(groups[0], first), (groups[0], second)]}[self.variant]
         for group, one in cuts:
             self.must_reach(group, one.host)
             self.cut(group, one.host)
