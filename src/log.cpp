@@ -213,6 +213,24 @@ void no_witness(std::string_view file) {
       "\" cannot be used; if this process is killed, its locks are taken over after their window");
 }
 
+void member_kept_out(std::string_view store, std::chrono::milliseconds longest) {
+  write(LogLevel::warning, "dist_lock: \"", Escaped{store},
+        "\" lost its data or is new; it counts for nobody, and takes part again when the longest "
+        "window has passed: ",
+        rounded(longest));
+}
+
+void member_carries_locks(std::string_view store) {
+  write(LogLevel::warning, "dist_lock: \"", Escaped{store},
+        "\" is no member of this mirrored store and has locks of its own; it counts for nobody: "
+        "empty it, and it takes part again");
+}
+
+void member_is_back(std::string_view store) {
+  write(LogLevel::info, "dist_lock: \"", Escaped{store},
+        "\" takes part in its mirrored store again");
+}
+
 void place_not_given_up(std::string_view name, std::string_view error) {
   write(LogLevel::debug, "dist_lock: the place in line for \"", Escaped{name},
         "\" is not given up: ", error);

@@ -71,6 +71,10 @@ void no_bell(std::string_view file);
 void bell_refused(std::string_view error);
 /// This process's locks there are taken over after the window, should it be killed.
 void no_witness(std::string_view file);
+/// Of a member of a mirrored store (M6).
+void member_kept_out(std::string_view store, std::chrono::milliseconds longest);
+void member_carries_locks(std::string_view store);
+void member_is_back(std::string_view store);
 void place_not_given_up(std::string_view name, std::string_view error);
 void store_failed_while_waiting(std::string_view name, std::string_view error);
 

@@ -34,10 +34,11 @@ struct MemberBasis {
 /// How one member fares, for people.
 struct MemberState {
   enum class Condition {
-    counts,   ///< It answers, and is of the set at its place (M6).
-    away,     ///< It does not answer: `failure` says why.
-    empty,    ///< It has no identity: it is new, was emptied, or was exchanged.
-    strange,  ///< It is of another set, or was named at another place (M7).
+    counts,    ///< It answers, and is of the set at its place (M6).
+    away,      ///< It does not answer: `failure` says why.
+    empty,     ///< It has no identity: it is new, was emptied, or was exchanged.
+    kept_out,  ///< It has none, and takes part again when the longest window has passed (M6).
+    strange,   ///< It is of another set, or was named at another place (M7).
   };
   Condition condition = Condition::away;
   std::string description;  ///< Where it is, without secrets.
@@ -45,6 +46,9 @@ struct MemberState {
   Token member;            ///< Of one that counts.
   std::int64_t lacks = 0;  ///< Of one that counts: holds of a majority that it does not carry.
   std::optional<std::chrono::milliseconds> ahead;  ///< Its clock, of the middle one of all clocks.
+  /// Of one that is kept out: about how long still, if a process that pings goes on for so long. By
+  /// the member's own clock, and for people alone.
+  std::optional<std::chrono::milliseconds> kept_out_for;
 };
 
 /// The members of a mirrored store (M1 to M9). A part of the store's port. A member is named by the
@@ -79,6 +83,21 @@ class DISTLOCK_EXPORT Members {
 
   /// How each member fares, in the order in which they were given. Founds no set.
   virtual std::vector<MemberState> states() = 0;
+
+  /// Whether mend() has anything to do, by the members' last answers. Makes no store call.
+  virtual bool incomplete() = 0;
+
+  /// One step towards a whole set (M6): marks a member without an identity as kept out. Or takes it
+  /// back, when the longest window has passed since this process saw the mark. To be called again
+  /// and again. Does nothing where no majority counts.
+  virtual void mend() = 0;
+
+  /// Takes a member without an identity back at once: for operators, who know that no process has a
+  /// hold that counted on the data it lost. `member` is its number, from 0 on. False: it counts
+  /// already. Takes up to two call limits.
+  /// Errors: also `invalid_argument` if there is no such member, or it is of another set;
+  /// `not_applied` if no majority counts, if it carries locks, or if somebody else changed it.
+  virtual bool readmit(std::size_t member) = 0;
 };
 
 }  // namespace distlock

@@ -40,6 +40,10 @@ struct MirrorOptions {
   MirrorDrive drive = MirrorDrive::own_threads;
   /// Gives 64 random bits a call. By default the system's.
   std::function<std::uint64_t()> random = {};
+  /// The longest LockOptions::takeover_after of a set that this process founds, 365 days at most;
+  /// others take it from the members. A claim with a longer one is refused. A member that lost its
+  /// data is kept out for so long (M6).
+  std::chrono::milliseconds longest_takeover = std::chrono::hours{1};
 };
 
 /// A mirrored store: 1, 3, 5, 7 or 9 member stores that do not know each other. A process holds a
@@ -47,7 +51,8 @@ struct MirrorOptions {
 /// same order. The first call that finds all members empty makes them one set. A mirrored store has
 /// no line, so waits poll (R15).
 ///
-/// Errors: `invalid_argument` for another number of members, or for one store given twice.
+/// Errors: `invalid_argument` for another number of members, for one store given twice, or for
+/// options out of range.
 DISTLOCK_EXPORT std::shared_ptr<Store> make_mirrored_store(
     const std::vector<std::shared_ptr<Store>>& members, std::shared_ptr<Clock> clock = host_clock(),
     const MirrorOptions& options = {});

@@ -87,6 +87,12 @@ struct BreakArguments {
   bool wait = false;  ///< Until the old holder acts no more.
 };
 
+struct ReadmitArguments {
+  CommonArguments common;
+  std::size_t member = 1;  ///< From 1 on.
+  bool confirmed = false;
+};
+
 struct RoleArguments {
   std::string name = "distlock";
   std::string database = "config";
@@ -104,7 +110,7 @@ struct UsageError {
 };
 
 using Arguments = std::variant<RunArguments, StatusArguments, ListArguments, BreakArguments,
-                               RoleArguments, Information, UsageError>;
+                               ReadmitArguments, RoleArguments, Information, UsageError>;
 
 /// The value of an environment variable, or null.
 using GetEnvironment = std::function<const char*(const char* name)>;

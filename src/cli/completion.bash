@@ -21,7 +21,7 @@ _distlock() {
   fi
   COMPREPLY=()
   if ((${#words[@]} == 1)); then
-    mapfile -t COMPREPLY < <(compgen -W 'run status list break role --help --version' -- "$word")
+    mapfile -t COMPREPLY < <(compgen -W 'run status list break readmit role --help --version' -- "$word")
     return
   fi
   if [[ ${words[-1]} == --on-loss ]]; then
@@ -36,6 +36,7 @@ _distlock() {
     status) options='--json --takeover-after' ;;
     list) options='--held --json --names --takeover-after --watch' ;;
     break) options='--yes --wait' ;;
+    readmit) options='--yes' ;;
     role) options='--name --database --read-only' common='--help' ;;
     *) return ;;
   esac

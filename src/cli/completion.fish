@@ -1,6 +1,6 @@
 # Completes distlock's commands, options and lock names, as completion.bash does.
 
-set -l all run status list break role
+set -l all run status list break readmit role
 
 # The lock names of the store that --uri-file, the environment or the default names; one that does
 # not answer within a second offers none.
@@ -40,17 +40,18 @@ complete -c distlock -n "not __distlock_on $all" -a run -d 'hold a lock while a 
 complete -c distlock -n "not __distlock_on $all" -a status -d 'show who holds a lock'
 complete -c distlock -n "not __distlock_on $all" -a list -d 'show all locks and pings'
 complete -c distlock -n "not __distlock_on $all" -a break -d 'free a lock, whoever holds it'
+complete -c distlock -n "not __distlock_on $all" -a readmit -d 'take an emptied member of a mirrored store back'
 complete -c distlock -n "not __distlock_on $all" -a role -d 'print the command that makes a role in MongoDB'
 complete -c distlock -n "not __distlock_on $all" -s V -l version -d 'show the version'
 complete -c distlock -s h -l help -d 'show help'
 
-set -l common '__distlock_on run status list break'
+set -l common '__distlock_on run status list break readmit'
 complete -c distlock -n $common -l uri -x -d 'store of the locks'
 complete -c distlock -n $common -l uri-file -rF -d 'read the connection string from a file'
 complete -c distlock -n $common -s q -l quiet -d 'show problems only'
 complete -c distlock -n $common -s v -l verbose -d 'show every step'
 complete -c distlock -n $common -l no-color -d 'no colour on a terminal'
-complete -c distlock -n "$common; and not __distlock_named" -a '(__distlock_names)' -d lock
+complete -c distlock -n '__distlock_on run status list break; and not __distlock_named' -a '(__distlock_names)' -d lock
 complete -c distlock -n '__distlock_on run; and __distlock_named' -xa '(__fish_complete_subcommand --fcs-skip=3)'
 
 complete -c distlock -n '__distlock_on run' -s w -l wait -x -d 'longest wait for a busy lock'
@@ -71,6 +72,8 @@ complete -c distlock -n '__distlock_on list' -l watch -d 'again every second'
 
 complete -c distlock -n '__distlock_on break' -s y -l yes -d 'do not ask'
 complete -c distlock -n '__distlock_on break' -l wait -d 'return when the old holder acts no more'
+
+complete -c distlock -n '__distlock_on readmit' -s y -l yes -d 'do not ask'
 
 complete -c distlock -n '__distlock_on role' -l name -x -d 'of the role'
 complete -c distlock -n '__distlock_on role' -l database -x -d 'database of the locks'

@@ -20,6 +20,7 @@ _distlock() {
     'status:show who holds a lock'
     'list:show all locks and pings'
     'break:free a lock, whoever holds it'
+    'readmit:take an emptied member of a mirrored store back'
     'role:print the command that makes a role in MongoDB'
   )
   common=(
@@ -64,6 +65,7 @@ _distlock() {
       _arguments $common '(-y --yes)'{-y,--yes}'[do not ask]' \
         '--wait[return when the old holder acts no more]' '1:lock:_distlock_names'
       ;;
+    readmit) _arguments $common '(-y --yes)'{-y,--yes}'[do not ask]' '1:number:(1 2 3 4 5 6 7 8 9)' ;;
     role)
       _arguments '--name=[of the role]:name:' '--database=[database of the locks]:database:' \
         '--read-only[enough for list and status]' '(-h --help)'{-h,--help}'[show help]'

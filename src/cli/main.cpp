@@ -21,6 +21,7 @@
 #include "cli/messages.h"
 #include "cli/opening.h"
 #include "cli/parse.h"
+#include "cli/readmit.h"
 #include "cli/role.h"
 #include "cli/run.h"
 #include "cli/secrets.h"
@@ -177,6 +178,7 @@ int carry_out(const ListArguments& arguments) {
   return arguments.watch ? watch(arguments) : look(arguments, list);
 }
 int carry_out(const BreakArguments& arguments) { return look(arguments, break_hold); }
+int carry_out(const ReadmitArguments& arguments) { return look(arguments, readmit); }
 
 int carry_out(const RoleArguments& arguments) {
   print_role(std::cout, arguments);

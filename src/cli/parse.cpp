@@ -20,14 +20,16 @@ Usage: distlock run [OPTION...] NAME [--] COMMAND [ARGUMENT...]
        distlock status [OPTION...] [NAME]
        distlock list [OPTION...] [PATTERN]
        distlock break [OPTION...] NAME
+       distlock readmit [OPTION...] NUMBER
        distlock role [OPTION...]
        distlock --help | --version
 
-  run     hold the lock NAME while COMMAND runs
-  status  show who holds NAME, or every lock that is held
-  list    show all locks and pings
-  break   free NAME, whoever holds it
-  role    print the command that makes a role for distlock in MongoDB
+  run      hold the lock NAME while COMMAND runs
+  status   show who holds NAME, or every lock that is held
+  list     show all locks and pings
+  break    free NAME, whoever holds it
+  readmit  take an emptied member of a mirrored store back
+  role     print the command that makes a role for distlock in MongoDB
 
 Example: distlock run nightly -- ./backup.sh
 
@@ -112,6 +114,26 @@ Arguments parse_break(const Words& words, const GetEnvironment& get) {
   return arguments;
 }
 
+Arguments parse_readmit(const Words& words, const GetEnvironment& get) {
+  CommandOptions options("readmit [OPTION...] NUMBER",
+                         "Takes the member NUMBER of a mirrored store back, which lost its data, "
+                         "without waiting for the longest window.",
+                         get);
+  options.add_common();
+  options.flag("-y,--yes", "do not ask");
+  const Words rest = parse_plain(options, words, 1);
+  ReadmitArguments arguments;
+  arguments.common = options.common();
+  if (rest.empty()) throw Usage("readmit: NUMBER is missing");
+  const std::string& number = rest.front();
+  if (number.size() != 1 || number.front() < '1' || number.front() > '9') {
+    throw Usage("readmit: " + shown(number) + " is no number of a member: 1 to 9");
+  }
+  arguments.member = static_cast<std::size_t>(number.front() - '0');
+  arguments.confirmed = options.given("yes");
+  return arguments;
+}
+
 Arguments parse_role(const Words& words, const GetEnvironment& get) {
   CommandOptions options(
       "role [OPTION...]",
@@ -142,6 +164,7 @@ Arguments parse_command(const Words& words, const GetEnvironment& get) {
   if (command == "status") return parse_status(rest, get);
   if (command == "list") return parse_list(rest, get);
   if (command == "break") return parse_break(rest, get);
+  if (command == "readmit") return parse_readmit(rest, get);
   if (command == "role") return parse_role(rest, get);
   if (command == "-h" || command == "--help" || command == "help") {
     return Information{std::string(kHelp)};
@@ -150,7 +173,7 @@ Arguments parse_command(const Words& words, const GetEnvironment& get) {
     return Information{"distlock " DISTLOCK_VERSION "\n"};
   }
   if (command.starts_with('-'))
-    throw Usage("options follow the command: run, status, list, break, role");
+    throw Usage("options follow the command: run, status, list, break, readmit, role");
   throw Usage("unknown command " + shown(command));
 }
 

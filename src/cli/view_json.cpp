@@ -179,6 +179,8 @@ const char* condition_name(MemberState::Condition condition) {
       return "away";
     case MemberState::Condition::empty:
       return "empty";
+    case MemberState::Condition::kept_out:
+      return "kept_out";
     case MemberState::Condition::strange:
       return "strange";
   }
@@ -190,6 +192,8 @@ Json member_json(const MemberState& member, std::size_t number) {
   object["member"] = number;
   object["store"] = text(member.description);
   object["state"] = condition_name(member.condition);
+  const auto& out_for = member.kept_out_for;
+  object["kept_out_for_ms"] = out_for ? Json(out_for->count()) : Json(nullptr);
   object["lacks"] = member.lacks;
   object["clock_ahead_ms"] = member.ahead ? Json(member.ahead->count()) : Json(nullptr);
   object["skewed"] = is_skewed(member);

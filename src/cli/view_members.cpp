@@ -24,6 +24,10 @@ std::string note_on(const MemberState& member) {
       return member.failure ? member.failure->what() : "no answer";
     case Condition::empty:
       return "it was emptied or exchanged, and counts for nobody";
+    case Condition::kept_out:
+      return "it lost its data, and counts again in " +
+             rounded_text(member.kept_out_for.value_or(std::chrono::milliseconds{0})) +
+             " if a process pings for so long";
     case Condition::strange:
       return "it is of another set, or named at another place";
     case Condition::counts:
@@ -67,6 +71,7 @@ std::string state_of(const MemberState& member) {
   };
   if (member.condition == Condition::away) add("away");
   if (member.condition == Condition::empty) add("empty");
+  if (member.condition == Condition::kept_out) add("kept out");
   if (member.condition == Condition::strange) add("strange");
   if (member.lacks > 0) add("behind");
   if (is_skewed(member)) add("skewed");

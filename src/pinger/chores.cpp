@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "distlock/members.h"
 #include "failure.h"
 #include "log.h"
 #include "pinger/known_tokens.h"
@@ -10,11 +11,12 @@
 
 namespace distlock {
 
-const std::array<Chores::Chore, 4> Chores::kInTurn{
+const std::array<Chores::Chore, 5> Chores::kInTurn{
     Chore{"verifying holds", &Chores::verify_holds},
     Chore{"repairing holds", &Chores::repair_holds},
     Chore{"working off pending releases", &Chores::release_pending},
-    Chore{"removing old pings", &Chores::forget_old_pings}};
+    Chore{"removing old pings", &Chores::forget_old_pings},
+    Chore{"mending members", &Chores::mend_members}};
 
 Chores::Chores(const Environment& environment, const PingerOptions& options, Holds& holds,
                PendingReleases& pending, Lobby& lobby)
@@ -127,6 +129,11 @@ void Chores::forget_old_pings(ChoreTime& time) {
   if (now < forget_next_ || !time.for_a_call()) return;
   forget_next_ = now + pause;
   log::forgot_pings(environment_.store->forget_pings(options_.forget_after));
+}
+
+void Chores::mend_members(ChoreTime& time) {
+  Members* const members = environment_.store->members();
+  if (members != nullptr && members->incomplete() && time.for_a_call()) members->mend();
 }
 
 }  // namespace distlock

@@ -44,7 +44,7 @@ class Chores {
     const char* what;
     void (Chores::*work)(ChoreTime& time);
   };
-  static const std::array<Chore, 4> kInTurn;
+  static const std::array<Chore, 5> kInTurn;
 
   void work_in_turn(ChoreTime& time) noexcept;
   /// Asks the store about this process's holds, and announces those that it no longer has.
@@ -55,6 +55,7 @@ class Chores {
   void repair_holds(ChoreTime& time);
   void release_pending(ChoreTime& time);
   void forget_old_pings(ChoreTime& time);
+  void mend_members(ChoreTime& time);
 
   const Environment& environment_;
   const PingerOptions& options_;

@@ -41,6 +41,16 @@ TEST_CASE("status, list and break take what they need", "[cli][arguments]") {
   CHECK(parse_as<ListArguments>({"list", "--takeover-after", "3s"}).window.takeover_after == 3s);
   CHECK_FALSE(parse_as<BreakArguments>({"break", "n"}).confirmed);
   CHECK(parse_as<BreakArguments>({"break", "n", "--yes"}).confirmed);
+  CHECK(parse_as<ReadmitArguments>({"readmit", "--yes", "3"}).member == 3);
+  CHECK(parse_as<ReadmitArguments>({"readmit", "--yes", "3"}).confirmed);
+  CHECK_FALSE(parse_as<ReadmitArguments>({"readmit", "3"}).confirmed);
+}
+
+TEST_CASE("a member to readmit is a number from 1 to 9", "[cli][arguments]") {
+  CHECK_THAT(problem({"readmit"}), Catch::Equals("readmit: NUMBER is missing"));
+  for (const std::string number : {"0", "10", "a", ""}) {
+    CHECK_THAT(problem({"readmit", number}), Catch::Contains("is no number of a member: 1 to 9"));
+  }
 }
 
 TEST_CASE("a flag with a value is a usage error", "[cli][arguments]") {
@@ -49,7 +59,7 @@ TEST_CASE("a flag with a value is a usage error", "[cli][arguments]") {
 }
 
 TEST_CASE("help fits 80 columns and says nothing of the parser", "[cli][arguments]") {
-  for (const std::string command : {"run", "status", "list", "break", "role"}) {
+  for (const std::string command : {"run", "status", "list", "break", "readmit", "role"}) {
     const std::string help = help_of(command);
     CHECK_THAT(help, Catch::StartsWith("Usage: distlock " + command + " ") &&
                          Catch::Contains("--help") && !Catch::Contains("Excludes"));

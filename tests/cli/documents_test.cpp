@@ -35,7 +35,7 @@ std::set<std::string> options_of(const std::string& command) {
 
 std::set<std::string> all_options() {
   std::set<std::string> all;
-  for (const char* command : {"run", "status", "list", "break", "role"}) {
+  for (const char* command : {"run", "status", "list", "break", "readmit", "role"}) {
     const auto names = options_of(command);
     REQUIRE(names.contains("--help"));
     all.insert(names.begin(), names.end());

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "cli/exit_status.h"
+#include "cli/readmit.h"
 #include "cli/scene.h"
 #include "cli/status.h"
 #include "distlock/error.h"
@@ -83,6 +84,55 @@ TEST_CASE("with -v the members of a mirrored store are shown, and what is wrong 
   looker.observer.set_away(2, false);
   looker.fleet.empty(2);
   CHECK_THAT(looker.listed({.common = verbose()}), Catch::Contains("3       empty"));
+}
+
+TEST_CASE("a member that is kept out is shown, and for how long still", "[cli][view][M6]") {
+  MirrorLooker looker;
+  looker.holder.set_away(2, false);
+  looker.fleet.empty(1);
+  for (int i = 0; i < 3; ++i) {
+    looker.fleet.clock->advance(30s);
+    looker.holder.pinger->ping_round();
+  }
+  CHECK_THAT(looker.listed({.common = verbose()}),
+             Catch::Contains("2       kept out") && Catch::Contains("counts again in 1h"));
+  const auto json = nlohmann::json::parse(looker.listed({.format = Format::json}));
+  CHECK(json["members"][1]["state"] == "kept_out");
+  CHECK(json["members"][1]["kept_out_for_ms"] == 3'600'000);
+  CHECK(json["members"][0]["kept_out_for_ms"].is_null());
+}
+
+TEST_CASE("readmit takes an emptied member back", "[cli][M6]") {
+  MirrorLooker looker;
+  looker.fleet.empty(2);
+  CHECK(readmit({.member = 3, .confirmed = true}, looker.opened(), looker.streams()) == kSuccess);
+  CHECK_THAT(looker.err.str(), Catch::Contains("member 3 is back"));
+  CHECK(looker.observer.store->members()->states()[2].condition == Condition::counts);
+  CHECK(readmit({.member = 3, .confirmed = true}, looker.opened(), looker.streams()) == kSuccess);
+  CHECK_THAT(looker.err.str(), Catch::Contains("member 3 counts already"));
+  CHECK(thrown_by([&] {
+          return readmit({.member = 4, .confirmed = true}, looker.opened(), looker.streams());
+        }) == Errc::invalid_argument);
+}
+
+TEST_CASE("readmit asks, and refuses where nobody can answer", "[cli][M6]") {
+  MirrorLooker looker;
+  looker.fleet.empty(2);
+  const ReadmitArguments arguments{.common = {}, .member = 3, .confirmed = false};
+  CHECK(readmit(arguments, looker.opened(), looker.streams()) == kUsage);
+  Streams streams{looker.in, looker.out, looker.err, true};
+  looker.in.str("n\n");
+  CHECK(readmit(arguments, looker.opened(), streams) == kBusy);
+  CHECK(looker.observer.store->members()->states()[2].condition == Condition::empty);
+  looker.in.str("y\n");
+  CHECK(readmit(arguments, looker.opened(), streams) == kSuccess);
+  CHECK(looker.observer.store->members()->states()[2].condition == Condition::counts);
+
+  cli::testing::Scene scene;
+  CHECK(thrown_by([&] {
+          const OpenedStore opened{scene.store(), *looker.fleet.clock, looker.connection};
+          return readmit({.confirmed = true}, opened, looker.streams());
+        }) == Errc::invalid_argument);
 }
 
 TEST_CASE("where too few members answer, -v still shows which", "[cli][view][M2]") {

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kViolationsKept = 100;
 constexpr std::uint64_t kSeedsAtOnce = 32;
-constexpr std::string_view kStateHeader = "distlock simulation 2";
+constexpr std::string_view kStateHeader = "distlock simulation 3";
 
 template <std::size_t N>
 void write_numbers(std::ostream& out, const std::array<std::uint64_t, N>& numbers) {
@@ -104,9 +104,10 @@ std::vector<std::string> never_reached(const Totals& totals, bool mirrored) {
       missing.push_back("fault " + std::string(name_of(static_cast<Fault>(i))));
     }
   }
-  for (std::size_t i = 0; i < kEvents; ++i) {
-    const bool of_mirrored = static_cast<Event>(i) == Event::repaired;
-    if (of_mirrored == mirrored && totals.events.happened[i] == 0) {
+  const std::size_t first_event = mirrored ? kEventsOfAll : 0;
+  const std::size_t last_event = mirrored ? kEvents : kEventsOfAll;
+  for (std::size_t i = first_event; i < last_event; ++i) {
+    if (totals.events.happened[i] == 0) {
       missing.push_back("branch " + std::string(name_of(static_cast<Event>(i))));
     }
   }

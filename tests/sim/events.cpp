@@ -29,7 +29,6 @@ constexpr std::array<std::string_view, kEvents> kNames{
     "claim_outcome_unknown",
     "claim_came_too_late",
     "pending_release_settled",
-    "repaired",
     "pending_release_failed",
     "ping_late",
     "ping_recovered",
@@ -40,6 +39,9 @@ constexpr std::array<std::string_view, kEvents> kNames{
     "lost",
     "callback_threw",
     "passed_on",
+    "kept_out",
+    "readmitted",
+    "repaired",
 };
 
 void count(Event event) { ++events_so_far().happened[static_cast<std::size_t>(event)]; }
@@ -112,6 +114,9 @@ void chore_failed(View, View) { count(Event::chore_failed); }
 void no_bell(std::string_view) {}
 void bell_refused(std::string_view) {}
 void no_witness(std::string_view) {}
+void member_kept_out(View, milliseconds) { count(Event::kept_out); }
+void member_carries_locks(View) {}
+void member_is_back(View) { count(Event::readmitted); }
 void place_not_given_up(std::string_view, std::string_view) {}
 void store_failed_while_waiting(View, View) { count(Event::store_failed_while_waiting); }
 void lost(View, LossReason) { count(Event::lost); }

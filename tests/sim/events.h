@@ -29,7 +29,6 @@ enum class Event : std::uint8_t {
   claim_outcome_unknown,
   claim_came_too_late,
   pending_release_settled,
-  repaired,
   pending_release_failed,
   ping_late,
   ping_recovered,
@@ -40,8 +39,13 @@ enum class Event : std::uint8_t {
   lost,
   callback_threw,
   passed_on,
+  kept_out,
+  readmitted,
+  repaired,
 };
-inline constexpr std::size_t kEvents = 31;
+inline constexpr std::size_t kEvents = 33;
+/// The events from here on are of mirrored stores.
+inline constexpr std::size_t kEventsOfAll = 30;
 
 std::string_view name_of(Event event);
 

@@ -28,6 +28,9 @@ class Nemesis {
   void strike_member(Fault fault);
   void set_members_apart();
   Servers& some_servers();
+  /// Whether the member has an identity of the set, and how many have none.
+  bool counts(std::size_t number) const;
+  std::size_t gone() const;
 
   SimProcess* somebody();
   void fall_upon(SimProcess& process, Fault fault, Time duration);
@@ -48,7 +51,6 @@ class Nemesis {
   std::vector<Fault> faults_;
   std::vector<std::string> spoiled_;
   std::vector<std::chrono::milliseconds> member_off_;
-  std::size_t gone_ = 0;
   bool stepped_above_ = false;
   bool walls_follow_ = false;
   bool ended_ = false;

@@ -1,4 +1,5 @@
 #include "sim/nemesis.h"
+#include "stores/mirrored/identity.h"
 
 // The misfortunes of the members of a mirrored store.
 namespace distlock::sim {
@@ -19,6 +20,19 @@ Servers& Nemesis::some_servers() {
   return world_.members[random_.below(world_.members.size())]->servers;
 }
 
+bool Nemesis::counts(std::size_t number) const {
+  const Servers& servers = world_.members[number]->servers;
+  const Inspection seen = servers.tables().inspect(mirrored::kIdentityName, servers.now());
+  const auto identity = mirrored::identity_in(seen, {number, world_.members.size()});
+  return identity && identity->set == World::kSet;
+}
+
+std::size_t Nemesis::gone() const {
+  std::size_t gone = 0;
+  for (std::size_t i = 0; i < world_.members.size(); ++i) gone += counts(i) ? 0 : 1;
+  return gone;
+}
+
 void Nemesis::strike_member(Fault fault) {
   if (world_.members.empty()) return;
   const std::size_t number = random_.below(world_.members.size());
@@ -26,11 +40,9 @@ void Nemesis::strike_member(Fault fault) {
   const Time now = world_.scheduler.now();
   const Time until = now + random_.between(Time{0}, 2 * window());
   const bool for_good = fault == Fault::member_emptied || fault == Fault::member_exchanged;
-  if (for_good) {
-    // A minority at most, since nobody takes them back.
-    if (gone_ == world_.members.size() / 2) return;
-    ++gone_;
-  }
+  // A minority at most: a majority that loses its data is a new set. A member that is kept out may
+  // be emptied again.
+  if (for_good && counts(number) && gone() == world_.members.size() / 2) return;
   world_.faults.note(fault);
   if (world_.oracle.someone_valid(world_.lock_name(0))) world_.faults.mattered(fault);
   switch (fault) {

@@ -18,11 +18,12 @@ Time time_to_settle(const Setup& setup) {
 }
 
 // As a member that one process founded.
-void make_member(MemoryTables& tables, const Token& set, const mirrored::Place& place) {
-  Token token = set;
+void make_member(MemoryTables& tables, const mirrored::SetTerms& terms,
+                 const mirrored::Place& place) {
+  Token token = terms.set;
   token.bytes[11] = static_cast<std::uint8_t>(place.number + 1);
   const StoreNow now{StoreTime{kEpoch}, "founding"};
-  const Claim claim = mirrored::identity_claim(token, set, place, now);
+  const Claim claim = mirrored::identity_claim(token, terms, place, now);
   tables.claim(mirrored::kIdentityName, FromAbsent{}, claim, now);
 }
 
@@ -248,18 +249,18 @@ std::vector<Servers*> World::all_servers() {
 
 MemoryTables World::of_another_set(std::size_t number) const {
   MemoryTables tables;
-  make_member(tables, Token{{9}}, {number, setup.members});
+  make_member(tables, {Token{{9}}, setup.longest_window()}, {number, setup.members});
   return tables;
 }
 
 void World::add_members() {
   oracle.judge_a_mirrored_store();
-  const Token set{{7}};
+  const mirrored::SetTerms terms{kSet, setup.longest_window()};
   for (std::size_t i = 0; i < setup.members; ++i) {
     SimMember& member = *members.emplace_back(
         std::make_unique<SimMember>(setup, scheduler, faults, trace, call_limit(), random.fork()));
     member.servers.meddle("", [&](MemoryTables& tables) {
-      make_member(tables, set, {i, setup.members});
+      make_member(tables, terms, {i, setup.members});
     });
     member.oracle.on_change([this](const std::string& name, const StoredLock& after) {
       if (after.taken && after.ts) oracle.claim_of_member(after);

@@ -31,6 +31,9 @@ struct SimMember {
 struct World {
   World(const Setup& given, std::ostream* trace_to);
 
+  /// Of which the members of the mirrored store are.
+  static constexpr Token kSet{{7}};
+
   SimProcess& add_process(const std::string& host, const LockOptions& options);
   std::string lock_name(std::uint64_t number) const { return "lock " + std::to_string(number); }
 

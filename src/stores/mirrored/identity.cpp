@@ -1,5 +1,6 @@
 #include "stores/mirrored/identity.h"
 
+#include <algorithm>
 #include <string>
 
 #include "distlock/error.h"
@@ -13,28 +14,59 @@ std::string in_words(const Place& place) {
   return "member " + std::to_string(place.number + 1) + " of " + std::to_string(place.of);
 }
 
-}  // namespace
-
-std::optional<Identity> identity_in(const Inspection& seen, const Place& place) {
-  if (!has_identity(seen) || seen.lock->who != in_words(place)) return std::nullopt;
+// Exactly so: a marker must not be taken for an identity.
+std::optional<Identity> stated_by(const Inspection& seen, std::string_view who) {
+  if (!has_identity(seen) || seen.lock->who != who) return std::nullopt;
   const std::string_view process = seen.lock->process;
   const auto set = token_from_hex(process.substr(kProcess.size()));
   if (!set) return std::nullopt;
-  return Identity{*seen.lock->ts, *set, seen.lock->fence - 1};
+  return Identity{*seen.lock->ts, *set, seen.lock->fence - 1,
+                  std::min(seen.lock->takeover_after.value_or(kWindowMost), kWindowMost)};
+}
+
+std::string kept_out_in_words(const Place& place) { return in_words(place) + ", kept out"; }
+
+}  // namespace
+
+std::optional<Identity> identity_in(const Inspection& seen, const Place& place) {
+  return stated_by(seen, in_words(place));
+}
+
+std::optional<Identity> marker_in(const Inspection& seen, const Place& place) {
+  return stated_by(seen, kept_out_in_words(place));
 }
 
 bool has_identity(const Inspection& seen) {
   return seen.lock && seen.lock->taken() && seen.lock->process.starts_with(kProcess);
 }
 
-Claim identity_claim(const Token& token, const Token& set, const Place& place,
+bool lacks_identity(const Inspection& seen, const Place& place) {
+  return !has_identity(seen) || marker_in(seen, place);
+}
+
+ClaimBasis basis_of(const Inspection& seen) {
+  if (!seen.lock) return FromAbsent{};
+  // A hold of anybody else's is no identity, and stays.
+  if (!has_identity(seen)) return FromFree{};
+  return FromHold{*seen.lock->ts, seen.lock->when};
+}
+
+Claim identity_claim(const Token& token, const SetTerms& terms, const Place& place,
                      const StoreNow& cutoff) {
-  return {.process = std::string(kProcess) + to_hex(set),
+  return {.process = std::string(kProcess) + to_hex(terms.set),
           .who = in_words(place),
           .why = "says which member of which set this store is; leave it",
           .ts = token,
-          .takeover_after = std::chrono::hours{24 * 365},
+          .takeover_after = terms.longest_takeover,
           .cutoff = cutoff};
+}
+
+Claim marker_claim(const Token& token, const SetTerms& terms, const Place& place,
+                   const StoreNow& cutoff) {
+  Claim claim = identity_claim(token, terms, place, cutoff);
+  claim.who = kept_out_in_words(place);
+  claim.why = "this store lost its data, and takes part again later; leave it";
+  return claim;
 }
 
 std::string clock_name(const Token& member, std::string_view clock) {

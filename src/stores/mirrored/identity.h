@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -9,10 +10,13 @@
 
 // A member's identity (M6): says of which set it is, and at which place. It is a taken document of
 // `locks` under a reserved name, and lasts as long as the member's data. Its token is never used
-// again. Pure.
+// again. The document of a member that lost its data is a marker at first: it is kept out. Pure.
 namespace distlock::mirrored {
 
 inline constexpr std::string_view kIdentityName = "distlock: member of a mirrored store";
+
+/// The longest window that a set may have, and the one of a set that states none.
+inline constexpr std::chrono::milliseconds kWindowMost = std::chrono::hours{24 * 365};
 
 /// The place of a member among those that a process was given.
 struct Place {
@@ -26,17 +30,36 @@ struct Identity {
   /// Holds that counted on what the member has lost had no greater one. The document's fence is one
   /// more.
   Fence fence = 0;
+  /// No hold of the set has a longer window. So long a member is kept out that lost its data.
+  std::chrono::milliseconds longest_takeover{};
 };
 
 /// The identity that its document states. Nothing if there is none, or that of another place.
 std::optional<Identity> identity_in(const Inspection& seen, const Place& place);
 
-/// Whether the member says that it is one of some set, at whatever place.
+/// The same of a member that is kept out of its set: it is no identity yet, and counts for nobody.
+std::optional<Identity> marker_in(const Inspection& seen, const Place& place);
+
+/// Whether the member says that it is one of some set, or kept out of it, at whatever place.
 bool has_identity(const Inspection& seen);
 
-/// The claim that makes a member one of `set`.
-Claim identity_claim(const Token& token, const Token& set, const Place& place,
+/// Whether it is new, was emptied, or is kept out at this place.
+bool lacks_identity(const Inspection& seen, const Place& place);
+
+/// The basis of a claim of the identity's document, as it was seen.
+ClaimBasis basis_of(const Inspection& seen);
+
+/// The common part of all claims of identities.
+struct SetTerms {
+  Token set;
+  std::chrono::milliseconds longest_takeover{};
+};
+/// The claim that makes a member one of the set.
+Claim identity_claim(const Token& token, const SetTerms& terms, const Place& place,
                      const StoreNow& cutoff);
+/// The claim that marks a member as kept out.
+Claim marker_claim(const Token& token, const SetTerms& terms, const Place& place,
+                   const StoreNow& cutoff);
 
 /// The name that a member's clock has for users of the mirrored store. Clocks of two members may
 /// have one name and be any time apart, as those of two SQLite files of one machine.

@@ -12,6 +12,8 @@ namespace {
 
 using Guard = boost::lock_guard<boost::mutex>;
 
+constexpr std::size_t kToldMost = 100;
+
 }  // namespace
 
 Worker::~Worker() {
@@ -65,7 +67,39 @@ Inspection Member::look_at_identity() {
   const Guard lock(mutex_);
   identity_ = identity_in(seen, place);
   token_ = has_identity(seen) ? seen.lock->ts : std::nullopt;
+  note_lack(seen, span.received);
   return seen;
+}
+
+// Counted from when the answer was there: what the member lost had gone by then. Answers of several
+// threads may come here in another order.
+void Member::note_lack(const Inspection& seen, SteadyTime received) {
+  std::optional<Lack> lack;
+  if (lacks_identity(seen, place)) lack = Lack{marker_in(seen, place), received, std::nullopt};
+  const auto token_of = [](const std::optional<Lack>& one) {
+    return one && one->marker ? std::optional(one->marker->token) : std::nullopt;
+  };
+  const bool same = lack && lack_ && token_of(lack) == token_of(lack_);
+  if (same) return;
+  changed_ = std::max(changed_, received);
+  if (lack) lack->since = changed_;
+  lack_ = lack;
+}
+
+std::optional<Lack> Member::lack() const {
+  const Guard lock(mutex_);
+  return lack_;
+}
+
+void Member::note_fence(const Token& marker, Fence fence) {
+  const Guard lock(mutex_);
+  if (lack_ && lack_->marker && lack_->marker->token == marker) lack_->fence = fence;
+}
+
+bool Member::tells_first(const std::string& news) {
+  const Guard lock(mutex_);
+  if (told_.size() >= kToldMost) told_.clear();
+  return told_.insert(news).second;
 }
 
 Listing Member::list() {
@@ -106,6 +140,16 @@ std::optional<MemberPing> Member::last_ping(std::string_view process) const {
   const Guard lock(mutex_);
   const auto found = pings_.find(process);
   return found == pings_.end() ? std::nullopt : std::optional(found->second);
+}
+
+bool Member::is_current(const Listing& listing, SteadyTime since) const {
+  const Guard lock(mutex_);
+  return std::any_of(listing.pings.begin(), listing.pings.end(), [&](const auto& listed) {
+    const auto known = pings_.find(listed.id);
+    if (!listed.record || known == pings_.end() || known->second.sent < since) return false;
+    const StoreNow& stamped = known->second.stamped;
+    return listed.record->clock == stamped.clock && listed.record->ping == stamped.time;
+  });
 }
 
 void Member::forget_ping(std::string_view process) {

@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -42,6 +43,14 @@ class Worker {
   boost::thread thread_;  // The destructor joins it without the mutex.
 };
 
+/// A member without an identity, as this process knows it: a new one, or one that lost its data.
+struct Lack {
+  std::optional<Identity> marker;  ///< Of a member that is kept out.
+  SteadyTime since;                ///< From then on each look has shown this.
+  /// No hold that counted on what the member lost has a greater one. Read when the wait was over.
+  std::optional<Fence> fence;
+};
+
 /// One member: its store, and all that this process has seen of it.
 ///
 /// Threads: all functions may be called concurrently. No call of the store is made with the mutex.
@@ -58,6 +67,12 @@ class Member {
   std::optional<Identity> identity() const;
   /// The token of the identity that was read last, even if it names another place.
   std::optional<Token> token() const;
+  /// Nothing if the last look has shown an identity, be it that of another place or set.
+  std::optional<Lack> lack() const;
+  /// Notes `fence` in the lack with that marker, if it still is the last that was seen.
+  void note_fence(const Token& marker, Fence fence);
+  /// True once for each token or text: what is told of a member is told once.
+  bool tells_first(const std::string& news);
 
   /// Pings the member. If it is one of `set` afterwards, remembers the ping as confirmed and gives
   /// it, its clock named by clock_name(); otherwise gives nothing.
@@ -65,6 +80,9 @@ class Member {
                                  const Token& set);
   /// The last ping of `process` that was confirmed.
   std::optional<MemberPing> last_ping(std::string_view process) const;
+  /// Whether a listing shows the last confirmed ping of a process, and it was sent at `since` or
+  /// later. So it is no listing of a server that was deposed before.
+  bool is_current(const Listing& listing, SteadyTime since) const;
   void forget_ping(std::string_view process);
 
   /// Notes a claim that may take effect until then: it has no answer yet, or got none.
@@ -94,6 +112,7 @@ class Member {
     SteadyTime until;
   };
 
+  void note_lack(const Inspection& seen, SteadyTime received);  // With the mutex.
   template <class Matches>
   bool may_grant_one(const Matches& matches) const;
 
@@ -103,6 +122,9 @@ class Member {
   std::optional<Reading> reading_;
   std::optional<Identity> identity_;
   std::optional<Token> token_;
+  std::optional<Lack> lack_;
+  SteadyTime changed_{};  // The last look that showed anything but `lack_`.
+  std::set<std::string> told_;
   std::map<std::string, MemberPing, std::less<>> pings_;
   std::vector<UnderWay> under_way_;
 

@@ -48,9 +48,18 @@ std::vector<Hold> holds_in(const Listing& listing) {
 MemberState::Condition condition_of(const MemberLook& look, const Place& place,
                                     const std::optional<Token>& set) {
   if (!has_identity(look.identity)) return MemberState::Condition::empty;
+  const auto marker = marker_in(look.identity, place);
+  if (marker && !set) return MemberState::Condition::empty;
+  if (marker && marker->set == set) return MemberState::Condition::kept_out;
   const auto identity = identity_in(look.identity, place);
   const bool counts = identity && identity->set == set;
   return counts ? MemberState::Condition::counts : MemberState::Condition::strange;
+}
+
+std::chrono::milliseconds kept_out_for(const MemberLook& look, const Place& place) {
+  const auto whole = marker_in(look.identity, place)->longest_takeover;
+  const auto since = look.listing.now.time - *look.identity.lock->when;
+  return std::clamp(whole - since, std::chrono::milliseconds{0}, whole);
 }
 
 // Says of each member that counts how many holds of a majority it lacks.
@@ -86,6 +95,9 @@ std::vector<MemberState> states_of(const Looks& looks) {
     state.ahead = std::chrono::round<std::chrono::milliseconds>(looks[i]->off - *middle);
     if (state.condition == MemberState::Condition::counts) {
       state.member = *looks[i]->identity.lock->ts;
+    }
+    if (state.condition == MemberState::Condition::kept_out) {
+      state.kept_out_for = kept_out_for(*looks[i], {i, looks.size()});
     }
   }
   count_lacking(states, looks);

@@ -61,29 +61,16 @@ Error unknown_outcome(const Replies<ClaimAnswer>& replies) {
                                "granted a claim"};
 }
 
-// Whether a document is as a basis says.
-struct IsAs {
-  const std::optional<LockRecord>& lock;
-
-  bool operator()(FromAbsent) const { return !lock; }
-  bool operator()(const FromFree& from) const {
-    return lock && !lock->taken() && (!from.ts || lock->ts == from.ts);
-  }
-  bool operator()(const FromHold& from) const {
-    return lock && lock->taken() && lock->ts == from.ts && (!from.when || lock->when == *from.when);
-  }
-};
-
-bool is_as(const ClaimBasis& basis, const std::optional<LockRecord>& lock) {
-  return std::visit(IsAs{lock}, basis);
-}
-
-// A member without the hold that a claim starts from may be claimed if nobody has it. Nothing that
-// comes late makes its own basis true again: a document stays, and a `ts` comes once.
-std::optional<ClaimBasis> basis_if_free(const Inspection& seen) {
-  if (!seen.lock) return FromAbsent{};
-  if (!seen.lock->taken()) return FromFree{seen.lock->ts};
-  return std::nullopt;
+// A member that lost its data is back when the longest window has passed. By then no hold may count
+// on what it lost (M6).
+void check_window(const Claim& claim, const Identity& identity) {
+  if (claim.takeover_after <= identity.longest_takeover) return;
+  throw Error(Errc::invalid_argument,
+              "a takeover window of " + std::to_string(claim.takeover_after.count()) +
+                  " ms is too long for this mirrored store, which allows " +
+                  std::to_string(identity.longest_takeover.count()) +
+                  " ms: make takeover_after shorter, or found the store anew with a longer "
+                  "MirrorOptions::longest_takeover");
 }
 
 }  // namespace
@@ -123,7 +110,8 @@ std::vector<MirroredStore::Candidate> MirroredStore::candidates(
     const auto ping = member->last_ping(claim.process);
     const bool pinged = ping && ping->member == identity->token;
     if (basis == bases.end() || (pings && !pinged)) continue;
-    Candidate candidate{member, claim, basis->basis};
+    check_window(claim, *identity);
+    Candidate candidate{member, claim, basis->basis, identity->token};
     candidate.claim.cutoff = {now->time + left, now->clock, now->steady, now->unrelated};
     chosen.push_back(std::move(candidate));
   }
@@ -149,9 +137,15 @@ void MirroredStore::send(std::string_view name, const std::vector<Candidate>& to
         const auto& [basis, claim] = claims[member.place.number];
         return ClaimAnswer{member.store->claim(lock, basis, claim)};
       });
-  for (const auto& member : asked) {
+  for (const Candidate& one : to) {
+    const auto& member = one.member;
     const std::size_t number = member->place.number;
     replies[number] = sent[number];
+    // It granted the claim before it came back without its data, or after that: who knows.
+    const auto& identity = replies[number].identity;
+    if (identity && one.life != Token{} && identity->token != one.life) {
+      replies[number].identity.reset();
+    }
     if (!sent[number].answer && perhaps_granted(sent[number])) {
       member->note_under_way(claims[number].second, clock_->steady_now() + longest_under_way());
     }
@@ -235,32 +229,10 @@ bool MirroredStore::freed_by_all(std::string_view name, const ClaimBasis& basis)
   return from != nullptr && from->ts && freed_.take(name, *from->ts);
 }
 
-// A claim needs a majority where its basis holds. A greater fence than theirs is that of another
-// claim, which came first: it is left to end.
-MirroredStore::Bases MirroredStore::bases_in(const std::vector<Inspection>& members,
-                                             const ClaimBasis& basis) const {
-  Bases found;
-  Fence of_basis = 0;
-  std::vector<MemberBasis> others;
-  for (const Inspection& seen : members) {
-    found.greatest = std::max(found.greatest, seen.fence);
-    if (is_as(basis, seen.lock)) {
-      found.bases.push_back({seen.member, basis});
-      of_basis = std::max(of_basis, seen.fence);
-    } else if (const auto own = basis_if_free(seen)) {
-      others.push_back({seen.member, *own});
-    }
-  }
-  const bool refused = found.greatest > of_basis || found.bases.size() < majority();
-  if (refused) return {.bases = {}, .greatest = found.greatest};
-  found.bases.insert(found.bases.end(), others.begin(), others.end());
-  return found;
-}
-
 // A claim from a malformed document is refused (R14).
-MirroredStore::Bases MirroredStore::look_for(std::string_view name, const ClaimBasis& basis) {
+Bases MirroredStore::look_for(std::string_view name, const ClaimBasis& basis) {
   try {
-    return bases_in(looks(name, Freshness::fresh), basis);
+    return bases_in(looks(name, Freshness::fresh), basis, majority());
   } catch (const Error& error) {
     if (error.errc() != Errc::bad_record) throw;
     return {};

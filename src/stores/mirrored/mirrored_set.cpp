@@ -30,11 +30,13 @@ Replies<Inspection> MirroredStore::look_at_identities() {
   return ask_all<Inspection>(kIdentity, [](Member& member) { return member.look_at_identity(); });
 }
 
+std::optional<Token> MirroredStore::known_set() {
+  const Guard lock(set_mutex_);
+  return set_;
+}
+
 Token MirroredStore::set() {
-  {
-    const Guard lock(set_mutex_);
-    if (set_) return *set_;
-  }
+  if (const auto set = known_set()) return *set;
   const auto seen = look_at_identities();
   if (const Member* twice = given_twice()) refuse_twice(*twice);
   const auto known = set_of_majority(seen);
@@ -58,7 +60,8 @@ std::optional<Token> MirroredStore::set_of_majority(const Replies<Inspection>& s
 
 void MirroredStore::check_order(const Replies<Inspection>& seen) const {
   for (std::size_t i = 0; i < seen.size(); ++i) {
-    if (!seen[i].answer || !has_identity(*seen[i].answer) || all_[i]->identity()) continue;
+    if (!seen[i].answer || lacks_identity(*seen[i].answer, all_[i]->place)) continue;
+    if (all_[i]->identity()) continue;
     throw Error(Errc::invalid_argument,
                 all_[i]->store->description() + " is " + seen[i].answer->lock->who +
                     " of a mirrored store: name the same members in the same order everywhere");
@@ -89,14 +92,13 @@ void MirroredStore::refuse_no_set() {
 // A claim of each member's identity. Each member's clock is known.
 std::vector<MirroredStore::Candidate> MirroredStore::identities_of_empty(
     const Replies<Inspection>& seen) const {
-  const Token set = new_token();
+  const SetTerms terms{new_token(), options_.longest_takeover};
   std::vector<Candidate> claims;
   for (std::size_t i = 0; i < seen.size(); ++i) {
     StoreNow cutoff = all_[i]->at_most().value();
     cutoff.time += call_limit_;
-    const Claim claim = identity_claim(new_token(), set, all_[i]->place, cutoff);
-    const bool freed = seen[i].answer->lock.has_value();
-    claims.push_back({all_[i], claim, freed ? ClaimBasis{FromFree{}} : ClaimBasis{FromAbsent{}}});
+    const Claim claim = identity_claim(new_token(), terms, all_[i]->place, cutoff);
+    claims.push_back({all_[i], claim, basis_of(*seen[i].answer)});
   }
   return claims;
 }
@@ -145,8 +147,11 @@ Token MirroredStore::found(const Replies<Inspection>& seen) {
   const bool all_answer = std::all_of(seen.begin(), seen.end(),
                                       [](const auto& reply) { return reply.answer.has_value(); });
   if (!all_answer) refuse_no_set();
-  const bool empty = std::none_of(seen.begin(), seen.end(),
-                                  [](const auto& reply) { return has_identity(*reply.answer); });
+  // A mark of a set that is gone is nobody's (M6).
+  bool empty = true;
+  for (std::size_t i = 0; i < seen.size(); ++i) {
+    empty = empty && lacks_identity(*seen[i].answer, all_[i]->place);
+  }
   const bool without_locks = empty && this->without_locks();
   std::optional<Token> set;
   if (without_locks) set = claim_identities(seen);

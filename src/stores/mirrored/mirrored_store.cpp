@@ -52,6 +52,10 @@ std::uint64_t system_random() {
 
 MirrorOptions completed(MirrorOptions options) {
   if (!options.random) options.random = system_random;
+  if (options.longest_takeover <= milliseconds{0} || options.longest_takeover > kWindowMost) {
+    throw Error(Errc::invalid_argument,
+                "MirrorOptions::longest_takeover must be more than 0, and 365 days at most");
+  }
   return options;
 }
 

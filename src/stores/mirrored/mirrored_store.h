@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <boost/thread/mutex.hpp>
 #include <memory>
 #include <string>
@@ -7,6 +8,7 @@
 
 #include "distlock/members.h"
 #include "distlock/stores.h"
+#include "stores/mirrored/bases.h"
 #include "stores/mirrored/fan_out.h"
 #include "stores/mirrored/freed_by_all.h"
 #include "stores/mirrored/quorum.h"
@@ -14,12 +16,15 @@
 // The room src/stores/mirrored/, from the bottom up:
 //
 //   identity.h               which member of which set a store is: pure
+//   bases.h                  from what each member is claimed: pure
 //   quorum.h, agreement.h    what the answers of members amount to: pure
 //   member_states.h          how the members fare, for people: pure
 //   member.h                 one member: its thread, its clock, pings that it has confirmed
 //   freed_by_all.h           holds from which a claim may start without a look
 //   fan_out.h                one call to several members at once
-//   mirrored_store.h         the ports; mirrored_claims.cpp and mirrored_set.cpp are parts of it
+//   returning.h              what listings say about a member that comes back: pure
+//   mirrored_store.h         the ports; mirrored_claims.cpp, mirrored_set.cpp and
+//                            mirrored_mending.cpp are parts of it
 //   opening_member.h         a member that is opened when it is there
 //
 // How a lock is claimed, on three members with the majority 2:
@@ -73,11 +78,15 @@ class MirroredStore : public Store, private Members {
   std::vector<Token> repair(std::string_view name, const std::vector<MemberBasis>& bases,
                             const Claim& claim, const std::function<bool()>& still_held) override;
   std::vector<MemberState> states() override;
+  bool incomplete() override;
+  void mend() override;
+  bool readmit(std::size_t member) override;
 
   struct Candidate {
     std::shared_ptr<Member> member;
     Claim claim;
     ClaimBasis basis;
+    Token life = {};  ///< The member's identity; none yet where the claim is to found a set.
   };
 
   template <class Answer>
@@ -101,6 +110,17 @@ class MirroredStore : public Store, private Members {
   bool without_locks();
   std::optional<Token> claim_identities(const Replies<Inspection>& seen);
   std::optional<Token> set_of_another_founder();
+  std::optional<Token> known_set();
+
+  std::optional<SetTerms> terms(const Replies<Inspection>& seen) const;
+  bool mend_one(const std::shared_ptr<Member>& member, const Inspection& seen,
+                const SetTerms& terms);
+  void mark(const std::shared_ptr<Member>& member, const ClaimBasis& basis, const SetTerms& terms);
+  std::optional<Fence> fence_for(Member& returning, const SetTerms& terms,
+                                 std::optional<SteadyTime> pinged_since);
+  bool take_back(const std::shared_ptr<Member>& member, const ClaimBasis& basis,
+                 const SetTerms& terms, Fence above);
+  static void tell_of_locks(Member& member);
   const Member* given_twice() const;
   [[noreturn]] static void refuse_twice(const Member& member);
   void check_order(const Replies<Inspection>& seen) const;
@@ -123,11 +143,6 @@ class MirroredStore : public Store, private Members {
   void send(std::string_view name, const std::vector<Candidate>& to, Replies<ClaimAnswer>& replies);
   bool undo(std::string_view name, const Token& ts, const Replies<ClaimAnswer>& replies);
   bool freed_by_all(std::string_view name, const ClaimBasis& basis);
-  struct Bases {
-    std::vector<MemberBasis> bases;
-    Fence greatest = 0;
-  };
-  Bases bases_in(const std::vector<Inspection>& members, const ClaimBasis& basis) const;
   Bases look_for(std::string_view name, const ClaimBasis& basis);
 
   const MemberList all_;
@@ -139,6 +154,7 @@ class MirroredStore : public Store, private Members {
   std::optional<Token> set_;  // Once known it stays.
 
   FreedByAll freed_;
+  std::atomic<std::size_t> mended_{0};  // How many calls have mended a member.
 };
 
 }  // namespace distlock::mirrored

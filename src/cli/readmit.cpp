@@ -1,0 +1,55 @@
+#include "cli/readmit.h"
+
+#include <istream>
+#include <ostream>
+#include <string>
+
+#include "cli/exit_status.h"
+#include "cli/view_members.h"
+#include "distlock/error.h"
+
+namespace distlock::cli {
+namespace {
+
+bool yes(const Streams& streams) {
+  streams.err << "Take it back? [y/N] " << std::flush;
+  std::string answer;
+  std::getline(streams.in, answer);
+  return answer == "y" || answer == "Y" || answer == "yes";
+}
+
+void say_what_is_assumed(std::ostream& err) {
+  err << "A process that held a lock when this member lost its data may count on them still. Take\n"
+         "the member back only if all such processes have ended, or if the longest window of the\n"
+         "store has passed since. Its old data must not return.\n";
+}
+
+}  // namespace
+
+int readmit(const ReadmitArguments& arguments, const OpenedStore& opened, const Streams& streams) {
+  Members* const members = opened.store.members();
+  if (members == nullptr) {
+    throw Error(Errc::invalid_argument, "readmit: the store is not a mirrored one");
+  }
+  const bool quiet = arguments.common.verbosity == Verbosity::quiet;
+  if (!arguments.confirmed || !quiet) {
+    print_members(streams.err, members->states(), false);
+    say_what_is_assumed(streams.err);
+  }
+  if (!arguments.confirmed && !streams.in_is_terminal) {
+    streams.err << "distlock: standard input is no terminal: give --yes to take a member back\n";
+    return kUsage;
+  }
+  const std::string name = "member " + std::to_string(arguments.member);
+  if (!arguments.confirmed && !yes(streams)) {
+    streams.err << "distlock: left " << name << " as it is\n";
+    return kBusy;
+  }
+  const bool back = members->readmit(arguments.member - 1);
+  if (!quiet) {
+    streams.err << "distlock: " << name << (back ? " is back\n" : " counts already\n");
+  }
+  return kSuccess;
+}
+
+}  // namespace distlock::cli

@@ -1,0 +1,57 @@
+#include "stores/mirrored/bases.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace distlock::mirrored {
+namespace {
+
+// Whether a document is as a basis says.
+struct IsAs {
+  const std::optional<LockRecord>& lock;
+
+  bool operator()(FromAbsent) const { return !lock; }
+  bool operator()(const FromFree& from) const {
+    return lock && !lock->taken() && (!from.ts || lock->ts == from.ts);
+  }
+  bool operator()(const FromHold& from) const {
+    return lock && lock->taken() && lock->ts == from.ts && (!from.when || lock->when == *from.when);
+  }
+};
+
+bool is_as(const ClaimBasis& basis, const std::optional<LockRecord>& lock) {
+  return std::visit(IsAs{lock}, basis);
+}
+
+// A member without the hold that a claim starts from may be claimed if nobody has it. Nothing that
+// comes late makes its own basis true again: a document stays, and a `ts` comes once.
+std::optional<ClaimBasis> basis_if_free(const Inspection& seen) {
+  if (!seen.lock) return FromAbsent{};
+  if (!seen.lock->taken()) return FromFree{seen.lock->ts};
+  return std::nullopt;
+}
+
+}  // namespace
+
+// A greater fence than theirs is that of another claim, which came first: it is left to end.
+Bases bases_in(const std::vector<Inspection>& members, const ClaimBasis& basis,
+               std::size_t majority) {
+  Bases found;
+  Fence of_basis = 0;
+  std::vector<MemberBasis> others;
+  for (const Inspection& seen : members) {
+    found.greatest = std::max(found.greatest, seen.fence);
+    if (is_as(basis, seen.lock)) {
+      found.bases.push_back({seen.member, basis});
+      of_basis = std::max(of_basis, seen.fence);
+    } else if (const auto own = basis_if_free(seen)) {
+      others.push_back({seen.member, *own});
+    }
+  }
+  const bool refused = found.greatest > of_basis || found.bases.size() < majority;
+  if (refused) return {.bases = {}, .greatest = found.greatest};
+  found.bases.insert(found.bases.end(), others.begin(), others.end());
+  return found;
+}
+
+}  // namespace distlock::mirrored

@@ -1,0 +1,215 @@
+#include <catch2/catch.hpp>
+
+#include "distlock/error.h"
+#include "distlock/members.h"
+#include "support/mirror_fleet.h"
+#include "support/thrown.h"
+
+// The limits of a return to the set, and the return that an operator asks for (M6).
+
+using namespace distlock;
+using namespace distlock::testing;
+using namespace std::chrono_literals;
+
+namespace {
+
+using Condition = MemberState::Condition;
+
+void rounds(MirrorFleet& fleet, const MirrorProcess& process, int number) {
+  for (int i = 0; i < number; ++i) {
+    fleet.clock->advance(30s);
+    process.pinger->ping_round();
+  }
+}
+
+MemberState state(const MirrorProcess& process, std::size_t member) {
+  return process.store->members()->states()[member];
+}
+
+bool readmit(const MirrorProcess& process, std::size_t member) {
+  return process.store->members()->readmit(member);
+}
+
+void put_taken(MirrorFleet& fleet, std::size_t member) {
+  fleet.stores[member].store->ping("eve");
+  const StoreNow now = fleet.stores[member].store->list().now;
+  Claim claim{.process = "eve", .who = "eve:1", .why = "x", .ts = Token{{1}}};
+  claim.cutoff = now;
+  REQUIRE(fleet.stores[member].store->claim("jobs", FromAbsent{}, claim));
+}
+
+}  // namespace
+
+TEST_CASE("a window that is longer than the set's is refused", "[mirrored][M6]") {
+  MirrorFleet fleet;
+  const auto ann = fleet.process("ann");
+  ann.pinger->ping_round();
+  const auto lock = ann.lock("jobs", {.takeover_after = 1h + 1ms});
+  try {
+    static_cast<void>(lock->lock_try("x"));
+    FAIL("it was granted");
+  } catch (const Error& error) {
+    CHECK(error.errc() == Errc::invalid_argument);
+    const std::string what = error.what();
+    CHECK(what.find("3600001 ms") != std::string::npos);
+    CHECK(what.find("3600000 ms") != std::string::npos);
+    CHECK(what.find("takeover_after") != std::string::npos);
+  }
+  CHECK(fleet.holders("jobs") == std::vector<std::string>(3, ""));
+  CHECK(ann.lock("jobs", {.takeover_after = 1h})->lock_try("x"));
+}
+
+TEST_CASE("a set keeps the longest window of its founder", "[mirrored][M6]") {
+  MirrorFleet fleet;
+  std::vector<std::shared_ptr<Store>> members;
+  for (const auto& opened : fleet.stores) members.push_back(opened.store);
+  const auto founder =
+      make_mirrored_store(members, fleet.clock,
+                          {.drive = MirrorDrive::caller, .random = {}, .longest_takeover = 10min});
+  static_cast<void>(founder->list());
+  for (const std::chrono::milliseconds window : {0ms, std::chrono::milliseconds{24h * 365} + 1ms}) {
+    CHECK(thrown_by([&] {
+            return make_mirrored_store(members, fleet.clock, {.longest_takeover = window});
+          }) == Errc::invalid_argument);
+  }
+  const auto ann = fleet.process("ann");
+  ann.pinger->ping_round();
+  CHECK(thrown_by([&] { return ann.lock("jobs", {.takeover_after = 11min})->lock_try("x"); }) ==
+        Errc::invalid_argument);
+  fleet.empty(1);
+  rounds(fleet, ann, 3);
+  CHECK(state(ann, 1).kept_out_for == 10min);
+  rounds(fleet, ann, 23);
+  REQUIRE(state(ann, 1).condition == Condition::counts);
+  CHECK(thrown_by([&] { return ann.lock("jobs", {.takeover_after = 11min})->lock_try("x"); }) ==
+        Errc::invalid_argument);
+}
+
+TEST_CASE("a member with taken locks of its own is not taken back", "[mirrored][M6]") {
+  MirrorFleet fleet;
+  const auto ann = fleet.process("ann");
+  ann.pinger->ping_round();
+  fleet.empty(1);
+  SECTION("when it is found") {
+    put_taken(fleet, 1);
+    rounds(fleet, ann, 200);
+    CHECK(state(ann, 1).condition == Condition::empty);
+  }
+  SECTION("when the wait is over") {
+    rounds(fleet, ann, 3);
+    put_taken(fleet, 1);
+    rounds(fleet, ann, 200);
+    CHECK(state(ann, 1).condition == Condition::kept_out);
+  }
+  CHECK(thrown_by([&] { return readmit(ann, 1); }) == Errc::not_applied);
+  fleet.empty(1);
+  rounds(fleet, ann, 130);
+  CHECK(state(ann, 1).condition == Condition::counts);
+}
+
+TEST_CASE("a vote from before a member lost its data does not count when it is back",
+          "[mirrored][M2][M6]") {
+  MirrorFleet fleet;
+  const auto ann = fleet.process("ann");
+  const auto bob = fleet.process("bob");
+  ann.pinger->ping_round();
+  bob.pinger->ping_round();
+  const auto lock = ann.lock("jobs");
+  for (int i = 0; i < 9; ++i) {
+    REQUIRE(lock->lock_try("x"));
+    REQUIRE(lock->unlock() == UnlockResult::released);
+  }
+  ann.set_away(0, true);
+  // Between its grant and the look at its identity.
+  ann.members[1]->after("claim", [&] {
+    fleet.empty(1);
+    REQUIRE(readmit(bob, 1));
+  });
+  bool got = false;
+  const auto outcome = thrown_by([&] { return got = lock->lock_try("x"); });
+  CHECK_FALSE(got);
+  CHECK(outcome == Errc::outcome_unknown);
+}
+
+TEST_CASE("an operator takes a member back at once", "[mirrored][M6]") {
+  MirrorFleet fleet;
+  const auto ann = fleet.process("ann");
+  ann.pinger->ping_round();
+  const auto lock = ann.lock("jobs");
+  REQUIRE(lock->lock_try("x"));
+  const Fence last = lock->fence();
+  REQUIRE(lock->unlock() == UnlockResult::released);
+  fleet.empty(1);
+  const bool marked = GENERATE(false, true);
+  if (marked) rounds(fleet, ann, 3);
+  REQUIRE(state(ann, 1).condition == (marked ? Condition::kept_out : Condition::empty));
+  CHECK(readmit(fleet.process("operator"), 1));
+  CHECK(state(ann, 1).condition == Condition::counts);
+  CHECK_FALSE(readmit(ann, 1));
+  ann.pinger->ping_round();
+  ann.set_away(0, true);
+  REQUIRE(lock->lock_try("x"));
+  CHECK(lock->fence() > last);
+}
+
+TEST_CASE("an operator is refused where a member cannot come back", "[mirrored][M6]") {
+  MirrorFleet fleet;
+  const auto ann = fleet.process("ann");
+  ann.pinger->ping_round();
+  CHECK(thrown_by([&] { return readmit(ann, 3); }) == Errc::invalid_argument);
+  SECTION("it does not answer") {
+    ann.set_away(1, true);
+    CHECK(thrown_by([&] { return readmit(ann, 1); }) == Errc::not_applied);
+  }
+  SECTION("no majority counts") {
+    fleet.empty(1);
+    fleet.empty(2);
+    CHECK(thrown_by([&] { return readmit(ann, 1); }) == Errc::not_applied);
+  }
+  SECTION("it is of another set") {
+    MirrorFleet other;
+    other.process("bob").pinger->ping_round();
+    std::swap(fleet.stores[1].tables, other.stores[1].tables);
+    CHECK(thrown_by([&] { return readmit(ann, 1); }) == Errc::invalid_argument);
+  }
+}
+
+TEST_CASE("a member that is exchanged for one of another set stays out", "[mirrored][M6]") {
+  MirrorFleet fleet;
+  const auto ann = fleet.process("ann");
+  ann.pinger->ping_round();
+  MirrorFleet other;
+  const auto bob = other.process("bob");
+  bob.pinger->ping_round();
+  SECTION("of one that counts there") {}
+  SECTION("of one that is kept out there") {
+    other.empty(1);
+    rounds(other, bob, 3);
+    REQUIRE(state(bob, 1).condition == Condition::kept_out);
+  }
+  std::swap(fleet.stores[1].tables, other.stores[1].tables);
+  rounds(fleet, ann, 200);
+  CHECK(state(ann, 1).condition == Condition::strange);
+}
+
+TEST_CASE("a mark of a set that is gone does not keep its members from a new one",
+          "[mirrored][M6]") {
+  MirrorFleet fleet;
+  const auto ann = fleet.process("ann");
+  ann.pinger->ping_round();
+  fleet.empty(1);
+  rounds(fleet, ann, 3);
+  REQUIRE(state(ann, 1).condition == Condition::kept_out);
+  fleet.empty(0);
+  const auto bob = fleet.process("bob");
+  SECTION("while one member of the old set is left there is no new one") {
+    bob.set_away(2, true);
+    CHECK(thrown_by([&] { return bob.store->list(); }) == Errc::not_applied);
+    bob.set_away(2, false);
+    CHECK(thrown_by([&] { return bob.store->list(); }) == Errc::not_applied);
+  }
+  fleet.empty(2);
+  const auto lock = bob.lock("jobs");
+  REQUIRE(lock->lock_try("x"));
+  CHECK(fleet.holders("jobs") == std::vector<std::string>(3, "bob"));
+}
