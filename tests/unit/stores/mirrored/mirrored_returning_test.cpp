@@ -1,7 +1,9 @@
+#include <algorithm>
 #include <catch2/catch.hpp>
 
 #include "distlock/error.h"
 #include "distlock/members.h"
+#include "support/captured_log.h"
 #include "support/mirror_fleet.h"
 #include "support/thrown.h"
 
@@ -105,6 +107,32 @@ TEST_CASE("a member with taken locks of its own is not taken back", "[mirrored][
   fleet.empty(1);
   rounds(fleet, ann, 130);
   CHECK(state(ann, 1).condition == Condition::counts);
+}
+
+TEST_CASE(
+    "the log tells once that a member is kept out, why it cannot come back, and that it is back",
+    "[mirrored][log][M6]") {
+  MirrorFleet fleet;
+  const auto ann = fleet.process("ann");
+  ann.pinger->ping_round();
+  Captured log;
+  const auto told = [&](const std::string& text) {
+    const auto lines = log.lines();
+    return std::count_if(lines.begin(), lines.end(), [&](const LoggedLine& line) {
+      return line.text.find(text) != std::string::npos;
+    });
+  };
+  fleet.empty(1);
+  put_taken(fleet, 1);
+  rounds(fleet, ann, 9);
+  CHECK(told("has locks of its own") == 1);
+  fleet.empty(1);
+  rounds(fleet, ann, 9);
+  CHECK(told("takes part again when the longest window has passed") == 1);
+  CHECK(told("takes part in its mirrored store again") == 0);
+  rounds(fleet, ann, 130);
+  CHECK(told("takes part again when the longest window has passed") == 1);
+  CHECK(told("takes part in its mirrored store again") == 1);
 }
 
 TEST_CASE("a vote from before a member lost its data does not count when it is back",
