@@ -101,6 +101,7 @@ TEST_CASE("a hold that counted on what a member lost is over when the member is 
   REQUIRE(lock->lock_try("x"));
   round(ann);
   ann.set_away(2, false);
+  ann.members[2]->fail("claim", Fault::rejected, 1000);  // No repair gets there.
   fleet.empty(1);
   const auto next = bob.lock("jobs", options);
   bool bob_has_it = false;
