@@ -93,11 +93,11 @@ class DISTLOCK_EXPORT Members {
   virtual void mend() = 0;
 
   /// Takes a member without an identity back at once: for operators, who know that no process has a
-  /// hold that counted on the data it lost. `member` is its number, from 0 on. False: it counts
+  /// hold that counted on the data it lost. `number` is its place, from 0 on. False: it counts
   /// already. Takes up to two call limits.
   /// Errors: also `invalid_argument` if there is no such member, or it is of another set;
   /// `not_applied` if no majority counts, if it carries locks, or if somebody else changed it.
-  virtual bool readmit(std::size_t member) = 0;
+  virtual bool readmit(std::size_t number) = 0;
 };
 
 }  // namespace distlock

@@ -1,10 +1,10 @@
 #include "cli/break.h"
 
-#include <istream>
 #include <ostream>
 #include <string>
 
 #include "cli/break_wait.h"
+#include "cli/confirm.h"
 #include "cli/duration.h"
 #include "cli/exit_status.h"
 #include "cli/view.h"
@@ -17,13 +17,6 @@ namespace {
 
 bool is_quiet(const BreakArguments& arguments) {
   return arguments.common.verbosity == Verbosity::quiet;
-}
-
-bool yes(const Streams& streams) {
-  streams.err << "Break it? [y/N] " << std::flush;
-  std::string answer;
-  std::getline(streams.in, answer);
-  return answer == "y" || answer == "Y" || answer == "yes";
 }
 
 // The lock is handed on at once, and its old command ends when its holder notices.
@@ -87,7 +80,7 @@ int break_hold(const BreakArguments& arguments, const OpenedStore& opened, const
     streams.err << "distlock: standard input is no terminal: give --yes to break this hold\n";
     return kUsage;
   }
-  if (!arguments.confirmed && !yes(streams)) {
+  if (!arguments.confirmed && !confirm(streams, "Break it?")) {
     streams.err << "distlock: left " << name << " as it is\n";
     return kBusy;
   }

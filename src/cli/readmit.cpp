@@ -1,22 +1,15 @@
 #include "cli/readmit.h"
 
-#include <istream>
 #include <ostream>
 #include <string>
 
+#include "cli/confirm.h"
 #include "cli/exit_status.h"
 #include "cli/view_members.h"
 #include "distlock/error.h"
 
 namespace distlock::cli {
 namespace {
-
-bool yes(const Streams& streams) {
-  streams.err << "Take it back? [y/N] " << std::flush;
-  std::string answer;
-  std::getline(streams.in, answer);
-  return answer == "y" || answer == "Y" || answer == "yes";
-}
 
 void say_what_is_assumed(std::ostream& err) {
   err << "A process that held a lock when this member lost its data may count on them still. Take\n"
@@ -41,7 +34,7 @@ int readmit(const ReadmitArguments& arguments, const OpenedStore& opened, const 
     return kUsage;
   }
   const std::string name = "member " + std::to_string(arguments.member);
-  if (!arguments.confirmed && !yes(streams)) {
+  if (!arguments.confirmed && !confirm(streams, "Take it back?")) {
     streams.err << "distlock: left " << name << " as it is\n";
     return kBusy;
   }

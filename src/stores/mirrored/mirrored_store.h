@@ -80,7 +80,7 @@ class MirroredStore : public Store, private Members {
   std::vector<MemberState> states() override;
   bool incomplete() override;
   void mend() override;
-  bool readmit(std::size_t member) override;
+  bool readmit(std::size_t number) override;
 
   struct Candidate {
     std::shared_ptr<Member> member;

@@ -14,7 +14,7 @@ namespace distlock {
 class SqliteLine : public Line {
  public:
   SqliteLine(SqliteConnection& connection, SqliteBell& bell, const SqliteWitness& witness)
-      : connection_(connection), bell_(bell), witness_(witness), deaths_(witness) {}
+      : connection_(connection), bell_(bell), deaths_(witness) {}
 
   Standing stand(std::string_view name, const Claim& claim) override;
   void leave(std::string_view name, const Token& ticket) override;
@@ -45,7 +45,6 @@ class SqliteLine : public Line {
 
   SqliteConnection& connection_;
   SqliteBell& bell_;
-  const SqliteWitness& witness_;
   SqliteDeaths deaths_;
   // By the name's hash: somebody stood in line when this process released it last.
   std::array<std::atomic<bool>, 256> awaited_{};
