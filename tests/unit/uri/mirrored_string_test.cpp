@@ -104,6 +104,8 @@ TEST_CASE("a mirrored string shows no password of its members", "[connection_str
   const ConnectionString good("mirrored+mongodb://u:geheim@a,b,c/db?tls=true");
   CHECK(good.redacted() == "mirrored+mongodb://u:***@a,b,c/db?tls=true");
   CHECK(good.members().at(1).redacted() == "mongodb://u:***@b/db?tls=true&directConnection=true");
+  const std::string paths = "mirrored+sqlite:/u:p@h/a,b,c?synchronous=off";
+  CHECK(ConnectionString(paths).redacted() == paths);
   CHECK(ConnectionString("mirrored+sqlite:a,b,c\x1b").redacted() == "mirrored+sqlite:a,b,c\\x1b");
 
   const std::string text = GENERATE(
