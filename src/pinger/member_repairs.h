@@ -10,6 +10,8 @@ namespace distlock {
 struct Repair {
   std::vector<MemberBasis> bases;
   Claim claim;  ///< Without a cutoff.
+  /// Members that will never grant it: their fence is as great as the hold's.
+  std::vector<Token> hopeless;
 };
 
 /// The repair of the hold of `ts` on those of the members `lacking` where the lock is absent, free,

@@ -49,8 +49,10 @@ bool Holds::protect(const ActiveHold& hold, const std::vector<MemberPing>& pings
   const Guard lock(mutex_);
   Hold& one = *hold.hold;
   if (!one.active || one.ts != hold.ts || one.validity.over(now)) return false;
+  const SteadyTime before = one.validity.until();
   for (const MemberPing& ping : pings) one.deadlines.add(ping, one.validity_span);
   one.validity.extend_to(one.deadlines.until(), now);
+  if (one.validity.until() > before) one.risk_told = false;
   return true;
 }
 

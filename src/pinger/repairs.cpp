@@ -20,11 +20,26 @@ std::vector<MemberPing> Repairs::recent_pings() const {
 
 bool Repairs::due() {
   if (environment_.store->members() == nullptr) return false;
-  if (due_.empty()) {
-    const auto holds = holds_.unprotected(recent_pings(), environment_.clock->steady_now());
-    due_.assign(holds.begin(), holds.end());
-  }
+  if (due_.empty()) find_due();
   return !due_.empty();
+}
+
+// A look at a hold costs as much as a claim, so none is made in vain in each round.
+void Repairs::find_due() {
+  const std::vector<MemberPing> pings = recent_pings();
+  const SteadyTime now = environment_.clock->steady_now();
+  std::set<HoldOnMember> still_hopeless;
+  for (ActiveHold& hold : holds_.unprotected(pings, now)) {
+    bool hope = false;
+    for (const Token& member : holds_.unprotecting(hold, pings, now)) {
+      const HoldOnMember there{hold.ts, member};
+      const bool none = hopeless_.contains(there);
+      if (none) still_hopeless.insert(there);
+      hope = hope || !none;
+    }
+    if (hope) due_.push_back(std::move(hold));
+  }
+  hopeless_ = std::move(still_hopeless);
 }
 
 void Repairs::do_next(ChoreTime& time) {
@@ -42,6 +57,7 @@ void Repairs::repair(const ActiveHold& hold, ChoreTime& time) {
   if (lacking.empty()) return;
   const Inspection seen = environment_.store->inspect(hold.hold->name, Freshness::fresh);
   const auto repair = repair_of(seen.members, hold.ts, lacking);
+  for (const Token& member : repair.hopeless) hopeless_.emplace(hold.ts, member);
   if (repair.bases.empty() || !time.for_a_call()) return;
   const std::vector<Token> granted =
       members.repair(hold.hold->name, repair.bases, repair.claim,

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <deque>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "distlock/members.h"
@@ -29,6 +31,9 @@ class Repairs {
   void do_next(ChoreTime& time);
 
  private:
+  using HoldOnMember = std::pair<Token, Token>;
+
+  void find_due();
   std::vector<MemberPing> recent_pings() const;
   void repair(const ActiveHold& hold, ChoreTime& time);
 
@@ -37,6 +42,7 @@ class Repairs {
   Holds& holds_;
   PendingReleases& pending_;
   std::deque<ActiveHold> due_;
+  std::set<HoldOnMember> hopeless_;
 };
 
 }  // namespace distlock

@@ -31,6 +31,10 @@ std::optional<ClaimBasis> basis_if_free(const Inspection& seen) {
   return std::nullopt;
 }
 
+// The lock's fence in a member's document. The member's own may be greater, where it came back
+// (M6).
+Fence fence_in(const std::optional<LockRecord>& lock) { return lock ? lock->fence : 0; }
+
 }  // namespace
 
 // A greater fence than theirs is that of another claim, which came first: it is left to end.
@@ -38,17 +42,19 @@ Bases bases_in(const std::vector<Inspection>& members, const ClaimBasis& basis,
                std::size_t majority) {
   Bases found;
   Fence of_basis = 0;
+  Fence of_all = 0;
   std::vector<MemberBasis> others;
   for (const Inspection& seen : members) {
     found.greatest = std::max(found.greatest, seen.fence);
+    of_all = std::max(of_all, fence_in(seen.lock));
     if (is_as(basis, seen.lock)) {
       found.bases.push_back({seen.member, basis});
-      of_basis = std::max(of_basis, seen.fence);
+      of_basis = std::max(of_basis, fence_in(seen.lock));
     } else if (const auto own = basis_if_free(seen)) {
       others.push_back({seen.member, *own});
     }
   }
-  const bool refused = found.greatest > of_basis || found.bases.size() < majority;
+  const bool refused = of_all > of_basis || found.bases.size() < majority;
   if (refused) return {.bases = {}, .greatest = found.greatest};
   found.bases.insert(found.bases.end(), others.begin(), others.end());
   return found;

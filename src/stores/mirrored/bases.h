@@ -14,7 +14,7 @@ struct Bases {
 };
 
 /// The bases of a claim from `basis`, by a look at the members that count. The claim is refused
-/// unless the basis holds on a majority, and no other member knows a greater fence than they. The
+/// unless the basis holds on a majority, and no other member has the lock with a greater fence. The
 /// others are claimed from what they are, if nobody has them.
 Bases bases_in(const std::vector<Inspection>& members, const ClaimBasis& basis,
                std::size_t majority);

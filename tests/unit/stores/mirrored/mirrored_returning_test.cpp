@@ -241,3 +241,45 @@ TEST_CASE("a mark of a set that is gone does not keep its members from a new one
   REQUIRE(lock->lock_try("x"));
   CHECK(fleet.holders("jobs") == std::vector<std::string>(3, "bob"));
 }
+
+TEST_CASE("a hold that ran out is claimed anew though a member came back with greater fences",
+          "[mirrored][M2][M6]") {
+  MirrorFleet fleet;
+  const auto ann = fleet.process("ann");
+  ann.pinger->ping_round();
+  const auto other = ann.lock("other");
+  for (int i = 0; i < 5; ++i) {
+    REQUIRE(other->lock_try("x"));
+    REQUIRE(other->unlock() == UnlockResult::released);
+  }
+  const auto lock = ann.lock("jobs");
+  REQUIRE(lock->lock_try("x"));
+  fleet.empty(1);
+  rounds(fleet, ann, 3);
+  REQUIRE(readmit(ann, 1));
+  rounds(fleet, ann, 1);
+  fleet.clock->advance(16min);
+  REQUIRE(lock->reclaim("again"));
+  CHECK(lock->held());
+}
+
+TEST_CASE("a hold from before a member came back is not looked at in each round",
+          "[mirrored][M6][M9]") {
+  MirrorFleet fleet;
+  const auto ann = fleet.process("ann");
+  const auto bob = fleet.process("bob");
+  const auto lock = ann.lock("jobs");
+  REQUIRE(lock->lock_try("x"));
+  fleet.empty(1);
+  rounds(fleet, ann, 3);
+  REQUIRE(readmit(ann, 1));
+  rounds(fleet, ann, 3);
+  rounds(fleet, bob, 3);
+  const auto looks_of_a_round = [](const MirrorProcess& process) {
+    const int before = process.members[0]->calls("inspect");
+    process.pinger->ping_round();
+    return process.members[0]->calls("inspect") - before;
+  };
+  CHECK(lock->held());
+  CHECK(looks_of_a_round(ann) == looks_of_a_round(bob));
+}
