@@ -5,11 +5,13 @@
 #include <functional>
 #include <future>
 #include <mutex>
+#include <thread>
 
 #include "distlock/distributed_lock.h"
 #include "distlock/error.h"
 #include "distlock/stores.h"
 #include "support/fleet.h"
+#include "support/still_clock.h"
 
 // Waiting in line (R17 to R20). Where a thread waits, it looks by itself only once in an hour: so a
 // test that ends shows that the bell was heard.
@@ -27,11 +29,14 @@ LockOptions waking_by_bell_only() {
 
 // Processes of one store with threads of their own, on this host's clock.
 struct Town {
-  std::shared_ptr<Store> store = make_memory_store(host_clock());
+  explicit Town(std::shared_ptr<Clock> of_all = host_clock()) : clock(std::move(of_all)) {}
+
+  const std::shared_ptr<Clock> clock;
+  std::shared_ptr<Store> store = make_memory_store(clock);
 
   std::shared_ptr<DistributedLockPinger> pinger(const std::string& process) {
     return std::make_shared<DistributedLockPinger>(
-        Environment{.store = store, .clock = host_clock(), .process = process, .random = {}});
+        Environment{.store = store, .clock = clock, .process = process, .random = {}});
   }
 
   std::unique_ptr<DistributedLock> lock(const std::string& process,
@@ -150,14 +155,22 @@ TEST_CASE("a wait that ends by its deadline or a stop leaves the line", "[waitin
 }
 
 TEST_CASE("a stop ends a wait in line at once", "[waiting][R15]") {
-  Town town;
+  // Nothing but the stop can end it.
+  const auto clock = std::make_shared<StillClock>();
+  Town town(clock);
   const auto holder = town.lock("a");
   REQUIRE(holder->lock_try("first"));
   const auto waiter = town.lock("b");
   std::stop_source stop;
   bool got = true;
-  boost::thread waiting([&] { got = waiter->lock(stop.get_token()); });
+  std::atomic<std::thread::id> thread;
+  boost::thread waiting([&] {
+    thread = std::this_thread::get_id();
+    got = waiter->lock(stop.get_token());
+  });
   town.wait_for_line({"b"});
+  // A stop in the middle of a call would leave the place to the pinger.
+  while (!clock->waits(thread)) boost::this_thread::yield();
   stop.request_stop();
   waiting.join();
   CHECK_FALSE(got);
