@@ -19,11 +19,12 @@ namespace distlock::cli {
 /// keeper, which was there before the command.
 class Remains {
  public:
-  /// Of the command's start: its group, if it leads one, its session and its parent.
+  /// Of the command's start: its group, if it leads one, its session and its parent. A session or
+  /// parent of 0 is outside the PID namespace, and -1 is none.
   struct Origin {
     pid_t group = 0;
-    pid_t session = 0;
-    pid_t parent = 0;
+    pid_t session = -1;
+    pid_t parent = -1;
   };
 
   /// `token`: of DISTLOCK_TOKEN.
