@@ -76,13 +76,9 @@ int break_hold(const BreakArguments& arguments, const OpenedStore& opened, const
     print_lock(streams.err, view, {});
     warn_of_overlap(streams.err, lock);
   }
-  if (!arguments.confirmed && !streams.in_is_terminal) {
-    streams.err << "distlock: standard input is no terminal: give --yes to break this hold\n";
-    return kUsage;
-  }
-  if (!arguments.confirmed && !confirm(streams, "Break it?")) {
-    streams.err << "distlock: left " << name << " as it is\n";
-    return kBusy;
+  if (!arguments.confirmed) {
+    const auto status = refused({"Break it?", "to break this hold", name}, streams);
+    if (status) return *status;
   }
   return release(lock, arguments, opened, streams.err);
 }

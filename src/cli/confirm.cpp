@@ -2,15 +2,22 @@
 
 #include <istream>
 #include <ostream>
-#include <string>
+
+#include "cli/exit_status.h"
 
 namespace distlock::cli {
 
-bool confirm(const Streams& streams, std::string_view question) {
-  streams.err << question << " [y/N] " << std::flush;
+std::optional<int> refused(const Deed& deed, const Streams& streams) {
+  if (!streams.in_is_terminal) {
+    streams.err << "distlock: standard input is no terminal: give --yes " << deed.purpose << '\n';
+    return kUsage;
+  }
+  streams.err << deed.question << " [y/N] " << std::flush;
   std::string answer;
   std::getline(streams.in, answer);
-  return answer == "y" || answer == "Y" || answer == "yes";
+  if (answer == "y" || answer == "Y" || answer == "yes") return std::nullopt;
+  streams.err << "distlock: left " << deed.thing << " as it is\n";
+  return kBusy;
 }
 
 }  // namespace distlock::cli

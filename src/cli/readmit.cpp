@@ -29,14 +29,10 @@ int readmit(const ReadmitArguments& arguments, const OpenedStore& opened, const 
     print_members(streams.err, members->states(), false);
     say_what_is_assumed(streams.err);
   }
-  if (!arguments.confirmed && !streams.in_is_terminal) {
-    streams.err << "distlock: standard input is no terminal: give --yes to take a member back\n";
-    return kUsage;
-  }
   const std::string name = "member " + std::to_string(arguments.member);
-  if (!arguments.confirmed && !confirm(streams, "Take it back?")) {
-    streams.err << "distlock: left " << name << " as it is\n";
-    return kBusy;
+  if (!arguments.confirmed) {
+    const auto status = refused({"Take it back?", "to take a member back", name}, streams);
+    if (status) return *status;
   }
   const bool back = members->readmit(arguments.member - 1);
   if (!quiet) {
