@@ -127,9 +127,14 @@ class Holds {
   /// The same on a mirrored store, by the last pings that its members have confirmed.
   void extend(const std::vector<MemberPing>& pings, SteadyTime confirmed);
 
-  /// The holds that some of the members do not protect which have confirmed these pings (M5).
-  std::vector<ActiveHold> unprotected(const std::vector<MemberPing>& pings, SteadyTime now) const;
-  /// Which of these pings' members do not protect that hold.
+  struct Unprotected {
+    ActiveHold hold;
+    std::vector<Token> by;
+  };
+  /// The holds that some of the members do not protect which have confirmed these pings (M5), each
+  /// with those members.
+  std::vector<Unprotected> unprotected(const std::vector<MemberPing>& pings, SteadyTime now) const;
+  /// The same of that hold alone.
   std::vector<Token> unprotecting(const ActiveHold& hold, const std::vector<MemberPing>& pings,
                                   SteadyTime now) const;
   /// Whether that hold is valid at `now`, and not given up.
@@ -168,6 +173,7 @@ class Holds {
   SteadyTime judge(const std::shared_ptr<Hold>& hold, SteadyTime now,
                    Announcements& to_tell) noexcept;
   std::shared_ptr<Hold> present(const ActiveHold& lost) const;
+  static bool is_there(const ActiveHold& hold);
   static bool warn(const std::shared_ptr<Hold>& hold, Announcements& to_tell) noexcept;
   bool renew_changed() noexcept;
 

@@ -10,14 +10,7 @@ bool carries(const Inspection& member, const Token& ts) {
   return member.lock && member.lock->taken() && member.lock->ts == ts;
 }
 
-// It has granted another claim, or may have lost one, or somebody has freed the hold there (M3,
-// M6).
-bool never_grants(const Inspection& member, const LockRecord& hold) {
-  return !carries(member, *hold.ts) && member.fence >= hold.fence;
-}
-
-std::optional<ClaimBasis> basis_on(const Inspection& member, const LockRecord& hold) {
-  if (carries(member, *hold.ts)) return FromHold{*hold.ts, member.lock->when};
+std::optional<ClaimBasis> basis_if_free(const Inspection& member) {
   if (!member.lock) return FromAbsent{};
   if (!member.lock->taken()) return FromFree{member.lock->ts};
   return std::nullopt;
@@ -44,10 +37,13 @@ Repair repair_of(const std::vector<Inspection>& members, const Token& ts,
   Repair repair{.bases = {}, .claim = claim_of(*carrier->lock), .hopeless = {}};
   for (const Inspection& member : members) {
     if (std::find(lacking.begin(), lacking.end(), member.member) == lacking.end()) continue;
-    const auto basis = basis_on(member, *carrier->lock);
-    if (never_grants(member, *carrier->lock)) {
+    if (carries(member, ts)) {
+      repair.bases.push_back({member.member, FromHold{ts, member.lock->when}});
+    } else if (member.fence >= repair.claim.fence) {
+      // It has granted another claim, or may have lost one, or somebody has freed the hold there
+      // (M3, M6).
       repair.hopeless.push_back(member.member);
-    } else if (basis) {
+    } else if (const auto basis = basis_if_free(member)) {
       repair.bases.push_back({member.member, *basis});
     }
   }

@@ -20,27 +20,33 @@ std::vector<Token> members_without(const MemberDeadlines& deadlines,
 
 }  // namespace
 
-std::vector<ActiveHold> Holds::unprotected(const std::vector<MemberPing>& pings,
-                                           SteadyTime now) const {
+std::vector<Holds::Unprotected> Holds::unprotected(const std::vector<MemberPing>& pings,
+                                                   SteadyTime now) const {
   const Guard lock(mutex_);
-  std::vector<ActiveHold> holds;
+  std::vector<Unprotected> holds;
   for (const auto& [number, hold] : enlisted_) {
-    if (!hold->active || members_without(hold->deadlines, pings, now).empty()) continue;
-    holds.push_back({hold, hold->ts});
+    if (!hold->active) continue;
+    std::vector<Token> by = members_without(hold->deadlines, pings, now);
+    if (!by.empty()) holds.push_back({{hold, hold->ts}, std::move(by)});
   }
   return holds;
+}
+
+// With the mutex: it was not given up, lost or passed on since.
+bool Holds::is_there(const ActiveHold& hold) {
+  return hold.hold->active && hold.hold->ts == hold.ts;
 }
 
 std::vector<Token> Holds::unprotecting(const ActiveHold& hold, const std::vector<MemberPing>& pings,
                                        SteadyTime now) const {
   const Guard lock(mutex_);
-  const bool there = hold.hold->active && hold.hold->ts == hold.ts;
-  return there ? members_without(hold.hold->deadlines, pings, now) : std::vector<Token>{};
+  if (!is_there(hold)) return {};
+  return members_without(hold.hold->deadlines, pings, now);
 }
 
 bool Holds::valid(const ActiveHold& hold, SteadyTime now) const {
   const Guard lock(mutex_);
-  return hold.hold->active && hold.hold->ts == hold.ts && !hold.hold->validity.over(now);
+  return is_there(hold) && !hold.hold->validity.over(now);
 }
 
 // At each moment of a valid hold a majority protects it, which no rival can take meanwhile. So a
@@ -48,7 +54,7 @@ bool Holds::valid(const ActiveHold& hold, SteadyTime now) const {
 bool Holds::protect(const ActiveHold& hold, const std::vector<MemberPing>& pings, SteadyTime now) {
   const Guard lock(mutex_);
   Hold& one = *hold.hold;
-  if (!one.active || one.ts != hold.ts || one.validity.over(now)) return false;
+  if (!is_there(hold) || one.validity.over(now)) return false;
   const SteadyTime before = one.validity.until();
   for (const MemberPing& ping : pings) one.deadlines.add(ping, one.validity_span);
   one.validity.extend_to(one.deadlines.until(), now);

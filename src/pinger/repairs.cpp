@@ -29,9 +29,9 @@ void Repairs::find_due() {
   const std::vector<MemberPing> pings = recent_pings();
   const SteadyTime now = environment_.clock->steady_now();
   std::set<HoldOnMember> still_hopeless;
-  for (ActiveHold& hold : holds_.unprotected(pings, now)) {
+  for (auto& [hold, members] : holds_.unprotected(pings, now)) {
     bool hope = false;
-    for (const Token& member : holds_.unprotecting(hold, pings, now)) {
+    for (const Token& member : members) {
       const HoldOnMember there{hold.ts, member};
       const bool none = hopeless_.contains(there);
       if (none) still_hopeless.insert(there);
