@@ -1,6 +1,8 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <chrono>
 #include <memory>
 #include <string>
 #include <vector>
@@ -73,6 +75,15 @@ class MirrorFleet {
   Fence fence(std::size_t member, const std::string& name) {
     const auto lock = stores[member].store->inspect(name, Freshness::fresh).lock;
     return lock ? lock->fence : 0;
+  }
+  /// Rounds of these processes, every half minute, for so long.
+  void rounds(const std::vector<const MirrorProcess*>& processes,
+              std::chrono::milliseconds during) {
+    constexpr std::chrono::milliseconds kPause{30000};
+    for (auto left = during; left > std::chrono::milliseconds{0}; left -= kPause) {
+      clock->advance(std::min(left, kPause));
+      for (const MirrorProcess* process : processes) process->pinger->ping_round();
+    }
   }
   void empty(std::size_t member) { stores[member].tables.clear(); }
 

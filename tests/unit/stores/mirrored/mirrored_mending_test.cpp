@@ -2,6 +2,7 @@
 
 #include "distlock/error.h"
 #include "distlock/members.h"
+#include "stores/mirrored/identity.h"
 #include "support/mirror_fleet.h"
 #include "support/thrown.h"
 
@@ -16,25 +17,15 @@ namespace {
 using Condition = MemberState::Condition;
 using Names = std::vector<std::string>;
 
-constexpr auto kIdentity = "distlock: member of a mirrored store";
-
 void round(const MirrorProcess& process) { process.pinger->ping_round(); }
-
-/// Rounds of these processes, every half minute, for so long.
-void rounds(MirrorFleet& fleet, const std::vector<const MirrorProcess*>& processes,
-            std::chrono::milliseconds during) {
-  for (auto left = during; left > 0ms; left -= 30s) {
-    fleet.clock->advance(std::min<std::chrono::milliseconds>(left, 30s));
-    for (const MirrorProcess* process : processes) round(*process);
-  }
-}
 
 Condition condition(const MirrorProcess& process, std::size_t member) {
   return process.store->members()->states()[member].condition;
 }
 
 std::optional<Token> identity(const MirrorFleet& fleet, std::size_t member) {
-  const auto lock = fleet.stores[member].store->inspect(kIdentity, Freshness::fresh).lock;
+  const auto lock =
+      fleet.stores[member].store->inspect(mirrored::kIdentityName, Freshness::fresh).lock;
   return lock ? lock->ts : std::nullopt;
 }
 
@@ -60,9 +51,9 @@ TEST_CASE("an emptied member is kept out, and takes part again after the longest
   REQUIRE(lock->lock_try("x"));
   CHECK(fleet.holders("jobs")[1].empty());
   REQUIRE(lock->unlock() == UnlockResult::released);
-  rounds(fleet, {&ann}, 59min);
+  fleet.rounds({&ann}, 59min);
   CHECK(condition(ann, 1) == Condition::kept_out);
-  rounds(fleet, {&ann}, 3min);
+  fleet.rounds({&ann}, 3min);
   CHECK(condition(ann, 1) == Condition::counts);
   CHECK(identity(fleet, 1) != before);
   // Its vote is needed now.
@@ -106,7 +97,7 @@ TEST_CASE("a hold that counted on what a member lost is over when the member is 
   const auto next = bob.lock("jobs", options);
   bool bob_has_it = false;
   for (int i = 0; i < 140 && !bob_has_it; ++i) {
-    rounds(fleet, {&ann, &bob}, 30s);
+    fleet.rounds({&ann, &bob}, 30s);
     // A member that is back has no ping of bob's before his next round, and so no claim.
     const auto failure = thrown_by([&] { return bob_has_it = next->lock_try("y"); });
     CHECK((!failure || failure == Errc::not_applied));
@@ -135,7 +126,7 @@ TEST_CASE("a member that is back knows the fences of a majority of the others",
   REQUIRE(lock->unlock() == UnlockResult::released);
   ann.set_away(2 - shared, false);
   empty_and_mark(fleet, 1, ann);
-  rounds(fleet, {&ann, &bob}, 63min);
+  fleet.rounds({&ann, &bob}, 63min);
   REQUIRE(condition(ann, 1) == Condition::counts);
   bob.set_away(shared, true);
   const auto next = bob.lock("jobs");
@@ -156,11 +147,11 @@ TEST_CASE("no member is back while the fences of too few others are known", "[mi
       if (call == "ping") throw Error(Errc::not_applied, "the member refuses writes");
     });
   }
-  rounds(fleet, {&ann}, 65min);
+  fleet.rounds({&ann}, 65min);
   CHECK(condition(ann, 1) == Condition::kept_out);
   fleet.stores[2].tables.put_lock(
       {{"_id", std::string("jobs")}, {"state", std::int32_t{0}}, {"who", std::string()}});
-  rounds(fleet, {&ann}, 2min);
+  fleet.rounds({&ann}, 2min);
   CHECK(condition(ann, 1) == Condition::counts);
 }
 
@@ -174,7 +165,7 @@ TEST_CASE("two processes that take a member back at once make one identity", "[m
   const auto in_between = [&] {
     for (int i = 0; i < 3; ++i) round(bob);
   };
-  rounds(fleet, {&ann, &bob}, 30s);
+  fleet.rounds({&ann, &bob}, 30s);
   // One marks it in the middle of the other's claim, and later takes it back so.
   fleet.clock->advance(1min);
   ann.members[1]->before("claim", in_between);
@@ -206,17 +197,17 @@ TEST_CASE("the wait begins anew if a member shows anything else while it is kept
   MemoryTables& member = fleet.stores[1].tables;
   MemoryTables old = member;
   empty_and_mark(fleet, 1, ann);
-  rounds(fleet, {&ann}, 50min);
+  fleet.rounds({&ann}, 50min);
   SECTION("its old data come back for a while") {
     std::swap(member, old);
-    rounds(fleet, {&ann}, 30s);
+    fleet.rounds({&ann}, 30s);
     CHECK(condition(ann, 1) == Condition::counts);
     std::swap(member, old);
   }
   SECTION("it is emptied again") { fleet.empty(1); }
-  rounds(fleet, {&ann}, 55min);
+  fleet.rounds({&ann}, 55min);
   CHECK(condition(ann, 1) == Condition::kept_out);
-  rounds(fleet, {&ann}, 10min);
+  fleet.rounds({&ann}, 10min);
   CHECK(condition(ann, 1) == Condition::counts);
 }
 
@@ -239,12 +230,12 @@ TEST_CASE("a process counts the wait for a member from its own first look", "[mi
   {
     const auto ann = fleet.process("ann");
     empty_and_mark(fleet, 1, ann);
-    rounds(fleet, {&ann}, 50min);
+    fleet.rounds({&ann}, 50min);
   }
   const auto bob = fleet.process("bob");
-  rounds(fleet, {&bob}, 59min);
+  fleet.rounds({&bob}, 59min);
   CHECK(condition(bob, 1) == Condition::kept_out);
-  rounds(fleet, {&bob}, 3min);
+  fleet.rounds({&bob}, 3min);
   CHECK(condition(bob, 1) == Condition::counts);
 }
 

@@ -17,34 +17,34 @@ Token token_on(const MirrorFleet& fleet, std::size_t member) {
   return fleet.stores[member].store->inspect("jobs", Freshness::fresh).lock->ts.value();
 }
 
-void pass_time(const MirrorFleet& fleet, const std::vector<const MirrorProcess*>& processes,
-               std::chrono::seconds time) {
-  for (auto passed = 0s; passed < time; passed += 30s) {
-    fleet.clock->advance(30s);
-    for (const MirrorProcess* process : processes) process->pinger->ping_round();
+/// A hold on two of three members. The other one, the third by default, was away at its claim.
+struct HeldOnTwo {
+  explicit HeldOnTwo(std::size_t away = 2) {
+    ann.pinger->ping_round();
+    ann.set_away(away, true);
+    REQUIRE(lock->lock_try("x"));
+    REQUIRE(fleet.holders("jobs")[away].empty());
+    ann.set_away(away, false);
   }
-}
+
+  MirrorFleet fleet;
+  MirrorProcess ann = fleet.process("ann");
+  std::unique_ptr<DistributedLock> lock = ann.lock("jobs");
+};
 
 }  // namespace
 
 TEST_CASE("a hold is written to a member that was away when it was claimed", "[mirrored][M9]") {
-  MirrorFleet fleet;
   const std::size_t away = GENERATE(0, 1, 2);
-  const auto ann = fleet.process("ann");
-  ann.pinger->ping_round();
-  ann.set_away(away, true);
-  const auto lock = ann.lock("jobs");
-  REQUIRE(lock->lock_try("x"));
-  REQUIRE(fleet.holders("jobs")[away].empty());
-  ann.set_away(away, false);
-  pass_time(fleet, {&ann}, 30s);
-  CHECK(fleet.holders("jobs") == Names{"ann", "ann", "ann"});
+  HeldOnTwo held(away);
+  held.fleet.rounds({&held.ann}, 30s);
+  CHECK(held.fleet.holders("jobs") == Names{"ann", "ann", "ann"});
   for (std::size_t i = 0; i < 3; ++i) {
-    CHECK(fleet.fence(i, "jobs") == lock->fence());
-    CHECK(token_on(fleet, i) == token_on(fleet, 0));
+    CHECK(held.fleet.fence(i, "jobs") == held.lock->fence());
+    CHECK(token_on(held.fleet, i) == token_on(held.fleet, 0));
   }
-  CHECK(lock->unlock() == UnlockResult::released);
-  CHECK(fleet.holders("jobs") == Names{"", "", ""});
+  CHECK(held.lock->unlock() == UnlockResult::released);
+  CHECK(held.fleet.holders("jobs") == Names{"", "", ""});
 }
 
 TEST_CASE("a hold outlives one member after the other, each away for longer than its window",
@@ -57,10 +57,10 @@ TEST_CASE("a hold outlives one member after the other, each away for longer than
   const Fence fence = lock->fence();
   for (std::size_t away = 0; away < 6; ++away) {
     ann.set_away(away % 3, true);
-    pass_time(fleet, {&ann, &bob}, 1200s);
+    fleet.rounds({&ann, &bob}, 1200s);
     CHECK(lock->held());
     ann.set_away(away % 3, false);
-    pass_time(fleet, {&ann, &bob}, 60s);
+    fleet.rounds({&ann, &bob}, 60s);
     CHECK_FALSE(bob.lock("jobs")->lock_try("y"));
   }
   CHECK(lock->held());
@@ -76,11 +76,11 @@ TEST_CASE("a rival that has decided to take a member finds it granted anew", "[m
   REQUIRE(lock->lock_try("x"));
   bob.pinger->ping_round();
   ann.set_away(2, true);
-  pass_time(fleet, {&ann, &bob}, 1200s);
+  fleet.rounds({&ann, &bob}, 1200s);
   // The member's hold is dead to a rival now, which claims it from there much later.
   const LockRecord dead = *fleet.stores[2].store->inspect("jobs", Freshness::fresh).lock;
   ann.set_away(2, false);
-  pass_time(fleet, {&ann, &bob}, 60s);
+  fleet.rounds({&ann, &bob}, 60s);
   const auto& member = *fleet.stores[2].store;
   const StoreNow now = *fleet.stores[2].store->inspect("jobs", Freshness::fresh).now;
   Claim late{.process = "bob",
@@ -115,7 +115,7 @@ TEST_CASE("a hold is written over no other, and over no greater fence", "[mirror
   const auto after_rounds = [&] {
     REQUIRE(member.claim("jobs", FromAbsent{}, other));
     ann.set_away(2, false);
-    pass_time(fleet, {&ann}, 60s);
+    fleet.rounds({&ann}, 60s);
     return fleet.holders("jobs");
   };
   SECTION("while another is there, with a lesser fence") {
@@ -130,14 +130,14 @@ TEST_CASE("a hold is written over no other, and over no greater fence", "[mirror
     other.fence = 9;
     after_rounds();
     REQUIRE(member.release("jobs", other.ts) == ReleaseResult::freed);
-    pass_time(fleet, {&ann}, 60s);
+    fleet.rounds({&ann}, 60s);
     CHECK(fleet.holders("jobs") == Names{"ann", "ann", ""});
   }
   SECTION("but where it is free again after a lesser fence") {
     other.fence = 2;
     after_rounds();
     REQUIRE(member.release("jobs", other.ts) == ReleaseResult::freed);
-    pass_time(fleet, {&ann}, 60s);
+    fleet.rounds({&ann}, 60s);
     CHECK(fleet.holders("jobs") == Names{"ann", "ann", "ann"});
   }
   CHECK(lock->held());
@@ -152,27 +152,21 @@ TEST_CASE("a hold that has ended is written to no member", "[mirrored][M9]") {
   REQUIRE(lock->lock_try("x"));
   REQUIRE(lock->unlock() == UnlockResult::released);
   ann.set_away(2, false);
-  pass_time(fleet, {&ann}, 60s);
+  fleet.rounds({&ann}, 60s);
   CHECK(fleet.holders("jobs") == Names{"", "", ""});
 }
 
 TEST_CASE("an unlock in the middle of a repair leaves nothing behind", "[mirrored][M9][R8]") {
-  MirrorFleet fleet;
-  const auto ann = fleet.process("ann");
-  ann.pinger->ping_round();
-  ann.set_away(2, true);
-  const auto lock = ann.lock("jobs");
-  REQUIRE(lock->lock_try("x"));
-  ann.set_away(2, false);
+  HeldOnTwo held;
   std::optional<UnlockResult> unlocked;
-  ann.members[2]->before("claim", [&] { unlocked = lock->unlock(); });
-  pass_time(fleet, {&ann}, 30s);
+  held.ann.members[2]->before("claim", [&] { unlocked = held.lock->unlock(); });
+  held.fleet.rounds({&held.ann}, 30s);
   REQUIRE(unlocked);
   CHECK(unlocked == UnlockResult::released);
   // The claim came behind the release, and is known as what it is before any list shows it.
-  CHECK(ann.pinger->stats().pending_releases == 0);
-  CHECK(fleet.holders("jobs") == Names{"", "", ""});
-  CHECK(lock->lock_try("again"));
+  CHECK(held.ann.pinger->stats().pending_releases == 0);
+  CHECK(held.fleet.holders("jobs") == Names{"", "", ""});
+  CHECK(held.lock->lock_try("again"));
 }
 
 TEST_CASE("while all members protect all holds a round asks nothing more", "[mirrored][M9]") {
@@ -180,16 +174,16 @@ TEST_CASE("while all members protect all holds a round asks nothing more", "[mir
   const auto ann = fleet.process("ann");
   const auto lock = ann.lock("jobs");
   REQUIRE(lock->lock_try("x"));
-  pass_time(fleet, {&ann}, 60s);
+  fleet.rounds({&ann}, 60s);
   const auto before = ann.members[0]->calls("claim");
   const auto looks = ann.members[0]->calls("inspect");
-  pass_time(fleet, {&ann}, 30s);
+  fleet.rounds({&ann}, 30s);
   CHECK(ann.members[0]->calls("claim") == before);
   const auto of_one_round = ann.members[0]->calls("inspect") - looks;
   const auto none = fleet.process("bob");
   none.pinger->ping_round();
   const auto of_none = none.members[0]->calls("inspect");
-  pass_time(fleet, {&none}, 30s);
+  fleet.rounds({&none}, 30s);
   CHECK(of_one_round == none.members[0]->calls("inspect") - of_none);
 }
 
@@ -209,79 +203,55 @@ TEST_CASE("a lock claimed again from its own release gets to members that lacked
 }
 
 TEST_CASE("a repair that was not confirmed protects nothing", "[mirrored][M9][R8]") {
-  MirrorFleet fleet;
-  const auto ann = fleet.process("ann");
-  const auto bob = fleet.process("bob");
-  ann.pinger->ping_round();
-  ann.set_away(2, true);
-  const auto lock = ann.lock("jobs");
-  REQUIRE(lock->lock_try("x"));
-  ann.set_away(2, false);
-  ann.members[2]->fail("claim", Fault::lost_request, 100);
-  pass_time(fleet, {&ann, &bob}, 60s);
-  REQUIRE(fleet.holders("jobs") == Names{"ann", "ann", ""});
-  ann.set_away(0, true);
+  HeldOnTwo held;
+  const auto bob = held.fleet.process("bob");
+  held.ann.members[2]->fail("claim", Fault::lost_request, 100);
+  held.fleet.rounds({&held.ann, &bob}, 60s);
+  REQUIRE(held.fleet.holders("jobs") == Names{"ann", "ann", ""});
+  held.ann.set_away(0, true);
   bool both = false;
   bool rival_has_it = false;
   for (int i = 0; i < 60 && !rival_has_it; ++i) {
-    pass_time(fleet, {&ann, &bob}, 30s);
+    held.fleet.rounds({&held.ann, &bob}, 30s);
     rival_has_it = bob.lock("jobs")->lock_try("y");
-    both = both || (rival_has_it && lock->held());
+    both = both || (rival_has_it && held.lock->held());
   }
-  CHECK_FALSE(lock->held());
+  CHECK_FALSE(held.lock->held());
   CHECK_FALSE(both);
 }
 
 TEST_CASE("a repair whose answer was lost is made again, from what is there",
           "[mirrored][M9][R8]") {
-  MirrorFleet fleet;
-  const auto ann = fleet.process("ann");
-  ann.pinger->ping_round();
-  ann.set_away(2, true);
-  const auto lock = ann.lock("jobs");
-  REQUIRE(lock->lock_try("x"));
-  ann.set_away(2, false);
-  ann.members[2]->fail("claim", Fault::lost_reply);
-  pass_time(fleet, {&ann}, 30s);
-  CHECK(fleet.holders("jobs") == Names{"ann", "ann", "ann"});
-  pass_time(fleet, {&ann}, 60s);
+  HeldOnTwo held;
+  held.ann.members[2]->fail("claim", Fault::lost_reply);
+  held.fleet.rounds({&held.ann}, 30s);
+  CHECK(held.fleet.holders("jobs") == Names{"ann", "ann", "ann"});
+  held.fleet.rounds({&held.ann}, 60s);
   // Only if the third member counts does the hold outlive one of the first two.
-  ann.set_away(0, true);
-  pass_time(fleet, {&ann}, 1200s);
-  CHECK(lock->held());
+  held.ann.set_away(0, true);
+  held.fleet.rounds({&held.ann}, 1200s);
+  CHECK(held.lock->held());
 }
 
 TEST_CASE("an unlock says pending while a repair could make the hold a majority's again",
           "[mirrored][M9][M2][R11]") {
-  MirrorFleet fleet;
-  const auto ann = fleet.process("ann");
-  ann.pinger->ping_round();
-  ann.set_away(2, true);
-  const auto lock = ann.lock("jobs");
-  REQUIRE(lock->lock_try("x"));
-  ann.set_away(2, false);
+  HeldOnTwo held;
   // The second member does not hear of the release, and the third one before the repair.
   std::optional<UnlockResult> unlocked;
-  ann.members[1]->fail("release", Fault::lost_request, 3);
-  ann.members[2]->before("claim", [&] { unlocked = lock->unlock(); });
-  fleet.clock->advance(30s);
-  ann.pinger->ping_round();
+  held.ann.members[1]->fail("release", Fault::lost_request, 3);
+  held.ann.members[2]->before("claim", [&] { unlocked = held.lock->unlock(); });
+  held.fleet.clock->advance(30s);
+  held.ann.pinger->ping_round();
   REQUIRE(unlocked);
   CHECK(unlocked == UnlockResult::pending);
 }
 
 TEST_CASE("a repair is not sent once its hold is given up", "[mirrored][M9]") {
-  MirrorFleet fleet;
-  const auto ann = fleet.process("ann");
-  ann.pinger->ping_round();
-  ann.set_away(2, true);
-  const auto lock = ann.lock("jobs");
-  REQUIRE(lock->lock_try("x"));
-  ann.set_away(2, false);
-  const Inspection seen = ann.store->inspect("jobs", Freshness::fresh);
+  HeldOnTwo held;
+  const Inspection seen = held.ann.store->inspect("jobs", Freshness::fresh);
   const auto repair = repair_of(seen.members, *seen.lock->ts, {seen.members[2].member});
   REQUIRE(repair.bases.size() == 1);
   const auto given_up = [] { return false; };
-  CHECK(ann.store->members()->repair("jobs", repair.bases, repair.claim, given_up).empty());
-  CHECK(fleet.holders("jobs") == Names{"ann", "ann", ""});
+  CHECK(held.ann.store->members()->repair("jobs", repair.bases, repair.claim, given_up).empty());
+  CHECK(held.fleet.holders("jobs") == Names{"ann", "ann", ""});
 }

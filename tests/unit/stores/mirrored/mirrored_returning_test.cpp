@@ -17,13 +17,6 @@ namespace {
 
 using Condition = MemberState::Condition;
 
-void rounds(MirrorFleet& fleet, const MirrorProcess& process, int number) {
-  for (int i = 0; i < number; ++i) {
-    fleet.clock->advance(30s);
-    process.pinger->ping_round();
-  }
-}
-
 MemberState state(const MirrorProcess& process, std::size_t member) {
   return process.store->members()->states()[member];
 }
@@ -79,9 +72,9 @@ TEST_CASE("a set keeps the longest window of its founder", "[mirrored][M6]") {
   CHECK(thrown_by([&] { return ann.lock("jobs", {.takeover_after = 11min})->lock_try("x"); }) ==
         Errc::invalid_argument);
   fleet.empty(1);
-  rounds(fleet, ann, 3);
+  fleet.rounds({&ann}, 3 * 30s);
   CHECK(state(ann, 1).kept_out_for == 10min);
-  rounds(fleet, ann, 23);
+  fleet.rounds({&ann}, 23 * 30s);
   REQUIRE(state(ann, 1).condition == Condition::counts);
   CHECK(thrown_by([&] { return ann.lock("jobs", {.takeover_after = 11min})->lock_try("x"); }) ==
         Errc::invalid_argument);
@@ -94,18 +87,18 @@ TEST_CASE("a member with taken locks of its own is not taken back", "[mirrored][
   fleet.empty(1);
   SECTION("when it is found") {
     put_taken(fleet, 1);
-    rounds(fleet, ann, 200);
+    fleet.rounds({&ann}, 200 * 30s);
     CHECK(state(ann, 1).condition == Condition::empty);
   }
   SECTION("when the wait is over") {
-    rounds(fleet, ann, 3);
+    fleet.rounds({&ann}, 3 * 30s);
     put_taken(fleet, 1);
-    rounds(fleet, ann, 200);
+    fleet.rounds({&ann}, 200 * 30s);
     CHECK(state(ann, 1).condition == Condition::kept_out);
   }
   CHECK(thrown_by([&] { return readmit(ann, 1); }) == Errc::not_applied);
   fleet.empty(1);
-  rounds(fleet, ann, 130);
+  fleet.rounds({&ann}, 130 * 30s);
   CHECK(state(ann, 1).condition == Condition::counts);
 }
 
@@ -124,13 +117,13 @@ TEST_CASE(
   };
   fleet.empty(1);
   put_taken(fleet, 1);
-  rounds(fleet, ann, 9);
+  fleet.rounds({&ann}, 9 * 30s);
   CHECK(told("has locks of its own") == 1);
   fleet.empty(1);
-  rounds(fleet, ann, 9);
+  fleet.rounds({&ann}, 9 * 30s);
   CHECK(told("takes part again when the longest window has passed") == 1);
   CHECK(told("takes part in its mirrored store again") == 0);
-  rounds(fleet, ann, 130);
+  fleet.rounds({&ann}, 130 * 30s);
   CHECK(told("takes part again when the longest window has passed") == 1);
   CHECK(told("takes part in its mirrored store again") == 1);
 }
@@ -169,7 +162,7 @@ TEST_CASE("an operator takes a member back at once", "[mirrored][M6]") {
   REQUIRE(lock->unlock() == UnlockResult::released);
   fleet.empty(1);
   const bool marked = GENERATE(false, true);
-  if (marked) rounds(fleet, ann, 3);
+  if (marked) fleet.rounds({&ann}, 3 * 30s);
   REQUIRE(state(ann, 1).condition == (marked ? Condition::kept_out : Condition::empty));
   CHECK(readmit(fleet.process("operator"), 1));
   CHECK(state(ann, 1).condition == Condition::counts);
@@ -212,11 +205,11 @@ TEST_CASE("a member that is exchanged for one of another set stays out", "[mirro
   SECTION("of one that counts there") {}
   SECTION("of one that is kept out there") {
     other.empty(1);
-    rounds(other, bob, 3);
+    other.rounds({&bob}, 3 * 30s);
     REQUIRE(state(bob, 1).condition == Condition::kept_out);
   }
   std::swap(fleet.stores[1].tables, other.stores[1].tables);
-  rounds(fleet, ann, 200);
+  fleet.rounds({&ann}, 200 * 30s);
   CHECK(state(ann, 1).condition == Condition::strange);
 }
 
@@ -226,7 +219,7 @@ TEST_CASE("a mark of a set that is gone does not keep its members from a new one
   const auto ann = fleet.process("ann");
   ann.pinger->ping_round();
   fleet.empty(1);
-  rounds(fleet, ann, 3);
+  fleet.rounds({&ann}, 3 * 30s);
   REQUIRE(state(ann, 1).condition == Condition::kept_out);
   fleet.empty(0);
   const auto bob = fleet.process("bob");
@@ -255,9 +248,9 @@ TEST_CASE("a hold that ran out is claimed anew though a member came back with gr
   const auto lock = ann.lock("jobs");
   REQUIRE(lock->lock_try("x"));
   fleet.empty(1);
-  rounds(fleet, ann, 3);
+  fleet.rounds({&ann}, 3 * 30s);
   REQUIRE(readmit(ann, 1));
-  rounds(fleet, ann, 1);
+  fleet.rounds({&ann}, 1 * 30s);
   fleet.clock->advance(16min);
   REQUIRE(lock->reclaim("again"));
   CHECK(lock->held());
@@ -271,10 +264,10 @@ TEST_CASE("a hold from before a member came back is not looked at in each round"
   const auto lock = ann.lock("jobs");
   REQUIRE(lock->lock_try("x"));
   fleet.empty(1);
-  rounds(fleet, ann, 3);
+  fleet.rounds({&ann}, 3 * 30s);
   REQUIRE(readmit(ann, 1));
-  rounds(fleet, ann, 3);
-  rounds(fleet, bob, 3);
+  fleet.rounds({&ann}, 3 * 30s);
+  fleet.rounds({&bob}, 3 * 30s);
   const auto looks_of_a_round = [](const MirrorProcess& process) {
     const int before = process.members[0]->calls("inspect");
     process.pinger->ping_round();
