@@ -13,9 +13,15 @@ constexpr int kDoublingsMost = 20;
 bool marked(const Waiter& waiter) { return waiter.passed_over.has_value(); }
 
 // How far two times are apart. Another clock may tell the time now than at the release, so that
-// which of them is later means nothing; and no date in a document overflows.
+// which of them is later may mean nothing; and no date in a document overflows.
 std::chrono::milliseconds apart(StoreTime one, StoreTime other) {
   return saturating_difference(std::max(one, other), std::min(one, other));
+}
+
+std::chrono::milliseconds free_since(StoreTime freed_at, StoreTime now) {
+  const std::chrono::milliseconds distance = apart(freed_at, now);
+  const bool overtaken = now < freed_at && distance <= kOnItsWayMost;
+  return overtaken ? std::chrono::milliseconds{0} : distance;
 }
 
 std::uint64_t open_after(int turns) { return (std::uint64_t{2} << turns) - 1; }
@@ -41,7 +47,7 @@ std::uint64_t place_of(const Token& ticket, const std::vector<Waiter>& line) {
 
 bool may_claim(const Token& ticket, const std::vector<Waiter>& line,
                std::optional<StoreTime> freed_at, StoreTime now) {
-  return !freed_at || place_of(ticket, line) < open_places(apart(*freed_at, now));
+  return !freed_at || place_of(ticket, line) < open_places(free_since(*freed_at, now));
 }
 
 std::vector<Waiter> after_claim(const Token& ticket, std::vector<Waiter> line, StoreTime now) {

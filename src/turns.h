@@ -21,6 +21,9 @@ namespace distlock::line {
 inline constexpr std::chrono::milliseconds kTurn{100};
 /// A marked place that nobody has come back to for so long is removed by the next claim.
 inline constexpr std::chrono::minutes kMarkedMost{1};
+/// A request may reach the lock so long after the store has read its clock for it. If the lock was
+/// freed in between, it has been free for no time.
+inline constexpr std::chrono::seconds kOnItsWayMost{10};
 /// The places of a line. A waiter that finds it full looks again later.
 inline constexpr std::size_t kPlacesMost = 1000;
 

@@ -4,57 +4,13 @@
 #include <catch2/catch.hpp>
 
 #include "contract/contract.h"
+#include "contract/in_line.h"
 #include "distlock/line.h"
 #include "turns.h"
 
 using namespace distlock;
 using namespace distlock::testing;
 using namespace std::chrono_literals;
-
-namespace {
-
-Line& line_of(Store& store) {
-  REQUIRE(store.line() != nullptr);
-  return *store.line();
-}
-
-std::vector<std::string> standing(Store& store, std::string_view name) {
-  std::vector<std::string> processes;
-  const auto lock = store.inspect(name, Freshness::fresh).lock;
-  REQUIRE(lock);
-  for (const Waiter& waiter : lock->line) processes.push_back(waiter.process);
-  return processes;
-}
-
-using Processes = std::vector<std::string>;
-
-// The lock is held by "holder", and these stand in line.
-std::vector<Claim> line_up(Store& store, const Processes& processes) {
-  std::vector<Claim> claims;
-  for (const std::string& process : processes) {
-    claims.push_back(claim_by(store, process));
-    const Standing standing = line_of(store).stand("jobs", claims.back());
-    REQUIRE_FALSE(standing.hold);
-    REQUIRE(standing.in_line);
-  }
-  return claims;
-}
-
-// A free lock with so many in line that the last may not claim for a second or so.
-struct LongLine {
-  LongLine(StoreUnderTest& under_test, Store& store) {
-    const StoreTime now = store.list().now.time;
-    for (int i = 0; i < 900; ++i) waiters.push_back({new_token(), "p", "p:1:1", now, std::nullopt});
-    const Document lock = with(free_lock("jobs"), "line", waiters);
-    under_test.put_lock(with(lock, "freed_at", now + 800ms));
-    last_may_claim = now + 800ms + line::opens_after(waiters.size() - 1);
-  }
-
-  std::vector<Waiter> waiters;
-  StoreTime last_may_claim;
-};
-
-}  // namespace
 
 TEST_CASE("a contender that enters the line of a free lock holds it at once",
           "[store][line][R17]") {
@@ -153,54 +109,6 @@ TEST_CASE("a freed lock goes to the first in line, and the claim ends its place"
   REQUIRE(first.hold);
   CHECK(first.hold->fence == 2);
   CHECK(standing(*store, "jobs") == Processes{"b", "c"});
-}
-
-TEST_CASE("nobody claims before the turn comes, in line or not", "[store][line][R17]") {
-  const auto under_test = make_store_under_test();
-  const auto store = under_test->open();
-  // A machine so slow that the turn comes meanwhile shows nothing.
-  for (int attempt = 0;; ++attempt) {
-    REQUIRE(attempt < 20);
-    const LongLine line(*under_test, *store);
-    const auto pushed_in = store->claim("jobs", FromFree{}, claim_by(*store, "a"));
-    Claim last = claim_by(*store, "p");
-    last.ts = line.waiters.back().ticket;
-    const Standing standing = line_of(*store).stand("jobs", last);
-    const auto lock = store->inspect("jobs", Freshness::fresh).lock;
-    if (store->list().now.time >= line.last_may_claim) continue;
-    CHECK_FALSE(pushed_in);
-    CHECK_FALSE(standing.hold);
-    CHECK(standing.in_line);
-    CHECK(standing.free);
-    CHECK(lock->state == LockState::free);
-    CHECK(lock->line == line.waiters);
-    return;
-  }
-}
-
-TEST_CASE("a claim out of turn marks those in front, and a marked one may claim at once",
-          "[store][line][R17]") {
-  const auto under_test = make_store_under_test();
-  const auto store = under_test->open();
-  const LockRecord holder = held(*store, "jobs");
-  const auto claims = line_up(*store, {"a", "b", "c"});
-  // Freed so long ago that every turn has come.
-  Document freed = with(*under_test->raw_lock("jobs"), "state", std::int32_t{0});
-  under_test->put_lock(with(freed, "freed_at", store->list().now.time - 10s));
-  const Standing third = line_of(*store).stand("jobs", claims[2]);
-  REQUIRE(third.hold);
-  const auto lock = store->inspect("jobs", Freshness::fresh).lock;
-  REQUIRE(lock->line.size() == 2);
-  CHECK(lock->line[0].passed_over);
-  CHECK(lock->line[1].passed_over);
-
-  // It is there again: refused while the lock is held, and not marked any more.
-  CHECK(line_of(*store).stand("jobs", claims[1]).in_line);
-  CHECK_FALSE(store->inspect("jobs", Freshness::fresh).lock->line[1].passed_over);
-  const Freed next =
-      line_of(*store).release_and_tell("jobs", *third.hold->ts, ReleaseRule::durable);
-  CHECK(next.next == Processes{"a", "b"});
-  CHECK(line_of(*store).stand("jobs", claims[1]).hold);
 }
 
 TEST_CASE("a place that is left is gone, and the others keep theirs", "[store][line][R17]") {

@@ -158,9 +158,14 @@ void Servers::read(const std::shared_ptr<Call>& call, const StoreNow& now) {
 
 void Servers::change_lock(const std::shared_ptr<Call>& call, const StoreNow& now) {
   const bool repeated = call->changed;
-  const StoredLock before = stored_lock(primary_.raw_lock(call->object));
+  const std::optional<Document> found = primary_.raw_lock(call->object);
+  const StoredLock before = stored_lock(found);
   call->happen(primary_, now);
   const StoredLock after = stored_lock(primary_.raw_lock(call->object));
+  if (found && !before.taken && after.taken) {
+    const StoreTime latest = std::max(now.time, this->now().time);
+    oracle_.granted_from_free(doer_of(*call), *found, *after.ts, latest);
+  }
   call->changed = call->changed || !(before == after);
   note_change(*call, before, after, repeated);
   oracle_.lock_changed(doer_of(*call), call->object, before, after);

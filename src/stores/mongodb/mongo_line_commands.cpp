@@ -65,14 +65,23 @@ Bson line_is_sound() {
                              all_of({type_is("$line", "object"), std::move(object)})})}});
 }
 
+// As line::may_claim() counts it. A command that had to wait for others has an early $$NOW.
+Bson free_since() {
+  const std::int64_t on_its_way = std::chrono::milliseconds{line::kOnItsWayMost}.count();
+  Bson freed = either(type_is("$freed_at", "date"), "$freed_at", StoreTime{});
+  Bson overtaken = all_of(
+      {doc({{"$lt", array({"$$since", 0})}}), doc({{"$gte", array({"$$since", -on_its_way})}})});
+  Bson since = doc({{"$subtract", array({"$$NOW", std::move(freed)})}});
+  return doc(
+      {{"$let", doc({{"vars", doc({{"since", std::move(since)}})},
+                     {"in", either(std::move(overtaken), 0, doc({{"$abs", "$$since"}}))}})}});
+}
+
 // Two to the number of turns since the release and one, less one; everybody without a release.
 Bson open_places() {
   constexpr std::int32_t kDoublingsMost = 20;
-  Bson freed = either(type_is("$freed_at", "date"), "$freed_at", StoreTime{});
-  Bson since = doc({{"$abs", doc({{"$subtract", array({"$$NOW", std::move(freed)})}})}});
-  Bson turns =
-      doc({{"$floor",
-            doc({{"$divide", array({std::move(since), std::int64_t{line::kTurn.count()}})}})}});
+  Bson turns = doc(
+      {{"$floor", doc({{"$divide", array({free_since(), std::int64_t{line::kTurn.count()}})}})}});
   Bson doublings = doc({{"$min", array({kDoublingsMost, std::move(turns)})}});
   Bson power = doc({{"$pow", array({2, doc({{"$add", array({1, std::move(doublings)})}})})}});
   return doc({{"$subtract", array({std::move(power), 1})}});

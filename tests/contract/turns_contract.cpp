@@ -1,0 +1,95 @@
+#include <catch2/catch.hpp>
+
+#include "contract/contract.h"
+#include "contract/in_line.h"
+#include "turns.h"
+
+// Whose turn it is in a line (R17).
+using namespace distlock;
+using namespace distlock::testing;
+using namespace std::chrono_literals;
+
+namespace {
+
+// A free lock with so many in line that the last may not claim for a second or so.
+struct LongLine {
+  LongLine(StoreUnderTest& under_test, Store& store) {
+    const StoreTime now = store.list().now.time;
+    for (int i = 0; i < 900; ++i) waiters.push_back({new_token(), "p", "p:1:1", now, std::nullopt});
+    const Document lock = with(free_lock("jobs"), "line", waiters);
+    under_test.put_lock(with(lock, "freed_at", now + 800ms));
+    last_may_claim = now + 800ms + line::opens_after(waiters.size() - 1);
+  }
+
+  std::vector<Waiter> waiters;
+  StoreTime last_may_claim;
+};
+
+}  // namespace
+
+TEST_CASE("nobody claims before the turn comes, in line or not", "[store][line][R17]") {
+  const auto under_test = make_store_under_test();
+  const auto store = under_test->open();
+  // A machine so slow that the turn comes meanwhile shows nothing.
+  for (int attempt = 0;; ++attempt) {
+    REQUIRE(attempt < 20);
+    const LongLine line(*under_test, *store);
+    const auto pushed_in = store->claim("jobs", FromFree{}, claim_by(*store, "a"));
+    Claim last = claim_by(*store, "p");
+    last.ts = line.waiters.back().ticket;
+    const Standing standing = line_of(*store).stand("jobs", last);
+    const auto lock = store->inspect("jobs", Freshness::fresh).lock;
+    if (store->list().now.time >= line.last_may_claim) continue;
+    CHECK_FALSE(pushed_in);
+    CHECK_FALSE(standing.hold);
+    CHECK(standing.in_line);
+    CHECK(standing.free);
+    CHECK(lock->state == LockState::free);
+    CHECK(lock->line == line.waiters);
+    return;
+  }
+}
+
+TEST_CASE("a claim out of turn marks those in front, and a marked one may claim at once",
+          "[store][line][R17]") {
+  const auto under_test = make_store_under_test();
+  const auto store = under_test->open();
+  const LockRecord holder = held(*store, "jobs");
+  const auto claims = line_up(*store, {"a", "b", "c"});
+  // Freed so long ago that every turn has come.
+  Document freed = with(*under_test->raw_lock("jobs"), "state", std::int32_t{0});
+  under_test->put_lock(with(freed, "freed_at", store->list().now.time - 10s));
+  const Standing third = line_of(*store).stand("jobs", claims[2]);
+  REQUIRE(third.hold);
+  const auto lock = store->inspect("jobs", Freshness::fresh).lock;
+  REQUIRE(lock->line.size() == 2);
+  CHECK(lock->line[0].passed_over);
+  CHECK(lock->line[1].passed_over);
+
+  // It is there again: refused while the lock is held, and not marked any more.
+  CHECK(line_of(*store).stand("jobs", claims[1]).in_line);
+  CHECK_FALSE(store->inspect("jobs", Freshness::fresh).lock->line[1].passed_over);
+  const Freed next =
+      line_of(*store).release_and_tell("jobs", *third.hold->ts, ReleaseRule::durable);
+  CHECK(next.next == Processes{"a", "b"});
+  CHECK(line_of(*store).stand("jobs", claims[1]).hold);
+}
+
+TEST_CASE("a request that a release has overtaken does not push in", "[store][line][R17]") {
+  const auto under_test = make_store_under_test();
+  const auto store = under_test->open();
+  held(*store, "jobs");
+  const auto claims = line_up(*store, {"a", "b", "c"});
+  // A store may read its clock for a request, and come to it after a later release.
+  const auto freed_in = [&](std::chrono::milliseconds later) {
+    const Document freed = with(*under_test->raw_lock("jobs"), "state", std::int32_t{0});
+    under_test->put_lock(with(freed, "freed_at", store->list().now.time + later));
+  };
+  freed_in(5s);
+  CHECK_FALSE(line_of(*store).stand("jobs", claims[2]).hold);
+  CHECK_FALSE(line_of(*store).stand("jobs", claims[1]).hold);
+  CHECK(line_of(*store).stand("jobs", claims[0]).hold);
+  // The clock was set back: nobody waits until it has caught up.
+  freed_in(1h);
+  CHECK(line_of(*store).stand("jobs", claims[2]).hold);
+}
