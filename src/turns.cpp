@@ -1,6 +1,7 @@
 #include "turns.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "saturating.h"
 
@@ -89,17 +90,34 @@ std::vector<Waiter> without(const Token& ticket, std::vector<Waiter> line) {
   return line;
 }
 
-std::vector<std::string> next_in(const std::vector<Waiter>& line) {
-  constexpr int kRungMost = 2;
-  std::vector<std::string> next;
-  int rung = 0;
+std::chrono::milliseconds rings_after(std::uint64_t place) {
+  const std::chrono::milliseconds opens = opens_after(place);
+  if (opens == std::chrono::milliseconds{0}) return opens;
+  // Those that open with it: one more than were open before.
+  const std::uint64_t first = open_places(opens - kTurn);
+  return opens + kTurn * (place - first) / (first + 1);
+}
+
+Turns turns_in(const std::vector<Waiter>& line, StoreTime freed_at, StoreTime now) {
+  const std::chrono::milliseconds free_for = free_since(freed_at, now);
+  Turns turns;
+  std::uint64_t place = 0;
   for (const Waiter& waiter : line) {
-    if (!marked(waiter) && rung++ >= kRungMost) continue;
-    if (std::find(next.begin(), next.end(), waiter.process) == next.end()) {
-      next.push_back(waiter.process);
+    const auto rung = marked(waiter) ? std::chrono::milliseconds{0} : rings_after(place++);
+    if (rung > free_for) {
+      if (!turns.then.empty()) continue;
+      turns.then = waiter.process;
+      turns.then_in = rung - free_for;
+    } else if (std::find(turns.now.begin(), turns.now.end(), waiter.process) == turns.now.end()) {
+      turns.now.push_back(waiter.process);
     }
   }
-  return next;
+  return turns;
+}
+
+Freed freed(const std::vector<Waiter>& line) {
+  Turns turns = turns_in(line, StoreTime{}, StoreTime{});
+  return {ReleaseResult::freed, std::move(turns.now), std::move(turns.then)};
 }
 
 }  // namespace distlock::line

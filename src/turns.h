@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "distlock/line.h"
 #include "distlock/record.h"
 
 // Decides whose turn it is (R17): pure, and the same for every store and for waiters. A store that
@@ -58,8 +59,21 @@ std::vector<Waiter> after_refusal(const Waiter& waiter, std::vector<Waiter> line
 /// The line after that ticket has left, by a takeover or for good.
 std::vector<Waiter> without(const Token& ticket, std::vector<Waiter> line);
 
-/// Which processes to ring when the lock is free: those of all marked places and of the first two
-/// others, each once, in order.
-std::vector<std::string> next_in(const std::vector<Waiter>& line);
+/// How long the lock must have been free for a ring to go to the place with this number. Places
+/// that open together are rung one after the other within the turn, so that the first of them who
+/// is there comes first.
+std::chrono::milliseconds rings_after(std::uint64_t place);
+
+/// Whom to ring for a free lock, by process.
+struct Turns {
+  /// The processes of all marked places, and of the others up to now, each once, in order.
+  std::vector<std::string> now;
+  std::string then;                      ///< The process of the next place; empty: there is none.
+  std::chrono::milliseconds then_in{0};  ///< It is rung so long from now.
+};
+Turns turns_in(const std::vector<Waiter>& line, StoreTime freed_at, StoreTime now);
+
+/// The answer to a release that has freed a lock with this line.
+Freed freed(const std::vector<Waiter>& line);
 
 }  // namespace distlock::line

@@ -22,10 +22,13 @@ struct Standing {
   bool holder_ended = false;       ///< PingRecord::ended of the holder: a look is worth it.
 };
 
-/// The result of a release, and which processes are next.
+/// The result of a release, and which processes are next. Process ids.
 struct Freed {
   ReleaseResult result = ReleaseResult::not_ours;
-  std::vector<std::string> next;  ///< Process ids, each once, in the order of their places.
+  /// They may claim at once: the first in line, and those that were passed over. Each once, in the
+  /// order of their places.
+  std::vector<std::string> next;
+  std::string then;  ///< Whose turn comes after the first one's; empty: nobody waits behind it.
 };
 
 /// The lines of the waiters in a store, and its bell (R17 to R20). A part of the store's port, for

@@ -27,9 +27,9 @@ struct DISTLOCK_EXPORT Environment {
   std::string label = {};
 };
 
-/// The caller of ping_round() and watch_round().
+/// The caller of ping_round(), watch_round() and ring_round().
 enum class PingerDrive {
-  own_threads,  ///< Four threads of the pinger's own, and more while callbacks of locks block.
+  own_threads,  ///< Five threads of the pinger's own, and more while callbacks of locks block.
   caller,       ///< Its maker: a simulation, or a program with an event loop.
 };
 
@@ -76,13 +76,18 @@ class DISTLOCK_EXPORT DistributedLockPinger {
   /// Returns when the next announcement is due. A new hold may be due earlier.
   SteadyTime watch_round() noexcept;
 
+  /// Rings for the waiters whose turn has come at a lock that this process has freed and that is
+  /// still free (R19). Returns when that is due again. A release may make it due earlier.
+  SteadyTime ring_round() noexcept;
+
   /// Errors: `forked`.
   PingerStats stats() const;
 
   /// Ends the pings within milliseconds of the store call that is under way, if any. Removes this
-  /// process's ping if nothing is held or pending (R12). After it the pinger calls
-  /// the store no more and no lock claims. unlock() still frees what is held, and the watch over
-  /// its deadline goes on.
+  /// process's ping if nothing is held or pending (R12). Where others wait for a lock that was just
+  /// freed, sees to it that they are told (R19): some milliseconds where the first of them is
+  /// there, a second at most. After it the pinger calls the store no more and no lock claims.
+  /// unlock() still frees what is held, and the watch over its deadline goes on.
   void stop() noexcept;
 
   class Session;  // of the library

@@ -19,12 +19,12 @@ const std::array<Chores::Chore, 5> Chores::kInTurn{
     Chore{"mending members", &Chores::mend_members}};
 
 Chores::Chores(const Environment& environment, const PingerOptions& options, Holds& holds,
-               PendingReleases& pending, Lobby& lobby)
+               PendingReleases& pending, Ringer& ringer)
     : environment_(environment),
       options_(options),
       holds_(holds),
       pending_(pending),
-      lobby_(lobby),
+      ringer_(ringer),
       repairs_(environment, options, holds, pending),
       forget_next_(environment.clock->steady_now()) {}
 
@@ -121,7 +121,7 @@ void Chores::repair_holds(ChoreTime& time) {
   }
 }
 
-void Chores::release_pending(ChoreTime& time) { pending_.work_off(environment_, lobby_, time); }
+void Chores::release_pending(ChoreTime& time) { pending_.work_off(environment_, ringer_, time); }
 
 void Chores::forget_old_pings(ChoreTime& time) {
   const SteadyTime now = environment_.clock->steady_now();

@@ -25,7 +25,7 @@ namespace distlock {
 class Chores {
  public:
   Chores(const Environment& environment, const PingerOptions& options, Holds& holds,
-         PendingReleases& pending, Lobby& lobby);
+         PendingReleases& pending, Ringer& ringer);
 
   /// As far as there is time before the next ping is due, in a round that began at `begun`.
   void work_off(SteadyTime begun, const std::stop_token& stop) noexcept;
@@ -61,7 +61,7 @@ class Chores {
   const PingerOptions& options_;
   Holds& holds_;
   PendingReleases& pending_;
-  Lobby& lobby_;
+  Ringer& ringer_;
 
   std::atomic<bool> busy_{false};
   // Only for the thread that has set busy_.

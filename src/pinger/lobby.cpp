@@ -192,21 +192,6 @@ void Lobby::close() {
   }
 }
 
-Freed Lobby::release_and_ring(const std::string& name, const Token& ts, ReleaseRule rule) {
-  Line* line = store_->line();
-  if (line == nullptr) return {store_->release(name, ts), {}};
-  Freed freed = line->release_and_tell(name, ts, rule);
-  if (freed.result != ReleaseResult::freed) return freed;
-  std::vector<std::string> others = freed.next;
-  if (std::erase(others, process_) > 0) ring(name);
-  try {
-    if (!others.empty()) line->ring(name, others);
-  } catch (const Error&) {
-    // They find out by looking (R19).
-  }
-  return freed;
-}
-
 void Lobby::ring(std::string_view name) { queues_->ring(name); }
 
 // From the first wait on. A store that cannot be listened to is asked again at the next wait; until

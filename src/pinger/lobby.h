@@ -102,10 +102,6 @@ class Lobby {
   /// Stops listening to the bell, for good.
   void close();
 
-  /// Releases, and rings for the waiters that are next (R19), which it gives. Errors: those of
-  /// Store::release().
-  Freed release_and_ring(const std::string& name, const Token& ts, ReleaseRule rule);
-
   /// Wakes the first who waits for `name` in this process, and those that stand in the store's line
   /// or have stepped aside. Takes no memory.
   void ring(std::string_view name);

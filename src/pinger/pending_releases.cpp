@@ -58,7 +58,7 @@ bool PendingReleases::frees(const Token& ts) const {
                      [&](const PendingRelease& one) { return one.ts == ts && one.hold; });
 }
 
-void PendingReleases::work_off(const Environment& environment, Lobby& lobby, ChoreTime& time) {
+void PendingReleases::work_off(const Environment& environment, Ringer& ringer, ChoreTime& time) {
   std::vector<PendingRelease> tried;
   {
     const boost::lock_guard<boost::mutex> lock(mutex_);
@@ -66,7 +66,7 @@ void PendingReleases::work_off(const Environment& environment, Lobby& lobby, Cho
   }
   for (const PendingRelease& release : tried) {
     if (!time.for_a_call()) return;
-    const Outcome outcome = try_one(release, environment, lobby, time);
+    const Outcome outcome = try_one(release, environment, ringer, time);
     if (outcome == Outcome::settled) {
       settle(release);
     } else {
@@ -77,11 +77,11 @@ void PendingReleases::work_off(const Environment& environment, Lobby& lobby, Cho
 
 // An answer is no end of it while a request may still arrive: there may be several of one ticket.
 PendingReleases::Outcome PendingReleases::try_one(const PendingRelease& release,
-                                                  const Environment& environment, Lobby& lobby,
+                                                  const Environment& environment, Ringer& ringer,
                                                   ChoreTime& time) {
   const SteadyTime asked = environment.clock->steady_now();
   try {
-    if (release.hold) (void)lobby.release_and_ring(release.name, release.ts, ReleaseRule::durable);
+    if (release.hold) (void)ringer.release(release.name, release.ts, ReleaseRule::durable);
     if (release.place) {
       if (release.hold && !time.for_a_call()) return Outcome::kept;
       environment.store->line()->leave(release.name, release.ts);

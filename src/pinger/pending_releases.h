@@ -8,7 +8,7 @@
 #include "distlock/clock.h"
 #include "distlock/pinger.h"
 #include "pinger/chore_time.h"
-#include "pinger/lobby.h"
+#include "pinger/ringer.h"
 
 namespace distlock {
 
@@ -43,13 +43,13 @@ class PendingReleases {
   /// Tries each once, as far as there is time, and keeps what is not settled, to be tried last next
   /// time. Waiters that are next are rung (R19). A release that the store refuses, or does not
   /// answer, holds up no other for longer than its call.
-  void work_off(const Environment& environment, Lobby& lobby, ChoreTime& time);
+  void work_off(const Environment& environment, Ringer& ringer, ChoreTime& time);
 
  private:
   enum class Outcome { settled, kept, failed };
   void merge(PendingRelease release);
   static Outcome try_one(const PendingRelease& release, const Environment& environment,
-                         Lobby& lobby, ChoreTime& time);
+                         Ringer& ringer, ChoreTime& time);
   void settle(const PendingRelease& release);
   void put_last(const PendingRelease& release, Outcome outcome);
 

@@ -43,6 +43,11 @@ SteadyTime DistributedLockPinger::watch_round() noexcept {
   return session_->holds.announce_due(session_->environment.clock->steady_now()).next;
 }
 
+SteadyTime DistributedLockPinger::ring_round() noexcept {
+  if (session_->fork_guard.in_child()) return SteadyTime::max();
+  return session_->ringer.round().next;
+}
+
 void DistributedLockPinger::stop() noexcept {
   if (!session_->fork_guard.in_child()) session_->stop();
 }

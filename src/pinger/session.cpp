@@ -27,8 +27,9 @@ Session::Session(Environment given, const PingerOptions& given_options, PingerDr
       options(given_options),
       drive(given_drive),
       lobby(environment.store, environment.process),
+      ringer(environment, lobby),
       holds(given_drive == PingerDrive::own_threads ? AnnounceOn::own_threads : AnnounceOn::caller),
-      chores(environment, options, holds, pending, lobby),
+      chores(environment, options, holds, pending, ringer),
       started_(environment.clock->steady_now()),
       history_(nanoseconds{given_options.ping_every} / 2) {
   protocol::check_options(options);
@@ -50,9 +51,10 @@ void Session::start_threads(const std::shared_ptr<Session>& pinger) {
   try {
     pinger->holds.announcer().start();
     pinger->watch_thread_.start([pinger] { pinger->run_watch(); });
+    pinger->ring_thread_.start([pinger] { pinger->run_ringer(); });
     pinger->ping_thread_.start([pinger] { pinger->run_pings(); });
   } catch (const boost::thread_resource_error& error) {
-    throw Error(Errc::not_applied, std::string("the pinger needs four threads, and there is none "
+    throw Error(Errc::not_applied, std::string("the pinger needs five threads, and there is none "
                                                "to be had; raise the limit (ulimit -u) or end "
                                                "other programs: ") +
                                        error.what());
@@ -79,6 +81,17 @@ void Session::run_watch() {
   }
 }
 
+// Apart from the pings, which no other call of the store may hold up.
+void Session::run_ringer() {
+  pthread_setname_np(pthread_self(), "LockRinger");
+  const log::OfStore of_store(*environment.store);
+  while (!stopping.stop_requested()) {
+    const Ringer::Due due = ringer.round();
+    const std::stop_callback ending(stopping.get_token(), [this] { ringer.wake(); });
+    environment.clock->wait_until(due.next, due.changed);
+  }
+}
+
 void Session::check_usable() const {
   fork_guard.check("the lock");
   if (stopped_) {
@@ -93,7 +106,7 @@ ReleaseRule Session::rule_now(ReleaseRule asked) const {
 
 Freed Session::release_and_ring(const std::string& name, const Token& ts, ReleaseRule rule) {
   if (rule == ReleaseRule::quick) released_quickly_ = true;
-  return lobby.release_and_ring(name, ts, rule);
+  return ringer.release(name, ts, rule);
 }
 
 std::optional<std::string> Session::holder_of(const Token& ts) const {
@@ -204,15 +217,17 @@ void Session::stop() noexcept {
     stopping.request_stop();
     holds.close();
     ping_thread_.join();
+    ring_thread_.join();
     lobby.close();
     Chores::attempt("saying farewell", [&] { farewell(); });
+    ringer.finish();
   });
 }
 
 void Session::farewell() {
   const Clock& clock = *environment.clock;
   ChoreTime time(clock, clock.steady_now() + environment.store->call_limit());
-  pending.work_off(environment, lobby, time);
+  pending.work_off(environment, ringer, time);
   const bool pinged = [&] {
     const Guard lock(mutex_);
     return last_ping_sent_.has_value();
@@ -233,12 +248,13 @@ void Session::free_what_was_undone() {
   }
   const Clock& clock = *environment.clock;
   ChoreTime time(clock, clock.steady_now() + environment.store->call_limit());
-  pending.work_off(environment, lobby, time);
+  pending.work_off(environment, ringer, time);
 }
 
 void Session::join_threads() noexcept {
   stopping.request_stop();
   ping_thread_.join();
+  ring_thread_.join();
   lobby.close();
   watch_stopping_.request_stop();
   watch_thread_.join();

@@ -19,12 +19,13 @@
 #include "pinger/lobby.h"
 #include "pinger/own_thread.h"
 #include "pinger/pending_releases.h"
+#include "pinger/ringer.h"
 #include "protocol/protocol.h"
 #include "protocol/store_clock_history.h"
 
 // The wing src/pinger/: one process's keep-alive on one store. A thread of rounds pings and does
-// the chores, a second watches deadlines, others make announcements. Lock objects meet them in
-// Holds.
+// the chores, a second watches deadlines, a third rings for waiters, others make announcements.
+// Lock objects meet them in Holds.
 namespace distlock {
 
 /// An inspection, and when it was made.
@@ -67,7 +68,7 @@ class DistributedLockPinger::Session {
 
   /// The rule for a release that is sent now, of a lock that asks for `asked`.
   ReleaseRule rule_now(ReleaseRule asked) const;
-  /// As Lobby::release_and_ring(). A stop remembers that quick releases may be undone.
+  /// As Ringer::release(). A stop remembers that quick releases may be undone.
   Freed release_and_ring(const std::string& name, const Token& ts, ReleaseRule rule);
 
   /// Frees the hold that was seen if this process states it and no lock object of it knows of it:
@@ -91,6 +92,7 @@ class DistributedLockPinger::Session {
   const ForkGuard fork_guard;
   PendingReleases pending;
   Lobby lobby;
+  Ringer ringer;
   Holds holds;
   Chores chores;
   std::stop_source stopping;
@@ -98,6 +100,7 @@ class DistributedLockPinger::Session {
  private:
   void run_pings();
   void run_watch();
+  void run_ringer();
   bool ping_noting_failure() noexcept;
   PingHealth health_at(SteadyTime now) const;
   void note_member(const Token& member, const StoreNow& now, const SteadySpan& span);
@@ -124,6 +127,7 @@ class DistributedLockPinger::Session {
   std::stop_source watch_stopping_;
   OwnThread ping_thread_;
   OwnThread watch_thread_;
+  OwnThread ring_thread_;
 };
 
 using Session = DistributedLockPinger::Session;

@@ -104,7 +104,8 @@ TEST_CASE("a freed lock goes to the first in line, and the claim ends its place"
   const auto claims = line_up(*store, {"a", "b", "c"});
   const Freed freed = line_of(*store).release_and_tell("jobs", *holder.ts, ReleaseRule::durable);
   CHECK(freed.result == ReleaseResult::freed);
-  CHECK(freed.next == Processes{"a", "b"});
+  CHECK(freed.next == Processes{"a"});
+  CHECK(freed.then == "b");
   const Standing first = line_of(*store).stand("jobs", claims[0]);
   REQUIRE(first.hold);
   CHECK(first.hold->fence == 2);

@@ -8,6 +8,7 @@ namespace distlock::sim {
 namespace {
 
 constexpr double kDriftMost = 0.0004;
+constexpr std::chrono::milliseconds kTurn{100};
 
 std::shared_ptr<SimClock> clock_of(World& world) {
   const Time offset =
@@ -61,6 +62,7 @@ void SimProcess::start(int workers, int locks) {
   }
   pinging_ = &scheduler.spawn(group_, id_ + " pinger", [this] { run_pings(); });
   scheduler.spawn(group_, id_ + " watch", [this] { run_watch(); });
+  scheduler.spawn(group_, id_ + " ringer", [this] { run_ringer(); });
 }
 
 void SimProcess::run_worker(int number, int locks) {
@@ -83,14 +85,14 @@ void SimProcess::run_pings() {
     }
     clock_->wait_until(next, working_ == 0 ? ending : std::stop_token{});
   }
-  if (dead_) return stopping_watch_.request_stop(), void();
+  if (dead_) return end_watch();
   world_.trace.say(id_, [] { return "stops its pinger"; });
   pinger_->stop();
   for (const auto& store : stores_) {
     if (!dead_) store->expect_silence();
   }
   stopped_ = true;
-  stopping_watch_.request_stop();
+  end_watch();
 }
 
 void SimProcess::run_watch() {
@@ -102,6 +104,22 @@ void SimProcess::run_watch() {
   }
 }
 
+// A turn after each release, and then as long as there is somebody to be told.
+void SimProcess::run_ringer() {
+  while (!dead_ && !stopping_watch_.stop_requested()) {
+    released_ = std::stop_source{};
+    const SteadyTime next = pinger_->ring_round();
+    if (!clock_->wait_until(next, released_.get_token())) {
+      clock_->wait_until(clock_->steady_at_this_moment() + kTurn, stopping_watch_.get_token());
+    }
+  }
+}
+
+void SimProcess::end_watch() {
+  stopping_watch_.request_stop();
+  released_.request_stop();
+}
+
 void SimProcess::crash() {
   if (!alive()) return;
   if (world_.oracle.someone_believes(id_)) world_.faults.mattered(Fault::crash);
@@ -111,7 +129,7 @@ void SimProcess::crash() {
   for (const auto& store : stores_) store->die();
   world_.oracle.died(id_);
   ending_.request_stop();
-  stopping_watch_.request_stop();
+  end_watch();
   group_.paused_until = Time{0};
   world_.scheduler.wake_all(group_);
 }
@@ -135,6 +153,7 @@ void SimProcess::ambush(Fault fault, int points, Time duration) {
 }
 
 void SimProcess::at_point(const Call& call) {
+  if (call.verb == "release" && call.replied) released_.request_stop();
   if (call.verb == "release" && !call.replied && world_.faults.strikes(Fault::crash_in_unlock)) {
     world_.faults.mattered(Fault::crash_in_unlock);
     return crash();

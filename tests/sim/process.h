@@ -64,6 +64,8 @@ class SimProcess {
   void spring(const Ambush& ambush);
   void run_pings();
   void run_watch();
+  void run_ringer();
+  void end_watch();
   void run_worker(int number, int locks);
 
   World& world_;
@@ -78,6 +80,7 @@ class SimProcess {
   Fiber* pinging_ = nullptr;
   std::stop_source ending_;
   std::stop_source stopping_watch_;
+  std::stop_source released_;
   std::optional<Ambush> ambush_;
   int working_ = 0;
   int pauses_ = 0;

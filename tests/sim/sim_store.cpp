@@ -158,8 +158,7 @@ void SimStore::leave(std::string_view name, const Token& ticket) {
 
 Freed SimStore::release_and_tell(std::string_view name, const Token& ts, ReleaseRule rule) {
   const auto release = [lock = std::string(name), ts](MemoryTables& tables, const StoreNow& now) {
-    const ReleaseResult result = tables.release(lock, ts, now);
-    return Freed{result, tables.next(lock)};
+    return tables.release_and_tell(lock, ts, now);
   };
   const auto call = std::make_shared<CallOf<decltype(release)>>(release);
   call->verb = "release";

@@ -75,12 +75,48 @@ TEST_CASE("a mark keeps its time, and an old one takes the ticket out of the lin
   CHECK(after[0].passed_over == marked);
 }
 
-TEST_CASE("the first two in line are rung, and all tickets that were passed over", "[line][R19]") {
-  CHECK(line::next_in({}).empty());
-  const std::vector<Waiter> line{waiter(1, kThen), waiter(2), waiter(3), waiter(4),
-                                 waiter(5, kThen)};
-  CHECK(line::next_in(line) == std::vector<std::string>{"p1", "p2", "p3", "p5"});
-  CHECK(line::next_in({waiter(7), waiter(7)}) == std::vector<std::string>{"p7"});
+TEST_CASE("a release tells of the first in line and all who were passed over, and of the next one",
+          "[line][R17][R19]") {
+  const Freed alone = line::freed({});
+  CHECK(alone.result == ReleaseResult::freed);
+  CHECK(alone.next.empty());
+  CHECK(alone.then.empty());
+  const Freed freed =
+      line::freed({waiter(1, kThen), waiter(2), waiter(3), waiter(4), waiter(5, kThen)});
+  CHECK(freed.next == std::vector<std::string>{"p1", "p2", "p5"});
+  CHECK(freed.then == "p3");
+  CHECK(line::freed({waiter(7, kThen), waiter(7)}).next == std::vector<std::string>{"p7"});
+}
+
+TEST_CASE("the turns of a line are told as they come", "[line][R17][R19]") {
+  std::vector<Waiter> line;
+  for (int i = 0; i < 8; ++i) line.push_back(waiter(i));
+  const auto turns = [&](auto free_for) { return line::turns_in(line, kThen, kThen + free_for); };
+  CHECK(turns(99ms).now == std::vector<std::string>{"p0"});
+  CHECK(turns(99ms).then == "p1");
+  CHECK(turns(99ms).then_in == 1ms);
+  CHECK(turns(100ms).now == std::vector<std::string>{"p0", "p1"});
+  CHECK(turns(100ms).then == "p2");
+  CHECK(turns(100ms).then_in == 50ms);
+  CHECK(turns(299ms).now.size() == 7);
+  CHECK(turns(299ms).then_in == 1ms);
+  CHECK(turns(300ms).now.size() == 8);
+  CHECK(turns(300ms).then.empty());
+  // A request that the release has overtaken, and a clock that was set back.
+  CHECK(turns(-10s).now == std::vector<std::string>{"p0"});
+  CHECK(turns(-10'001ms).now.size() == 8);
+}
+
+TEST_CASE("those whose turn comes together are rung one after the other within it",
+          "[line][R17][R19]") {
+  std::vector<std::chrono::milliseconds> after;
+  for (std::uint64_t place = 0; place < 8; ++place) after.push_back(line::rings_after(place));
+  CHECK(after == std::vector<std::chrono::milliseconds>{0ms, 100ms, 150ms, 200ms, 225ms, 250ms,
+                                                        275ms, 300ms});
+  for (std::uint64_t place = 0; place < line::kPlacesMost; ++place) {
+    CHECK(line::rings_after(place) >= line::opens_after(place));
+    CHECK(line::rings_after(place) < line::opens_after(place) + line::kTurn);
+  }
 }
 
 TEST_CASE("after a release by a program without a line everybody may claim", "[line][R17]") {

@@ -52,9 +52,10 @@ void MemoryTables::leave(std::string_view name, const Token& ticket) {
   locks_.put(lock);
 }
 
-std::vector<std::string> MemoryTables::next(std::string_view name) const {
-  const Document* stored = locks_.find(name);
-  return stored == nullptr ? std::vector<std::string>{} : line::next_in(line_of(*stored));
+Freed MemoryTables::release_and_tell(std::string_view name, const Token& ts, const StoreNow& now) {
+  const ReleaseResult result = release(name, ts, now);
+  if (result != ReleaseResult::freed) return {.result = result};
+  return line::freed(line_of(*locks_.find(name)));
 }
 
 }  // namespace distlock

@@ -114,8 +114,7 @@ class MemoryStore : public Store, private Line {
 
   Freed release_and_tell(std::string_view name, const Token& ts, ReleaseRule /*rule*/) override {
     const Guard guard(data_->mutex);
-    const ReleaseResult result = data_->tables.release(name, ts, data_->clock.now());
-    return {result, data_->tables.next(name)};
+    return data_->tables.release_and_tell(name, ts, data_->clock.now());
   }
 
   void ring(std::string_view name, const std::vector<std::string>& processes) override {

@@ -28,8 +28,7 @@ class MemoryTables {
   // Of Line.
   Standing stand(std::string_view name, const Claim& claim, const StoreNow& now);
   void leave(std::string_view name, const Token& ticket);
-  /// Whom to ring when the lock is free.
-  std::vector<std::string> next(std::string_view name) const;
+  Freed release_and_tell(std::string_view name, const Token& ts, const StoreNow& now);
   PingRecord ping(std::string_view process, const PingHealth& health, const StoreNow& now);
   void remove_ping(std::string_view process);
   std::int64_t forget_pings(std::chrono::milliseconds age, const StoreNow& now);

@@ -57,8 +57,8 @@ Freed MongoLine::release_and_tell(std::string_view name, const Token& ts, Releas
   const bool quick = rule == ReleaseRule::quick;
   const auto before = value_of(call, quick ? call.write_quickly(command) : call.write(command));
   if (!before) return {};
-  if (required_state(*before) == LockState::free) return {ReleaseResult::already_free, {}};
-  return {ReleaseResult::freed, line::next_in(line_of(*before))};
+  if (required_state(*before) == LockState::free) return {.result = ReleaseResult::already_free};
+  return line::freed(line_of(*before));
 }
 
 void MongoLine::ring(std::string_view name, const std::vector<std::string>& processes) {

@@ -138,9 +138,8 @@ Freed SqliteLine::release_and_tell(std::string_view name, const Token& ts, Relea
 Freed SqliteLine::write_release(std::string_view name, const Token& ts) {
   const SqliteRelease release = release_row(connection_, name, ts);
   awaited(name) = release.awaited;
-  if (!release.awaited) return {release.result, {}};
-  const auto row = row_of(connection_, name);
-  return {release.result, row ? line::next_in(line_of(row->lock)) : std::vector<std::string>{}};
+  const auto row = release.awaited ? row_of(connection_, name) : std::nullopt;
+  return row ? line::freed(line_of(row->lock)) : Freed{.result = release.result};
 }
 
 std::atomic<bool>& SqliteLine::awaited(std::string_view name) {

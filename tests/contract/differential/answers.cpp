@@ -205,8 +205,8 @@ std::string Answering::release_and_tell(const Step& step) {
   std::string told = after_release(step, freed.result);
   // Nobody is rung for what was not freed.
   if (freed.result != ReleaseResult::freed) return told;
-  for (const std::string& process : freed.next) told += ", then " + process;
-  return told;
+  for (const std::string& process : freed.next) told += ", next " + process;
+  return freed.then.empty() ? told : told + ", then " + freed.then;
 }
 
 std::string Answering::after_release(const Step& step, ReleaseResult result) {

@@ -11,6 +11,8 @@ Pushed in   A grant came sooner than its place was open. Those count whom no cla
 Passed over A waiter was there, and one behind it got the lock. On a machine that stands still for
             a turn this may happen, so that only many of them are a fault. None is counted while
             the store or its bell was in trouble, nor of a waiter that was killed or stopped.
+            The process that gives the lock back tells the first, and the others when their turn comes. If
+            it is gone itself they are told by nobody, and that is counted apart.
 
 The dead cost the time from the release to the grants that passed over a dead one for the first
 time. A grant that passes over those alone whom an earlier one has passed over takes no longer than
@@ -27,7 +29,7 @@ MS = 10**6
 TURN = 100  # Milliseconds.
 SLACK = 10  # The store tells its time in whole milliseconds.
 AFTERMATH = 5_000 * MS  # A waiter whom no ring has reached looks within 4.5 s.
-RUNG = 2  # So many of those not passed over are told of a release.
+RUNG = 1  # So many of those not passed over are told at once.
 OFTEN = 2  # One grant in so many of a round may pass over somebody who was there, and two at least.
 SLOWER = 10  # Times.
 DEAREST = 15_000  # Milliseconds that all dead may cost together.
@@ -40,6 +42,7 @@ class Grant:
     fence: int
     at: int
     round: str  # By the rig's events.
+    releaser: str = ""  # The process that held it before.
     freed: int = 0  # Not sooner; 0 if the holder before did not give the lock back.
     front: list[str] = dataclasses.field(default_factory=list)  # Tickets that it passed over.
     new: list[str] = dataclasses.field(default_factory=list)  # Those of them never passed before.
@@ -126,7 +129,7 @@ def grants_of(events: list[dict[str, Any]]) -> list[Grant]:
             gave_back[held.get(who)] = at
     found.sort(key=lambda one: one.fence)
     for before, one in zip(found, found[1:]):
-        one.freed = gave_back.get(before.fence, 0)
+        one.freed, one.releaser = gave_back.get(before.fence, 0), before.process
     return found
 
 
@@ -168,7 +171,8 @@ def _look_for_causes(one: Grant, there: list[str], passed: set[str], line: Line,
                    key=lambda ticket: line.number.get(ticket, len(line.number)))
     told = fresh[:RUNG]
     living = [ticket for ticket in one.new if not away(ticket)]
-    nobody_told = all(away(ticket) for ticket in told)
+    nobody_told = (absences.away(one.releaser, one.freed, one.at)
+                   and all(away(ticket) for ticket in told))
     one.asleep = [ticket for ticket in living if ticket not in told and nobody_told]
     one.slighted = [ticket for ticket in living if ticket not in one.asleep]
 

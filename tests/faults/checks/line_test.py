@@ -113,9 +113,10 @@ class PassedOver(unittest.TestCase):
     def test_who_was_told_of_no_release_is_counted_apart(self) -> None:
         told = story(KEEPER, look(100, "xyab"), event(500, "x", "killed"), event(500, "y", "killed"),
                      held(2000, "b", 2, 2001), held(2002, "a", 3, 2003), look(2100, "xy"))
-        grants = line.judged(told)
-        self.assertEqual(["a"], grants[1].asleep)
-        self.assertEqual([], grants[1].slighted)
+        self.assertEqual(["a"], line.judged(told)[1].slighted)
+        gone = line.judged(story(told, event(1001, "k", "killed")))
+        self.assertEqual(["a"], gone[1].asleep)
+        self.assertEqual([], gone[1].slighted)
 
     def test_who_came_after_a_grant_was_not_passed_over(self) -> None:
         told = story(look(0, ""), held(10, "k", 1, 1000), look(20, ""), look(100, "ab"),

@@ -213,6 +213,7 @@ TEST_CASE("a stop meets claims, rounds and other stops", "[pinger][R12][threads]
 TEST_CASE("pending releases are added, counted and worked off at once", "[pending][R8][threads]") {
   const Environment environment{.store = make_memory_store(), .clock = host_clock()};
   Lobby lobby(environment.store, "p");
+  Ringer ringer(environment, lobby);
   PendingReleases pending;
   std::atomic<int> added = 0;
   const auto add = [&](int) {
@@ -224,7 +225,7 @@ TEST_CASE("pending releases are added, counted and worked off at once", "[pendin
   };
   const auto work_off = [&](int) {
     ChoreTime time(*host_clock(), host_clock()->steady_now() + 1s);
-    pending.work_off(environment, lobby, time);
+    pending.work_off(environment, ringer, time);
   };
   at_once({add, add, work_off, work_off, [&](int) { static_cast<void>(pending.count()); }});
   work_off(0);

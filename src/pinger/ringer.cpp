@@ -1,0 +1,143 @@
+#include "pinger/ringer.h"
+
+#include <algorithm>
+#include <boost/thread/lock_guard.hpp>
+#include <new>
+#include <utility>
+
+#include "distlock/error.h"
+#include "turns.h"
+
+namespace distlock {
+namespace {
+
+using std::chrono::milliseconds;
+using Guard = boost::lock_guard<boost::mutex>;
+
+// All places of a line are open by then.
+constexpr milliseconds kWholeLine{1000};
+// A release is followed for so long where the store does not answer.
+constexpr milliseconds kFollowedMost{5000};
+// A waiter that is there has mostly claimed by then.
+constexpr milliseconds kClaimed{5};
+// So long from one look to the next at least.
+constexpr milliseconds kStep{5};
+
+}  // namespace
+
+Freed Ringer::release(const std::string& name, const Token& ts, ReleaseRule rule) {
+  Line* const line = environment_.store->line();
+  if (line == nullptr) return {.result = environment_.store->release(name, ts)};
+  Freed freed = line->release_and_tell(name, ts, rule);
+  if (freed.result != ReleaseResult::freed) return freed;
+  std::vector<std::string> told = freed.next;
+  if (!follow(name, ts, freed) && !freed.then.empty()) told.push_back(freed.then);
+  ring(name, std::move(told));
+  return freed;
+}
+
+// A waiter that is not told finds out by looking (R19).
+void Ringer::ring(const std::string& name, std::vector<std::string> processes) const {
+  if (std::erase(processes, environment_.process) > 0) lobby_.ring(name);
+  try {
+    if (!processes.empty()) environment_.store->line()->ring(name, processes);
+  } catch (const Error&) {
+  }
+}
+
+// False: the second in line has to be rung at once.
+bool Ringer::follow(const std::string& name, const Token& ts, const Freed& freed) {
+  const SteadyTime now = environment_.clock->steady_now();
+  const SteadyTime due = now + line::kTurn;
+  {
+    const Guard lock(mutex_);
+    if (finished_) return false;
+    if (freed.then.empty()) {
+      all_.erase(name);
+      return true;
+    }
+    try {
+      all_.insert_or_assign(name, Freeing{ts, freed.next, due, now + kFollowedMost});
+    } catch (const std::bad_alloc&) {
+      return false;
+    }
+    if (due >= next_) return true;
+    next_ = due;
+  }
+  wake_.ring();
+  return true;
+}
+
+Ringer::Due Ringer::round() noexcept {
+  std::stop_token changed;
+  // Armed first, so that no release in between is overlooked.
+  try {
+    changed = wake_.arm();
+  } catch (const std::bad_alloc&) {
+  }
+  const SteadyTime now = environment_.clock->steady_now();
+  while (All::node_type one = take_due(now)) {
+    if (go_on(one.key(), one.mapped())) put_back(std::move(one));
+  }
+  return {set_next(), changed};
+}
+
+Ringer::All::node_type Ringer::take_due(SteadyTime now) {
+  const Guard lock(mutex_);
+  const auto due = std::find_if(all_.begin(), all_.end(),
+                                [&](const auto& one) { return one.second.due <= now; });
+  return due == all_.end() ? All::node_type{} : all_.extract(due);
+}
+
+// False: nobody is left to be told.
+bool Ringer::go_on(const std::string& name, Freeing& freeing) const {
+  const auto now = [&] { return environment_.clock->steady_now(); };
+  freeing.due = now() + line::kTurn;
+  try {
+    const Inspection seen = environment_.store->inspect(name, Freshness::ordinary);
+    const auto& lock = seen.lock;
+    if (!lock || lock->taken() || lock->ts != freeing.ts || !lock->freed_at) return false;
+    line::Turns turns = line::turns_in(lock->line, *lock->freed_at, seen.now->time);
+    std::erase_if(turns.now, [&](const std::string& process) {
+      return std::find(freeing.told.begin(), freeing.told.end(), process) != freeing.told.end();
+    });
+    freeing.told.insert(freeing.told.end(), turns.now.begin(), turns.now.end());
+    ring(name, std::move(turns.now));
+    if (turns.then.empty()) return false;
+    freeing.due = now() + std::clamp(turns.then_in, kStep, kWholeLine);
+  } catch (...) {
+    // The store may answer again in a turn.
+  }
+  return now() < freeing.until;
+}
+
+// Unless the lock has been held and freed again meanwhile.
+void Ringer::put_back(All::node_type one) {
+  const Guard lock(mutex_);
+  all_.insert(std::move(one));
+}
+
+SteadyTime Ringer::set_next() {
+  const Guard lock(mutex_);
+  next_ = SteadyTime::max();
+  for (const auto& [name, freeing] : all_) next_ = std::min(next_, freeing.due);
+  return next_;
+}
+
+void Ringer::finish() noexcept {
+  Clock& clock = *environment_.clock;
+  const SteadyTime begun = clock.steady_now();
+  SteadyTime next = hasten(begun + kClaimed);
+  while (next <= begun + kWholeLine && clock.wait_until(next, {})) next = round().next;
+}
+
+SteadyTime Ringer::hasten(SteadyTime due) {
+  {
+    const Guard lock(mutex_);
+    finished_ = true;
+    for (auto& [name, freeing] : all_) freeing.due = std::min(freeing.due, due);
+  }
+  return set_next();
+}
+
+}  // namespace distlock
