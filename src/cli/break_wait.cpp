@@ -17,9 +17,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Where calls take long, a round does one of four things after its ping: it lists the holds, looks
-// at one that is missing, works off a release, or removes old pings.
-constexpr int kPingsWithALook = 5;
 constexpr milliseconds kLookMost = std::chrono::seconds{1};
 
 LockOptions contender(const LockRecord& hold) {
@@ -77,6 +74,7 @@ std::optional<milliseconds> acts_at_most(const LockView& lock) {
 BrokenHold::BrokenHold(const LockView& shown)
     : hold_(*shown.record),
       had_ping_(shown.takeover.how != Takeover::How::never),
+      pings_with_a_look_(protocol::pings_until_noticed(!hold_.members.empty())),
       options_(contender(hold_)) {}
 
 milliseconds BrokenHold::pause() const {
@@ -92,13 +90,16 @@ std::optional<BrokenHold::End> BrokenHold::look(const Listing& listing, const Lo
   if (judged.verdict == protocol::Verdict::dead) return End::silent;
   if (!ping) return std::nullopt;
   had_ping_ = true;
-  return after_pings(ping->ping, span.received);
+  return after_pings(*ping, span.received);
 }
 
-// The ping of the first look may be from before the break.
-std::optional<BrokenHold::End> BrokenHold::after_pings(StoreTime ping, SteadyTime now) {
-  if (std::exchange(last_, ping).value_or(ping) != ping) ++pings_;
-  if (pings_ < kPingsWithALook) return std::nullopt;
+// The ping of the first look may be from before the break. Members of a mirrored store have one
+// ping at different times, and a listing shows it of one of them.
+std::optional<BrokenHold::End> BrokenHold::after_pings(const PingRecord& ping, SteadyTime now) {
+  const bool another = last_ && last_->clock == ping.clock && last_->ping != ping.ping;
+  last_ = ping;
+  if (another) ++pings_;
+  if (pings_ < pings_with_a_look_) return std::nullopt;
   // A command that was told to end has its grace still. Its end takes the ping away.
   const milliseconds window = options_.takeover_after;
   if (noticed_by_ == SteadyTime{}) {

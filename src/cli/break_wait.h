@@ -35,13 +35,14 @@ class BrokenHold {
   std::chrono::milliseconds pause() const;
 
  private:
-  std::optional<End> after_pings(StoreTime ping, SteadyTime now);
+  std::optional<End> after_pings(const PingRecord& ping, SteadyTime now);
 
   LockRecord hold_;
   bool had_ping_;
+  int pings_with_a_look_;
   LockOptions options_;
   protocol::HolderWatch watch_;
-  std::optional<StoreTime> last_;
+  std::optional<PingRecord> last_;
   int pings_ = 0;
   SteadyTime noticed_by_{};
 };

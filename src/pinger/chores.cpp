@@ -11,7 +11,7 @@
 
 namespace distlock {
 
-const std::array<Chores::Chore, 5> Chores::kInTurn{
+const decltype(Chores::kInTurn) Chores::kInTurn{
     Chore{"verifying holds", &Chores::verify_holds},
     Chore{"repairing holds", &Chores::repair_holds},
     Chore{"working off pending releases", &Chores::release_pending},

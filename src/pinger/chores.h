@@ -14,6 +14,7 @@
 #include "pinger/holds.h"
 #include "pinger/pending_releases.h"
 #include "pinger/repairs.h"
+#include "protocol/protocol.h"
 
 namespace distlock {
 
@@ -44,7 +45,8 @@ class Chores {
     const char* what;
     void (Chores::*work)(ChoreTime& time);
   };
-  static const std::array<Chore, 5> kInTurn;
+  // Those of members make no call on any other store.
+  static const std::array<Chore, protocol::kChores + protocol::kChoresOfMembers> kInTurn;
 
   void work_in_turn(ChoreTime& time) noexcept;
   /// Asks the store about this process's holds, and announces those that it no longer has.

@@ -145,6 +145,19 @@ std::chrono::nanoseconds ping_retry_pause(const PingerOptions& options);
 /// that processes do not come all at once.
 std::chrono::nanoseconds forget_pause(std::uint64_t random, const PingerOptions& options);
 
+/// The chores of a ping round that may call the store (R12), and those of a mirrored store alone.
+inline constexpr int kChores = 3;
+inline constexpr int kChoresOfMembers = 2;
+
+/// How many confirmed pings tell that a process has looked at a hold. The hold was freed behind its
+/// back before the first of them. Where calls take long, a round makes one, for one of n chores,
+/// and the next round goes on with the next chore. So n rounds come to the list of the holds, and n
+/// more to a look at the one that is missing. The next ping tells it. Other missing holds cost
+/// more.
+constexpr int pings_until_noticed(bool on_mirrored_store) {
+  return 2 * (kChores + (on_mirrored_store ? kChoresOfMembers : 0)) + 1;
+}
+
 /// A step of the store's clock that a holder is warned of (R5).
 inline constexpr std::chrono::seconds kStepWorthAWarning{30};
 

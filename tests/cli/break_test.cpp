@@ -7,6 +7,7 @@
 #include "cli/exit_status.h"
 #include "distlock/error.h"
 #include "support/fleet.h"
+#include "support/mirror_fleet.h"
 #include "support/thrown.h"
 
 using namespace distlock;
@@ -190,13 +191,46 @@ TEST_CASE("break --wait returns when the holder has ended", "[cli][break][R9]") 
 TEST_CASE("break --wait returns when the holder has noticed and its grace is over",
           "[cli][break][R9]") {
   Operator someone;
-  // The first may be from before the break; after the sixth, five rounds have been done.
+  // The first may be from before the break; after the eighth, seven rounds have been done.
   CHECK(someone.breaks_and_waits([&](int look) {
-    if (look % 10 == 1 && look <= 51) someone.holder.pinger->ping_round();
+    if (look % 10 == 1 && look <= 71) someone.holder.pinger->ping_round();
   }) == kSuccess);
   CHECK_FALSE(someone.lock->held());
-  CHECK(someone.waited == 56s);
+  CHECK(someone.waited == 76s);
   CHECK_THAT(someone.err.str(), Catch::Contains("its holder has noticed"));
+}
+
+TEST_CASE("break --wait waits for more pings of a holder on a mirrored store",
+          "[cli][break][mirrored][R9]") {
+  distlock::testing::MirrorFleet fleet;
+  const auto holder = fleet.process("holder");
+  const auto observer = fleet.process("observer");
+  const auto lock = holder.lock("jobs");
+  REQUIRE(lock->lock_try("testing"));
+  // By turns the first two members do not answer the observer: one ping has two times.
+  holder.members[1]->before("ping", [&] { fleet.clock->advance(1s); });
+  holder.pinger->ping_round();
+  const bool members_by_turns = GENERATE(false, true);
+  int look = 0;
+  observer.members[2]->during_each_call([&](const std::string& call) {
+    if (call != "list") return;
+    ++look;
+    if (look % 10 == 1 && look <= 111 && !members_by_turns) holder.pinger->ping_round();
+    if (members_by_turns) observer.set_away(0, look % 2 == 0);
+    if (members_by_turns) observer.set_away(1, look % 2 == 1);
+  });
+  BreakArguments arguments;
+  arguments.lock = "jobs";
+  arguments.confirmed = arguments.wait = true;
+  std::ostringstream out;
+  std::ostringstream err;
+  std::istringstream in;
+  const auto start = fleet.clock->steady_now();
+  CHECK(break_hold(arguments, {*observer.store, *fleet.clock, ConnectionString("memory:")},
+                   {.in = in, .out = out, .err = err, .in_is_terminal = false}) == kSuccess);
+  const auto waited = fleet.clock->steady_now() - start;
+  CHECK(waited == std::chrono::nanoseconds{members_by_turns ? 16min : 116s});
+  CHECK_THAT(err.str(), Catch::Contains(members_by_turns ? "silent for its window" : "noticed"));
 }
 
 TEST_CASE("break --wait returns when a silent holder's window is over", "[cli][break][R9]") {
