@@ -108,6 +108,7 @@ struct StoredHold {
   std::string name;
   Token ts;
   bool by_majority = true;  ///< False if only a minority of a mirrored store's members carries it.
+  std::vector<Token> lacking = {};  ///< Members of a mirrored store that do not carry it.
 };
 
 class Line;

@@ -1,12 +1,13 @@
 #include "pinger/chores.h"
 
 #include <algorithm>
-#include <set>
+#include <map>
 
 #include "distlock/members.h"
 #include "failure.h"
 #include "log.h"
 #include "pinger/known_tokens.h"
+#include "pinger/member_repairs.h"
 #include "protocol/protocol.h"
 
 namespace distlock {
@@ -61,7 +62,7 @@ void Chores::attempt(const char* what, const std::function<void()>& chore) noexc
 
 // Each by itself: a lock that cannot be read says nothing of the next (R14).
 void Chores::verify_holds(ChoreTime& time) {
-  if (missing_.empty() && unknown_.empty()) {
+  if (missing_.empty() && lacked_.empty() && unknown_.empty()) {
     if (!time.for_a_call()) return;
     list_holds();
   }
@@ -69,6 +70,11 @@ void Chores::verify_holds(ChoreTime& time) {
     const ActiveHold hold = std::move(missing_.front());
     missing_.pop_front();
     attempt("verifying a hold", [&] { lose_if_gone(hold); });
+  }
+  while (!lacked_.empty() && time.for_a_call()) {
+    const ActiveHold hold = std::move(lacked_.front());
+    lacked_.pop_front();
+    attempt("looking at the members of a hold", [&] { count_carriers_only(hold); });
   }
   while (!unknown_.empty() && time.for_a_call()) {
     const StoredHold hold = std::move(unknown_.front());
@@ -82,19 +88,34 @@ void Chores::list_holds() {
   const std::vector<StoredHold> list = environment_.store->holds(environment_.process);
   // After the list: whatever was being claimed meanwhile is known by now.
   const KnownTokens known(holds_, pending_);
-  std::set<std::pair<std::string, Token>> stored;
+  std::map<std::pair<std::string, Token>, const StoredHold*> stored;
   for (const StoredHold& hold : list) {
-    if (hold.by_majority) stored.emplace(hold.name, hold.ts);
+    stored[{hold.name, hold.ts}] = &hold;
     if (!known.contains(hold.ts)) unknown_.push_back(hold);
   }
+  const SteadyTime now = environment_.clock->steady_now();
   for (const ActiveHold& hold : active) {
-    if (!stored.contains({hold.hold->name, hold.ts})) missing_.push_back(hold);
+    const auto found = stored.find({hold.hold->name, hold.ts});
+    const StoredHold* const there = found == stored.end() ? nullptr : found->second;
+    if (there == nullptr || !there->by_majority) missing_.push_back(hold);
+    if (there != nullptr && holds_.counts_on(hold, there->lacking, now)) lacked_.push_back(hold);
   }
 }
 
 // The list may come from a primary that is none any more. A fresh read cannot.
 void Chores::lose_if_gone(const ActiveHold& hold) {
   if (const auto reason = fate_of(hold.hold->name, hold.ts)) holds_.lose(hold, *reason);
+}
+
+// A member that does not carry the hold any more is a rival's at any moment (M5). As above, a list
+// may be out of date.
+void Chores::count_carriers_only(const ActiveHold& hold) {
+  const Inspection seen = environment_.store->inspect(hold.hold->name, Freshness::fresh);
+  std::vector<Token> lacking;
+  for (const Inspection& member : seen.members) {
+    if (!carries(member, hold.ts)) lacking.push_back(member.member);
+  }
+  holds_.unprotect(hold, lacking);
 }
 
 // The last net under R8: whatever became of a claim that was given up, its hold shows here.

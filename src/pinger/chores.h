@@ -53,6 +53,7 @@ class Chores {
   void verify_holds(ChoreTime& time);
   void list_holds();
   void lose_if_gone(const ActiveHold& hold);
+  void count_carriers_only(const ActiveHold& hold);
   void adopt_if_stray(const StoredHold& hold);
   void repair_holds(ChoreTime& time);
   void release_pending(ChoreTime& time);
@@ -69,6 +70,7 @@ class Chores {
   // Only for the thread that has set busy_.
   std::size_t next_ = 0;
   std::deque<ActiveHold> missing_;  // from the last list, and not yet looked at
+  std::deque<ActiveHold> lacked_;   // on it, but not on a member that counts for it
   std::deque<StoredHold> unknown_;  // in it, to no object here, and not yet looked at
   Repairs repairs_;
   SteadyTime forget_next_;

@@ -143,6 +143,11 @@ class Holds {
   /// False if it is valid no more at `now`, or given up: then they do not protect it.
   bool protect(const ActiveHold& hold, const std::vector<MemberPing>& pings, SteadyTime now);
 
+  /// Whether one of these members counts as protecting that hold (M5).
+  bool counts_on(const ActiveHold& hold, const std::vector<Token>& members, SteadyTime now) const;
+  /// These members do not carry that hold any more, and protect it no longer. It may end by that.
+  void unprotect(const ActiveHold& hold, const std::vector<Token>& members);
+
   std::vector<ActiveHold> active() const;
   /// Each `ts` that some object here has claimed, or is claiming, with. Sorted.
   std::vector<Token> known() const;

@@ -4,6 +4,13 @@
 #include <functional>
 
 namespace distlock {
+namespace {
+
+bool is_among(const std::vector<Token>& members, const Token& member) {
+  return std::find(members.begin(), members.end(), member) != members.end();
+}
+
+}  // namespace
 
 void MemberDeadlines::begin(const std::vector<MemberPing>& pings, std::size_t majority,
                             std::chrono::nanoseconds span) {
@@ -23,9 +30,11 @@ void MemberDeadlines::extend(const std::vector<MemberPing>& pings, std::chrono::
 }
 
 void MemberDeadlines::keep_only(const std::vector<Token>& members) {
-  std::erase_if(deadlines_, [&](const Deadline& deadline) {
-    return std::find(members.begin(), members.end(), deadline.member) == members.end();
-  });
+  std::erase_if(deadlines_, [&](const Deadline& one) { return !is_among(members, one.member); });
+}
+
+void MemberDeadlines::drop(const std::vector<Token>& members) {
+  std::erase_if(deadlines_, [&](const Deadline& one) { return is_among(members, one.member); });
 }
 
 void MemberDeadlines::add(const MemberPing& ping, std::chrono::nanoseconds span) {

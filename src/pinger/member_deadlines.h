@@ -36,6 +36,8 @@ class MemberDeadlines {
   void keep_only(const std::vector<Token>& members);
   /// That member has granted the hold, or granted it anew, after this ping.
   void add(const MemberPing& ping, std::chrono::nanoseconds span);
+  /// These do not carry the hold any more, so that a rival may have them at any moment.
+  void drop(const std::vector<Token>& members);
   bool protects(const Token& member, SteadyTime now) const;
   SteadyTime until() const;
 

@@ -6,10 +6,6 @@
 namespace distlock {
 namespace {
 
-bool carries(const Inspection& member, const Token& ts) {
-  return member.lock && member.lock->taken() && member.lock->ts == ts;
-}
-
 std::optional<ClaimBasis> basis_if_free(const Inspection& member) {
   if (!member.lock) return FromAbsent{};
   if (!member.lock->taken()) return FromFree{member.lock->ts};
@@ -27,6 +23,10 @@ Claim claim_of(const LockRecord& hold) {
 }
 
 }  // namespace
+
+bool carries(const Inspection& member, const Token& ts) {
+  return member.lock && member.lock->taken() && member.lock->ts == ts;
+}
 
 Repair repair_of(const std::vector<Inspection>& members, const Token& ts,
                  const std::vector<Token>& lacking) {

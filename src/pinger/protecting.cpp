@@ -62,4 +62,24 @@ bool Holds::protect(const ActiveHold& hold, const std::vector<MemberPing>& pings
   return true;
 }
 
+bool Holds::counts_on(const ActiveHold& hold, const std::vector<Token>& members,
+                      SteadyTime now) const {
+  const Guard lock(mutex_);
+  const auto protects = [&](const Token& member) {
+    return hold.hold->deadlines.protects(member, now);
+  };
+  return is_there(hold) && std::any_of(members.begin(), members.end(), protects);
+}
+
+// The watch learns of the earlier deadline.
+void Holds::unprotect(const ActiveHold& hold, const std::vector<Token>& members) {
+  {
+    const Guard lock(mutex_);
+    if (!is_there(hold)) return;
+    hold.hold->deadlines.drop(members);
+    hold.hold->validity.shorten_to(hold.hold->deadlines.until());
+  }
+  wake_watch();
+}
+
 }  // namespace distlock

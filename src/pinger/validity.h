@@ -39,6 +39,13 @@ class Validity {
     }
   }
 
+  /// It ends then, if it would end later.
+  void shorten_to(SteadyTime sooner) {
+    std::int64_t until = until_.load(std::memory_order_acquire);
+    const std::int64_t shorter = sooner.time_since_epoch().count();
+    while (shorter < until && !until_.compare_exchange_weak(until, shorter)) continue;
+  }
+
   /// Whether it is over at `now`. Once true, true until the next begin().
   bool over(SteadyTime now) {
     std::int64_t until = until_.load(std::memory_order_acquire);

@@ -131,16 +131,18 @@ Listing merged(std::vector<MemberListing> members) {
   return all;
 }
 
-std::vector<StoredHold> merged(const std::vector<std::vector<StoredHold>>& members,
-                               std::size_t majority) {
-  std::map<std::pair<std::string, Token>, std::size_t> carriers;
-  for (const auto& holds : members) {
-    for (const StoredHold& hold : holds) ++carriers[{hold.name, hold.ts}];
+std::vector<StoredHold> merged(const std::vector<MemberHolds>& members, std::size_t majority) {
+  std::map<std::pair<std::string, Token>, std::set<Token>> carriers;
+  for (const MemberHolds& one : members) {
+    for (const StoredHold& hold : one.holds) carriers[{hold.name, hold.ts}].insert(one.member);
   }
   std::vector<StoredHold> all;
   all.reserve(carriers.size());
-  for (const auto& [hold, count] : carriers) {
-    all.push_back({hold.first, hold.second, count >= majority});
+  for (const auto& [hold, by] : carriers) {
+    all.push_back({hold.first, hold.second, by.size() >= majority});
+    for (const MemberHolds& one : members) {
+      if (!by.contains(one.member)) all.back().lacking.push_back(one.member);
+    }
   }
   return all;
 }

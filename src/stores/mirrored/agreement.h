@@ -20,8 +20,11 @@ struct MemberListing {
 /// lock is as most members carry it, and lists those. Clocks are named by clock_name().
 Listing merged(std::vector<MemberListing> members);
 
+struct MemberHolds {
+  Token member;
+  std::vector<StoredHold> holds;
+};
 /// Merges the holds of one process. A hold on fewer than `majority` members is not `by_majority`.
-std::vector<StoredHold> merged(const std::vector<std::vector<StoredHold>>& members,
-                               std::size_t majority);
+std::vector<StoredHold> merged(const std::vector<MemberHolds>& members, std::size_t majority);
 
 }  // namespace distlock::mirrored

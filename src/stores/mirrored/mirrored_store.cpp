@@ -211,7 +211,12 @@ std::vector<StoredHold> MirroredStore::holds(std::string_view process) {
   const Token set = this->set();
   const auto replies = ask_all<Answer>(
       kRead, [id = std::string(process)](Member& member) { return member.store->holds(id); });
-  return merged(counting(replies, set), majority());
+  std::vector<MemberHolds> members;
+  for (const auto& reply : replies) {
+    if (counts(reply, set)) members.push_back({reply.identity->token, *reply.answer});
+  }
+  if (members.size() < majority()) throw_too_few(replies, Errc::not_applied);
+  return merged(members, majority());
 }
 
 Listing MirroredStore::list() {

@@ -125,3 +125,17 @@ TEST_CASE("a member that grants a hold anew protects it again, by the ping befor
     CHECK(deadlines.until() == SteadyTime{15s});
   }
 }
+
+TEST_CASE("a member that carries a hold no more is dropped, and no ping brings it back",
+          "[validity][M5]") {
+  MemberDeadlines deadlines;
+  deadlines.begin({ping_of(0, 9s), ping_of(1, 8s), ping_of(2, 1s)}, 2, kSpan);
+  CHECK(deadlines.until() == SteadyTime{18s});
+  deadlines.drop({member(0), member(7)});
+  CHECK(deadlines.until() == SteadyTime{11s});
+  CHECK_FALSE(deadlines.protects(member(0), SteadyTime{9s}));
+  deadlines.extend({ping_of(0, 10s), ping_of(1, 10s), ping_of(2, 1s)}, kSpan);
+  CHECK(deadlines.until() == SteadyTime{11s});
+  deadlines.drop({member(2)});
+  CHECK(deadlines.until() == SteadyTime::min());
+}

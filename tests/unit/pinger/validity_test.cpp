@@ -59,3 +59,25 @@ TEST_CASE("an ended validity stays ended until it begins anew", "[validity][R9]"
   validity.begin(SteadyTime{102s});
   CHECK_FALSE(validity.over(SteadyTime{103s}));
 }
+
+TEST_CASE("a deadline can come sooner, and not later by that", "[validity][M5]") {
+  Validity validity(10s);
+  validity.begin(SteadyTime{100s});
+  validity.shorten_to(SteadyTime{108s});
+  CHECK(validity.until() == SteadyTime{108s});
+  validity.shorten_to(SteadyTime{109s});
+  CHECK(validity.until() == SteadyTime{108s});
+  SECTION("a ping that was confirmed before it moves it on") {
+    validity.extend(SteadyTime{106s}, SteadyTime{107s});
+    CHECK(validity.until() == SteadyTime{116s});
+  }
+  SECTION("one that was confirmed after it does not") {
+    validity.extend(SteadyTime{107s}, SteadyTime{108s});
+    CHECK(validity.until() == SteadyTime::min());
+  }
+  SECTION("one that ended stays so") {
+    validity.end();
+    validity.shorten_to(SteadyTime{107s});
+    CHECK(validity.over(SteadyTime{100s}));
+  }
+}
