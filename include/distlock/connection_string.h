@@ -1,5 +1,7 @@
 #pragma once
 
+#include <chrono>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,6 +23,7 @@ enum class StoreKind { memory, sqlite, mongodb, mirrored };
 ///   store (make_mirrored_store()). 3, 5, 7 or 9 of them, in the same order for all processes.
 /// - `mirrored+sqlite:PATH,PATH,PATH`, also with `?synchronous=off`: the same of files, best on
 ///   disks of their own. A comma in a path is written `\,`, a backslash before one `\\`.
+/// - Behind either, the option `longestTakeoverMS=NUMBER`: MirrorOptions::longest_takeover.
 class DISTLOCK_EXPORT ConnectionString {
  public:
   /// Errors: `invalid_argument` for an unknown scheme or option, a missing path or host, a port
@@ -42,6 +45,8 @@ class DISTLOCK_EXPORT ConnectionString {
 
   /// Of a `mirrored+` string: one for each member. Otherwise empty.
   const std::vector<ConnectionString>& members() const { return members_; }
+  /// Of a `mirrored+` string with `longestTakeoverMS`: MirrorOptions::longest_takeover.
+  std::optional<std::chrono::milliseconds> longest_takeover() const { return longest_takeover_; }
 
   friend bool operator==(const ConnectionString& a, const ConnectionString& b) {
     return a.text_ == b.text_;
@@ -54,6 +59,7 @@ class DISTLOCK_EXPORT ConnectionString {
   std::string path_;
   bool durable_ = true;
   std::vector<ConnectionString> members_;
+  std::optional<std::chrono::milliseconds> longest_takeover_;
 };
 
 }  // namespace distlock

@@ -66,15 +66,21 @@ bool is_mongodb(std::string_view text) {
   return text.starts_with("mongodb://") || text.starts_with("mongodb+srv://");
 }
 
-std::vector<ConnectionString> mirrored_members(std::string_view text) {
-  const MirroredString named = members_of_mirrored(text);
+MirroredString mirrored_members(std::string_view text) {
+  MirroredString named = members_of_mirrored(text);
   if (!named.problem.empty()) refuse_string(redacted_refused_mirrored(text), named.problem);
-  return {named.members.begin(), named.members.end()};
+  return named;
 }
 
 // Of a string that is accepted.
-std::string redacted_mirrored(std::string_view text) {
-  return is_mongodb(text.substr(kMirrored.size())) ? redacted_uri(text) : escaped(text);
+std::string redacted_mirrored(std::string_view text, const MirroredOptions& options) {
+  if (!is_mongodb(text.substr(kMirrored.size()))) return escaped(text);
+  if (!options.longest_takeover) return redacted_uri(text);
+  std::string others = std::string(kMirrored) + options.rest;
+  const bool none = others.ends_with('?');
+  if (none) others.pop_back();
+  return redacted_uri(others) + (none ? '?' : '&') + std::string(kLongestTakeover) + '=' +
+         std::to_string(options.longest_takeover->count());
 }
 
 }  // namespace
@@ -96,9 +102,11 @@ ConnectionString::ConnectionString(std::string_view text) : text_(text) {
     if (text != kMemory) refuse_string("memory:***", "memory: takes nothing after it");
     redacted_ = text_;
   } else if (text.starts_with(kMirrored)) {
-    members_ = mirrored_members(text);
+    const MirroredString named = mirrored_members(text);
+    members_ = {named.members.begin(), named.members.end()};
+    longest_takeover_ = named.options.longest_takeover;
     kind_ = StoreKind::mirrored;
-    redacted_ = redacted_mirrored(text);
+    redacted_ = redacted_mirrored(text, named.options);
   } else {
     refuse_string(redacted_malformed_uri(text), "unknown scheme; " + std::string(kForms));
   }

@@ -11,6 +11,7 @@
 
 #include "text.h"
 #include "uri/mongodb_uri.h"
+#include "uri/mongodb_uri_options.h"
 #include "uri/redacted_uri.h"
 #include "uri/uri_pieces.h"
 
@@ -129,11 +130,23 @@ std::string mongodb_member(const UriPieces& pieces, std::string_view host) {
   return member + "directConnection=true";
 }
 
+// A list of known options ends with those of the whole store.
+std::string of_the_whole_store(const UriPieces& pieces) {
+  if (!pieces.has_options || pieces.options.empty()) return "";
+  const auto options = split(pieces.options, '&');
+  const bool known = std::all_of(options.begin(), options.end(), [](std::string_view option) {
+    return is_mongodb_option(option.substr(0, option.find('=')));
+  });
+  return known ? "" : ", and of a mirrored store " + std::string(kLongestTakeover);
+}
+
 MirroredString mongodb_members(std::string_view uri) {
   const UriPieces pieces = pieces_of(uri);
   const auto hosts = split(pieces.hosts, ',');
   if (std::string problem = problem_of_kinds(hosts); !problem.empty()) return {{}, problem};
-  if (std::string problem = problem_of_mongodb_uri(uri); !problem.empty()) return {{}, problem};
+  if (std::string problem = problem_of_mongodb_uri(uri); !problem.empty()) {
+    return {{}, problem + of_the_whole_store(pieces)};
+  }
   if (std::string problem = problem_of_number(hosts.size()); !problem.empty()) return {{}, problem};
   if (std::string problem = problem_of_twins(hosts, address_of); !problem.empty()) {
     return {{}, problem};
@@ -180,6 +193,11 @@ MirroredString sqlite_members(std::string_view rest) {
     return {{}, problem};
   }
   const std::string options(question == std::string_view::npos ? "" : rest.substr(question));
+  if (!options.empty() && options != "?synchronous=full" && options != "?synchronous=off") {
+    return {{},
+            "the options after '?' are synchronous=full (the default) or synchronous=off, and " +
+                std::string(kLongestTakeover) + "=NUMBER, with '&' between them"};
+  }
   MirroredString named;
   for (const std::string& path : paths) {
     std::string member(kOfPaths);
@@ -193,9 +211,17 @@ MirroredString sqlite_members(std::string_view rest) {
 
 MirroredString members_of_mirrored(std::string_view text) {
   const std::string_view rest = text.substr(std::min(kMirroredPrefix.size(), text.size()));
-  if (rest.starts_with(kOfHosts)) return mongodb_members(rest);
-  if (rest.starts_with(kOfPaths)) return sqlite_members(rest.substr(kOfPaths.size()));
-  return {{}, "it says not what its members are; " + std::string(kMirroredForms)};
+  const bool of_hosts = rest.starts_with(kOfHosts);
+  if (!of_hosts && !rest.starts_with(kOfPaths)) {
+    return {{}, "it says not what its members are; " + std::string(kMirroredForms)};
+  }
+  MirroredOptions options = options_of_mirrored(rest);
+  if (!options.problem.empty()) return {{}, options.problem};
+  const std::string_view members = options.rest;
+  MirroredString named =
+      of_hosts ? mongodb_members(members) : sqlite_members(members.substr(kOfPaths.size()));
+  named.options = std::move(options);
+  return named;
 }
 
 std::string redacted_refused_mirrored(std::string_view text) {

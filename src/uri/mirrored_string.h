@@ -4,6 +4,8 @@
 #include <string_view>
 #include <vector>
 
+#include "uri/mirrored_options.h"
+
 namespace distlock {
 
 /// The strings of the members that a `mirrored+…` connection string names, or what is wrong with
@@ -11,6 +13,7 @@ namespace distlock {
 struct MirroredString {
   std::vector<std::string> members;
   std::string problem;
+  MirroredOptions options = {};
 };
 
 /// Of `mirrored+mongodb://…` or `mirrored+sqlite:…`. The members' own strings are not judged.

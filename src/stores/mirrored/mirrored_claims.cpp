@@ -70,7 +70,7 @@ void check_window(const Claim& claim, const Identity& identity) {
                   " ms is too long for this mirrored store, which allows " +
                   std::to_string(identity.longest_takeover.count()) +
                   " ms: make takeover_after shorter, or found the store anew with a longer "
-                  "MirrorOptions::longest_takeover");
+                  "MirrorOptions::longest_takeover (longestTakeoverMS in a connection string)");
 }
 
 }  // namespace

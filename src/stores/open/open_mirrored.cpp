@@ -108,7 +108,9 @@ std::shared_ptr<Store> open_mirrored_store(const ConnectionString& connection,
   check_files(connection);
   const OpeningMembers members = members_of(connection, options_of_members(options));
   check_opened(connection, members);
-  return make_mirrored_store({members.begin(), members.end()});
+  MirrorOptions of_set;
+  of_set.longest_takeover = connection.longest_takeover().value_or(of_set.longest_takeover);
+  return make_mirrored_store({members.begin(), members.end()}, host_clock(), of_set);
 }
 
 }  // namespace distlock

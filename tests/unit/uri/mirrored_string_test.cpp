@@ -6,6 +6,7 @@
 // Connection strings of mirrored stores: their members, and what is refused.
 
 using namespace distlock;
+using namespace std::chrono_literals;
 using namespace std::string_literals;
 
 namespace {
@@ -95,6 +96,65 @@ TEST_CASE("a mirrored string that cannot be used is refused with what to write",
       {"mirrored+sqlite:~/a,b,c", "'~' is not expanded"},
       {"mirrored+sqlite:a,b,c?synchronous=maybe", "synchronous=off"},
       {"mirrored+sqlite:a,b\0,c"s, "NUL"},
+      {"mirrored+sqlite:a,b,c?longest=1", "longestTakeoverMS=NUMBER"},
+      {"mirrored+sqlite:a,b,c?synchronous=off&synchronous=off", "longestTakeoverMS=NUMBER"},
+      {"mirrored+mongodb://a,b,c/?longest=1", "and of a mirrored store longestTakeoverMS"},
+      {"mirrored+mongodb://a,b,c?longestTakeoverMS=1000", "a '/' is missing"},
+      {"mirrored+mongodb://a,b,c/?tls=maybe&longestTakeoverMS=1000", "tls must be true or false"},
+      {"mongodb://a/?longestTakeoverMS=1000", "unknown option"},
+      {"sqlite:a?longestTakeoverMS=1000", "the only option"},
+      {"mirrored+sqlite:a,b,c?longestTakeoverMS=1&longesttakeoverms=2", "is given twice"},
+  }));
+  INFO(text);
+  CHECK_THAT(refusal_of_mirrored(text), Catch::Contains(hint));
+}
+
+TEST_CASE("a mirrored string may say the longest window of a set", "[connection_string][M6]") {
+  const auto window_in = [](const std::string& text) {
+    return ConnectionString(text).longest_takeover();
+  };
+  CHECK(window_in("mirrored+sqlite:a,b,c") == std::nullopt);
+  CHECK(window_in("mirrored+sqlite:a,b,c?longestTakeoverMS=1") == 1ms);
+  CHECK(window_in("mirrored+mongodb://a,b,c/?longestTakeoverMS=31536000000") == 365 * 24h);
+  CHECK(window_in("mirrored+mongodb://a,b,c/?tls=true&LONGESTTAKEOVERMS=7200000") == 2h);
+
+  // It is of the whole store: its members do not know it.
+  CHECK(members_in("mirrored+sqlite:a,b,c?longestTakeoverMS=9") ==
+        Names{"sqlite:a", "sqlite:b", "sqlite:c"});
+  CHECK(members_in("mirrored+sqlite:a,b,c?longestTakeoverMS=9&synchronous=off").at(0) ==
+        "sqlite:a?synchronous=off");
+  CHECK(members_in("mirrored+mongodb://a,b,c/db?longestTakeoverMS=9&tls=true").at(1) ==
+        "mongodb://b/db?tls=true&directConnection=true");
+  CHECK(members_in("mirrored+mongodb://a,b,c/?longestTakeoverMS=9").at(1) ==
+        "mongodb://b/?directConnection=true");
+  CHECK(ConnectionString("mirrored+mongodb://u:geheim@a,b,c/?longestTakeoverMS=9").redacted() ==
+        "mirrored+mongodb://u:***@a,b,c/?longestTakeoverMS=9");
+  CHECK(ConnectionString("mirrored+mongodb://a,b,c/?longestTakeoverMS=9&tls=true").redacted() ==
+        "mirrored+mongodb://a,b,c/?tls=true&longestTakeoverMS=9");
+}
+
+TEST_CASE("a longest window that is none is refused, with its bounds", "[connection_string][M6]") {
+  const std::string value = GENERATE("", "=", "=0", "=-1", "=+1", "=1.5", "=1h", "= 1", "=0x10",
+                                     "=31536000001", "=99999999999999999999", "=%31", "==1");
+  const std::string text = GENERATE("mirrored+sqlite:a,b,c?longestTakeoverMS",
+                                    "mirrored+mongodb://a,b,c/?tls=true&longestTakeoverMS");
+  INFO(text + value);
+  CHECK_THAT(refusal_of_mirrored(text + value),
+             Catch::Contains("option longestTakeoverMS must be a whole number of milliseconds, "
+                             "from 1 to 31536000000"));
+}
+
+TEST_CASE("a string that is refused for its longest window shows no value", "[connection_string]") {
+  const std::string text = GENERATE("mirrored+mongodb://u:geheim@a,b,c/?longestTakeoverMS=geheim"s,
+                                    "mirrored+mongodb://u:geheim?longestTakeoverMS=1@a,b,c/"s,
+                                    "mirrored+sqlite:a,b,c?longestTakeoverMS=geheim"s);
+  INFO(text);
+  CHECK_THAT(refusal_of_mirrored(text), !Catch::Contains("geheim"));
+}
+
+TEST_CASE("a mirrored string that names one store twice is refused", "[connection_string][M7]") {
+  const auto [text, hint] = GENERATE(table<std::string, std::string>({
+      {"mirrored+sqlite:a,b,./a?longestTakeoverMS=9", "two of its members"},
   }));
   INFO(text);
   CHECK_THAT(refusal_of_mirrored(text), Catch::Contains(hint));

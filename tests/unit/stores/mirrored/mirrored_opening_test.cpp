@@ -157,3 +157,21 @@ TEST_CASE("a mirrored store whose members are all away says why, without their p
   CHECK_THAT(refusal.why, Catch::Contains("too few of its members can be reached") &&
                               Catch::Contains("127.0.0.2:1") && !Catch::Contains("geheim"));
 }
+
+TEST_CASE("the string of a set's founder says the longest window", "[mirrored][M6]") {
+  const TemporaryFolder folder;
+  const std::string in = folder.path().string();
+  const std::string files = "mirrored+sqlite:" + in + "/a," + in + "/b," + in + "/c";
+  const auto window_of = [](const std::string& text, std::chrono::milliseconds window) {
+    LockOptions options;
+    options.takeover_after = window;
+    return thrown_by([&] {
+      DistributedLock lock(ConnectionString(text), "jobs", options);
+      return lock.lock_try("x");
+    });
+  };
+  // The set is there once it is founded, and keeps what it has: two hours.
+  CHECK_FALSE(window_of(files + "?longestTakeoverMS=7200000", 2h));
+  CHECK_FALSE(window_of(files, 2h));
+  CHECK(window_of(files + "?longestTakeoverMS=90000000", 3h) == Errc::invalid_argument);
+}
