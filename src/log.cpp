@@ -231,6 +231,19 @@ void member_is_back(std::string_view store) {
         "\" takes part in its mirrored store again");
 }
 
+void member_of_another_set(std::string_view store) {
+  write(
+      LogLevel::warning, "dist_lock: \"", Escaped{store},
+      "\" is a member of another mirrored store; it counts for nobody: name the store that belongs "
+      "in its place, or empty this one, and it takes part again later");
+}
+
+void member_of_another_place(std::string_view store) {
+  write(LogLevel::warning, "dist_lock: \"", Escaped{store},
+        "\" is a member of a mirrored store at another place; it counts for nobody here: name the "
+        "same members in the same order everywhere");
+}
+
 void place_not_given_up(std::string_view name, std::string_view error) {
   write(LogLevel::debug, "dist_lock: the place in line for \"", Escaped{name},
         "\" is not given up: ", error);

@@ -75,6 +75,8 @@ void no_witness(std::string_view file);
 void member_kept_out(std::string_view store, std::chrono::milliseconds longest);
 void member_carries_locks(std::string_view store);
 void member_is_back(std::string_view store);
+void member_of_another_set(std::string_view store);
+void member_of_another_place(std::string_view store);
 void place_not_given_up(std::string_view name, std::string_view error);
 void store_failed_while_waiting(std::string_view name, std::string_view error);
 

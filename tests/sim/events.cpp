@@ -42,6 +42,7 @@ constexpr std::array<std::string_view, kEvents> kNames{
     "kept_out",
     "readmitted",
     "repaired",
+    "strange",
 };
 
 void count(Event event) { ++events_so_far().happened[static_cast<std::size_t>(event)]; }
@@ -117,6 +118,8 @@ void no_witness(std::string_view) {}
 void member_kept_out(View, milliseconds) { count(Event::kept_out); }
 void member_carries_locks(View) {}
 void member_is_back(View) { count(Event::readmitted); }
+void member_of_another_set(View) { count(Event::strange); }
+void member_of_another_place(View) {}
 void place_not_given_up(std::string_view, std::string_view) {}
 void store_failed_while_waiting(View, View) { count(Event::store_failed_while_waiting); }
 void lost(View, LossReason) { count(Event::lost); }

@@ -42,8 +42,9 @@ enum class Event : std::uint8_t {
   kept_out,
   readmitted,
   repaired,
+  strange,
 };
-inline constexpr std::size_t kEvents = 33;
+inline constexpr std::size_t kEvents = 34;
 /// The events from here on are of mirrored stores.
 inline constexpr std::size_t kEventsOfAll = 30;
 

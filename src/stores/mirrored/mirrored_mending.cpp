@@ -104,6 +104,20 @@ void MirroredStore::tell_of_locks(Member& member) {
   if (member.tells_first("carries locks")) log::member_carries_locks(member.store->description());
 }
 
+// Of a member that will not come back by itself, though it answers.
+void MirroredStore::tell_if_strange(Member& member, const Token& set) {
+  const auto token = member.token();
+  const auto identity = member.identity();
+  const auto lack = member.lack();
+  const bool kept_out_here = lack && (!lack->marker || lack->marker->set == set);
+  const bool of_the_set = identity && identity->set == set;
+  if (!token || of_the_set || kept_out_here) return;
+  if (!member.tells_first("strange " + to_hex(*token))) return;
+  const bool at_this_place = identity || lack;
+  if (at_this_place) return log::member_of_another_set(member.store->description());
+  log::member_of_another_place(member.store->description());
+}
+
 // Two processes that mark at once: one mark remains, and both see which.
 void MirroredStore::mark(const std::shared_ptr<Member>& member, const ClaimBasis& basis,
                          const SetTerms& terms) {

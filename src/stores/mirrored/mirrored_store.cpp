@@ -167,8 +167,10 @@ PingRecord MirroredStore::ping(std::string_view process, const PingHealth& healt
         return member.ping(id, health, set);
       });
   std::vector<PingRecord> confirmed;
-  for (const Reply<Answer>& reply : replies) {
-    if (reply.answer && *reply.answer) confirmed.push_back(**reply.answer);
+  for (std::size_t i = 0; i < replies.size(); ++i) {
+    const auto& answer = replies[i].answer;
+    if (answer && *answer) confirmed.push_back(**answer);
+    if (answer && !*answer) tell_if_strange(*all_[i], set);
   }
   if (confirmed.size() < majority()) throw_too_few(replies, Errc::outcome_unknown, kPing);
   return confirmed.front();

@@ -1,6 +1,7 @@
 #include <catch2/catch.hpp>
 
 #include "distlock/members.h"
+#include "support/captured_log.h"
 #include "support/mirror_fleet.h"
 
 // How members of a mirrored store fare, and which of them carry a lock, as people are shown it.
@@ -108,4 +109,45 @@ TEST_CASE("a member's clock is compared with the middle one", "[mirrored][M8]") 
   CHECK(seen[0].ahead == 0ms);
   CHECK(seen[1].ahead == 5000ms);
   CHECK(seen[2].ahead == -20ms);
+}
+
+TEST_CASE("the log tells once that a member is of another set, or of another place",
+          "[mirrored][log][M6][M7]") {
+  MirrorFleet fleet(5);
+  const auto ann = fleet.process("ann");
+  ann.pinger->ping_round();
+  Captured log;
+  const auto told = [&](const std::string& text) {
+    const auto lines = log.lines();
+    return std::count_if(lines.begin(), lines.end(), [&](const LoggedLine& line) {
+      return line.level == severity_level::warning && line.text.find(text) != std::string::npos;
+    });
+  };
+  SECTION("of another set, as one of it or kept out of it") {
+    MirrorFleet another(5);
+    const auto bob = another.process("bob");
+    bob.pinger->ping_round();
+    if (GENERATE(false, true)) {
+      another.empty(1);
+      another.rounds({&bob}, 300s);
+    }
+    fleet.stores[1].tables = another.stores[1].tables;
+    fleet.rounds({&ann}, 300s);
+    CHECK(told("is a member of another mirrored store") == 1);
+    CHECK(told("name the store that belongs in its place, or empty this one") == 1);
+    CHECK(told("at another place") == 0);
+  }
+  SECTION("of another place") {
+    std::swap(fleet.stores[1].tables, fleet.stores[3].tables);
+    fleet.rounds({&ann}, 300s);
+    CHECK(told("at another place") == 2);
+    CHECK(told("name the same members in the same order everywhere") == 2);
+    CHECK(told("another mirrored store") == 0);
+  }
+  SECTION("but not of one that is away, empty, or kept out for now") {
+    fleet.empty(1);
+    ann.set_away(2, true);
+    fleet.rounds({&ann}, 300s);
+    CHECK(told("another") == 0);
+  }
 }
