@@ -25,7 +25,8 @@ namespace distlock {
 ///
 /// A member whose D_i has passed before a ping was confirmed protects the hold no more, whatever it
 /// confirms later: a rival may have decided to take it, and be on the way. It protects the hold
-/// again once it has granted it anew (M9). Not synchronised.
+/// again once it has granted it anew (M9). So does one that was seen without the hold: somebody has
+/// freed it there. Not synchronised.
 class MemberDeadlines {
  public:
   /// From the last confirmed pings, before the claim is sent.
