@@ -2,6 +2,7 @@
 
 #include <ostream>
 #include <string>
+#include <utility>
 
 #include "cli/break_wait.h"
 #include "cli/confirm.h"
@@ -10,6 +11,7 @@
 #include "cli/view.h"
 #include "cli/view_text.h"
 #include "distlock/error.h"
+#include "distlock/line.h"
 #include "text.h"
 
 namespace distlock::cli {
@@ -34,12 +36,27 @@ void warn_of_overlap(std::ostream& err, const LockView& lock) {
   }
 }
 
+// Those in line learn of it as of any release: the first two, since this process ends (R19).
+ReleaseResult release_and_ring(Store& store, const LockRecord& hold) {
+  Line* const line = store.line();
+  if (line == nullptr) return store.release(hold.name, *hold.ts);
+  Freed freed = line->release_and_tell(hold.name, *hold.ts, ReleaseRule::durable);
+  if (!freed.then.empty()) freed.next.push_back(std::move(freed.then));
+  if (freed.result != ReleaseResult::freed || freed.next.empty()) return freed.result;
+  try {
+    line->ring(hold.name, freed.next);
+  } catch (const Error&) {
+    // They find out by looking.
+  }
+  return freed.result;
+}
+
 int release(const LockView& lock, const BreakArguments& arguments, const OpenedStore& opened,
             std::ostream& err) {
   std::ostream nowhere(nullptr);
   std::ostream& news = is_quiet(arguments) ? nowhere : err;
   const LockRecord& hold = *lock.record;
-  switch (opened.store.release(hold.name, *hold.ts)) {
+  switch (release_and_ring(opened.store, hold)) {
     case ReleaseResult::freed:
       news << "distlock: freed " << escaped(hold.name) << '\n' << std::flush;
       if (arguments.wait && hold.takeover_after) wait_for_holder(lock, opened, {news, err});

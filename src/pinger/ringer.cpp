@@ -69,13 +69,14 @@ bool Ringer::follow(const std::string& name, const Token& ts, const Freed& freed
 }
 
 Ringer::Due Ringer::round() noexcept {
+  const SteadyTime now = environment_.clock->steady_now();
   std::stop_token changed;
   // Armed first, so that no release in between is overlooked.
   try {
     changed = wake_.arm();
   } catch (const std::bad_alloc&) {
+    return {now + line::kTurn, {}};
   }
-  const SteadyTime now = environment_.clock->steady_now();
   while (All::node_type one = take_due(now)) {
     if (go_on(one.key(), one.mapped())) put_back(std::move(one));
   }

@@ -1,0 +1,127 @@
+#include "cli/break_wait.h"
+
+#include <catch2/catch.hpp>
+#include <functional>
+#include <sstream>
+#include <string>
+
+#include "cli/exit_status.h"
+#include "cli/operator.h"
+#include "support/mirror_fleet.h"
+
+using namespace distlock;
+using namespace distlock::cli;
+using namespace std::chrono_literals;
+
+TEST_CASE("break --wait says once for whom it waits and how long that one may act",
+          "[cli][break][R9]") {
+  Operator someone;
+  CHECK(someone.breaks_and_waits([](int) {}) == kSuccess);
+  const std::string said = someone.err.str();
+  CHECK_THAT(said, Catch::Contains("waiting for holder, which acts for 16m at most\n"));
+  CHECK(said.find("waiting for") == said.rfind("waiting for"));
+}
+
+TEST_CASE("break --wait returns when the holder has ended", "[cli][break][R9]") {
+  Operator someone;
+  CHECK(someone.breaks_and_waits([&](int look) {
+    if (look == 3) someone.holder.pinger->ping_round();
+    if (look == 5) someone.lock->unlock();
+    if (look == 5) someone.holder.pinger->stop();
+  }) == kSuccess);
+  CHECK_FALSE(someone.lock->held());
+  CHECK(someone.waited == 4s);
+  CHECK_THAT(someone.err.str(), Catch::Contains("its holder has ended"));
+}
+
+TEST_CASE("break --wait returns when the holder has noticed and its grace is over",
+          "[cli][break][R9]") {
+  Operator someone;
+  // The first may be from before the break; after the eighth, seven rounds have been done.
+  CHECK(someone.breaks_and_waits([&](int look) {
+    if (look % 10 == 1 && look <= 71) someone.holder.pinger->ping_round();
+  }) == kSuccess);
+  CHECK_FALSE(someone.lock->held());
+  CHECK(someone.waited == 76s);
+  CHECK_THAT(someone.err.str(), Catch::Contains("its holder has noticed"));
+}
+
+TEST_CASE("break --wait waits for more pings of a holder on a mirrored store",
+          "[cli][break][mirrored][R9]") {
+  distlock::testing::MirrorFleet fleet;
+  const auto holder = fleet.process("holder");
+  const auto observer = fleet.process("observer");
+  const auto lock = holder.lock("jobs");
+  REQUIRE(lock->lock_try("testing"));
+  // By turns the first two members do not answer the observer: one ping has two times.
+  holder.members[1]->before("ping", [&] { fleet.clock->advance(1s); });
+  holder.pinger->ping_round();
+  const bool members_by_turns = GENERATE(false, true);
+  int look = 0;
+  observer.members[2]->during_each_call([&](const std::string& call) {
+    if (call != "list") return;
+    ++look;
+    if (look % 10 == 1 && look <= 111 && !members_by_turns) holder.pinger->ping_round();
+    if (members_by_turns) observer.set_away(0, look % 2 == 0);
+    if (members_by_turns) observer.set_away(1, look % 2 == 1);
+  });
+  BreakArguments arguments;
+  arguments.lock = "jobs";
+  arguments.confirmed = arguments.wait = true;
+  std::ostringstream out;
+  std::ostringstream err;
+  std::istringstream in;
+  const auto start = fleet.clock->steady_now();
+  CHECK(break_hold(arguments, {*observer.store, *fleet.clock, ConnectionString("memory:")},
+                   {.in = in, .out = out, .err = err, .in_is_terminal = false}) == kSuccess);
+  const auto waited = fleet.clock->steady_now() - start;
+  CHECK(waited == std::chrono::nanoseconds{members_by_turns ? 16min : 116s});
+  CHECK_THAT(err.str(), Catch::Contains(members_by_turns ? "silent for its window" : "noticed"));
+}
+
+TEST_CASE("break --wait returns when a silent holder's window is over", "[cli][break][R9]") {
+  Operator someone;
+  CHECK(someone.breaks_and_waits([](int) {}) == kSuccess);
+  CHECK(someone.waited == 16min);
+  CHECK_THAT(someone.err.str(), Catch::Contains("silent for its window"));
+}
+
+TEST_CASE("break --wait watches for a whole window a holder whose ping says nothing",
+          "[cli][break][R7][R14]") {
+  Operator someone;
+  const std::string process = someone.fleet.stored("jobs").process;
+  if (GENERATE(false, true)) {
+    someone.fleet.memory.tables.put_ping({{"_id", process}, {"ping", std::string("yesterday")}});
+  } else {
+    someone.fleet.store->remove_ping(process);
+  }
+  CHECK(someone.breaks_and_waits([](int) {}) == kSuccess);
+  CHECK(someone.waited == 16min);
+}
+
+TEST_CASE("break --wait goes on when the store does not answer", "[cli][break]") {
+  Operator someone;
+  CHECK(someone.breaks_and_waits([&](int look) {
+    if (look <= 2) someone.observer.store->fail("list", distlock::testing::Fault::rejected);
+    if (look == 4) someone.lock->unlock();
+    if (look == 4) someone.holder.pinger->stop();
+  }) == kSuccess);
+  const std::string said = someone.err.str();
+  CHECK_THAT(said, Catch::Contains("looking again") && Catch::Contains("has ended"));
+  CHECK(said.find("looking again") == said.rfind("looking again"));
+}
+
+TEST_CASE("break --wait does not wait for a holder that states no window", "[cli][break]") {
+  Operator someone;
+  someone.fleet.memory.tables.put_lock({{"_id", std::string("jobs")},
+                                        {"state", std::int32_t{2}},
+                                        {"process", std::string("mongos")},
+                                        {"who", std::string("mongos:conn1:1")},
+                                        {"why", std::string("balancing")},
+                                        {"when", someone.fleet.store->list().now.time},
+                                        {"ts", Token{}}});
+  CHECK(someone.breaks_and_waits([](int) {}) == kSuccess);
+  CHECK_FALSE(someone.taken());
+  CHECK(someone.waited == 0s);
+  CHECK_THAT(someone.err.str(), Catch::Contains("for an unknown time"));
+}
