@@ -75,6 +75,7 @@ class FaultyStore : public Store, private distlock::Line {
       Inspection seen = inner_->inspect(name, freshness);
       seen.fresh = seen.fresh && (always_fresh || freshness == Freshness::fresh);
       if (!seen.lock && absent_tells_no_time) seen.now.reset();
+      if (seen.ping) seen.ping->ended = holders_ended;
       return seen;
     });
   }
@@ -123,11 +124,15 @@ class FaultyStore : public Store, private distlock::Line {
   std::atomic<int> quick_releases = 0;
   /// Without one, waits poll.
   bool has_line = false;
+  /// As a SQLite file whose holders the kernel has seen end (R23).
+  bool holders_ended = false;
 
  private:
   Standing stand(std::string_view name, const Claim& claim) override {
     return call("stand", [this, name = std::string(name), claim] {
-      return inner_->line()->stand(name, claim);
+      Standing standing = inner_->line()->stand(name, claim);
+      standing.holder_ended = standing.in_line && holders_ended;
+      return standing;
     });
   }
   void leave(std::string_view name, const Token& ticket) override {

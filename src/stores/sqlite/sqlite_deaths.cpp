@@ -30,7 +30,7 @@ using std::chrono::milliseconds;
 constexpr milliseconds kLookAnyhow{2000};
 constexpr milliseconds kLookUntold{100};
 // After a word of the kernel: 1 ms, 2 ms, 4 ms and so on.
-constexpr milliseconds kLooksEnd{64};
+constexpr milliseconds kLooksEnd{512};
 
 }  // namespace
 

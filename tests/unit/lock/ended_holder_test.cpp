@@ -1,0 +1,63 @@
+// Those who wait for a lock whose holder has ended, as the kernel says where locks are in a file.
+#include <catch2/catch.hpp>
+#include <chrono>
+
+#include "support/fleet.h"
+
+using namespace distlock;
+using namespace distlock::testing;
+using namespace std::chrono_literals;
+
+namespace {
+
+// Looks by itself once in an hour.
+constexpr LockOptions kTold{.recheck = 1h};
+
+// In line for "jobs", and will not be there.
+void stands(Fleet& fleet, std::uint8_t number) {
+  const Claim claim = fleet.claim_by("gone", Token{{number}});
+  REQUIRE(fleet.store->line()->stand("jobs", claim).in_line);
+}
+
+Process waiting_process(Fleet& fleet) {
+  Process process = fleet.process("waiter");
+  process.store->has_line = process.store->holders_ended = true;
+  return process;
+}
+
+}  // namespace
+
+TEST_CASE("the first in line takes over from an ended holder at once, the next two a turn later",
+          "[waiting][R17][R23]") {
+  const auto [in_front, waited] = GENERATE(table<std::uint8_t, std::chrono::milliseconds>(
+      {{0, 0ms}, {1, 100ms}, {2, 100ms}, {3, 200ms}}));
+  CAPTURE(in_front);
+  Fleet fleet;
+  const auto holder = fleet.process("holder").lock("jobs");
+  REQUIRE(holder->lock_try("first"));
+  for (std::uint8_t number = 1; number <= in_front; ++number) stands(fleet, number);
+  const Process process = waiting_process(fleet);
+  const auto lock = process.lock("jobs", kTold);
+  const auto start = fleet.clock->steady_now();
+  lock->lock();
+  CHECK(fleet.clock->steady_now() - start == waited);
+}
+
+TEST_CASE("turns begin anew where somebody took over from an ended holder, and ended too",
+          "[waiting][R17][R23]") {
+  Fleet fleet;
+  const auto holder = fleet.process("holder").lock("jobs");
+  REQUIRE(holder->lock_try("first"));
+  for (std::uint8_t number = 1; number <= 3; ++number) stands(fleet, number);
+  const Process process = waiting_process(fleet);
+  const auto lock = process.lock("jobs", kTold);
+  process.store->after("inspect", [&] {
+    const LockRecord dead = fleet.stored("jobs");
+    fleet.store->ping("next", {});
+    const Claim next = fleet.claim_by("next", Token{{9}});
+    REQUIRE(fleet.store->claim("jobs", FromHold{*dead.ts, dead.when}, next));
+  });
+  const auto start = fleet.clock->steady_now();
+  lock->lock();
+  CHECK(fleet.clock->steady_now() - start == 400ms);
+}
