@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <future>
+#include <latch>
 #include <map>
 #include <mutex>
 #include <stop_token>
@@ -247,14 +248,20 @@ TEST_CASE("waiters behind many that are gone are woken by the release",
   }
   std::stop_source stop;
   std::vector<std::future<bool>> got;
+  std::latch have_looked(3);
   for (const std::string name : {"b", "c", "d"}) {
     const std::size_t before = in_line();
     got.push_back(std::async(std::launch::async, [&, name] {
       DistributedLock lock(process(name), "jobs", patient);
+      lock.on_waiting([&, told = false](const WaitReport&) mutable {
+        if (!std::exchange(told, true)) have_looked.count_down();
+      });
       return lock.lock(stop.get_token());
     }));
     while (in_line() == before) std::this_thread::yield();
   }
+  // They look again in half an hour at the earliest.
+  have_looked.wait();
   REQUIRE(holder.unlock() == UnlockResult::released);
   for (const auto& one : got) CHECK(one.wait_for(30s) == std::future_status::ready);
   stop.request_stop();
