@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import shutil
 import subprocess
 from collections.abc import Sequence
 from typing import Any
@@ -88,6 +89,14 @@ class Member:
     def restart(self) -> None:
         """From its data."""
         self.kill()
+        self.start()
+        self.wait_up()
+
+    def restart_empty(self) -> None:
+        """With nothing of its data."""
+        self.kill()
+        shutil.rmtree(self.folder)
+        self.folder.mkdir()
         self.start()
         self.wait_up()
 

@@ -8,6 +8,10 @@ from tests.faults import member
 from tests.faults.processes import wait_for
 from tools.servers import mongod_program
 
+# No lease of a workload is longer. A member that was emptied is kept out for so long.
+LONGEST_WINDOW = 12.0  # Seconds.
+IDENTITY = "distlock: member of a mirrored store"
+
 
 class Mirror:
     """In the place of a Cluster."""
@@ -28,7 +32,8 @@ class Mirror:
         wait_for("all members", self.healthy)
 
     def uri(self) -> str:
-        return f"mirrored+mongodb://{','.join(one.address for one in self.members)}/config"
+        addresses = ",".join(one.address for one in self.members)
+        return f"mirrored+mongodb://{addresses}/config?longestTakeoverMS={1000 * LONGEST_WINDOW:.0f}"
 
     def number_uri(self) -> str:
         """Of the server of the number, with the beginning of its options."""
@@ -41,6 +46,12 @@ class Mirror:
     def healthy(self) -> bool:
         """Whether all members are up."""
         return all(one.hello().get("ismaster") for one in self.members)
+
+    def identity_of(self, one: member.Member) -> Any:
+        """By which it is a member. None: it has none, or is kept out."""
+        command = {"find": "locks", "filter": {"_id": IDENTITY}}
+        found = one.tell(command, "config")["cursor"]["firstBatch"]
+        return found[0]["ts"] if found and not found[0]["who"].endswith("kept out") else None
 
     def close(self) -> None:
         for one in [*self.members, self.outside]:

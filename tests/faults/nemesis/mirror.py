@@ -1,11 +1,13 @@
 """Faults of the members of a mirrored store. A minority that is away costs nobody the lock; a majority
 that is away keeps it from everybody."""
 
+import time
 from typing import Any
 
+from tests.faults import mirror
 from tests.faults.nemesis import fail_points, members, network
 from tests.faults.nemesis.fault import Fault
-from tests.faults.processes import PATIENCE
+from tests.faults.processes import PATIENCE, wait_for
 
 
 class KillMember(Fault):
@@ -22,6 +24,31 @@ class KillMember(Fault):
 
     def end(self) -> None:
         self.victim.restart()
+
+
+class EmptyMember(Fault):
+    """SIGKILL, and a restart without data. The member is kept out for the longest window, and the lock
+    goes on without it. Then it takes part again: the lock goes on without another one."""
+
+    def begin(self) -> str:
+        self.victim, self.other = self.random.sample(self.cluster.members, 2)
+        self.emptied = time.monotonic()
+        self.before = self.cluster.identity_of(self.victim)
+        self.must(self.before, "it was no member")
+        self.victim.restart_empty()
+        self.emptied = time.monotonic()
+        self.must(not self.cluster.identity_of(self.victim), "it was not emptied")
+        self.rig.wait_grant()
+        return f"emptied {self.victim.name}; the lock goes on without it"
+
+    def end(self) -> None:
+        wait_for(f"{self.victim.name} to be back", lambda: self.cluster.identity_of(self.victim))
+        after = time.monotonic() - self.emptied
+        self.must(after >= mirror.LONGEST_WINDOW, f"it was back after {after:.1f} s already")
+        self.must(self.cluster.identity_of(self.victim) != self.before, "its old identity is back")
+        self.other.kill()
+        self.rig.wait_grant()
+        self.other.restart()
 
 
 class StopMember(members.StopPrimary):
@@ -118,5 +145,5 @@ class BlockOfMember(fail_points.Block):
 
 
 MILD = (KillMember, CloseConnectionOfMember, ErrorAfterOfMember)
-KINDS = (KillMember, StopMember, KillMajority, KillAllMembers, ClientsFromMember, OneWayMember,
-         CloseConnectionOfMember, ErrorAfterOfMember, BlockOfMember)
+KINDS = (KillMember, EmptyMember, StopMember, KillMajority, KillAllMembers, ClientsFromMember,
+         OneWayMember, CloseConnectionOfMember, ErrorAfterOfMember, BlockOfMember)
