@@ -1,10 +1,10 @@
 #include "pinger/repairs.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "log.h"
 #include "pinger/known_tokens.h"
-#include "pinger/member_repairs.h"
 
 namespace distlock {
 
@@ -20,8 +20,8 @@ std::vector<MemberPing> Repairs::recent_pings() const {
 
 bool Repairs::due() {
   if (environment_.store->members() == nullptr) return false;
-  if (due_.empty()) find_due();
-  return !due_.empty();
+  if (!more()) find_due();
+  return more();
 }
 
 // A look at a hold costs as much as a claim, so none is made in vain in each round.
@@ -43,31 +43,38 @@ void Repairs::find_due() {
 }
 
 void Repairs::do_next(ChoreTime& time) {
-  const ActiveHold hold = std::move(due_.front());
-  due_.pop_front();
-  repair(hold, time);
+  if (!seen_) {
+    const ActiveHold hold = std::move(due_.front());
+    due_.pop_front();
+    look_at(hold);
+    if (!seen_ || !time.for_a_call()) return;
+  }
+  repair(*std::exchange(seen_, std::nullopt));
+}
+
+void Repairs::look_at(const ActiveHold& hold) {
+  const SteadyTime now = environment_.clock->steady_now();
+  const std::vector<Token> lacking = holds_.unprotecting(hold, recent_pings(), now);
+  if (lacking.empty()) return;
+  const Inspection seen = environment_.store->inspect(hold.hold->name, Freshness::fresh);
+  Repair repair = repair_of(seen.members, hold.ts, lacking);
+  for (const Token& member : repair.hopeless) hopeless_.emplace(hold.ts, member);
+  if (!repair.bases.empty()) seen_ = {hold, std::move(repair)};
 }
 
 // The pings are from before the claims are sent, as those of any claim (R9).
-void Repairs::repair(const ActiveHold& hold, ChoreTime& time) {
-  Members& members = *environment_.store->members();
+void Repairs::repair(Seen seen) {
+  const auto& [hold, repair] = seen;
   std::vector<MemberPing> pings = recent_pings();
-  const SteadyTime now = environment_.clock->steady_now();
-  const std::vector<Token> lacking = holds_.unprotecting(hold, pings, now);
-  if (lacking.empty()) return;
-  const Inspection seen = environment_.store->inspect(hold.hold->name, Freshness::fresh);
-  const auto repair = repair_of(seen.members, hold.ts, lacking);
-  for (const Token& member : repair.hopeless) hopeless_.emplace(hold.ts, member);
-  if (repair.bases.empty() || !time.for_a_call()) return;
-  const std::vector<Token> granted =
-      members.repair(hold.hold->name, repair.bases, repair.claim,
-                     [&] { return holds_.valid(hold, environment_.clock->steady_now()); });
+  const std::vector<Token> granted = environment_.store->members()->repair(
+      hold.hold->name, repair.bases, repair.claim,
+      [&, &hold = hold] { return holds_.valid(hold, environment_.clock->steady_now()); });
+  if (granted.empty()) return;
   std::erase_if(pings, [&](const MemberPing& ping) {
     return std::find(granted.begin(), granted.end(), ping.member) == granted.end();
   });
-  if (pings.empty()) return;
   if (holds_.protect(hold, pings, environment_.clock->steady_now())) {
-    return log::repaired(hold.hold->name, pings.size());
+    return log::repaired(hold.hold->name, granted.size());
   }
   // Its release may have come to these members before the claim.
   const KnownTokens known(holds_, pending_);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <deque>
+#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "distlock/pinger.h"
 #include "pinger/chore_time.h"
 #include "pinger/holds.h"
+#include "pinger/member_repairs.h"
 #include "pinger/pending_releases.h"
 
 namespace distlock {
@@ -25,23 +27,30 @@ class Repairs {
   /// Whether some hold is yet to be repaired. Makes no call of the store. False while all members
   /// that answer protect all holds, and on other stores.
   bool due();
-  bool more() const { return !due_.empty(); }
-  /// Repairs one that is due, with two calls, after the caller has asked for the first of them.
-  /// Errors: those of a look.
+  bool more() const { return seen_ || !due_.empty(); }
+  /// Repairs one that is due: a look at it, and a claim. The caller has asked for the time of the
+  /// next of them. A claim that has no time is kept for the next round. Errors: those of a look.
   void do_next(ChoreTime& time);
 
  private:
   using HoldOnMember = std::pair<Token, Token>;
+  /// A hold that was looked at, and what would repair it then: from exactly what was there.
+  struct Seen {
+    ActiveHold hold;
+    Repair repair;
+  };
 
   void find_due();
   std::vector<MemberPing> recent_pings() const;
-  void repair(const ActiveHold& hold, ChoreTime& time);
+  void look_at(const ActiveHold& hold);
+  void repair(Seen seen);
 
   const Environment& environment_;
   const PingerOptions& options_;
   Holds& holds_;
   PendingReleases& pending_;
   std::deque<ActiveHold> due_;
+  std::optional<Seen> seen_;
   std::set<HoldOnMember> hopeless_;
 };
 

@@ -255,3 +255,17 @@ TEST_CASE("a repair is not sent once its hold is given up", "[mirrored][M9]") {
   CHECK(held.ann.store->members()->repair("jobs", repair.bases, repair.claim, given_up).empty());
   CHECK(held.fleet.holders("jobs") == Names{"ann", "ann", ""});
 }
+
+TEST_CASE("a hold is repaired also where a round has time for one call alone",
+          "[mirrored][M9][R12]") {
+  HeldOnTwo held;
+  const MirrorProcess& ann = held.ann;
+  for (const auto& member : ann.members) {
+    member->during_each_call([&](const std::string& call) {
+      if (call == "holds" || call == "inspect") held.fleet.clock->advance(15s);
+    });
+  }
+  held.fleet.rounds({&ann}, 300s);
+  CHECK(held.fleet.holders("jobs") == Names{"ann", "ann", "ann"});
+  for (const auto& member : ann.members) member->during_each_call({});
+}
