@@ -165,6 +165,14 @@ void Member::note_under_way(const Claim& claim, SteadyTime until) {
   under_way_.push_back({claim.ts, claim.process, until});
 }
 
+void Member::forget_under_way(const Claim& claim, SteadyTime until) {
+  const Guard lock(mutex_);
+  const auto noted = std::find_if(under_way_.begin(), under_way_.end(), [&](const UnderWay& one) {
+    return one.ts == claim.ts && one.until == until;
+  });
+  if (noted != under_way_.end()) under_way_.erase(noted);
+}
+
 template <class Matches>
 bool Member::may_grant_one(const Matches& matches) const {
   const SteadyTime now = clock_->steady_now();

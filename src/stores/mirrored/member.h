@@ -87,6 +87,8 @@ class Member {
 
   /// Notes a claim that may take effect until then: it has no answer yet, or got none.
   void note_under_way(const Claim& claim, SteadyTime until);
+  /// Takes one such note back: the claim was not sent, or has its answer.
+  void forget_under_way(const Claim& claim, SteadyTime until);
   /// Whether such a claim of `ts` may still take effect.
   bool may_grant(const Token& ts) const;
   bool may_grant_to(std::string_view process) const;

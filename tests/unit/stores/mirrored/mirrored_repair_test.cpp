@@ -1,8 +1,6 @@
 #include <catch2/catch.hpp>
 
-#include "distlock/members.h"
-#include "pinger/member_repairs.h"
-#include "support/mirror_fleet.h"
+#include "unit/stores/mirrored/held_on_two.h"
 
 // A hold gets to the members that lacked it (M9).
 using namespace distlock;
@@ -11,26 +9,9 @@ using namespace std::chrono_literals;
 
 namespace {
 
-using Names = std::vector<std::string>;
-
 Token token_on(const MirrorFleet& fleet, std::size_t member) {
   return fleet.stores[member].store->inspect("jobs", Freshness::fresh).lock->ts.value();
 }
-
-/// A hold on two of three members. The other one, the third by default, was away at its claim.
-struct HeldOnTwo {
-  explicit HeldOnTwo(std::size_t away = 2) {
-    ann.pinger->ping_round();
-    ann.set_away(away, true);
-    REQUIRE(lock->lock_try("x"));
-    REQUIRE(fleet.holders("jobs")[away].empty());
-    ann.set_away(away, false);
-  }
-
-  MirrorFleet fleet;
-  MirrorProcess ann = fleet.process("ann");
-  std::unique_ptr<DistributedLock> lock = ann.lock("jobs");
-};
 
 }  // namespace
 
@@ -156,19 +137,6 @@ TEST_CASE("a hold that has ended is written to no member", "[mirrored][M9]") {
   CHECK(fleet.holders("jobs") == Names{"", "", ""});
 }
 
-TEST_CASE("an unlock in the middle of a repair leaves nothing behind", "[mirrored][M9][R8]") {
-  HeldOnTwo held;
-  std::optional<UnlockResult> unlocked;
-  held.ann.members[2]->before("claim", [&] { unlocked = held.lock->unlock(); });
-  held.fleet.rounds({&held.ann}, 30s);
-  REQUIRE(unlocked);
-  CHECK(unlocked == UnlockResult::released);
-  // The claim came behind the release, and is known as what it is before any list shows it.
-  CHECK(held.ann.pinger->stats().pending_releases == 0);
-  CHECK(held.fleet.holders("jobs") == Names{"", "", ""});
-  CHECK(held.lock->lock_try("again"));
-}
-
 TEST_CASE("while all members protect all holds a round asks nothing more", "[mirrored][M9]") {
   MirrorFleet fleet;
   const auto ann = fleet.process("ann");
@@ -200,60 +168,6 @@ TEST_CASE("a lock claimed again from its own release gets to members that lacked
   REQUIRE(lock->lock_try("again"));
   CHECK(fleet.holders("jobs") == Names{"ann", "ann", "ann"});
   CHECK(fleet.fence(2, "jobs") == lock->fence());
-}
-
-TEST_CASE("a repair that was not confirmed protects nothing", "[mirrored][M9][R8]") {
-  HeldOnTwo held;
-  const auto bob = held.fleet.process("bob");
-  held.ann.members[2]->fail("claim", Fault::lost_request, 100);
-  held.fleet.rounds({&held.ann, &bob}, 60s);
-  REQUIRE(held.fleet.holders("jobs") == Names{"ann", "ann", ""});
-  held.ann.set_away(0, true);
-  bool both = false;
-  bool rival_has_it = false;
-  for (int i = 0; i < 60 && !rival_has_it; ++i) {
-    held.fleet.rounds({&held.ann, &bob}, 30s);
-    rival_has_it = bob.lock("jobs")->lock_try("y");
-    both = both || (rival_has_it && held.lock->held());
-  }
-  CHECK_FALSE(held.lock->held());
-  CHECK_FALSE(both);
-}
-
-TEST_CASE("a repair whose answer was lost is made again, from what is there",
-          "[mirrored][M9][R8]") {
-  HeldOnTwo held;
-  held.ann.members[2]->fail("claim", Fault::lost_reply);
-  held.fleet.rounds({&held.ann}, 30s);
-  CHECK(held.fleet.holders("jobs") == Names{"ann", "ann", "ann"});
-  held.fleet.rounds({&held.ann}, 60s);
-  // Only if the third member counts does the hold outlive one of the first two.
-  held.ann.set_away(0, true);
-  held.fleet.rounds({&held.ann}, 1200s);
-  CHECK(held.lock->held());
-}
-
-TEST_CASE("an unlock says pending while a repair could make the hold a majority's again",
-          "[mirrored][M9][M2][R11]") {
-  HeldOnTwo held;
-  // The second member does not hear of the release, and the third one before the repair.
-  std::optional<UnlockResult> unlocked;
-  held.ann.members[1]->fail("release", Fault::lost_request, 3);
-  held.ann.members[2]->before("claim", [&] { unlocked = held.lock->unlock(); });
-  held.fleet.clock->advance(30s);
-  held.ann.pinger->ping_round();
-  REQUIRE(unlocked);
-  CHECK(unlocked == UnlockResult::pending);
-}
-
-TEST_CASE("a repair is not sent once its hold is given up", "[mirrored][M9]") {
-  HeldOnTwo held;
-  const Inspection seen = held.ann.store->inspect("jobs", Freshness::fresh);
-  const auto repair = repair_of(seen.members, *seen.lock->ts, {seen.members[2].member});
-  REQUIRE(repair.bases.size() == 1);
-  const auto given_up = [] { return false; };
-  CHECK(held.ann.store->members()->repair("jobs", repair.bases, repair.claim, given_up).empty());
-  CHECK(held.fleet.holders("jobs") == Names{"ann", "ann", ""});
 }
 
 TEST_CASE("a hold is repaired also where a round has time for one call alone",
