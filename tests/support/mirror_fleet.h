@@ -50,6 +50,11 @@ class MirrorFleet {
   }
 
   MirrorProcess process(const std::string& name, const PingerOptions& options = {}) {
+    return process_with(clock, name, options);
+  }
+  /// A process with a clock of its own.
+  MirrorProcess process_with(const std::shared_ptr<Clock>& its_clock, const std::string& name,
+                             const PingerOptions& options = {}) {
     MirrorProcess process;
     std::vector<std::shared_ptr<Store>> members;
     for (const OpenedMemoryStore& opened : stores) {
@@ -60,9 +65,9 @@ class MirrorFleet {
     const auto random = [state = std::hash<std::string>{}(name)]() mutable -> std::uint64_t {
       return state = state * 6364136223846793005ULL + 1442695040888963407ULL;
     };
-    process.store = make_mirrored_store(members, clock, {MirrorDrive::caller, random});
+    process.store = make_mirrored_store(members, its_clock, {MirrorDrive::caller, random});
     const Environment environment{
-        .store = process.store, .clock = clock, .process = name, .random = random};
+        .store = process.store, .clock = its_clock, .process = name, .random = random};
     process.pinger =
         std::make_shared<DistributedLockPinger>(environment, options, PingerDrive::caller);
     return process;

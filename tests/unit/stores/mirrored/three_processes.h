@@ -54,7 +54,8 @@ struct ThreeMirrored {
   MirrorFleet fleet;
   MirrorProcess ann = fleet.process("ann");
   MirrorProcess bob = fleet.process("bob");
-  MirrorProcess carol = fleet.process("carol");
+  std::shared_ptr<SteppedClock> clock_of_carol = std::make_shared<SteppedClock>(fleet.clock);
+  MirrorProcess carol = fleet.process_with(clock_of_carol, "carol");
   std::unique_ptr<DistributedLock> of_ann = ann.lock("jobs");
   std::unique_ptr<DistributedLock> of_bob = bob.lock("jobs");
   std::unique_ptr<DistributedLock> of_carol = carol.lock("jobs");
