@@ -167,7 +167,7 @@ class OriginalOnThree {
   /// From a lock_try() that says true to the unlock(): it knows of no other end.
   bool holds() const { return holds_; }
 
- private:
+ protected:
   static constexpr std::chrono::minutes kTakeover{15};
   inline static const std::string kLock = "jobs";
   using Change = std::function<bool(MemoryTables&)>;
@@ -228,15 +228,17 @@ class OriginalOnThree {
 
   MirrorFleet& fleet_;
   const std::string process_;
-  std::chrono::milliseconds clock_off_{0};
-  std::set<std::size_t> away_;
-  std::set<std::size_t> lost_;
   Document seen_;
   Token ts_;
   std::array<bool, kThree.size()> matched_{};
   Token greatest_;
-  std::uint8_t tokens_ = 0;
   bool holds_ = false;
+
+ private:
+  std::chrono::milliseconds clock_off_{0};
+  std::set<std::size_t> away_;
+  std::set<std::size_t> lost_;
+  std::uint8_t tokens_ = 0;
 };
 
 }  // namespace distlock::testing
