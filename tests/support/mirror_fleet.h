@@ -12,6 +12,7 @@
 #include "stores/memory/memory_store.h"
 #include "support/faulty_store.h"
 #include "support/manual_clock.h"
+#include "support/wall_timed_store.h"
 
 namespace distlock::testing {
 
@@ -42,22 +43,31 @@ struct MirrorProcess {
 class MirrorFleet {
  public:
   explicit MirrorFleet(std::size_t members = 3) {
-    for (std::size_t i = 0; i < members; ++i) stores.push_back(open_memory_store(clock, {}));
+    for (std::size_t i = 0; i < members; ++i) {
+      clocks.push_back(std::make_shared<SteppedClock>(clock));
+      stores.push_back(open_memory_store(clocks.back(), {}));
+    }
   }
 
   MirrorProcess process(const std::string& name, const PingerOptions& options = {}) {
+    return process_with(clock, name, options);
+  }
+  /// A process with a clock of its own.
+  MirrorProcess process_with(const std::shared_ptr<Clock>& its_clock, const std::string& name,
+                             const PingerOptions& options = {}) {
     MirrorProcess process;
     std::vector<std::shared_ptr<Store>> members;
     for (const OpenedMemoryStore& opened : stores) {
-      process.members.push_back(std::make_shared<FaultyStore>(opened.store));
+      process.members.push_back(clocks_can_step ? std::make_shared<WallTimedStore>(opened.store)
+                                                : std::make_shared<FaultyStore>(opened.store));
       members.push_back(process.members.back());
     }
     const auto random = [state = std::hash<std::string>{}(name)]() mutable -> std::uint64_t {
       return state = state * 6364136223846793005ULL + 1442695040888963407ULL;
     };
-    process.store = make_mirrored_store(members, clock, {MirrorDrive::caller, random});
+    process.store = make_mirrored_store(members, its_clock, {MirrorDrive::caller, random});
     const Environment environment{
-        .store = process.store, .clock = clock, .process = name, .random = random};
+        .store = process.store, .clock = its_clock, .process = name, .random = random};
     process.pinger =
         std::make_shared<DistributedLockPinger>(environment, options, PingerDrive::caller);
     return process;
@@ -88,6 +98,9 @@ class MirrorFleet {
   void empty(std::size_t member) { stores[member].tables.clear(); }
 
   std::shared_ptr<ManualClock> clock = std::make_shared<ManualClock>();
+  std::vector<std::shared_ptr<SteppedClock>> clocks;  ///< Those of the members.
+  /// The members' clocks are wall clocks, for processes made from now on.
+  bool clocks_can_step = false;
   std::vector<OpenedMemoryStore> stores;
 };
 

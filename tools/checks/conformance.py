@@ -19,13 +19,13 @@ LIST = ROOT / "tests/conformance/cases.txt"
 def listed(text: str) -> Iterator[tuple[int, list[str], str]]:
     """Our lines: (line number, cases, what the line says)."""
     for number, line in enumerate(text.splitlines(), 1):
-        found = re.match(r"\| ((?:S?\d+)(?:, S?\d+)*) \|(.*)\|$", line)
+        found = re.match(r"\| ((?:[SLT]?\d+)(?:, [SLT]?\d+)*) \|(.*)\|$", line)
         if found:
             yield number, found.group(1).split(", "), found.group(2)
 
 
 def asked(text: str) -> list[str]:
-    """The cases of the list: S1 for a schedule, 1 for a case."""
+    """The cases of the list: S1, T1 or L1 for a schedule, 1 for a case."""
     return text.split("\n\n", 1)[1].split()
 
 
@@ -48,11 +48,12 @@ def problems(ours: str, wanted: list[str]) -> Iterator[str]:
 
 
 def self_test() -> list[str]:
-    wanted = asked("The cases.\n\nS1 7\n8\n")
-    sound = "| S1 | x | “a” | — |\n| 7, 8 | x | *Not here*: why |\n"
+    wanted = asked("The cases.\n\nS1 T1 7\n8\n")
+    sound = "| S1 | x | “a” | — |\n| T1 | x | “a” | “b” |\n| 7, 8 | x | *Not here*: why |\n"
     faults = {
         "an empty list": "",
         "a missing schedule": sound.replace("| S1", "| x"),
+        "a missing schedule on several servers": sound.replace("| T1", "| x"),
         "a missing case": sound.replace("7, 8", "7"),
         "a case that is no case": sound.replace("7, 8", "7, 8, 9"),
         "a case that is there twice": sound + "| 8 | x | “a” |\n",
