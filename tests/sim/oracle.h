@@ -53,8 +53,10 @@ class Oracle {
   // Changes of the store.
   void lock_changed(const Doer& by, const std::string& name, const StoredLock& before,
                     const StoredLock& after);
-  /// A free lock was granted. `before`: its document until then. `now`: by the clock of its store.
-  void granted_from_free(const Doer& by, const Document& before, const Token& ts, StoreTime now);
+  /// A free lock was granted. `before`: its document until then. By the clock of its store, `now`
+  /// is the time, and `read` what the store had read when it began the claim.
+  void granted_from_free(const Doer& by, const Document& before, const Token& ts, StoreTime read,
+                         StoreTime now);
   /// Unconfirmed writes were undone, so that this is what is stored now.
   void lock_rolled_back(const std::string& name, const StoredLock& now);
   /// `read_at`: when the store read its clock for it.

@@ -11,19 +11,20 @@ constexpr std::chrono::seconds kOvertakenMost{10};
 constexpr std::int64_t kTurnsMost = 20;
 
 bool may_come(std::uint64_t others_in_front, std::chrono::milliseconds free_for) {
-  if (free_for < -kOvertakenMost) return true;  // by another clock
   const std::int64_t turns = std::clamp<std::int64_t>(free_for / kTurn, 0, kTurnsMost);
   return others_in_front + 1 < (std::uint64_t{2} << turns);
 }
 
 }  // namespace
 
-// At the time at which the claim was written, and not when it came. Outsiders know no line.
+// At the time at which the claim was written, and not when it came. Outsiders know no line. Where
+// the clock has stepped since it came, or is another one, the store cannot know who is early.
 void Oracle::granted_from_free(const Doer& by, const Document& before, const Token& ts,
-                               StoreTime now) {
+                               StoreTime read, StoreTime now) {
   const Value* const field = find_field(before, "freed_at");
   const auto* const freed_at = field == nullptr ? nullptr : std::get_if<StoreTime>(field);
   if (freed_at == nullptr || by.process.empty()) return;
+  if (*freed_at - read > kOvertakenMost) return;
   std::uint64_t in_front = 0;
   for (const Waiter& waiter : line_of(before)) {
     if (waiter.ticket == ts && waiter.passed_over) return;

@@ -164,7 +164,7 @@ void Servers::change_lock(const std::shared_ptr<Call>& call, const StoreNow& now
   const StoredLock after = stored_lock(primary_.raw_lock(call->object));
   if (found && !before.taken && after.taken) {
     const StoreTime latest = std::max(now.time, this->now().time);
-    oracle_.granted_from_free(doer_of(*call), *found, *after.ts, latest);
+    oracle_.granted_from_free(doer_of(*call), *found, *after.ts, now.time, latest);
   }
   call->changed = call->changed || !(before == after);
   note_change(*call, before, after, repeated);
