@@ -90,7 +90,8 @@ inline arrive(p, m) {
   was_own = carries(p, m);
   if :: is_the_same(was_own) :: else -> end_bases(m) fi;
   if
-  :: was == sent && counts(m) && (was_own || grants(p, m)) ->
+  :: was == sent && counts(m) &&
+     (grants(p, m) || (was_own && fence[m] == fence_of[p])) ->
        on[at(p, m)] = granted;
        if :: phase[p] == held && number(p, granted) == N -> reach(2) :: else fi;
        if :: emptied > 0 && doc[m] == ABSENT && fence[m] > 0 -> reach(4) :: else fi;

@@ -102,11 +102,7 @@
 #define is_compared(p) true
 #define repairs(p, m) (carries(p, m) || (!is_taken(m) && grants(p, m)))
 #endif
-#if defined(REPAIR_AFTER_THE_END)
-#define ends(p) false
-#else
 #define ends(p) (protected(p) < VALID_BY)
-#endif
 #define may_repair(p) (phase[p] == held)
 #if defined(REPAIR_KEEPS_WHEN)
 #define is_the_same(was_own) was_own
