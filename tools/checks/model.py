@@ -197,7 +197,8 @@ def trail(name: str) -> Any:
     with tempfile.TemporaryDirectory() as folder:
         build(model, variant, CLAIMS_OF_OTHERS, pathlib.Path(folder))
         run(["./pan", "-m100000", "-i"], folder)
-        return run(["spin", "-t", "-p", "-g", *defines(variant, CLAIMS_OF_OTHERS), model.file],
+        return run(["spin", "-k", f"{model.name}.pml.trail", "-p", "-g",
+                    *defines(variant, CLAIMS_OF_OTHERS), model.file],
                    folder)
 
 
