@@ -7,6 +7,8 @@ MODE                what COMMAND finds in its environment
 standalone          DISTLOCK_MONGODB_STANDALONE_URI
 replica-set         DISTLOCK_MONGODB_REPLICA_SET_URI (3 members, the primary is writable)
 both                both
+mirrored            DISTLOCK_MONGODB_MIRRORED_URI: the members of a mirrored store, 3 servers that
+                    do not know each other, none of them founded yet
 all                 both, and DISTLOCK_MONGODB_AHEAD_SET_URI: a member with the right time, one
                     whose clock is 10 minutes ahead (needs libfaketime), and an arbiter
 cluster             DISTLOCK_MONGODB_CONFIG_SERVER_URI, DISTLOCK_MONGODB_SHARD_URI: a config server
@@ -41,6 +43,7 @@ KINDS = {
     "standalone": ["STANDALONE"],
     "replica-set": ["REPLICA_SET"],
     "both": ["STANDALONE", "REPLICA_SET"],
+    "mirrored": ["MIRRORED"],
     "all": ["STANDALONE", "REPLICA_SET", "AHEAD_SET"],
     "cluster": ["CLUSTER"],
     "secured": ["SECURED"],
@@ -51,6 +54,9 @@ def start(servers: Any, kind: Any) -> Any:
     """Starts the servers of one kind and gives their URIs by name."""
     if kind == "STANDALONE":
         return {kind: f"mongodb://127.0.0.1:{servers.start()}/"}
+    if kind == "MIRRORED":
+        hosts = ",".join(f"127.0.0.1:{servers.start()}" for _ in range(3))
+        return {kind: f"mirrored+mongodb://{hosts}/config"}
     if kind == "REPLICA_SET":
         return {kind: replica_set(servers, "distlock", [{}, {}, {}])}
     if kind == "AHEAD_SET":

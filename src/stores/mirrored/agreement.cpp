@@ -16,11 +16,15 @@ using Content = std::tuple<bool, std::optional<Token>>;
 
 Content content_of(const LockRecord& lock) { return {lock.taken(), lock.ts}; }
 
-// The members that carry the commonest content; among equally common ones, the greatest fence wins.
-std::vector<std::size_t> carriers_of_most(const std::vector<const LockRecord*>& records) {
+using Records = std::vector<const LockRecord*>;  // One a member, null where it has none.
+
+// The members that carry the commonest content of the taken records, or of the free ones. Among
+// equally common contents the greatest fence wins.
+std::vector<std::size_t> carriers_of_most(const Records& records, bool taken) {
   std::map<Content, std::vector<std::size_t>> alike;
   for (std::size_t i = 0; i < records.size(); ++i) {
-    if (records[i] != nullptr) alike[content_of(*records[i])].push_back(i);
+    const bool wanted = records[i] != nullptr && records[i]->taken() == taken;
+    if (wanted) alike[content_of(*records[i])].push_back(i);
   }
   std::vector<std::size_t> most;
   for (const auto& [content, carriers] : alike) {
@@ -31,6 +35,18 @@ std::vector<std::size_t> carriers_of_most(const std::vector<const LockRecord*>& 
     if (rank(carriers) > rank(most)) most = carriers;
   }
   return most;
+}
+
+// A hold is in the way unless a majority of the members has none. It may be a majority's, too:
+// members that are away may carry it.
+std::vector<std::size_t> carriers_of_shown(const Records& records, std::size_t unsound,
+                                           std::size_t majority) {
+  const auto taken = static_cast<std::size_t>(
+      std::count_if(records.begin(), records.end(),
+                    [](const LockRecord* one) { return one != nullptr && one->taken(); }));
+  const bool in_the_way = records.size() - taken - unsound < majority;
+  const std::vector<std::size_t> carriers = carriers_of_most(records, in_the_way);
+  return carriers.empty() ? carriers_of_most(records, !in_the_way) : carriers;
 }
 
 // Of the member that is shown.
@@ -59,21 +75,34 @@ void sort_by_id(std::vector<Listed<Record>>& all) {
                    [](const auto& left, const auto& right) { return left.id < right.id; });
 }
 
-// Locks that are sound on some member, each as most carry it.
-std::vector<Listed<LockRecord>> sound_locks(const std::vector<MemberListing>& members) {
-  std::map<std::string, std::vector<const LockRecord*>> by_name;
+// A lock that is sound on some member.
+struct SoundLock {
+  Records records;
+  std::size_t unsound = 0;  ///< Members with a malformed document.
+};
+
+std::map<std::string, SoundLock> locks_by_name(const std::vector<MemberListing>& members) {
+  std::map<std::string, SoundLock> by_name;
   for (std::size_t i = 0; i < members.size(); ++i) {
     for (const auto& entry : members[i].listing.locks) {
-      if (!entry.record || entry.id == kIdentityName) continue;
-      auto& records = by_name[entry.id];
-      records.resize(members.size());
-      records[i] = &*entry.record;
+      if (entry.id == kIdentityName) continue;
+      SoundLock& lock = by_name[entry.id];
+      lock.records.resize(members.size());
+      if (entry.record) lock.records[i] = &*entry.record;
+      if (!entry.record) ++lock.unsound;
     }
   }
+  return by_name;
+}
+
+// Locks that are sound on some member, each as a look shows it.
+std::vector<Listed<LockRecord>> sound_locks(const std::vector<MemberListing>& members,
+                                            std::size_t majority) {
   std::vector<Listed<LockRecord>> locks;
-  for (const auto& [name, records] : by_name) {
-    const std::vector<std::size_t> carriers = carriers_of_most(records);
-    locks.push_back({name, *records[carriers.front()], {}});
+  for (const auto& [name, lock] : locks_by_name(members)) {
+    const auto carriers = carriers_of_shown(lock.records, lock.unsound, majority);
+    if (carriers.empty()) continue;
+    locks.push_back({name, *lock.records[carriers.front()], {}});
     for (const std::size_t i : carriers) {
       locks.back().record->members.push_back(members[i].member);
     }
@@ -93,7 +122,7 @@ void name_clocks(Listing& listing, const Token& member) {
 }  // namespace
 
 Inspection merged(std::vector<Inspection> members, std::size_t majority) {
-  std::vector<const LockRecord*> records;
+  Records records;
   Inspection all;
   all.fresh = true;
   for (const Inspection& one : members) {
@@ -101,7 +130,7 @@ Inspection merged(std::vector<Inspection> members, std::size_t majority) {
     all.fence = std::max(all.fence, one.fence);
     all.fresh = all.fresh && one.fresh;
   }
-  const std::vector<std::size_t> carriers = carriers_of_most(records);
+  const std::vector<std::size_t> carriers = carriers_of_shown(records, 0, majority);
   const auto absent = static_cast<std::size_t>(std::count(records.begin(), records.end(), nullptr));
   const Inspection& shown = members[carriers.empty() ? 0 : carriers.front()];
   all.now = shown.now;
@@ -117,9 +146,10 @@ Inspection merged(std::vector<Inspection> members, std::size_t majority) {
   return all;
 }
 
-Listing merged(std::vector<MemberListing> members) {
+Listing merged(std::vector<MemberListing> members, std::size_t majority) {
   for (MemberListing& one : members) name_clocks(one.listing, one.member);
-  Listing all{.locks = sound_locks(members), .pings = {}, .now = members.front().listing.now};
+  Listing all{
+      .locks = sound_locks(members, majority), .pings = {}, .now = members.front().listing.now};
   for (const MemberListing& one : members) {
     std::vector<Listed<LockRecord>> locks = one.listing.locks;
     std::erase_if(locks, [](const auto& entry) { return entry.id == kIdentityName; });

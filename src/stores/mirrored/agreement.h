@@ -8,7 +8,8 @@
 namespace distlock::mirrored {
 
 /// Merges the looks of the members that count at one lock. `lock` is the record that most of them
-/// carry, and lists them. It is empty if a majority has no document. `ping` and `now` are of the
+/// carry, and lists them: a taken one if fewer than a majority are free or have no document,
+/// otherwise a free one. It is empty if a majority has no document. `ping` and `now` are of the
 /// first member that carries it.
 Inspection merged(std::vector<Inspection> members, std::size_t majority);
 
@@ -17,8 +18,8 @@ struct MemberListing {
   Listing listing;
 };
 /// Merges listings: each lock and each process once, by name, without the members' identities. Each
-/// lock is as most members carry it, and lists those. Clocks are named by clock_name().
-Listing merged(std::vector<MemberListing> members);
+/// lock is as a look shows it. Clocks are named by clock_name().
+Listing merged(std::vector<MemberListing> members, std::size_t majority);
 
 struct MemberHolds {
   Token member;

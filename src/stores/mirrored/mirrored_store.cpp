@@ -229,7 +229,7 @@ Listing MirroredStore::list() {
     if (counts(reply, set)) members.push_back({reply.identity->token, *reply.answer});
   }
   if (members.size() < majority()) throw_too_few(replies, Errc::not_applied);
-  return merged(std::move(members));
+  return merged(std::move(members), majority());
 }
 
 }  // namespace distlock::mirrored

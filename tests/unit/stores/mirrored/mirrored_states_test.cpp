@@ -98,6 +98,58 @@ TEST_CASE("no member is behind by a hold that a minority carries on", "[mirrored
   CHECK(seen[2].lacks == 0);
 }
 
+TEST_CASE("a look shows the hold that is in the way, though as many members are free",
+          "[mirrored][M8]") {
+  MirrorFleet fleet;
+  const auto ann = fleet.process("ann");
+  const auto jobs = ann.lock("jobs");
+  REQUIRE(jobs->lock_try("x"));
+  const Token ts = jobs->record().ts.value();
+  REQUIRE(fleet.stores[0].store->release("jobs", ts) == ReleaseResult::freed);
+  const auto bob = fleet.process("bob");
+  bob.set_away(2, true);
+
+  LockRecord other;
+  REQUIRE_FALSE(bob.lock("jobs")->lock_try("y", &other));
+  CHECK(other.taken());
+  const auto seen = bob.store->inspect("jobs", Freshness::fresh);
+  CHECK(seen.lock->taken());
+  CHECK(seen.ping);
+  CHECK(seen.lock->members == std::vector<Token>{states(bob)[1].member});
+  CHECK(bob.store->list().locks.at(0).record->taken());
+  CHECK(bob.store->release("jobs", ts) == ReleaseResult::freed);  // As distlock break.
+  CHECK(bob.lock("jobs")->lock_try("y"));
+}
+
+TEST_CASE("a hold of a majority is shown where most of its members are away", "[mirrored][M8]") {
+  MirrorFleet fleet(5);
+  const auto ann = fleet.process("ann");
+  const auto jobs = ann.lock("jobs");
+  REQUIRE(jobs->lock_try("x"));
+  REQUIRE(jobs->unlock() == UnlockResult::released);
+  ann.set_away(0, true);
+  ann.set_away(1, true);
+  REQUIRE(jobs->lock_try("x"));
+  const auto bob = fleet.process("bob");
+  bob.set_away(3, true);
+  bob.set_away(4, true);
+  CHECK(bob.store->inspect("jobs", Freshness::fresh).lock->ts == jobs->record().ts);
+  CHECK(bob.store->list().locks.at(0).record->ts == jobs->record().ts);
+}
+
+TEST_CASE("a member with a malformed document is not free for a look or a list",
+          "[mirrored][M8][R14]") {
+  MirrorFleet fleet;
+  const auto ann = fleet.process("ann");
+  const auto jobs = ann.lock("jobs");
+  REQUIRE(jobs->lock_try("x"));
+  REQUIRE(fleet.stores[0].store->release("jobs", *jobs->record().ts) == ReleaseResult::freed);
+  fleet.stores[2].tables.put_lock({{"_id", std::string("jobs")}, {"state", std::string("odd")}});
+  const auto bob = fleet.process("bob");
+  CHECK(bob.store->inspect("jobs", Freshness::fresh).lock->taken());
+  CHECK(bob.store->list().locks.at(0).record->taken());
+}
+
 TEST_CASE("a member's clock is compared with the middle one", "[mirrored][M8]") {
   MirrorFleet fleet(0);
   for (const auto off : {0ms, 5000ms, -20ms}) {
