@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <functional>
 #include <limits>
 
 #include "stores/document.h"
@@ -62,13 +63,17 @@ Error unknown_outcome(const Replies<ClaimAnswer>& replies) {
 }
 
 // A member that lost its data is back when the longest window has passed. By then no hold may count
-// on what it lost (M6).
-void check_window(const Claim& claim, const Identity& identity) {
-  if (claim.takeover_after <= identity.longest_takeover) return;
+// on what it lost (M6). A majority says how long it is: one document that somebody has changed says
+// nothing.
+void check_window(const Claim& claim, std::vector<milliseconds> windows, std::size_t majority) {
+  if (windows.size() < majority) return;  // Too few members to be claimed.
+  std::sort(windows.begin(), windows.end(), std::greater<>());
+  const milliseconds longest = windows[majority - 1];
+  if (claim.takeover_after <= longest) return;
   throw Error(Errc::invalid_argument,
               "a takeover window of " + std::to_string(claim.takeover_after.count()) +
                   " ms is too long for this mirrored store, which allows " +
-                  std::to_string(identity.longest_takeover.count()) +
+                  std::to_string(longest.count()) +
                   " ms: make takeover_after shorter, or found the store anew with a longer "
                   "MirrorOptions::longest_takeover (longestTakeoverMS in a connection string)");
 }
@@ -97,12 +102,14 @@ std::optional<milliseconds> MirroredStore::time_left(const StoreNow& cutoff) con
 std::vector<MirroredStore::Candidate> MirroredStore::candidates(
     const std::vector<MemberBasis>& bases, const Claim& claim, milliseconds left) const {
   std::vector<Candidate> chosen;
+  std::vector<milliseconds> windows;
   const bool pings = std::any_of(all_.begin(), all_.end(), [&](const auto& member) {
     return member->last_ping(claim.process).has_value();
   });
   for (const auto& member : all_) {
     const auto identity = member->identity();
     const auto now = member->at_most();
+    if (identity) windows.push_back(identity->longest_takeover);
     if (!identity || !now) continue;
     const auto basis = std::find_if(bases.begin(), bases.end(), [&](const MemberBasis& one) {
       return one.member == identity->token;
@@ -110,11 +117,11 @@ std::vector<MirroredStore::Candidate> MirroredStore::candidates(
     const auto ping = member->last_ping(claim.process);
     const bool pinged = ping && ping->member == identity->token;
     if (basis == bases.end() || (pings && !pinged)) continue;
-    check_window(claim, *identity);
     Candidate candidate{member, claim, basis->basis, identity->token};
     candidate.claim.cutoff = {now->time + left, now->clock, now->steady, now->unrelated};
     chosen.push_back(std::move(candidate));
   }
+  check_window(claim, windows, majority());
   return chosen;
 }
 
