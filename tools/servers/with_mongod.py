@@ -7,6 +7,8 @@ MODE                what COMMAND finds in its environment
 standalone          DISTLOCK_MONGODB_STANDALONE_URI
 replica-set         DISTLOCK_MONGODB_REPLICA_SET_URI (3 members, the primary is writable)
 both                both
+mirrored            DISTLOCK_MONGODB_MIRRORED_URI: three standalone servers, the members of a mirrored
+                    store
 all                 both, and DISTLOCK_MONGODB_AHEAD_SET_URI: a member with the right time, one
                     whose clock is 10 minutes ahead (needs libfaketime), and an arbiter
 cluster             DISTLOCK_MONGODB_CONFIG_SERVER_URI, DISTLOCK_MONGODB_SHARD_URI: a config server
@@ -41,6 +43,7 @@ KINDS = {
     "standalone": ["STANDALONE"],
     "replica-set": ["REPLICA_SET"],
     "both": ["STANDALONE", "REPLICA_SET"],
+    "mirrored": ["MIRRORED"],
     "all": ["STANDALONE", "REPLICA_SET", "AHEAD_SET"],
     "cluster": ["CLUSTER"],
     "secured": ["SECURED"],
@@ -53,6 +56,9 @@ def start(servers: Any, kind: Any) -> Any:
         return {kind: f"mongodb://127.0.0.1:{servers.start()}/"}
     if kind == "REPLICA_SET":
         return {kind: replica_set(servers, "distlock", [{}, {}, {}])}
+    if kind == "MIRRORED":
+        hosts = [f"127.0.0.1:{servers.start()}" for _ in range(3)]
+        return {kind: f"mirrored+mongodb://{','.join(hosts)}/"}
     if kind == "AHEAD_SET":
         members = [{}, {"clock": AHEAD}, {"arbiter": True}]
         return {kind: replica_set(servers, "distlock-ahead", members)}
