@@ -65,9 +65,11 @@ class Balancers:
     def pid(self, name: str) -> Any:
         return self.processes[name].pid
 
-    def note(self, event: dict[str, Any], name: str, fence: int = 0, detail: str = "") -> None:
-        """An entry of the director's own."""
-        self._add({"at": boot_time(), "process": name, "pid": self.pid(name), "event": event,
+    def note(self, event: dict[str, Any], name: str, fence: int = 0, detail: str = "", pid: int = 0) -> None:
+        """An entry of the director's own, about a balancer or about what else has a row."""
+        if name in self.processes:
+            pid = self.pid(name)
+        self._add({"at": boot_time(), "process": name, "pid": pid, "event": event,
                    "fence": fence, "detail": detail})
 
     def _add(self, event: dict[str, Any]) -> None:

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from examples.balancer import judge
-from examples.balancer.timeline import MARKS, Timeline, longest_gap, tick_step
+from examples.balancer.timeline import (
+    ALL_MARKS, MARKS, MEMBER_MARKS, Timeline, longest_gap, tick_step)
 
 # Plain rules and a second set for dark pages, so that drawing programs show it as browsers do.
 COLOURS = {  # name: (what it colours, on light paper, on dark paper)
@@ -57,7 +58,7 @@ def as_svg(events: list[dict[str, Any]], title: str) -> Any:
         f'<text class="faint" x="{LEFT}" y="56">{judge.verdict(timeline.holds)} · '
         f"{longest_gap(timeline)}</text>",
         *_grid(timeline), *_spans(timeline), *_bars(timeline), *_marks(timeline),
-        *_legend(height - LEGEND + 22), "</svg>"]
+        *_legend(timeline, height - LEGEND + 22), "</svg>"]
     return "\n".join(parts) + "\n"
 
 
@@ -84,7 +85,8 @@ def _grid(timeline: Any) -> Iterator[Any]:
 
 
 def _spans(timeline: Any) -> Iterator[Any]:
-    for begin, end, style in (("paused", "continued", "pause span"), ("cut", "mended", "cut span")):
+    for begin, end, style in (("paused", "continued", "pause span"), ("cut", "mended", "cut span"),
+                              ("down", "back", "cut span")):
         for process, since, until in timeline.spans(begin, end):
             x = _x(timeline, since)
             yield (f'<rect class="{style}" x="{x}" y="{_y(timeline, process) - ROW // 2 + 3}" '
@@ -110,12 +112,12 @@ def _marks(timeline: Any) -> Iterator[Any]:
         x, y = _x(timeline, timeline.seconds(mark["at"])), _y(timeline, mark["process"])
         # An event that the process notices stands below its bar, one that happens to it above.
         y += BAR // 2 + 7 if mark["event"] == "lost" else -BAR // 2 - 7
-        yield (f"<g><title>{MARKS[mark['event']][1]}</title>"
+        yield (f"<g><title>{ALL_MARKS[mark['event']][1]}</title>"
                f"{_symbol(mark['event'], x, y)}</g>")
 
 
 def _symbol(event: str, x: Any, y: Any) -> str:
-    style = MARKS[event][2]
+    style = ALL_MARKS[event][2]
     shape = {
         "killed": f"M{x - 5},{y - 5}l10,10m0,-10l-10,10",
         "paused": f"M{x - 5},{y - 5}h3.5v10h-3.5zm6.5,0h3.5v10h-3.5z",
@@ -123,20 +125,24 @@ def _symbol(event: str, x: Any, y: Any) -> str:
         "cut": f"M{x - 6},{y - 5}h12l-6,10z",
         "mended": f"M{x - 6},{y + 5}h12l-6,-10z",
         "lost": f"M{x - 4.5},{y}a4.5,4.5 0 1 0 9,0a4.5,4.5 0 1 0 -9,0",
+        "down": f"M{x - 5},{y - 5}l10,10m0,-10l-10,10",
+        "back": f"M{x - 6},{y + 5}h12l-6,-10z",
+        "repaired": f"M{x - 5},{y}l4,5l6,-10",
     }[event]
     return f'<path class="{style}" d="{shape}"/>'
 
 
-def _legend(y: Any) -> Iterator[Any]:
+def _legend(timeline: Timeline, y: Any) -> Iterator[Any]:
     x = LEFT
     for style, text in (("hold", "holds the lock, after an unlock; the number is the fence"),
                         ("taken", "holds the lock, taken over"),
-                        ("pause span", "stands still"), ("cut span", "without its store")):
+                        ("pause span", "stands still"), ("cut span", "is away" if timeline.has_members else "without its store")):
         yield f'<rect class="{style}" x="{x}" y="{y}" width="22" height="14" rx="2"/>'
         yield f'<text x="{x + 30}" y="{y + 12}">{text}</text>'
         x += 56 + int(6.9 * len(text))
-    x, y = LEFT, y + 38
-    for event, (_, text, _) in MARKS.items():
-        yield _symbol(event, x + 8, y - 5)
-        yield f'<text x="{x + 22}" y="{y}">{text}</text>'
-        x += 48 + int(6.9 * len(text))
+    for marks in (MARKS, MEMBER_MARKS) if timeline.has_members else (MARKS,):
+        x, y = LEFT, y + (38 if marks is MARKS else 24)
+        for event, (_, text, _) in marks.items():
+            yield _symbol(event, x + 8, y - 5)
+            yield f'<text x="{x + 22}" y="{y}">{text}</text>'
+            x += 48 + int(6.9 * len(text))

@@ -2,15 +2,18 @@
 and when to end, for one process where that is possible."""
 
 import os
+import random
 import resource
 import select
 import signal
 import socket
 import threading
+import time
 from typing import Any
 
 from tools.servers import mongo_wire
 
+ASK_AGAIN = 5  # Seconds between two requests for one thing.
 
 
 class CannotBegin(Exception):
@@ -140,4 +143,49 @@ class StoppedPrimary:
         self.end("", 0)
 
 
-OF_STORE: dict[str, Any] = {"sqlite": FullDisk, "mongodb": CutWire, "replica-set": StoppedPrimary}
+class KilledMember:
+    """A server of a mirrored store is killed, for all processes. It comes back with its data."""
+
+    only_the_holder = False
+    what = "a member of the store is killed"
+
+    def __init__(self) -> None:
+        # In the order of the connection string, which is that in which they were started.
+        servers = os.environ.get("DISTLOCK_MONGODB_PIDS", "").split()
+        self.servers = [tuple(map(int, server.split("="))) for server in servers]
+        self.number: int = None  # From 1 on, of the one that is away.
+        self.asked = 0.0
+
+    def uri(self, _name: Any, uri: str) -> Any:
+        return uri
+
+    def begin(self, _name: Any, _pid: Any) -> Any:
+        """Gives the process id that it had."""
+        if not self.servers:
+            raise CannotBegin("no member of ours to kill: run under tools/with-mongod")
+        self.number = random.randint(1, len(self.servers))
+        port = self.servers[self.number - 1][0]
+        # As it is now: a member that has come back has another process id.
+        pid = mongo_wire.ask(port, {"serverStatus": 1})["pid"]
+        os.kill(pid, signal.SIGKILL)
+        self.asked = 0.0
+        return pid
+
+    def missing(self) -> Any:
+        """Has it started again, and says what is still missing."""
+        # Again if it takes long: the first time it may not have ended quite.
+        if time.monotonic() > self.asked + ASK_AGAIN:
+            self.asked = time.monotonic()
+            os.kill(int(os.environ["DISTLOCK_WITH_MONGOD"]), signal.SIGUSR1)
+        try:
+            mongo_wire.ask(self.servers[self.number - 1][0], {"hello": 1})
+        except OSError as error:
+            return [str(error)]
+        return []
+
+    def close(self) -> None:
+        pass
+
+
+OF_STORE: dict[str, Any] = {"sqlite": FullDisk, "mongodb": CutWire, "replica-set": StoppedPrimary,
+                            "mirrored": KilledMember}

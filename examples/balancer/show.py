@@ -11,15 +11,16 @@ from examples.balancer.balancers import boot_time
 class Show:
     """On a terminal a line a process, in place; else plain lines of what matters."""
 
-    PLAIN = ("killed", "paused", "continued", "cut", "mended", "lost", "overlap")
+    PLAIN = ("killed", "paused", "continued", "cut", "mended", "lost", "overlap", *timeline.MEMBER_MARKS)
     SHOWN = {"grant": "holds", "step": "holds", "busy": "waits", "done": "unlocked",
-             "error": "store away", "start": "started", "stop": "stopped", "leftover": "holds"}
+             "error": "store away", "start": "started", "stop": "stopped", "leftover": "holds",
+             "up": "is up", "down": "killed"}
 
-    def __init__(self, balancers: Any) -> None:
+    def __init__(self, balancers: Any, more_rows: Any = ()) -> None:
         self.live = sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
         self.colour = self.live and not os.environ.get("NO_COLOR")
         self.began = boot_time()
-        self.state = {name: ("starts", 0) for name in balancers.processes}
+        self.state = {name: ("starts", 0) for name in [*more_rows, *balancers.processes]}
         balancers.on_event = self.event
         if self.live:
             print("\n" * len(self.state), end="")
@@ -32,8 +33,9 @@ class Show:
             self.draw()
         elif kind in self.PLAIN:
             seconds = (event["at"] - self.began) / 1e9
-            print(f"{seconds:6.2f} s  {name}  {timeline.MARKS.get(kind, ('', kind))[1]}"
-                  f" (fence {event['fence']})", flush=True)
+            fence = "" if kind in timeline.MEMBER_MARKS else f" (fence {event['fence']})"
+            print(f"{seconds:6.2f} s  {name}  {timeline.ALL_MARKS.get(kind, ('', kind))[1]}{fence}",
+                  flush=True)
 
     def draw(self) -> None:
         seconds = (boot_time() - self.began) / 1e9

@@ -17,6 +17,12 @@ MARKS = {  # event: (letter of the text, word, CSS class)
     "mended": ("+", "store back", "cut"),
     "lost": ("?", "noticed that the hold had run out", "lost"),
 }
+MEMBER_MARKS = {  # of a member of a mirrored store
+    "down": ("D", "member killed (SIGKILL)", "kill"),
+    "back": ("B", "member is back", "cut"),
+    "repaired": ("R", "member has every hold again", "lost"),
+}
+ALL_MARKS = MARKS | MEMBER_MARKS
 
 
 class Timeline:
@@ -27,7 +33,8 @@ class Timeline:
         self.length = max((events[-1]["at"] - self.start) / 1e9, 0.001)
         self.holds = judge.holds_of(events)
         self.processes = sorted({event["process"] for event in events})
-        self.marks = [event for event in events if event["event"] in MARKS]
+        self.marks = [event for event in events if event["event"] in ALL_MARKS]
+        self.has_members = any(event["event"] == "up" for event in events)
 
     def seconds(self, at: int) -> Any:
         return (at - self.start) / 1e9
@@ -52,7 +59,7 @@ def columns() -> Any:
 def as_text(events: list[dict[str, Any]], width: Any) -> str:
     timeline = Timeline(events)
     chart = _chart(timeline, min(WIDTH_MOST, width - LEFT - 1))
-    return "\n".join([*_holds(timeline), "", *chart, *_legend(width), "", longest_gap(timeline)])
+    return "\n".join([*_holds(timeline), "", *chart, *_legend(timeline, width), "", longest_gap(timeline)])
 
 
 def _holds(timeline: Any) -> Iterator[Any]:
@@ -88,13 +95,14 @@ def _chart(timeline: Any, width: Any) -> Iterator[Any]:
         for mark in timeline.marks:
             if mark["process"] == process:
                 row[min(int(timeline.seconds(mark["at"]) / per_cell), width - 1)] = \
-                    MARKS[mark["event"]][0]
+                    ALL_MARKS[mark["event"]][0]
         yield f"{process:>4}  " + "".join(row)
 
 
-def _legend(width: Any) -> Iterator[Any]:
+def _legend(timeline: Timeline, width: Any) -> Iterator[Any]:
     # Its spaces do not break within an entry.
-    entries = [("█", "holds"), *((letter, word) for letter, word, _ in MARKS.values())]
+    marks = ALL_MARKS if timeline.has_members else MARKS
+    entries = [("█", "holds"), *((letter, word) for letter, word, _ in marks.values())]
     text = "  ".join(f"{letter} {word}".replace(" ", "\u00a0") for letter, word in entries)
     indent = " " * LEFT
     for line in textwrap.wrap(text, width, initial_indent=indent, subsequent_indent=indent):
