@@ -111,6 +111,20 @@ bool MirroredStore::without_locks() {
   });
 }
 
+// A new store may be slow to make its first collection. A member that got no identity now would be
+// kept out for the longest window (M6).
+void MirroredStore::claim_the_others(const std::vector<Candidate>& to,
+                                     Replies<ClaimAnswer>& replies) {
+  constexpr int kAttempts = 2;
+  std::vector<Candidate> left(to.begin() + 1, to.end());
+  for (int i = 0; i < kAttempts && !left.empty(); ++i) {
+    send(kIdentityName, left, replies);
+    std::erase_if(left, [&](const Candidate& one) {
+      return replies[one.member->place.number].answer.has_value();
+    });
+  }
+}
+
 // Makes a set of members that are all empty, so no hold exists. The process that wins the first
 // member's identity claims the others' too. A second founder stops at the first member.
 std::optional<Token> MirroredStore::claim_identities(const Replies<Inspection>& seen) {
@@ -118,7 +132,7 @@ std::optional<Token> MirroredStore::claim_identities(const Replies<Inspection>& 
   Replies<ClaimAnswer> replies(all_.size());
   send(kIdentityName, {to.front()}, replies);
   const bool first = replies.front().answer && replies.front().answer->granted;
-  if (first) send(kIdentityName, {to.begin() + 1, to.end()}, replies);
+  if (first) claim_the_others(to, replies);
   const auto after = look_at_identities();
   const Member* twice = given_twice();
   const auto founded = set_of_majority(after);

@@ -108,6 +108,7 @@ class MirroredStore : public Store, private Members {
   [[noreturn]] static void refuse_no_set();
   std::vector<Candidate> identities_of_empty(const Replies<Inspection>& seen) const;
   bool without_locks();
+  void claim_the_others(const std::vector<Candidate>& to, Replies<ClaimAnswer>& replies);
   std::optional<Token> claim_identities(const Replies<Inspection>& seen);
   std::optional<Token> set_of_another_founder();
   std::optional<Token> known_set();

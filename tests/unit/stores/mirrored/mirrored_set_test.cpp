@@ -1,6 +1,7 @@
 #include <catch2/catch.hpp>
 
 #include "distlock/error.h"
+#include "distlock/members.h"
 #include "support/mirror_fleet.h"
 #include "support/thrown.h"
 
@@ -72,14 +73,23 @@ TEST_CASE("a member without the lock's document tells no time, and the others ar
   CHECK(wanted->lock_try("y"));
 }
 
+TEST_CASE("a member that was slow at the founding takes part", "[mirrored][M6]") {
+  MirrorFleet fleet;
+  const auto ann = fleet.process("ann");
+  const Fault fault = GENERATE(Fault::rejected, Fault::lost_request, Fault::lost_reply);
+  ann.members[2]->fail("claim", fault);
+  ann.pinger->ping_round();
+  CHECK(ann.store->members()->states()[2].condition == MemberState::Condition::counts);
+}
+
 TEST_CASE("a process that comes in the middle of a founding joins the set", "[mirrored][M6]") {
   MirrorFleet fleet;
   const auto ann = fleet.process("ann");
   const auto bob = fleet.process("bob");
   // Of bob's identities the first is there, and the others are under way.
   bob.members[0]->fail("release", Fault::rejected);
-  bob.members[1]->fail("claim", Fault::delayed);
-  bob.members[2]->fail("claim", Fault::delayed);
+  bob.members[1]->fail("claim", Fault::delayed, 2);
+  bob.members[2]->fail("claim", Fault::delayed, 2);
   REQUIRE(thrown_by([&] { return bob.store->list(); }) == Errc::not_applied);
   const auto arrive = [&] {
     bob.members[1]->deliver();
