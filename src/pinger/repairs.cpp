@@ -49,7 +49,8 @@ void Repairs::do_next(ChoreTime& time) {
     look_at(hold);
     if (!seen_ || !time.for_a_call()) return;
   }
-  repair(*std::exchange(seen_, std::nullopt));
+  const Seen seen = *std::exchange(seen_, std::nullopt);
+  repair(seen);
 }
 
 void Repairs::look_at(const ActiveHold& hold) {
@@ -63,7 +64,7 @@ void Repairs::look_at(const ActiveHold& hold) {
 }
 
 // The pings are from before the claims are sent, as those of any claim (R9).
-void Repairs::repair(Seen seen) {
+void Repairs::repair(const Seen& seen) {
   const auto& [hold, repair] = seen;
   std::vector<MemberPing> pings = recent_pings();
   const std::vector<Token> granted = environment_.store->members()->repair(

@@ -43,7 +43,7 @@ class Repairs {
   void find_due();
   std::vector<MemberPing> recent_pings() const;
   void look_at(const ActiveHold& hold);
-  void repair(Seen seen);
+  void repair(const Seen& seen);
 
   const Environment& environment_;
   const PingerOptions& options_;
