@@ -7,10 +7,11 @@ import json
 import signal
 import subprocess
 import tempfile
+import types
 import unittest
 from typing import Any
 
-from tests.faults import arguments, processes
+from tests.faults import arguments, clients, processes
 
 CLIENT = arguments.BUILT / "faults_client"
 
@@ -62,6 +63,17 @@ class Client(unittest.TestCase):
         events = [json.loads(line) for line in output.splitlines()]
         self.assertEqual((0, "", "end"), (one.returncode, errors, events[-1]["event"]))
         self.assertEqual({'a "b"'}, {event["process"] for event in events})
+
+    def test_a_sigterm_that_comes_before_its_begin_ends_it_as_well(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        events = types.SimpleNamespace(add=lambda event: None)
+        one = clients.Client("c", CLIENT, events, processes.spawn, store=f"sqlite:{folder.name}/l.db",
+                             lock="l", lease=2000, ping=250, call=400, hold=100)
+        self.addCleanup(one.process.stdout.close)
+        self.addCleanup(processes.kill, one.process)
+        one.ask_to_end()
+        self.assertEqual(0, one.wait_ended())
 
 
 if __name__ == "__main__":

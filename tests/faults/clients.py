@@ -19,8 +19,8 @@ class Client:
         words = [f"{key}={value}" for key, value in settings.items()]
         # Without, the driver leaves a file in /dev/shm behind each program that is killed.
         environment = os.environ | {"MONGOC_DISABLE_SHM": "1"}
-        self.process = spawn([program, f"name={name}", *words], env=environment, text=True,
-                             stdout=subprocess.PIPE)
+        self.process = spawn([program, f"name={name}", *words], kept=[signal.SIGTERM],
+                             env=environment, text=True, stdout=subprocess.PIPE)
         self.unreadable: list[str] = []
         self.of_death = str(settings.get("store", "")), settings.get("witness", "children")
         self.killing_since: int = None

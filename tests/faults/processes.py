@@ -30,13 +30,15 @@ def checked(status: Any) -> None:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
 
 
-def spawn(command: Any, enter: Any = None, **options: Any) -> Any:
-    """A process in a session of its own; `enter` runs in it first."""
+def spawn(command: Any, enter: Any = None, kept: Any = (), **options: Any) -> Any:
+    """A process in a session of its own; `enter` runs in it first. The signals `kept` wait until the
+    program takes them."""
     assert threading.current_thread() is threading.main_thread()
     follow = die_with_parent()
 
     def prepare() -> None:
         follow()
+        signal.pthread_sigmask(signal.SIG_BLOCK, kept)
         if enter:
             enter()
 
