@@ -11,7 +11,7 @@ using namespace std::chrono_literals;
 namespace {
 
 // Looks by itself once in an hour.
-constexpr LockOptions kTold{.recheck = 1h};
+const LockOptions kTold{.recheck = 1h};
 
 // In line for "jobs", and will not be there.
 void stands(Fleet& fleet, std::uint8_t number) {
