@@ -60,8 +60,10 @@ class Build:
         lines = must(["ninja", "-t", "commands", name], DEV).strip().splitlines()
         line = [one for one in lines if one.startswith(": && ") and " -o " in one][-1]
         words = shlex.split(line.removeprefix(": && ").split(" && ")[0])
-        # Without what is for debuggers, linking takes a fifth of the time.
-        return [words[0], "-fuse-ld=gold", "-Wl,-S", *words[1:]]
+        # Without what is for debuggers, linking takes a fifth of the time. An object of a library may
+        # be taken for a template of the standard library's that its changed one lacks: the first
+        # definition counts.
+        return [words[0], "-fuse-ld=gold", "-Wl,-S,--allow-multiple-definition", *words[1:]]
 
     def compiler(self, source: str) -> list[str]:
         words = self.compilers[str(source)]
