@@ -43,6 +43,7 @@ MORE = (
     (r"src/(stores/mirrored/|pinger/member_|protocol/member_)", ("contract_mirrored",), ""),
     (r"src/(pinger|stores/(mirrored|sqlite))/", ("scarce_tests",), ""),
     (r"src/stores/sqlite/", ("differential_sqlite", "sqlite_tests"), ""),
+    (r"src/stores/sqlite/sqlite_store", ("process_tests",), ""),
     (r"src/stores/mongodb/", ("mongo_wire_tests",), ""),
     (r"src/(cli/|log|line_writer|fork_guard|pinger/(running_pingers|shared_pingers)|uri/)",
      ("process_tests",), ""),
