@@ -23,6 +23,8 @@ struct MemberPing {
   StoreNow stamped;  ///< By the member's clock.
   SteadyTime sent;   ///< By this process's clock, as `received`.
   SteadyTime received;
+  /// False: the member's place has been given anew since (M6), so that it protects nothing.
+  bool counts = true;
 };
 
 /// The basis of a claim on one member.
@@ -36,7 +38,7 @@ struct MemberState {
   enum class Condition {
     counts,    ///< It answers, and is of the set at its place (M6).
     away,      ///< It does not answer: `failure` says why.
-    empty,     ///< It has no identity: it is new, was emptied, or was exchanged.
+    empty,     ///< It has no identity, being new, emptied or exchanged; or one of before (M6).
     kept_out,  ///< It has none, and takes part again when the longest window has passed (M6).
     strange,   ///< It is of another set, or was named at another place (M7).
   };

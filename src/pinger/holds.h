@@ -147,6 +147,8 @@ class Holds {
   bool counts_on(const ActiveHold& hold, const std::vector<Token>& members, SteadyTime now) const;
   /// These members do not carry that hold any more, and protect it no longer. It may end by that.
   void unprotect(const ActiveHold& hold, const std::vector<Token>& members);
+  /// Those that count no more protect no hold and no claim.
+  void forget_members(const std::vector<MemberPing>& pings);
 
   std::vector<ActiveHold> active() const;
   /// Each `ts` that some object here has claimed, or is claiming, with. Sorted.

@@ -16,7 +16,9 @@ void MemberDeadlines::begin(const std::vector<MemberPing>& pings, std::size_t ma
                             std::chrono::nanoseconds span) {
   majority_ = majority;
   deadlines_.clear();
-  for (const MemberPing& ping : pings) deadlines_.push_back({ping.member, ping.sent + span});
+  for (const MemberPing& ping : pings) {
+    if (ping.counts) deadlines_.push_back({ping.member, ping.sent + span});
+  }
 }
 
 void MemberDeadlines::extend(const std::vector<MemberPing>& pings, std::chrono::nanoseconds span) {

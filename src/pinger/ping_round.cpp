@@ -89,7 +89,9 @@ bool Session::note_good_ping(const PingRecord& record, const LocalSpan& span) {
 void Session::extend_holds(const LocalSpan& span) {
   Members* const members = environment.store->members();
   if (members == nullptr) return holds.extend(span.sent, span.received);
-  const std::vector<MemberPing> pings = members->pings(environment.process);
+  std::vector<MemberPing> pings = members->pings(environment.process);
+  holds.forget_members(pings);
+  std::erase_if(pings, [](const MemberPing& ping) { return !ping.counts; });
   {
     const Guard lock(mutex_);
     for (const MemberPing& ping : pings) {

@@ -82,4 +82,22 @@ void Holds::unprotect(const ActiveHold& hold, const std::vector<Token>& members)
   wake_watch();
 }
 
+void Holds::forget_members(const std::vector<MemberPing>& pings) {
+  std::vector<Token> members;
+  for (const MemberPing& ping : pings) {
+    if (!ping.counts) members.push_back(ping.member);
+  }
+  if (members.empty()) return;
+  {
+    const Guard lock(mutex_);
+    for (const auto& [number, hold] : enlisted_) {
+      hold->claim_deadlines.drop(members);
+      if (!hold->active) continue;
+      hold->deadlines.drop(members);
+      hold->validity.shorten_to(hold->deadlines.until());
+    }
+  }
+  wake_watch();
+}
+
 }  // namespace distlock

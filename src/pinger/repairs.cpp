@@ -13,8 +13,9 @@ std::vector<MemberPing> Repairs::recent_pings() const {
   std::vector<MemberPing> pings = environment_.store->members()->pings(environment_.process);
   SteadyTime latest = SteadyTime::min();
   for (const MemberPing& ping : pings) latest = std::max(latest, ping.sent);
-  std::erase_if(pings,
-                [&](const MemberPing& ping) { return latest - ping.sent >= options_.ping_every; });
+  std::erase_if(pings, [&](const MemberPing& ping) {
+    return !ping.counts || latest - ping.sent >= options_.ping_every;
+  });
   return pings;
 }
 

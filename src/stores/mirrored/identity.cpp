@@ -9,6 +9,9 @@ namespace distlock::mirrored {
 namespace {
 
 constexpr std::string_view kProcess = "mirrored store ";
+constexpr std::string_view kWhy = "says which member of which set this store is; leave it";
+constexpr std::string_view kWhyKeptOut =
+    "this store lost its data, and takes part again later; leave it";
 
 std::string in_words(const Place& place) {
   return "member " + std::to_string(place.number + 1) + " of " + std::to_string(place.of);
@@ -21,7 +24,8 @@ std::optional<Identity> stated_by(const Inspection& seen, std::string_view who) 
   const auto set = token_from_hex(process.substr(kProcess.size()));
   if (!set) return std::nullopt;
   return Identity{*seen.lock->ts, *set, seen.lock->fence - 1,
-                  std::min(seen.lock->takeover_after.value_or(kWindowMost), kWindowMost)};
+                  std::min(seen.lock->takeover_after.value_or(kWindowMost), kWindowMost),
+                  returns_in(seen.lock->why)};
 }
 
 std::string kept_out_in_words(const Place& place) { return in_words(place) + ", kept out"; }
@@ -55,7 +59,7 @@ Claim identity_claim(const Token& token, const SetTerms& terms, const Place& pla
                      const StoreNow& cutoff) {
   return {.process = std::string(kProcess) + to_hex(terms.set),
           .who = in_words(place),
-          .why = "says which member of which set this store is; leave it",
+          .why = with_returns(kWhy, terms.returns),
           .ts = token,
           .takeover_after = terms.longest_takeover,
           .cutoff = cutoff};
@@ -65,8 +69,19 @@ Claim marker_claim(const Token& token, const SetTerms& terms, const Place& place
                    const StoreNow& cutoff) {
   Claim claim = identity_claim(token, terms, place, cutoff);
   claim.who = kept_out_in_words(place);
-  claim.why = "this store lost its data, and takes part again later; leave it";
+  claim.why = with_returns(kWhyKeptOut, terms.returns);
   return claim;
+}
+
+Claim news_claim(const Inspection& seen, const Returns& returns, const StoreNow& cutoff) {
+  const LockRecord& identity = *seen.lock;
+  return {.process = identity.process,
+          .who = identity.who,
+          .why = with_returns(kWhy, merged(returns_in(identity.why), returns)),
+          .ts = *identity.ts,
+          .takeover_after = identity.takeover_after.value_or(kWindowMost),
+          .cutoff = cutoff,
+          .fence = identity.fence};
 }
 
 std::string clock_name(const Token& member, std::string_view clock) {

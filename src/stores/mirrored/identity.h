@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "distlock/store.h"
+#include "stores/mirrored/returns.h"
 
 // A member's identity (M6): says of which set it is, and at which place. It is a taken document of
 // `locks` under a reserved name, and lasts as long as the member's data. Its token is never used
@@ -32,6 +33,8 @@ struct Identity {
   Fence fence = 0;
   /// No hold of the set has a longer window. So long a member is kept out that lost its data.
   std::chrono::milliseconds longest_takeover{};
+  /// How often each member of the set had come back when this was written.
+  Returns returns;
 };
 
 /// The identity that its document states. Nothing if there is none, or that of another place.
@@ -53,6 +56,7 @@ ClaimBasis basis_of(const Inspection& seen);
 struct SetTerms {
   Token set;
   std::chrono::milliseconds longest_takeover{};
+  Returns returns;
 };
 /// The claim that makes a member one of the set.
 Claim identity_claim(const Token& token, const SetTerms& terms, const Place& place,
@@ -60,6 +64,9 @@ Claim identity_claim(const Token& token, const SetTerms& terms, const Place& pla
 /// The claim that marks a member as kept out.
 Claim marker_claim(const Token& token, const SetTerms& terms, const Place& place,
                    const StoreNow& cutoff);
+/// The claim by which a member that is one of the set, as it was seen, hears of more returns. It
+/// keeps its identity.
+Claim news_claim(const Inspection& seen, const Returns& returns, const StoreNow& cutoff);
 
 /// The name that a member's clock has for users of the mirrored store. Clocks of two members may
 /// have one name and be any time apart, as those of two SQLite files of one machine.

@@ -64,8 +64,10 @@ Inspection Member::look_at_identity() {
   const auto [seen, span] =
       timed(*clock_, [&] { return store->inspect(kIdentityName, Freshness::fresh); });
   if (seen.now) note(*seen.now, span.sent);
+  const auto identity = identity_in(seen, place);
+  if (identity) known_->note(identity->set, identity->returns);
   const Guard lock(mutex_);
-  identity_ = identity_in(seen, place);
+  identity_ = identity;
   token_ = has_identity(seen) ? seen.lock->ts : std::nullopt;
   note_lack(seen, span.received);
   return seen;
@@ -75,7 +77,7 @@ Inspection Member::look_at_identity() {
 // threads may come here in another order.
 void Member::note_lack(const Inspection& seen, SteadyTime received) {
   std::optional<Lack> lack;
-  if (lacks_identity(seen, place)) lack = Lack{marker_in(seen, place), received, std::nullopt};
+  if (is_to_come_back(seen)) lack = Lack{.marker = marker_in(seen, place), .since = received};
   const auto token_of = [](const std::optional<Lack>& one) {
     return one && one->marker ? std::optional(one->marker->token) : std::nullopt;
   };
@@ -94,6 +96,12 @@ std::optional<Lack> Member::lack() const {
 void Member::note_fence(const Token& marker, Fence fence) {
   const Guard lock(mutex_);
   if (lack_ && lack_->marker && lack_->marker->token == marker) lack_->fence = fence;
+}
+
+void Member::note_told(const Token& marker) {
+  const SteadyTime now = clock_->steady_now();
+  const Guard lock(mutex_);
+  if (lack_ && lack_->marker && lack_->marker->token == marker) lack_->told = now;
 }
 
 bool Member::tells_first(const std::string& news) {
@@ -115,7 +123,16 @@ std::optional<Token> Member::token() const {
 
 std::optional<Identity> Member::identity() const {
   const Guard lock(mutex_);
-  return identity_;
+  return identity_ && !is_of_before(*identity_) ? identity_ : std::nullopt;
+}
+
+bool Member::is_of_before(const Identity& identity) const {
+  return returns_at(identity.returns, place.number) < known_->at(identity.set, place.number);
+}
+
+bool Member::is_to_come_back(const Inspection& seen) const {
+  const auto identity = identity_in(seen, place);
+  return identity ? is_of_before(*identity) : lacks_identity(seen, place);
 }
 
 // The identity is read after the ping: the ping is one of that life of the member then.
@@ -127,11 +144,11 @@ std::optional<PingRecord> Member::ping(std::string_view process, const PingHealt
     return look_at_identity();
   });
   const auto identity = identity_in(seen, place);
-  if (!identity || identity->set != set) return std::nullopt;
+  if (!identity || identity->set != set || is_of_before(*identity)) return std::nullopt;
   const MemberPing ping{
       identity->token, {record.ping, record.clock.value_or("")}, span.sent, span.received};
   const Guard lock(mutex_);
-  pings_.insert_or_assign(std::string(process), ping);
+  pings_.insert_or_assign(std::string(process), Pinged{ping, *identity});
   record.clock = clock_name(ping.member, ping.stamped.clock);
   return record;
 }
@@ -139,15 +156,18 @@ std::optional<PingRecord> Member::ping(std::string_view process, const PingHealt
 std::optional<MemberPing> Member::last_ping(std::string_view process) const {
   const Guard lock(mutex_);
   const auto found = pings_.find(process);
-  return found == pings_.end() ? std::nullopt : std::optional(found->second);
+  if (found == pings_.end()) return std::nullopt;
+  MemberPing ping = found->second.ping;
+  ping.counts = !is_of_before(found->second.identity);
+  return ping;
 }
 
 bool Member::is_current(const Listing& listing, SteadyTime since) const {
   const Guard lock(mutex_);
   return std::any_of(listing.pings.begin(), listing.pings.end(), [&](const auto& listed) {
     const auto known = pings_.find(listed.id);
-    if (!listed.record || known == pings_.end() || known->second.sent < since) return false;
-    const StoreNow& stamped = known->second.stamped;
+    if (!listed.record || known == pings_.end() || known->second.ping.sent < since) return false;
+    const StoreNow& stamped = known->second.ping.stamped;
     return listed.record->clock == stamped.clock && listed.record->ping == stamped.time;
   });
 }

@@ -46,9 +46,11 @@ class Worker {
 /// A member without an identity, as this process knows it: a new one, or one that lost its data.
 struct Lack {
   std::optional<Identity> marker;  ///< Of a member that is kept out.
-  SteadyTime since;                ///< From then on each look has shown this.
+  SteadyTime since{};              ///< From then on each look has shown this.
+  /// From then on a majority of the other members knew that the place is given anew.
+  std::optional<SteadyTime> told{};
   /// No hold that counted on what the member lost has a greater one. Read when the wait was over.
-  std::optional<Fence> fence;
+  std::optional<Fence> fence{};
 };
 
 /// One member: its store, and all that this process has seen of it.
@@ -56,21 +58,33 @@ struct Lack {
 /// Threads: all functions may be called concurrently. No call of the store is made with the mutex.
 class Member {
  public:
-  Member(std::shared_ptr<Store> given_store, Place given_place, std::shared_ptr<Clock> clock)
-      : store(std::move(given_store)), place(given_place), clock_(std::move(clock)) {}
+  Member(std::shared_ptr<Store> given_store, Place given_place, std::shared_ptr<Clock> clock,
+         std::shared_ptr<KnownReturns> known)
+      : store(std::move(given_store)),
+        place(given_place),
+        clock_(std::move(clock)),
+        known_(std::move(known)) {}
 
   /// A fresh read of its identity's document. Errors: those of Store::inspect().
   Inspection look_at_identity();
   /// Its listing, from which its clock is learned: a look at an absent document need not tell it.
   Listing list();
-  /// The identity that was read last, if it names this place.
+  /// The identity that was read last, if it names this place and is the latest at it that this
+  /// process has heard of.
   std::optional<Identity> identity() const;
+  /// Whether the place has been given anew since: this is the member's earlier life, or a store
+  /// that was at its place before (M6, M7).
+  bool is_of_before(const Identity& identity) const;
+  /// Whether a look shows a member that is to be taken back: without identity, or of before.
+  bool is_to_come_back(const Inspection& seen) const;
   /// The token of the identity that was read last, even if it names another place.
   std::optional<Token> token() const;
   /// Nothing if the last look has shown an identity, be it that of another place or set.
   std::optional<Lack> lack() const;
   /// Notes `fence` in the lack with that marker, if it still is the last that was seen.
   void note_fence(const Token& marker, Fence fence);
+  /// Notes the same way that the others have been told by now.
+  void note_told(const Token& marker);
   /// True once for each token or text: what is told of a member is told once.
   bool tells_first(const std::string& news);
 
@@ -108,6 +122,10 @@ class Member {
     StoreNow now;
     SteadyTime sent;
   };
+  struct Pinged {
+    MemberPing ping;
+    Identity identity;
+  };
   struct UnderWay {
     Token ts;
     std::string process;
@@ -119,6 +137,7 @@ class Member {
   bool may_grant_one(const Matches& matches) const;
 
   const std::shared_ptr<Clock> clock_;
+  const std::shared_ptr<KnownReturns> known_;  // Of all members of the mirrored store.
   mutable boost::mutex mutex_;
   // Guarded by `mutex_`, down to `under_way_`.
   std::optional<Reading> reading_;
@@ -127,7 +146,7 @@ class Member {
   std::optional<Lack> lack_;
   SteadyTime changed_{};  // The last look that showed anything but `lack_`.
   std::set<std::string> told_;
-  std::map<std::string, MemberPing, std::less<>> pings_;
+  std::map<std::string, Pinged, std::less<>> pings_;
   std::vector<UnderWay> under_way_;
 
  public:

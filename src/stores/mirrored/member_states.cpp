@@ -47,7 +47,7 @@ std::vector<Hold> holds_in(const Listing& listing) {
 
 MemberState::Condition condition_of(const MemberLook& look, const Place& place,
                                     const std::optional<Token>& set) {
-  if (!has_identity(look.identity)) return MemberState::Condition::empty;
+  if (look.of_before || !has_identity(look.identity)) return MemberState::Condition::empty;
   const auto marker = marker_in(look.identity, place);
   if (marker && !set) return MemberState::Condition::empty;
   if (marker && marker->set == set) return MemberState::Condition::kept_out;

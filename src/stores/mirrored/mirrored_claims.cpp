@@ -157,6 +157,8 @@ void MirroredStore::send(std::string_view name, const std::vector<Candidate>& to
       member->note_under_way(claims[number].second, clock_->steady_now() + longest_under_way());
     }
   }
+  // Those that were asked before, too.
+  forget_those_of_before(replies);
 }
 
 // The first member is asked alone. So of contenders that claim at once, one alone asks the others.

@@ -8,8 +8,12 @@
 
 // How a member that is new, or lost its data, comes back to a set whose majority counts (M6):
 //
-//   mark     the member           it is kept out from now on; each process counts by its own clock
-//   wait     the longest window   what counted on the lost data is over
+//   mark     the member           it is kept out from now on
+//   tell     the other members    Q of them know that the place is given anew: whatever store was
+//                                 there before counts no more
+//   wait     the longest window   what counted on that store is over; each process counts by its
+//   own
+//                                 clock
 //   fences   the other members    the greatest that Q of them know: no hold that is over had more
 //   back     the member           a new identity in the place of exactly that mark
 //
@@ -22,6 +26,12 @@ constexpr CallRules kMend{.effect = Effect::writes, .with_identity = false};
 
 Error cannot_return(const Member& member, const std::string& why) {
   return {Errc::not_applied, member.store->description() + " cannot be taken back: " + why};
+}
+
+Returns returns_anew(const Member& member, const SetTerms& terms) {
+  auto returns = with_one_more(terms.returns, member.place.number);
+  if (!returns) throw cannot_return(member, "it has come back too often");
+  return *returns;
 }
 
 StoreNow cutoff_on(const Member& member, std::chrono::milliseconds limit) {
@@ -42,18 +52,30 @@ bool MirroredStore::incomplete() {
                      [](const auto& member) { return member->lack().has_value(); });
 }
 
-// Of the set, if a majority of the members says that it is of it.
+// The identity of a member that counts.
+std::optional<Identity> MirroredStore::counting_identity(const Replies<Inspection>& seen,
+                                                         std::size_t number,
+                                                         const Token& set) const {
+  if (!seen[number].answer) return std::nullopt;
+  const auto identity = identity_in(*seen[number].answer, all_[number]->place);
+  const bool counts = identity && identity->set == set && !all_[number]->is_of_before(*identity);
+  return counts ? identity : std::nullopt;
+}
+
+// Of the set, if a majority of its members counts.
 std::optional<SetTerms> MirroredStore::terms(const Replies<Inspection>& seen) const {
   const auto set = set_of_majority(seen);
   if (!set) return std::nullopt;
-  SetTerms terms{*set, {}};
+  SetTerms terms{*set, {}, {}};
+  std::size_t counting = 0;
   for (std::size_t i = 0; i < seen.size(); ++i) {
-    if (!seen[i].answer) continue;
-    const auto identity = identity_in(*seen[i].answer, all_[i]->place);
-    if (!identity || identity->set != *set) continue;
+    const auto identity = counting_identity(seen, i, *set);
+    if (!identity) continue;
+    ++counting;
     terms.longest_takeover = std::max(terms.longest_takeover, identity->longest_takeover);
+    terms.returns = merged(std::move(terms.returns), identity->returns);
   }
-  return terms;
+  return counting < majority() ? std::nullopt : std::optional(terms);
 }
 
 void MirroredStore::mend() {
@@ -66,21 +88,24 @@ void MirroredStore::mend() {
   for (std::size_t i = 0; i < all_.size(); ++i) {
     const auto& member = all_[(first + i) % all_.size()];
     const auto& look = seen[member->place.number].answer;
-    if (!look || !lacks_identity(*look, member->place)) continue;
-    if (mend_one(member, *look, *terms)) return;
+    if (!look || !member->is_to_come_back(*look)) continue;
+    if (mend_one(member, seen, *terms)) return;
   }
 }
 
 // Whether there was anything to do.
-bool MirroredStore::mend_one(const std::shared_ptr<Member>& member, const Inspection& seen,
+bool MirroredStore::mend_one(const std::shared_ptr<Member>& member, const Replies<Inspection>& all,
                              const SetTerms& terms) {
+  const std::size_t number = member->place.number;
+  const Inspection& seen = *all[number].answer;
   const auto marker = marker_in(seen, member->place);
   const auto lack = member->lack();
   if (!lack) return false;
   const SteadyTime now = clock_->steady_now();
-  if (!marker) {
+  // Another mark, of before, may have come back with old data.
+  if (!marker || member->is_of_before(*marker)) {
     // A founder of the set may be about to claim its identity.
-    const bool long_enough = !lack->marker && now - lack->since > call_limit_;
+    const bool long_enough = (marker || !lack->marker) && now - lack->since > call_limit_;
     if (long_enough) mark(member, basis_of(seen), terms);
     return long_enough;
   }
@@ -89,7 +114,11 @@ bool MirroredStore::mend_one(const std::shared_ptr<Member>& member, const Inspec
   if (member->tells_first("kept out " + to_hex(marker->token))) {
     log::member_kept_out(member->store->description(), terms.longest_takeover);
   }
-  const SteadyTime over = lack->since + terms.longest_takeover;
+  if (!lack->told) {
+    if (tell_others(all, number, terms, marker->returns)) member->note_told(marker->token);
+    return true;
+  }
+  const SteadyTime over = *lack->told + terms.longest_takeover;
   if (now < over) return false;
   if (lack->fence) {
     const Fence above = std::max(*lack->fence, seen.lock->fence);
@@ -118,10 +147,35 @@ void MirroredStore::tell_if_strange(Member& member, const Token& set) {
   log::member_of_another_place(member.store->description());
 }
 
+// Whether Q other members know by now how often that member has come back. Each claim is one from
+// exactly the identity that was seen, and leaves it that identity.
+bool MirroredStore::tell_others(const Replies<Inspection>& seen, std::size_t number,
+                                const SetTerms& terms, const Returns& news) {
+  std::size_t know = 0;
+  MemberList ignorant;
+  for (const auto& member : all_) {
+    const std::size_t other = member->place.number;
+    const auto identity = counting_identity(seen, other, terms.set);
+    if (other == number || !identity) continue;
+    const bool knows = returns_at(identity->returns, number) >= returns_at(news, number);
+    know += knows ? 1 : 0;
+    if (!knows) ignorant.push_back(member);
+  }
+  const auto replies =
+      ask_those<bool>(ignorant, kMend, [seen, news, limit = call_limit_](Member& one) {
+        const Inspection& look = *seen[one.place.number].answer;
+        const Claim claim = news_claim(look, news, cutoff_on(one, limit));
+        return one.store->claim(kIdentityName, basis_of(look), claim).has_value();
+      });
+  for (const auto& reply : replies) know += reply.answer == true ? 1 : 0;
+  return know >= majority();
+}
+
 // Two processes that mark at once: one mark remains, and both see which.
 void MirroredStore::mark(const std::shared_ptr<Member>& member, const ClaimBasis& basis,
-                         const SetTerms& terms) {
+                         SetTerms terms) {
   const Token token = new_token();
+  terms.returns = returns_anew(*member, terms);
   const auto replies =
       ask_those<bool>({member}, kMend, [basis, terms, token, limit = call_limit_](Member& one) {
         if (carries_locks(one.list())) return false;
@@ -178,14 +232,13 @@ bool MirroredStore::readmit(std::size_t number) {
   const Token set = this->set();
   const auto& member = all_[number];
   const auto seen = look_at_identities();
-  const auto terms = this->terms(seen);
+  auto terms = this->terms(seen);
   if (!terms || terms->set != set) refuse_no_set();
   if (!seen[number].answer) throw Error(*seen[number].failure);
   const Inspection& look = *seen[number].answer;
-  const auto identity = identity_in(look, member->place);
-  if (identity && identity->set == set) return false;
+  if (counting_identity(seen, number, set)) return false;
   const auto marker = marker_in(look, member->place);
-  if (!lacks_identity(look, member->place) || (marker && marker->set != set)) {
+  if (!member->is_to_come_back(look) || (marker && marker->set != set)) {
     throw Error(Errc::invalid_argument, member->store->description() + " is " + look.lock->who +
                                             " of another mirrored store: empty it first");
   }
@@ -196,6 +249,10 @@ bool MirroredStore::readmit(std::size_t number) {
                         "carry none itself: empty it");
   }
   const Fence above = std::max(*fence, look.lock ? look.lock->fence : 0);
+  terms->returns = returns_anew(*member, *terms);
+  if (!tell_others(seen, number, *terms, terms->returns)) {
+    throw cannot_return(*member, "too few others could be told; try again");
+  }
   if (take_back(member, basis_of(look), *terms, above)) return true;
   throw cannot_return(*member, "somebody else changed it meanwhile; look again");
 }

@@ -92,7 +92,7 @@ void MirroredStore::refuse_no_set() {
 // A claim of each member's identity. Each member's clock is known.
 std::vector<MirroredStore::Candidate> MirroredStore::identities_of_empty(
     const Replies<Inspection>& seen) const {
-  const SetTerms terms{new_token(), options_.longest_takeover};
+  const SetTerms terms{new_token(), options_.longest_takeover, {}};
   std::vector<Candidate> claims;
   for (std::size_t i = 0; i < seen.size(); ++i) {
     StoreNow cutoff = all_[i]->at_most().value();
@@ -188,6 +188,11 @@ std::vector<MemberState> MirroredStore::states() {
   });
   std::vector<std::optional<MemberLook>> looks;
   for (const auto& reply : replies) looks.push_back(reply.answer);
+  for (std::size_t i = 0; i < looks.size(); ++i) {
+    if (!looks[i]) continue;
+    const auto identity = identity_in(looks[i]->identity, all_[i]->place);
+    looks[i]->of_before = identity && all_[i]->is_of_before(*identity);
+  }
   std::vector<MemberState> states = states_of(looks);
   for (std::size_t i = 0; i < states.size(); ++i) {
     states[i].description = all_[i]->store->description();

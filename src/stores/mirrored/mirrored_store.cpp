@@ -32,12 +32,13 @@ MemberList members_of(const std::vector<std::shared_ptr<Store>>& stores,
                       const std::shared_ptr<Clock>& clock) {
   check_number(stores.size());
   MemberList members;
+  const auto known = std::make_shared<KnownReturns>();
   for (std::size_t i = 0; i < stores.size(); ++i) {
     if (std::count(stores.begin(), stores.end(), stores[i]) > 1) {
       throw Error(Errc::invalid_argument,
                   "a member of a mirrored store is given twice: name each of them once");
     }
-    members.push_back(std::make_shared<Member>(stores[i], Place{i, stores.size()}, clock));
+    members.push_back(std::make_shared<Member>(stores[i], Place{i, stores.size()}, clock, known));
   }
   return members;
 }
@@ -169,7 +170,9 @@ PingRecord MirroredStore::ping(std::string_view process, const PingHealth& healt
   std::vector<PingRecord> confirmed;
   for (std::size_t i = 0; i < replies.size(); ++i) {
     const auto& answer = replies[i].answer;
-    if (answer && *answer) confirmed.push_back(**answer);
+    // Another member's answer may have told that this one is of before.
+    const bool counts = all_[i]->identity().has_value();
+    if (answer && *answer && counts) confirmed.push_back(**answer);
     if (answer && !*answer) tell_if_strange(*all_[i], set);
   }
   if (confirmed.size() < majority()) throw_too_few(replies, Errc::outcome_unknown, kPing);

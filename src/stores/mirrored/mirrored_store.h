@@ -92,7 +92,17 @@ class MirroredStore : public Store, private Members {
   template <class Answer>
   Replies<Answer> ask_those(const MemberList& asked, const CallRules& rules,
                             const MemberCall<Answer>& call) {
-    return ask<Answer>(asked, all_.size(), options_.drive, call_limit_ / 2, rules, call);
+    auto replies = ask<Answer>(asked, all_.size(), options_.drive, call_limit_ / 2, rules, call);
+    forget_those_of_before(replies);
+    return replies;
+  }
+  /// Takes the identity from replies of members whose place was given anew, as some reply says.
+  template <class Answer>
+  void forget_those_of_before(Replies<Answer>& replies) const {
+    for (const auto& member : all_) {
+      auto& identity = replies[member->place.number].identity;
+      if (identity && member->is_of_before(*identity)) identity.reset();
+    }
   }
   template <class Answer>
   Replies<Answer> ask_all(const CallRules& rules, const MemberCall<Answer>& call) {
@@ -114,9 +124,13 @@ class MirroredStore : public Store, private Members {
   std::optional<Token> known_set();
 
   std::optional<SetTerms> terms(const Replies<Inspection>& seen) const;
-  bool mend_one(const std::shared_ptr<Member>& member, const Inspection& seen,
+  std::optional<Identity> counting_identity(const Replies<Inspection>& seen, std::size_t number,
+                                            const Token& set) const;
+  bool mend_one(const std::shared_ptr<Member>& member, const Replies<Inspection>& all,
                 const SetTerms& terms);
-  void mark(const std::shared_ptr<Member>& member, const ClaimBasis& basis, const SetTerms& terms);
+  void mark(const std::shared_ptr<Member>& member, const ClaimBasis& basis, SetTerms terms);
+  bool tell_others(const Replies<Inspection>& seen, std::size_t number, const SetTerms& terms,
+                   const Returns& news);
   std::optional<Fence> fence_for(Member& returning, const SetTerms& terms,
                                  std::optional<SteadyTime> pinged_since);
   bool take_back(const std::shared_ptr<Member>& member, const ClaimBasis& basis,

@@ -1,0 +1,191 @@
+#include <catch2/catch.hpp>
+
+#include "distlock/error.h"
+#include "distlock/members.h"
+#include "support/mirror_fleet.h"
+#include "support/thrown.h"
+
+// Old data of a member, and a store that was at its place before: they count for nobody once the
+// place has been given anew (M6, M7).
+using namespace distlock;
+using namespace distlock::testing;
+using namespace std::chrono_literals;
+
+namespace {
+
+using Condition = MemberState::Condition;
+
+Condition condition(const MirrorProcess& process, std::size_t member) {
+  return process.store->members()->states()[member].condition;
+}
+
+/// Until that process sees that the member counts, and has a ping there.
+void take_back(MirrorFleet& fleet, std::size_t member, const MirrorProcess& process) {
+  for (int i = 0; i < 140 && condition(process, member) != Condition::counts; ++i) {
+    fleet.rounds({&process}, 30s);
+  }
+  REQUIRE(condition(process, member) == Condition::counts);
+  process.pinger->ping_round();
+}
+
+/// The member loses its data, and is taken back. Gives what it has lost.
+MemoryTables lose_and_take_back(MirrorFleet& fleet, std::size_t member,
+                                const MirrorProcess& process) {
+  MemoryTables lost = fleet.stores[member].tables;
+  fleet.empty(member);
+  process.pinger->ping_round();
+  take_back(fleet, member, process);
+  return lost;
+}
+
+/// Whether that process gets a lock, on the members that are not away.
+bool gets(const MirrorProcess& process) {
+  bool got = false;
+  const auto failure =
+      thrown_by([&] { return got = process.lock("another")->lock_try("whether it does"); });
+  CHECK((!failure || failure == Errc::not_applied));
+  return got;
+}
+
+/// Ann goes on with a store that bob's list does not have any more. She holds "jobs" on it and on
+/// the first member.
+struct TwoLists {
+  TwoLists() {
+    ann.pinger->ping_round();
+    fleet.stores.pop_back();
+    fleet.stores.push_back(open_memory_store(fleet.clock, {}));
+    ann.set_away(1, true);
+    REQUIRE(lock->lock_try("x"));
+    ann.set_away(1, false);
+    ann.members[1]->fail("claim", Fault::rejected, 10000);  // No repair gets there.
+  }
+
+  static inline const LockOptions kLongest{.takeover_after = 1h};
+  MirrorFleet fleet;
+  MirrorProcess ann = fleet.process("ann");
+  std::unique_ptr<DistributedLock> lock = ann.lock("jobs", kLongest);
+};
+
+}  // namespace
+
+TEST_CASE("old data of a member count for nobody once it was taken back", "[mirrored][M6]") {
+  MirrorFleet fleet;
+  const auto ann = fleet.process("ann");
+  ann.pinger->ping_round();
+  const MemoryTables old = lose_and_take_back(fleet, 1, ann);
+  const bool known_before = GENERATE(false, true);
+  const auto bob = fleet.process("bob");
+  if (known_before) bob.pinger->ping_round();
+  fleet.stores[1].tables = old;
+  CHECK(condition(ann, 1) == Condition::empty);
+  ann.set_away(2, true);
+  CHECK_FALSE(gets(ann));
+  bob.set_away(2, true);
+  CHECK_FALSE(gets(bob));
+  bob.set_away(2, false);
+  CHECK(gets(bob));
+  CHECK(condition(bob, 1) == Condition::empty);
+}
+
+TEST_CASE("a member whose old data came back is taken back like an empty one", "[mirrored][M6]") {
+  MirrorFleet fleet;
+  const auto ann = fleet.process("ann");
+  ann.pinger->ping_round();
+  MemoryTables old = lose_and_take_back(fleet, 1, ann);
+  // To and fro: whichever it is, the other one is of before.
+  for (int i = 0; i < 3; ++i) {
+    std::swap(fleet.stores[1].tables, old);
+    CHECK(condition(ann, 1) == Condition::empty);
+    take_back(fleet, 1, ann);
+    ann.set_away(2, true);
+    CHECK(gets(ann));
+    ann.set_away(2, false);
+  }
+}
+
+TEST_CASE("news of a member outlive the data of those that were told", "[mirrored][M6]") {
+  MirrorFleet fleet;
+  const auto ann = fleet.process("ann");
+  ann.pinger->ping_round();
+  const MemoryTables old = lose_and_take_back(fleet, 1, ann);
+  lose_and_take_back(fleet, 0, ann);
+  fleet.stores[1].tables = old;
+  const auto bob = fleet.process("bob");
+  bob.set_away(2, true);
+  CHECK_FALSE(gets(bob));
+}
+
+TEST_CASE("the wait for a member begins when a majority of the others has been told",
+          "[mirrored][M6]") {
+  MirrorFleet fleet;
+  const auto ann = fleet.process("ann");
+  ann.pinger->ping_round();
+  fleet.empty(1);
+  // The first member can be pinged and read, and not written to.
+  ann.members[0]->fail("claim", Fault::rejected, 10000);
+  fleet.rounds({&ann}, 3h);
+  CHECK(condition(ann, 1) == Condition::kept_out);
+}
+
+TEST_CASE("an operator who takes a member back tells the others", "[mirrored][M6]") {
+  MirrorFleet fleet;
+  const auto ann = fleet.process("ann");
+  ann.pinger->ping_round();
+  const MemoryTables old = fleet.stores[1].tables;
+  fleet.empty(1);
+  SECTION("of one that is back then") {
+    REQUIRE(ann.store->members()->readmit(1));
+    fleet.stores[1].tables = old;
+    const auto bob = fleet.process("bob");
+    bob.set_away(2, true);
+    CHECK_FALSE(gets(bob));
+  }
+  SECTION("and is refused where they cannot be told") {
+    ann.members[2]->fail("claim", Fault::rejected);
+    CHECK(thrown_by([&] { ann.store->members()->readmit(1); }) == Errc::not_applied);
+    CHECK(condition(ann, 1) == Condition::empty);
+    CHECK(ann.store->members()->readmit(1));
+  }
+}
+
+TEST_CASE("one answer of a call tells that another one is of before", "[mirrored][M6]") {
+  MirrorFleet fleet;
+  const auto ann = fleet.process("ann");
+  const auto bob = fleet.process("bob");
+  ann.pinger->ping_round();
+  bob.pinger->ping_round();
+  // Bob heard of nothing, and asks the member of before first.
+  fleet.stores[0].tables = lose_and_take_back(fleet, 0, ann);
+  bob.set_away(2, true);
+  const auto look = [&] { bob.store->inspect("jobs", Freshness::fresh); };
+  CHECK(thrown_by(look) == Errc::not_applied);
+  bob.set_away(2, false);
+  CHECK_NOTHROW(look());
+}
+
+TEST_CASE("a hold counts no more on a store whose place was given anew", "[mirrored][M5][M7]") {
+  TwoLists lists;
+  const auto bob = lists.fleet.process("bob");
+  while (condition(bob, 2) != Condition::kept_out) lists.fleet.rounds({&bob}, 30s);
+  lists.fleet.rounds({&lists.ann}, 30s);
+  REQUIRE(lists.lock->held());
+  // The others are told.
+  bob.pinger->ping_round();
+  REQUIRE(lists.lock->held());
+  lists.ann.pinger->ping_round();
+  CHECK_FALSE(lists.lock->held());
+}
+
+TEST_CASE("two stores at one place never count together", "[mirrored][M7][R1]") {
+  TwoLists lists;
+  const auto bob = lists.fleet.process("bob");
+  const auto next = bob.lock("jobs", TwoLists::kLongest);
+  bool bob_has_it = false;
+  for (int i = 0; i < 300 && !bob_has_it; ++i) {
+    lists.fleet.rounds({&lists.ann, &bob}, 30s);
+    static_cast<void>(thrown_by([&] { return bob_has_it = next->lock_try("y"); }));
+    REQUIRE_FALSE((bob_has_it && lists.lock->held()));
+  }
+  CHECK(bob_has_it);
+  CHECK(next->fence() > lists.lock->fence());
+}
