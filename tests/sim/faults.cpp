@@ -53,6 +53,7 @@ constexpr std::array<Described, kFaults> kDescribed{{
     {"member_emptied", "a member loses its data; matters: while held"},
     {"member_exchanged", "a member of another set is in its place; matters: while held"},
     {"member_cut_off", "one process reaches a member no more; matters: while held"},
+    {"member_of_before", "a member has its data of before again; matters: while held"},
 }};
 
 constexpr std::array kLikely{0.02, 0.05, 0.15, 0.3};

@@ -62,8 +62,9 @@ enum class Fault : std::uint8_t {
   member_emptied,
   member_exchanged,
   member_cut_off,
+  member_of_before,
 };
-inline constexpr std::size_t kFaults = 41;
+inline constexpr std::size_t kFaults = 42;
 /// Those before the members of mirrored stores. Their draws stay what they were.
 inline constexpr std::size_t kFaultsOfAll = 36;
 

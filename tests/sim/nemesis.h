@@ -1,5 +1,7 @@
 #pragma once
 
+#include <map>
+
 #include "sim/world.h"
 
 namespace distlock::sim {
@@ -28,9 +30,10 @@ class Nemesis {
   void strike_member(Fault fault);
   void set_members_apart();
   Servers& some_servers();
-  /// Whether the member has an identity of the set, and how many have none.
-  bool counts(std::size_t number) const;
   std::size_t gone() const;
+  bool has_data_of_before(std::size_t number) const;
+  /// The member has that data from now on; what it had is kept, to come back.
+  void exchange(std::size_t number, const MemoryTables& data);
 
   SimProcess* somebody();
   void fall_upon(SimProcess& process, Fault fault, Time duration);
@@ -50,6 +53,11 @@ class Nemesis {
   FiberGroup group_;
   std::vector<Fault> faults_;
   std::vector<std::string> spoiled_;
+  struct Lost {
+    MemoryTables data;
+    Token identity;
+  };
+  std::map<std::size_t, Lost> lost_;  // All that members had when they counted last.
   std::vector<std::chrono::milliseconds> member_off_;
   bool stepped_above_ = false;
   bool walls_follow_ = false;

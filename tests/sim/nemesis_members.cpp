@@ -1,5 +1,4 @@
 #include "sim/nemesis.h"
-#include "stores/mirrored/identity.h"
 
 // The misfortunes of the members of a mirrored store.
 namespace distlock::sim {
@@ -20,17 +19,26 @@ Servers& Nemesis::some_servers() {
   return world_.members[random_.below(world_.members.size())]->servers;
 }
 
-bool Nemesis::counts(std::size_t number) const {
-  const Servers& servers = world_.members[number]->servers;
-  const Inspection seen = servers.tables().inspect(mirrored::kIdentityName, servers.now());
-  const auto identity = mirrored::identity_in(seen, {number, world_.members.size()});
-  return identity && identity->set == World::kSet;
-}
-
 std::size_t Nemesis::gone() const {
   std::size_t gone = 0;
-  for (std::size_t i = 0; i < world_.members.size(); ++i) gone += counts(i) ? 0 : 1;
+  for (std::size_t i = 0; i < world_.members.size(); ++i) gone += world_.counts(i) ? 0 : 1;
   return gone;
+}
+
+// A member that counts must not get an earlier copy of these data: nobody could tell.
+bool Nemesis::has_data_of_before(std::size_t number) const {
+  const auto lost = lost_.find(number);
+  if (lost == lost_.end()) return false;
+  return !world_.counts(number) || world_.identity_of(number)->token != lost->second.identity;
+}
+
+void Nemesis::exchange(std::size_t number, const MemoryTables& data) {
+  Servers& member = world_.members[number]->servers;
+  const auto identity = world_.identity_of(number);
+  const Lost lost{member.tables(), identity ? identity->token : Token{}};
+  if (world_.counts(number)) lost_.insert_or_assign(number, lost);
+  member.become(data);
+  world_.tell_majorities();
 }
 
 void Nemesis::strike_member(Fault fault) {
@@ -39,10 +47,12 @@ void Nemesis::strike_member(Fault fault) {
   Servers& member = world_.members[number]->servers;
   const Time now = world_.scheduler.now();
   const Time until = now + random_.between(Time{0}, 2 * window());
-  const bool for_good = fault == Fault::member_emptied || fault == Fault::member_exchanged;
+  const bool for_good = fault == Fault::member_emptied || fault == Fault::member_exchanged ||
+                        fault == Fault::member_of_before;
   // A minority at most: a majority that loses its data is a new set. A member that is kept out may
   // be emptied again.
-  if (for_good && counts(number) && gone() == world_.members.size() / 2) return;
+  if (for_good && world_.counts(number) && gone() == world_.members.size() / 2) return;
+  if (fault == Fault::member_of_before && !has_data_of_before(number)) return;
   world_.faults.note(fault);
   if (world_.oracle.someone_valid(world_.lock_name(0))) world_.faults.mattered(fault);
   switch (fault) {
@@ -51,11 +61,11 @@ void Nemesis::strike_member(Fault fault) {
     case Fault::member_slow:
       return member.be_slow(until);
     case Fault::member_emptied:
-      member.become({});
-      return world_.tell_majorities();
+      return exchange(number, {});
     case Fault::member_exchanged:
-      member.become(world_.of_another_set(number));
-      return world_.tell_majorities();
+      return exchange(number, world_.of_another_set(number));
+    case Fault::member_of_before:
+      return exchange(number, MemoryTables(lost_.at(number).data));
     default:
       if (SimProcess* process = somebody()) process->stores()[number]->cut_off(until);
   }

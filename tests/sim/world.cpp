@@ -17,16 +17,6 @@ Time time_to_settle(const Setup& setup) {
          10 * Time{setup.pinger.ping_every};
 }
 
-// As a member that one process founded.
-void make_member(MemoryTables& tables, const mirrored::SetTerms& terms,
-                 const mirrored::Place& place) {
-  Token token = terms.set;
-  token.bytes[11] = static_cast<std::uint8_t>(place.number + 1);
-  const StoreNow now{StoreTime{kEpoch}, "founding"};
-  const Claim claim = mirrored::identity_claim(token, terms, place, now);
-  tables.claim(mirrored::kIdentityName, FromAbsent{}, claim, now);
-}
-
 class Run {
  public:
   Run(const Setup& setup, std::ostream* trace_to)
@@ -245,50 +235,6 @@ std::vector<Servers*> World::all_servers() {
   for (const auto& member : members) all.push_back(&member->servers);
   if (all.empty()) all.push_back(&servers);
   return all;
-}
-
-MemoryTables World::of_another_set(std::size_t number) const {
-  MemoryTables tables;
-  make_member(tables, {Token{{9}}, setup.longest_window()}, {number, setup.members});
-  return tables;
-}
-
-void World::add_members() {
-  oracle.judge_a_mirrored_store();
-  const mirrored::SetTerms terms{kSet, setup.longest_window()};
-  for (std::size_t i = 0; i < setup.members; ++i) {
-    SimMember& member = *members.emplace_back(
-        std::make_unique<SimMember>(setup, scheduler, faults, trace, call_limit(), random.fork()));
-    member.servers.meddle("", [&](MemoryTables& tables) {
-      make_member(tables, terms, {i, setup.members});
-    });
-    member.oracle.on_change([this](const std::string& name, const StoredLock& after) {
-      if (after.taken && after.ts) oracle.claim_of_member(after);
-      tell_majority(name);
-    });
-  }
-}
-
-void World::tell_majorities() {
-  for (int i = 0; i < setup.locks && !members.empty(); ++i) {
-    tell_majority(lock_name(static_cast<std::uint64_t>(i)));
-  }
-}
-
-// Free, unless a majority carries one hold.
-void World::tell_majority(const std::string& name) {
-  StoredLock carried;
-  carried.exists = carried.sound = true;
-  for (const auto& one : members) {
-    const StoredLock lock = stored_lock(one->servers.tables().raw_lock(name));
-    if (!lock.taken || !lock.ts) continue;
-    const auto carriers = std::count_if(members.begin(), members.end(), [&](const auto& other) {
-      const StoredLock there = stored_lock(other->servers.tables().raw_lock(name));
-      return there.taken && there.ts == lock.ts;
-    });
-    if (static_cast<std::size_t>(carriers) > setup.members / 2) carried = lock;
-  }
-  oracle.majority_carries(name, carried);
 }
 
 SimProcess& World::add_process(const std::string& host, const LockOptions& options) {

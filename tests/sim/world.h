@@ -2,6 +2,7 @@
 
 #include <iosfwd>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "sim/servers.h"
 #include "sim/setup.h"
 #include "sim/trace.h"
+#include "stores/mirrored/identity.h"
 
 namespace distlock::sim {
 
@@ -41,6 +43,10 @@ struct World {
   std::chrono::milliseconds call_limit() const;
   /// The store, or each member of a mirrored one.
   std::vector<Servers*> all_servers();
+  /// The identity of that member, if it is one of the set; and whether it counts, being none of
+  /// before.
+  std::optional<mirrored::Identity> identity_of(std::size_t number) const;
+  bool counts(std::size_t number) const { return counting_.at(number); }
   /// Members of the mirrored store were emptied or exchanged.
   void tell_majorities();
   /// The member at that place of another mirrored store.
@@ -59,6 +65,9 @@ struct World {
  private:
   void add_members();
   void tell_majority(const std::string& name);
+  void note_counting();
+
+  std::vector<bool> counting_;
 };
 
 /// How a run went.
