@@ -107,7 +107,7 @@ TEST_CASE("readmit takes an emptied member back", "[cli][M6]") {
   looker.fleet.empty(2);
   CHECK(readmit({.member = 3, .confirmed = true}, looker.opened(), looker.streams()) == kSuccess);
   CHECK_THAT(looker.err.str(), Catch::Contains("member 3 is back"));
-  CHECK(looker.observer.store->members()->states()[2].condition == Condition::counts);
+  CHECK(looker.observer.condition(2) == Condition::counts);
   CHECK(readmit({.member = 3, .confirmed = true}, looker.opened(), looker.streams()) == kSuccess);
   CHECK_THAT(looker.err.str(), Catch::Contains("member 3 counts already"));
   CHECK(thrown_by([&] {
@@ -123,10 +123,10 @@ TEST_CASE("readmit asks, and refuses where nobody can answer", "[cli][M6]") {
   Streams streams{looker.in, looker.out, looker.err, true};
   looker.in.str("n\n");
   CHECK(readmit(arguments, looker.opened(), streams) == kBusy);
-  CHECK(looker.observer.store->members()->states()[2].condition == Condition::empty);
+  CHECK(looker.observer.condition(2) == Condition::empty);
   looker.in.str("y\n");
   CHECK(readmit(arguments, looker.opened(), streams) == kSuccess);
-  CHECK(looker.observer.store->members()->states()[2].condition == Condition::counts);
+  CHECK(looker.observer.condition(2) == Condition::counts);
 
   cli::testing::Scene scene;
   CHECK(thrown_by([&] {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "distlock/distributed_lock.h"
+#include "distlock/members.h"
 #include "distlock/stores.h"
 #include "stores/memory/memory_store.h"
 #include "support/faulty_store.h"
@@ -26,6 +27,9 @@ struct MirrorProcess {
   std::unique_ptr<DistributedLock> lock(const std::string& name,
                                         const LockOptions& options = {}) const {
     return std::make_unique<DistributedLock>(pinger, name, options);
+  }
+  MemberState::Condition condition(std::size_t member) const {
+    return store->members()->states()[member].condition;
   }
 
   /// No call of this process reaches that member any more, or each does again.

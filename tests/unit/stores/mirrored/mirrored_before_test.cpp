@@ -15,16 +15,12 @@ namespace {
 
 using Condition = MemberState::Condition;
 
-Condition condition(const MirrorProcess& process, std::size_t member) {
-  return process.store->members()->states()[member].condition;
-}
-
 /// Until that process sees that the member counts, and has a ping there.
 void take_back(MirrorFleet& fleet, std::size_t member, const MirrorProcess& process) {
-  for (int i = 0; i < 140 && condition(process, member) != Condition::counts; ++i) {
+  for (int i = 0; i < 140 && process.condition(member) != Condition::counts; ++i) {
     fleet.rounds({&process}, 30s);
   }
-  REQUIRE(condition(process, member) == Condition::counts);
+  REQUIRE(process.condition(member) == Condition::counts);
   process.pinger->ping_round();
 }
 
@@ -77,14 +73,14 @@ TEST_CASE("old data of a member count for nobody once it was taken back", "[mirr
   const auto bob = fleet.process("bob");
   if (known_before) bob.pinger->ping_round();
   fleet.stores[1].tables = old;
-  CHECK(condition(ann, 1) == Condition::empty);
+  CHECK(ann.condition(1) == Condition::empty);
   ann.set_away(2, true);
   CHECK_FALSE(gets(ann));
   bob.set_away(2, true);
   CHECK_FALSE(gets(bob));
   bob.set_away(2, false);
   CHECK(gets(bob));
-  CHECK(condition(bob, 1) == Condition::empty);
+  CHECK(bob.condition(1) == Condition::empty);
 }
 
 TEST_CASE("a member whose old data came back is taken back like an empty one", "[mirrored][M6]") {
@@ -95,7 +91,7 @@ TEST_CASE("a member whose old data came back is taken back like an empty one", "
   // To and fro: whichever it is, the other one is of before.
   for (int i = 0; i < 3; ++i) {
     std::swap(fleet.stores[1].tables, old);
-    CHECK(condition(ann, 1) == Condition::empty);
+    CHECK(ann.condition(1) == Condition::empty);
     take_back(fleet, 1, ann);
     ann.set_away(2, true);
     CHECK(gets(ann));
@@ -124,7 +120,7 @@ TEST_CASE("the wait for a member begins when a majority of the others has been t
   // The first member can be pinged and read, and not written to.
   ann.members[0]->fail("claim", Fault::rejected, 10000);
   fleet.rounds({&ann}, 3h);
-  CHECK(condition(ann, 1) == Condition::kept_out);
+  CHECK(ann.condition(1) == Condition::kept_out);
 }
 
 TEST_CASE("an operator who takes a member back tells the others", "[mirrored][M6]") {
@@ -143,7 +139,7 @@ TEST_CASE("an operator who takes a member back tells the others", "[mirrored][M6
   SECTION("and is refused where they cannot be told") {
     ann.members[2]->fail("claim", Fault::rejected);
     CHECK(thrown_by([&] { ann.store->members()->readmit(1); }) == Errc::not_applied);
-    CHECK(condition(ann, 1) == Condition::empty);
+    CHECK(ann.condition(1) == Condition::empty);
     CHECK(ann.store->members()->readmit(1));
   }
 }
@@ -166,7 +162,7 @@ TEST_CASE("one answer of a call tells that another one is of before", "[mirrored
 TEST_CASE("a hold counts no more on a store whose place was given anew", "[mirrored][M5][M7]") {
   TwoLists lists;
   const auto bob = lists.fleet.process("bob");
-  while (condition(bob, 2) != Condition::kept_out) lists.fleet.rounds({&bob}, 30s);
+  while (bob.condition(2) != Condition::kept_out) lists.fleet.rounds({&bob}, 30s);
   lists.fleet.rounds({&lists.ann}, 30s);
   REQUIRE(lists.lock->held());
   // The others are told.

@@ -19,10 +19,6 @@ using Names = std::vector<std::string>;
 
 void round(const MirrorProcess& process) { process.pinger->ping_round(); }
 
-Condition condition(const MirrorProcess& process, std::size_t member) {
-  return process.store->members()->states()[member].condition;
-}
-
 std::optional<Token> identity(const MirrorFleet& fleet, std::size_t member) {
   const auto lock =
       fleet.stores[member].store->inspect(mirrored::kIdentityName, Freshness::fresh).lock;
@@ -34,7 +30,7 @@ std::optional<Token> identity(const MirrorFleet& fleet, std::size_t member) {
 void empty_and_mark(MirrorFleet& fleet, std::size_t member, const MirrorProcess& process) {
   round(process);
   fleet.empty(member);
-  while (condition(process, member) != Condition::kept_out) {
+  while (process.condition(member) != Condition::kept_out) {
     fleet.clock->advance(30s);
     round(process);
   }
@@ -54,9 +50,9 @@ TEST_CASE("an emptied member is kept out, and takes part again after the longest
   CHECK(fleet.holders("jobs")[1].empty());
   REQUIRE(lock->unlock() == UnlockResult::released);
   fleet.rounds({&ann}, 59min);
-  CHECK(condition(ann, 1) == Condition::kept_out);
+  CHECK(ann.condition(1) == Condition::kept_out);
   fleet.rounds({&ann}, 3min);
-  CHECK(condition(ann, 1) == Condition::counts);
+  CHECK(ann.condition(1) == Condition::counts);
   CHECK(identity(fleet, 1) != before);
   // Its vote is needed now.
   for (std::size_t away = 2; away < fleet.stores.size(); ++away) {
@@ -78,7 +74,7 @@ TEST_CASE("a member that lost its data is not back before the longest window has
   fleet.clock->advance(1ms);
   for (int i = 0; i < 2; ++i) round(ann);
   CHECK(identity(fleet, 1) != marker);
-  CHECK(condition(ann, 1) == Condition::counts);
+  CHECK(ann.condition(1) == Condition::counts);
 }
 
 TEST_CASE("a hold that counted on what a member lost is over when the member is back",
@@ -129,7 +125,7 @@ TEST_CASE("a member that is back knows the fences of a majority of the others",
   ann.set_away(2 - shared, false);
   empty_and_mark(fleet, 1, ann);
   fleet.rounds({&ann, &bob}, 63min);
-  REQUIRE(condition(ann, 1) == Condition::counts);
+  REQUIRE(ann.condition(1) == Condition::counts);
   bob.set_away(shared, true);
   const auto next = bob.lock("jobs");
   REQUIRE(next->lock_try("y"));
@@ -150,11 +146,11 @@ TEST_CASE("no member is back while the fences of too few others are known", "[mi
     });
   }
   fleet.rounds({&ann}, 65min);
-  CHECK(condition(ann, 1) == Condition::kept_out);
+  CHECK(ann.condition(1) == Condition::kept_out);
   fleet.stores[2].tables.put_lock(
       {{"_id", std::string("jobs")}, {"state", std::int32_t{0}}, {"who", std::string()}});
   fleet.rounds({&ann}, 2min);
-  CHECK(condition(ann, 1) == Condition::counts);
+  CHECK(ann.condition(1) == Condition::counts);
 }
 
 TEST_CASE("two processes that take a member back at once make one identity", "[mirrored][M6]") {
@@ -173,7 +169,7 @@ TEST_CASE("two processes that take a member back at once make one identity", "[m
   ann.members[1]->before("claim", in_between);
   round(ann);
   const auto marker = identity(fleet, 1);
-  REQUIRE(condition(ann, 1) == Condition::kept_out);
+  REQUIRE(ann.condition(1) == Condition::kept_out);
   round(ann);
   CHECK(identity(fleet, 1) == marker);
 
@@ -187,8 +183,8 @@ TEST_CASE("two processes that take a member back at once make one identity", "[m
   REQUIRE(of_bob);
   CHECK(of_bob != marker);
   CHECK(identity(fleet, 1) == of_bob);
-  CHECK(condition(ann, 1) == Condition::counts);
-  CHECK(condition(bob, 1) == Condition::counts);
+  CHECK(ann.condition(1) == Condition::counts);
+  CHECK(bob.condition(1) == Condition::counts);
 }
 
 TEST_CASE("the wait begins anew if a member shows anything else while it is kept out",
@@ -203,14 +199,14 @@ TEST_CASE("the wait begins anew if a member shows anything else while it is kept
   SECTION("its old data come back for a while") {
     std::swap(member, old);
     fleet.rounds({&ann}, 30s);
-    CHECK(condition(ann, 1) == Condition::empty);
+    CHECK(ann.condition(1) == Condition::empty);
     std::swap(member, old);
   }
   SECTION("it is emptied again") { fleet.empty(1); }
   fleet.rounds({&ann}, 55min);
-  CHECK(condition(ann, 1) == Condition::kept_out);
+  CHECK(ann.condition(1) == Condition::kept_out);
   fleet.rounds({&ann}, 10min);
-  CHECK(condition(ann, 1) == Condition::counts);
+  CHECK(ann.condition(1) == Condition::counts);
 }
 
 TEST_CASE("old data that come back in the middle of the taking back stay", "[mirrored][M6]") {
@@ -224,7 +220,7 @@ TEST_CASE("old data that come back in the middle of the taking back stay", "[mir
   ann.members[1]->before("claim", [&] { fleet.stores[1].tables = old; });
   for (int i = 0; i < 3; ++i) round(ann);
   CHECK(identity(fleet, 1) == first);
-  CHECK(condition(ann, 1) == Condition::empty);
+  CHECK(ann.condition(1) == Condition::empty);
 }
 
 TEST_CASE("a process counts the wait for a member from its own first look", "[mirrored][M6]") {
@@ -236,9 +232,9 @@ TEST_CASE("a process counts the wait for a member from its own first look", "[mi
   }
   const auto bob = fleet.process("bob");
   fleet.rounds({&bob}, 59min);
-  CHECK(condition(bob, 1) == Condition::kept_out);
+  CHECK(bob.condition(1) == Condition::kept_out);
   fleet.rounds({&bob}, 3min);
-  CHECK(condition(bob, 1) == Condition::counts);
+  CHECK(bob.condition(1) == Condition::counts);
 }
 
 TEST_CASE("a whole set costs a round no call more", "[mirrored][M6]") {
@@ -262,5 +258,5 @@ TEST_CASE("no member is marked while a founder may be about to claim it", "[mirr
     for (int i = 0; i < 3; ++i) round(ann);
   });
   round(bob);
-  CHECK(condition(ann, 2) == Condition::counts);
+  CHECK(ann.condition(2) == Condition::counts);
 }

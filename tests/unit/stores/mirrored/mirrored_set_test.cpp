@@ -79,7 +79,7 @@ TEST_CASE("a member that was slow at the founding takes part", "[mirrored][M6]")
   const Fault fault = GENERATE(Fault::rejected, Fault::lost_request, Fault::lost_reply);
   ann.members[2]->fail("claim", fault);
   ann.pinger->ping_round();
-  CHECK(ann.store->members()->states()[2].condition == MemberState::Condition::counts);
+  CHECK(ann.condition(2) == MemberState::Condition::counts);
 }
 
 TEST_CASE("a process that comes in the middle of a founding joins the set", "[mirrored][M6]") {
