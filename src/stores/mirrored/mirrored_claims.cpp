@@ -14,54 +14,6 @@ using std::chrono::milliseconds;
 constexpr CallRules kClaim{.effect = Effect::writes};
 constexpr CallRules kUndo{.effect = Effect::writes, .with_identity = false};
 
-Vote vote_of(const Reply<ClaimAnswer>& reply, const Token& set, Fence fence) {
-  if (reply.failure) {
-    const bool unknown = reply.answer || reply.failure->errc() == Errc::outcome_unknown;
-    return unknown ? Vote::unknown : Vote::refused;
-  }
-  if (!reply.answer || !reply.answer->granted) return Vote::refused;
-  // The member was emptied or exchanged meanwhile. It may be there again when the claim is read
-  // back, so that nobody may undo the claim before.
-  if (!reply.identity || reply.identity->set != set) return Vote::unknown;
-  // Holds that the member lost may have had this fence.
-  return fence > reply.identity->fence ? Vote::granted : Vote::refused;
-}
-
-std::vector<Vote> votes_of(const Replies<ClaimAnswer>& replies, const Token& set, Fence fence) {
-  std::vector<Vote> votes;
-  for (const auto& reply : replies) votes.push_back(vote_of(reply, set, fence));
-  return votes;
-}
-
-LockRecord held_record(const Replies<ClaimAnswer>& replies, const std::vector<Vote>& votes) {
-  std::optional<LockRecord> record;
-  for (std::size_t i = 0; i < votes.size(); ++i) {
-    if (votes[i] != Vote::granted) continue;
-    if (!record) record = replies[i].answer->granted;
-    record->members.push_back(replies[i].identity->token);
-  }
-  return *record;
-}
-
-const Error* failure_in(const Replies<ClaimAnswer>& replies) {
-  const auto failed = std::find_if(replies.begin(), replies.end(),
-                                   [](const auto& reply) { return reply.failure.has_value(); });
-  return failed == replies.end() ? nullptr : &*failed->failure;
-}
-
-Error unknown_outcome(const Replies<ClaimAnswer>& replies) {
-  for (const auto& reply : replies) {
-    const bool unknown = reply.failure && reply.failure->errc() == Errc::outcome_unknown;
-    if (unknown) return *reply.failure;
-  }
-  // Granted, but the member's identity could not be read, or was not that of a member.
-  const Error* failure = failure_in(replies);
-  return {Errc::outcome_unknown,
-          failure != nullptr ? failure->what()
-                             : "a member of the mirrored store was emptied or exchanged while it "
-                               "granted a claim"};
-}
-
 // A member that lost its data is back when the longest window has passed. By then no hold may count
 // on what it lost (M6). A majority says how long it is: one document that somebody has changed says
 // nothing.
@@ -79,11 +31,6 @@ void check_window(const Claim& claim, std::vector<milliseconds> windows, std::si
 }
 
 }  // namespace
-
-bool perhaps_granted(const Reply<ClaimAnswer>& reply) {
-  if (reply.answer) return reply.answer->granted.has_value();
-  return reply.failure && reply.failure->errc() == Errc::outcome_unknown;
-}
 
 // The time to the cutoff, by the member whose clock the cutoff names. Nothing if it has passed.
 std::optional<milliseconds> MirroredStore::time_left(const StoreNow& cutoff) const {
@@ -161,6 +108,18 @@ void MirroredStore::send(std::string_view name, const std::vector<Candidate>& to
   forget_those_of_before(replies);
 }
 
+// At least a majority to be claimed, those that answered last time first; or none.
+std::vector<MirroredStore::Candidate> MirroredStore::to_claim(const std::vector<MemberBasis>& bases,
+                                                              const Claim& claim) const {
+  const auto left = time_left(claim.cutoff);
+  if (!left) return {};
+  std::vector<Candidate> to = candidates(bases, claim, *left);
+  if (to.size() < majority()) return {};
+  std::stable_partition(to.begin(), to.end(),
+                        [](const Candidate& one) { return one.member->present.load(); });
+  return to;
+}
+
 // The first member is asked alone. So of contenders that claim at once, one alone asks the others.
 std::optional<LockRecord> MirroredStore::claim_from(std::string_view name,
                                                     const std::vector<MemberBasis>& bases,
@@ -168,23 +127,43 @@ std::optional<LockRecord> MirroredStore::claim_from(std::string_view name,
   check_fences(claim);
   check_not_identity(name);
   const Token set = this->set();
-  const auto left = time_left(claim.cutoff);
-  if (!left) return std::nullopt;
-  std::vector<Candidate> to = candidates(bases, claim, *left);
-  if (to.size() < majority()) return std::nullopt;
-  std::stable_partition(to.begin(), to.end(),
-                        [](const Candidate& one) { return one.member->present.load(); });
+  const std::vector<Candidate> to = to_claim(bases, claim);
+  if (to.empty()) return std::nullopt;
   Replies<ClaimAnswer> replies(all_.size());
   send(name, {to.front()}, replies);
   const Reply<ClaimAnswer>& first = replies[to.front().member->place.number];
   if (first.answer && !first.answer->granted) return std::nullopt;
   send(name, {to.begin() + 1, to.end()}, replies);
+  return settled(name, claim, set, replies);
+}
 
+// All members have freed the hold for this process, and for no other. So no two contenders ask all
+// of them at once.
+std::optional<LockRecord> MirroredStore::claim_from_own_release(std::string_view name,
+                                                                const ClaimBasis& basis,
+                                                                const Claim& claim) {
+  check_fences(claim);
+  const Token set = this->set();
+  std::vector<MemberBasis> bases;
+  for (const auto& member : all_) {
+    if (const auto identity = member->identity()) bases.push_back({identity->token, basis});
+  }
+  const std::vector<Candidate> to = to_claim(bases, claim);
+  if (to.empty()) return std::nullopt;
+  Replies<ClaimAnswer> replies(all_.size());
+  send(name, to, replies);
+  return settled(name, claim, set, replies);
+}
+
+// The hold; or nothing, if the members have refused it.
+std::optional<LockRecord> MirroredStore::settled(std::string_view name, const Claim& claim,
+                                                 const Token& set,
+                                                 const Replies<ClaimAnswer>& replies) {
   const std::vector<Vote> votes = votes_of(replies, set, claim.fence);
-  const Settled settled = settle_claim(votes);
-  if (settled == Settled::held) return held_record(replies, votes);
+  const Settled outcome = settle_claim(votes);
+  if (outcome == Settled::held) return held_record(replies, votes);
   // The claim may turn out to be held, so it is not undone.
-  if (settled == Settled::unknown) throw unknown_outcome(replies);
+  if (outcome == Settled::unknown) throw unknown_outcome(replies);
   if (!undo(name, claim.ts, replies)) {
     throw Error(Errc::outcome_unknown,
                 "too few members of the mirrored store granted a claim, and not all of them could "
@@ -257,11 +236,7 @@ std::optional<LockRecord> MirroredStore::claim(std::string_view name, const Clai
                                                const Claim& claim) {
   check_not_identity(name);
   if (claim.fence != 0 && freed_by_all(name, basis)) {
-    std::vector<MemberBasis> all;
-    for (const auto& member : all_) {
-      if (const auto identity = member->identity()) all.push_back({identity->token, basis});
-    }
-    return claim_from(name, all, claim);
+    return claim_from_own_release(name, basis, claim);
   }
   const Bases found = look_for(name, basis);
   if (found.greatest == std::numeric_limits<Fence>::max()) return std::nullopt;

@@ -12,6 +12,7 @@
 #include "stores/mirrored/fan_out.h"
 #include "stores/mirrored/freed_by_all.h"
 #include "stores/mirrored/quorum.h"
+#include "stores/mirrored/votes.h"
 
 // The room src/stores/mirrored/, from the bottom up:
 //
@@ -22,6 +23,7 @@
 //   member.h                 one member: its thread, its clock, pings that it has confirmed
 //   freed_by_all.h           holds from which a claim may start without a look
 //   fan_out.h                one call to several members at once
+//   votes.h                  the replies to a claim, as votes
 //   returning.h              what listings say about a member that comes back: pure
 //   mirrored_store.h         the ports; mirrored_claims.cpp, mirrored_set.cpp and
 //                            mirrored_mending.cpp are parts of it
@@ -42,13 +44,6 @@ namespace distlock::mirrored {
 /// A call of the mirrored store asks its members twice. Each time it waits for two calls of a
 /// member: its own, and the look at the identity.
 inline constexpr int kCallsInOne = 4;
-
-/// The answer of one member to a claim: the record that it granted, or nothing where it refused.
-struct ClaimAnswer {
-  std::optional<LockRecord> granted;
-};
-/// Whether the member granted the claim, or may have.
-bool perhaps_granted(const Reply<ClaimAnswer>& reply);
 
 /// N stores as one (M1 to M9): asks the members, and lets quorum.h and agreement.h decide.
 class MirroredStore : public Store, private Members {
@@ -154,6 +149,11 @@ class MirroredStore : public Store, private Members {
 
   std::vector<Candidate> candidates(const std::vector<MemberBasis>& bases, const Claim& claim,
                                     std::chrono::milliseconds left) const;
+  std::vector<Candidate> to_claim(const std::vector<MemberBasis>& bases, const Claim& claim) const;
+  std::optional<LockRecord> claim_from_own_release(std::string_view name, const ClaimBasis& basis,
+                                                   const Claim& claim);
+  std::optional<LockRecord> settled(std::string_view name, const Claim& claim, const Token& set,
+                                    const Replies<ClaimAnswer>& replies);
   std::optional<std::chrono::milliseconds> time_left(const StoreNow& cutoff) const;
   std::chrono::nanoseconds longest_under_way() const;
   void send(std::string_view name, const std::vector<Candidate>& to, Replies<ClaimAnswer>& replies);

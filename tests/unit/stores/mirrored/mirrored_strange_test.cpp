@@ -133,6 +133,23 @@ TEST_CASE("a claim follows a release without a look where all members have freed
   }
 }
 
+TEST_CASE("a claim from the process's own release asks all members at once", "[mirrored][M2]") {
+  MirrorFleet fleet;
+  const auto ann = fleet.process("ann");
+  const auto bob = fleet.process("bob");
+  for (const auto* one : {&ann, &bob}) one->pinger->ping_round();
+  const auto of_ann = ann.lock("jobs");
+  const auto of_bob = bob.lock("jobs");
+  REQUIRE(of_ann->lock_try("x"));
+  REQUIRE(of_ann->unlock() == UnlockResult::released);
+  // Bob has the first member by then, and asks the others.
+  bob.members[1]->during_each_call([&](const std::string& call) {
+    if (call == "claim" && !of_ann->held()) CHECK(of_ann->lock_try("again"));
+  });
+  CHECK_FALSE(of_bob->lock_try("x"));
+  CHECK(fleet.holders("jobs") == std::vector<std::string>{"", "ann", "ann"});
+}
+
 TEST_CASE("an unlock says pending while a late claim could make the hold a majority's again",
           "[mirrored][M2][R11]") {
   MirrorFleet fleet;
