@@ -32,13 +32,14 @@ SimProcess::SimProcess(World& world, std::string host, const LockOptions& option
       options_(options),
       random_(world.random.fork()),
       clock_(clock_of(world)) {
-  const auto add_store = [&](Servers& servers, Oracle& oracle) {
+  const auto add_store = [&](Servers& servers, Oracle& oracle, Trace& trace) {
     stores_.push_back(std::make_shared<SimStore>(servers, world.scheduler, world.faults, oracle,
-                                                 world.trace, id_, world.call_limit(),
+                                                 trace, id_, world.call_limit(),
                                                  world.random.fork()));
   };
-  if (world.members.empty()) add_store(world.servers, world.oracle);
-  for (const auto& member : world.members) add_store(member->servers, member->oracle);
+  if (world.members.empty()) add_store(world.servers, world.oracle, world.trace);
+  for (const auto& member : world.members)
+    add_store(member->servers, member->oracle, member->trace);
   clock_->set_interruptions(world.random.fork(), world.setup.interruptions);
   for (const auto& store : stores_) {
     store->on_point([this](const Call& call) { at_point(call); });

@@ -14,7 +14,7 @@ std::string text_of(Time time) {
 }
 
 void Trace::write(std::string_view who, const std::string& text) {
-  *out_ << text_of(scheduler_.now()) << "  " << who << "  " << text << '\n';
+  *out_ << text_of(scheduler_.now()) << "  " << who << "  " << place_ << text << '\n';
 }
 
 }  // namespace distlock::sim

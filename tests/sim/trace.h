@@ -14,6 +14,9 @@ class Trace {
  public:
   /// `out` may be null.
   Trace(const Scheduler& scheduler, std::ostream* out) : scheduler_(scheduler), out_(out) {}
+  /// The same, of what happens at that place.
+  Trace(const Trace& whole, std::string place)
+      : scheduler_(whole.scheduler_), out_(whole.out_), place_(std::move(place)) {}
 
   /// `text` is called only if it is read.
   template <class Text>
@@ -26,6 +29,7 @@ class Trace {
 
   const Scheduler& scheduler_;
   std::ostream* out_;
+  const std::string place_ = "";
 };
 
 /// `1234.567890 s`

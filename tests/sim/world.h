@@ -20,11 +20,13 @@ namespace distlock::sim {
 
 /// A member of a mirrored store, with clocks, faults and an oracle of its own.
 struct SimMember {
-  SimMember(const Setup& setup, Scheduler& scheduler, Faults& faults, Trace& trace, Time call_limit,
-            Random random)
-      : oracle(scheduler),
+  SimMember(const Setup& setup, std::size_t number, Scheduler& scheduler, Faults& faults,
+            const Trace& whole, Time call_limit, Random random)
+      : trace(whole, "member " + std::to_string(number) + ": "),
+        oracle(scheduler),
         servers(setup.store, scheduler, faults, oracle, trace, call_limit, random) {}
 
+  Trace trace;
   Oracle oracle;
   Servers servers;
 };

@@ -31,8 +31,8 @@ void World::add_members() {
   counting_.assign(setup.members, true);
   const mirrored::SetTerms terms{kSet, setup.longest_window(), {}};
   for (std::size_t i = 0; i < setup.members; ++i) {
-    SimMember& member = *members.emplace_back(
-        std::make_unique<SimMember>(setup, scheduler, faults, trace, call_limit(), random.fork()));
+    SimMember& member = *members.emplace_back(std::make_unique<SimMember>(
+        setup, i, scheduler, faults, trace, call_limit(), random.fork()));
     member.servers.meddle("", [&](MemoryTables& tables) {
       make_member(tables, terms, {i, setup.members});
     });
