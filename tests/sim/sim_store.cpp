@@ -110,19 +110,22 @@ std::optional<LockRecord> SimStore::claim(std::string_view name, const ClaimBasi
                                           const Claim& claim) {
   struct Answer {
     std::optional<LockRecord> record;
-    bool too_early = false;
+    bool not_yet = false;
   };
   oracle_.claims_again(claim.ts);
-  Answer answer = call(
-      "claim", name, true, true,
-      [lock = std::string(name), basis, claim](MemoryTables& tables, const StoreNow& now) {
-        Answer given{tables.claim(lock, basis, claim, now)};
-        // For those in line, who may let the turn pass before it arrives once more.
-        const auto left = tables.raw_lock(lock);
-        given.too_early = left && state_in(*left) == LockState::free && find_field(*left, "line");
-        return given;
-      });
-  if (!answer.record && !answer.too_early) oracle_.refused(claim.ts);
+  Answer answer =
+      call("claim", name, true, true,
+           [lock = std::string(name), basis, claim](MemoryTables& tables, const StoreNow& now) {
+             Answer given{tables.claim(lock, basis, claim, now)};
+             // For those in line, who may let the turn pass before it arrives once more. And a
+             // fail-over may bring back the clock that the cutoff names.
+             const auto left = tables.raw_lock(lock);
+             const bool in_line =
+                 left && state_in(*left) == LockState::free && find_field(*left, "line");
+             given.not_yet = in_line || claim.cutoff.clock != now.clock;
+             return given;
+           });
+  if (!answer.record && !answer.not_yet) oracle_.refused(claim.ts);
   return std::move(answer.record);
 }
 

@@ -12,6 +12,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr CallRules kClaim{.effect = Effect::writes};
+constexpr CallRules kClaimOfKnownLife{.effect = Effect::writes, .with_identity = false};
 constexpr CallRules kUndo{.effect = Effect::writes, .with_identity = false};
 
 // A member that lost its data is back when the longest window has passed. By then no hold may count
@@ -64,7 +65,7 @@ std::vector<MirroredStore::Candidate> MirroredStore::candidates(
     const auto ping = member->last_ping(claim.process);
     const bool pinged = ping && ping->member == identity->token;
     if (basis == bases.end() || (pings && !pinged)) continue;
-    Candidate candidate{member, claim, basis->basis, identity->token};
+    Candidate candidate{member, claim, basis->basis, *identity};
     candidate.claim.cutoff = {now->time + left, now->clock, now->steady, now->unrelated};
     chosen.push_back(std::move(candidate));
   }
@@ -79,27 +80,28 @@ std::chrono::nanoseconds MirroredStore::longest_under_way() const {
 
 // A job must own no member: its thread belongs to the member, and would destroy and join itself.
 void MirroredStore::send(std::string_view name, const std::vector<Candidate>& to,
-                         Replies<ClaimAnswer>& replies) {
+                         Replies<ClaimAnswer>& replies, LifeFrom from) {
   MemberList asked;
   std::vector<std::pair<ClaimBasis, Claim>> claims(all_.size());
   for (const Candidate& one : to) {
     asked.push_back(one.member);
     claims[one.member->place.number] = {one.basis, one.claim};
   }
+  const bool looked = from == LifeFrom::look;
   const auto sent =
-      ask_those<ClaimAnswer>(asked, kClaim, [lock = std::string(name), claims](Member& member) {
-        const auto& [basis, claim] = claims[member.place.number];
-        return ClaimAnswer{member.store->claim(lock, basis, claim)};
-      });
+      ask_those<ClaimAnswer>(asked, looked ? kClaim : kClaimOfKnownLife,
+                             [lock = std::string(name), claims](Member& member) {
+                               const auto& [basis, claim] = claims[member.place.number];
+                               return ClaimAnswer{member.store->claim(lock, basis, claim)};
+                             });
   for (const Candidate& one : to) {
     const auto& member = one.member;
     const std::size_t number = member->place.number;
     replies[number] = sent[number];
+    auto& identity = replies[number].identity;
+    if (!looked && sent[number].answer) identity = one.life;
     // It granted the claim before it came back without its data, or after that: who knows.
-    const auto& identity = replies[number].identity;
-    if (identity && one.life != Token{} && identity->token != one.life) {
-      replies[number].identity.reset();
-    }
+    if (identity && one.life && identity->token != one.life->token) identity.reset();
     if (!sent[number].answer && perhaps_granted(sent[number])) {
       member->note_under_way(claims[number].second, clock_->steady_now() + longest_under_way());
     }
@@ -138,9 +140,9 @@ std::optional<LockRecord> MirroredStore::claim_from(std::string_view name,
 }
 
 // All members have freed the hold for this process, and for no other. So no two contenders ask all
-// of them at once.
+// of them at once. A member that has lost its data has not got that hold; pings tell the rest (M6).
 std::optional<LockRecord> MirroredStore::claim_from_own_release(std::string_view name,
-                                                                const ClaimBasis& basis,
+                                                                const FromFree& basis,
                                                                 const Claim& claim) {
   check_fences(claim);
   const Token set = this->set();
@@ -151,7 +153,8 @@ std::optional<LockRecord> MirroredStore::claim_from_own_release(std::string_view
   const std::vector<Candidate> to = to_claim(bases, claim);
   if (to.empty()) return std::nullopt;
   Replies<ClaimAnswer> replies(all_.size());
-  send(name, to, replies);
+  const bool pings = to.front().member->last_ping(claim.process).has_value();
+  send(name, to, replies, pings ? LifeFrom::basis : LifeFrom::look);
   return settled(name, claim, set, replies);
 }
 
@@ -215,9 +218,10 @@ bool MirroredStore::undo(std::string_view name, const Token& ts,
   });
 }
 
-bool MirroredStore::freed_by_all(std::string_view name, const ClaimBasis& basis) {
+// The basis of a claim from the process's own release, if all members have freed that hold.
+const FromFree* MirroredStore::freed_by_all(std::string_view name, const ClaimBasis& basis) {
   const auto* from = std::get_if<FromFree>(&basis);
-  return from != nullptr && from->ts && freed_.take(name, *from->ts);
+  return from != nullptr && from->ts && freed_.take(name, *from->ts) ? from : nullptr;
 }
 
 // A claim from a malformed document is refused (R14).
@@ -235,9 +239,8 @@ Bases MirroredStore::look_for(std::string_view name, const ClaimBasis& basis) {
 std::optional<LockRecord> MirroredStore::claim(std::string_view name, const ClaimBasis& basis,
                                                const Claim& claim) {
   check_not_identity(name);
-  if (claim.fence != 0 && freed_by_all(name, basis)) {
-    return claim_from_own_release(name, basis, claim);
-  }
+  const FromFree* own = claim.fence != 0 ? freed_by_all(name, basis) : nullptr;
+  if (own != nullptr) return claim_from_own_release(name, *own, claim);
   const Bases found = look_for(name, basis);
   if (found.greatest == std::numeric_limits<Fence>::max()) return std::nullopt;
   Claim fenced = claim;

@@ -75,8 +75,11 @@ template <class Answer>
                              " members of the mirrored store answer and count" + why);
 }
 
-bool says_free(const Reply<ReleaseResult>& reply) {
-  return reply.answer && *reply.answer != ReleaseResult::not_ours;
+/// Nothing: the member says that the hold is not there, and is none of the set.
+using Released = std::optional<ReleaseResult>;
+
+bool says_free(const Reply<Released>& reply) {
+  return reply.answer && *reply.answer && *reply.answer != ReleaseResult::not_ours;
 }
 
 }  // namespace
@@ -145,13 +148,19 @@ std::optional<Carried> MirroredStore::carried(std::string_view name) {
 
 ReleaseResult MirroredStore::release(std::string_view name, const Token& ts) {
   check_not_identity(name);
-  const auto replies = ask_all<ReleaseResult>(
-      kRelease,
-      [lock = std::string(name), ts](Member& member) { return member.store->release(lock, ts); });
+  const Token set = this->set();
+  const auto replies =
+      ask_all<Released>(kRelease, [lock = std::string(name), ts, set](Member& member) -> Released {
+        const ReleaseResult result = member.store->release(lock, ts);
+        if (result != ReleaseResult::not_ours) return result;
+        static_cast<void>(member.look_at_identity());
+        const auto identity = member.identity();
+        return identity && identity->set == set ? Released(result) : std::nullopt;
+      });
   if (std::all_of(replies.begin(), replies.end(), says_free)) freed_.add(name, ts);
-  std::vector<std::optional<ReleaseResult>> answers;
+  std::vector<Released> answers;
   for (std::size_t i = 0; i < replies.size(); ++i) {
-    answers.push_back(replies[i].answer);
+    answers.push_back(replies[i].answer.value_or(std::nullopt));
     const bool claim_may_come = answers[i] == ReleaseResult::not_ours && all_[i]->may_grant(ts);
     if (claim_may_come) answers[i].reset();
   }

@@ -81,7 +81,13 @@ class MirroredStore : public Store, private Members {
     std::shared_ptr<Member> member;
     Claim claim;
     ClaimBasis basis;
-    Token life = {};  ///< The member's identity; none yet where the claim is to found a set.
+    std::optional<Identity> life = {};  ///< None yet where the claim is to found a set.
+  };
+
+  /// How it is known which life of a member has granted a claim (M6).
+  enum class LifeFrom {
+    look,   ///< At its identity, after the answer.
+    basis,  ///< A member that lost its data has not got what the claim starts from.
   };
 
   template <class Answer>
@@ -150,15 +156,16 @@ class MirroredStore : public Store, private Members {
   std::vector<Candidate> candidates(const std::vector<MemberBasis>& bases, const Claim& claim,
                                     std::chrono::milliseconds left) const;
   std::vector<Candidate> to_claim(const std::vector<MemberBasis>& bases, const Claim& claim) const;
-  std::optional<LockRecord> claim_from_own_release(std::string_view name, const ClaimBasis& basis,
+  std::optional<LockRecord> claim_from_own_release(std::string_view name, const FromFree& basis,
                                                    const Claim& claim);
   std::optional<LockRecord> settled(std::string_view name, const Claim& claim, const Token& set,
                                     const Replies<ClaimAnswer>& replies);
   std::optional<std::chrono::milliseconds> time_left(const StoreNow& cutoff) const;
   std::chrono::nanoseconds longest_under_way() const;
-  void send(std::string_view name, const std::vector<Candidate>& to, Replies<ClaimAnswer>& replies);
+  void send(std::string_view name, const std::vector<Candidate>& to, Replies<ClaimAnswer>& replies,
+            LifeFrom from = LifeFrom::look);
   bool undo(std::string_view name, const Token& ts, const Replies<ClaimAnswer>& replies);
-  bool freed_by_all(std::string_view name, const ClaimBasis& basis);
+  const FromFree* freed_by_all(std::string_view name, const ClaimBasis& basis);
   Bases look_for(std::string_view name, const ClaimBasis& basis);
 
   const MemberList all_;

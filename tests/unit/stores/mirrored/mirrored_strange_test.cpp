@@ -120,8 +120,14 @@ TEST_CASE("a claim follows a release without a look where all members have freed
     REQUIRE(lock->unlock() == UnlockResult::released);
     ann.members[1]->forget_calls();
     REQUIRE(lock->lock_try("x"));
-    // The identity alone is read, after the claim.
-    CHECK(ann.members[1]->calls("inspect") == 1);
+    CHECK(ann.members[1]->calls("claim") == 1);
+    CHECK(ann.members[1]->calls("inspect") == 0);
+  }
+  SECTION("all have freed it, and one has lost its data since") {
+    REQUIRE(lock->unlock() == UnlockResult::released);
+    fleet.empty(1);
+    REQUIRE(lock->lock_try("x"));
+    CHECK(fleet.holders("jobs") == std::vector<std::string>{"ann", "", "ann"});
   }
   SECTION("one was away, and a later hold is on all of them again") {
     ann.set_away(1, true);
@@ -148,6 +154,44 @@ TEST_CASE("a claim from the process's own release asks all members at once", "[m
   });
   CHECK_FALSE(of_bob->lock_try("x"));
   CHECK(fleet.holders("jobs") == std::vector<std::string>{"", "ann", "ann"});
+}
+
+TEST_CASE("without pings a claim from the process's own release looks at identities",
+          "[mirrored][M6]") {
+  MirrorFleet fleet;
+  const auto ann = fleet.process("ann");
+  Store& store = *ann.store;
+  ann.pinger->ping_round();
+  Claim claim{.process = "carol", .who = "carol:1", .why = "x", .ts = Token{{1}}, .fence = 1};
+  claim.cutoff = store.list().now;
+  claim.cutoff.time += 60s;
+  REQUIRE(store.claim("jobs", FromAbsent{}, claim));
+  REQUIRE(store.release("jobs", claim.ts) == ReleaseResult::freed);
+  ann.members[1]->forget_calls();
+  const FromFree basis{.ts = claim.ts};
+  claim.ts = Token{{2}};
+  claim.fence = 2;
+  REQUIRE(store.claim("jobs", basis, claim));
+  CHECK(ann.members[1]->calls("inspect") == 1);
+}
+
+TEST_CASE("a member that is exchanged for a moment says nothing about a release",
+          "[mirrored][M2][R11]") {
+  MirrorFleet fleet;
+  const auto ann = fleet.process("ann");
+  const auto lock = ann.lock("jobs");
+  REQUIRE(lock->lock_try("x"));
+  ann.set_away(1, true);
+  const MemoryTables carrying = fleet.stores[0].tables;
+  fleet.empty(0);
+  CHECK(lock->unlock() == UnlockResult::pending);
+  fleet.stores[0].tables = carrying;
+  REQUIRE(fleet.holders("jobs") == std::vector<std::string>{"ann", "ann", ""});
+  CHECK(ann.pinger->stats().pending_releases == 1);
+  ann.set_away(1, false);
+  fleet.rounds({&ann}, 60s);
+  CHECK(fleet.holders("jobs") == std::vector<std::string>{"", "", ""});
+  CHECK(ann.pinger->stats().pending_releases == 0);
 }
 
 TEST_CASE("an unlock says pending while a late claim could make the hold a majority's again",
