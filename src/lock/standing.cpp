@@ -191,7 +191,8 @@ bool StandingInLine::stand() {
   // A store whose clock is another now has not looked: an earlier place is still there.
   perhaps_in_line_ = in_line_before || standing.in_line;
   if (standing.free) stand_at_ = clock_.steady_now() + line::kTurn;
-  if (standing.holder_ended) look_at_ = clock_.steady_now();
+  attends_nobody_ = standing.holder_ended;
+  if (attends_nobody_) look_at_ = clock_.steady_now();
   return false;
 }
 
@@ -230,8 +231,8 @@ bool StandingInLine::look() {
     case protocol::Verdict::busy:
       if (!look.seen.lock->taken() || !line::waits(ticket_, look.seen.lock->line)) return stand();
       look_at_takeover(look, judgement.until_takeover);
-      // Somebody else has taken over: the store is to tell of the end of that holder, too.
-      return std::exchange(ended_, std::nullopt) && stand();
+      ended_.reset();
+      return attends_nobody_ && attend(look.seen.lock->ts);
     case protocol::Verdict::free:
     case protocol::Verdict::absent:
       return stand();
@@ -239,10 +240,17 @@ bool StandingInLine::look() {
   return false;
 }
 
+// Somebody else has taken over: the store is to tell of the end of that holder, too. It is asked
+// once only: something may act for a dead holder still, which then counts as alive at each look.
+bool StandingInLine::attend(const std::optional<Token>& hold) {
+  return std::exchange(attended_, hold) != hold && stand();
+}
+
 // All learn of an end at once. They take over in turn, as after a release (R17, R23).
 bool StandingInLine::lets_others_first(protocol::Reason reason, const LockRecord& dead) {
   if (reason != protocol::Reason::ended) return false;
   const SteadyTime now = clock_.steady_now();
+  attends_nobody_ = true;
   if (std::exchange(ended_, dead.ts) != dead.ts)
     ended_turn_at_ = now + line::opens_after(line::place_of(ticket_, dead.line));
   const bool waits = now < ended_turn_at_;

@@ -46,6 +46,7 @@ class StandingInLine {
   bool claim_remembered();
   bool stand();
   bool look();
+  bool attend(const std::optional<Token>& hold);
   bool lets_others_first(protocol::Reason reason, const LockRecord& dead);
   bool take_over(const TimedInspection& look);
   void look_again_in(std::chrono::nanoseconds pause);
@@ -77,6 +78,8 @@ class StandingInLine {
   int failures_ = 0;
   std::optional<Token> ended_;  // The hold of a process that has ended, seen at a look.
   SteadyTime ended_turn_at_;    // When it may be taken over from this place.
+  bool attends_nobody_ = false;  // The store tells of no later end: it knew one when last asked.
+  std::optional<Token> attended_;  // The hold that it was last asked about after that.
   DeadlockWatch deadlocks_;
   SteadyTime stand_at_ = SteadyTime::min();
   SteadyTime look_at_ = SteadyTime::min();

@@ -75,7 +75,7 @@ class FaultyStore : public Store, private distlock::Line {
       Inspection seen = inner_->inspect(name, freshness);
       seen.fresh = seen.fresh && (always_fresh || freshness == Freshness::fresh);
       if (!seen.lock && absent_tells_no_time) seen.now.reset();
-      if (seen.ping) seen.ping->ended = holders_ended;
+      if (seen.ping) seen.ping->ended = holders_ended && !something_acts_for_them;
       return seen;
     });
   }
@@ -126,6 +126,7 @@ class FaultyStore : public Store, private distlock::Line {
   bool has_line = false;
   /// As a SQLite file whose holders the kernel has seen end (R23).
   bool holders_ended = false;
+  bool something_acts_for_them = false;
 
  private:
   Standing stand(std::string_view name, const Claim& claim) override {

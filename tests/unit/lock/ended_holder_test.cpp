@@ -61,3 +61,38 @@ TEST_CASE("turns begin anew where somebody took over from an ended holder, and e
   lock->lock();
   CHECK(fleet.clock->steady_now() - start == 400ms);
 }
+
+// The store had told the waiter of the first end, and so watched nobody for it.
+TEST_CASE("a holder that took over before a waiter had looked is taken over at once when it ends",
+          "[waiting][R19][R23]") {
+  Fleet fleet;
+  const auto holder = fleet.process("holder").lock("jobs");
+  REQUIRE(holder->lock_try("first"));
+  const Process process = waiting_process(fleet);
+  const auto lock = process.lock("jobs", kTold);
+  process.store->after("stand", [&] {
+    fleet.store->ping("next", {});
+    const LockRecord dead = fleet.stored("jobs");
+    const Claim next = fleet.claim_by("next", Token{{9}});
+    REQUIRE(fleet.store->claim("jobs", FromHold{*dead.ts, dead.when}, next));
+    process.store->holders_ended = false;
+    process.store->before("stand", [&] { process.store->holders_ended = true; });
+  });
+  const auto start = fleet.clock->steady_now();
+  lock->lock();
+  CHECK(fleet.clock->steady_now() == start);
+}
+
+TEST_CASE("a waiter rests while something acts for a holder that has ended",
+          "[waiting][R20][R23]") {
+  Fleet fleet;
+  const auto holder = fleet.process("holder").lock("jobs");
+  REQUIRE(holder->lock_try("first"));
+  const Process process = waiting_process(fleet);
+  process.store->something_acts_for_them = true;
+  const auto lock = process.lock("jobs", kTold);
+  CHECK_FALSE(lock->try_lock_for(10min));
+  // Once more after the look, and at the end.
+  CHECK(process.store->calls("stand") == 3);
+  CHECK(process.store->calls("inspect") == 3);
+}
