@@ -68,6 +68,31 @@ TEST_CASE("waiters get the lock of holders that are killed, one after the other"
   CHECK(once_of_three(std::string("123"), order) == "123");
 }
 
+// Nobody had died when it got the lock, so the kernel had told the others nothing.
+TEST_CASE("the next in line gets the lock of a holder that got it by a release, and was killed",
+          "[sqlite][line][R23][R19]") {
+  const Scene scene;
+  const Told go;
+  const Child first([&] {
+    const auto store = open_at(scene.path());
+    const auto pinger = std::make_shared<DistributedLockPinger>(Environment{.store = store});
+    DistributedLock lock(pinger, "jobs");
+    if (!lock.lock_try("x")) _exit(2);
+    scene.told.tell('h');
+    if (go.next() != 'g') _exit(3);
+    lock.unlock();
+    while (true) pause();
+  });
+  REQUIRE(scene.told.next() == 'h');
+  std::map<char, std::unique_ptr<Child>> waiters;
+  for (const char number : {'1', '2'}) waiters[number] = scene.waiter(number);
+  go.tell('g');
+  const char killed = scene.told.next();
+  REQUIRE(waiters.contains(killed));
+  waiters[killed]->end();
+  CHECK(scene.told.next() == (killed == '1' ? '2' : '1'));
+}
+
 TEST_CASE("a wait that begins when the holder has ended already gets its lock",
           "[sqlite][line][R23]") {
   const Scene scene;

@@ -35,17 +35,19 @@ std::size_t hash(std::string_view text) {
   return static_cast<std::size_t>(hash ^ (hash >> 32U));
 }
 
-std::size_t word_of(std::string_view process) {
+std::size_t word_to_sleep_on(std::string_view process) {
   return SqlitePage::kFirstWord + hash(process) % (kFirstForLocks - SqlitePage::kFirstWord);
 }
 
-std::size_t word_of(std::string_view process, std::string_view name) {
-  std::string both(process);
-  both.append(1, '\0').append(name);
-  return kFirstForLocks + hash(both) % (kWords - kFirstForLocks);
-}
-
 }  // namespace
+
+// Earlier versions know the first kind alone.
+std::size_t SqliteBell::word_of(std::string_view process, std::string_view name, News news) {
+  std::string all(process);
+  all.append(1, '\0').append(name);
+  if (news == News::holder) all.append(1, '\0');
+  return kFirstForLocks + hash(all) % (kWords - kFirstForLocks);
+}
 
 // A listener, and the tickets of its process.
 class SqliteBell::Ear {
@@ -63,7 +65,7 @@ class SqliteBell::Ear {
     stop_.request_stop();
     {
       const Guard lock(mutex_);
-      if (page_.file() >= 0) page_.ring(word_of(process_), INT_MAX);
+      if (page_.file() >= 0) page_.ring(word_to_sleep_on(process_), INT_MAX);
     }
     thread_.join();
   }
@@ -74,8 +76,11 @@ class SqliteBell::Ear {
     if (process != process_) return;
     const Guard lock(mutex_);
     if (attended_.contains(ticket)) return;
-    const std::size_t word = word_of(process, name);
-    attended_.emplace(ticket, Attended{std::string(name), word, page_.word(word)});
+    const auto now = [&](News news) {
+      const std::size_t word = SqliteBell::word_of(process, name, news);
+      return Heard{word, page_.word(word)};
+    };
+    attended_.emplace(ticket, Attended{std::string(name), now(News::turn), now(News::holder)});
   }
 
   void ignore(const Token& ticket) {
@@ -84,10 +89,16 @@ class SqliteBell::Ear {
   }
 
  private:
+  struct Heard {
+    bool changed(const SqlitePage::Words& words) const { return words.at(word) != count; }
+    void hear(const SqlitePage::Words& words) { count = words.at(word); }
+    std::size_t word;
+    std::uint32_t count;
+  };
   struct Attended {
     std::string name;
-    std::size_t word;
-    std::uint32_t heard;
+    Heard turn;
+    Heard holder;
   };
 
   bool open() {
@@ -112,7 +123,7 @@ class SqliteBell::Ear {
 
   // To the file that is open now. False: it has gone.
   bool listen(const std::stop_token& stopped, SteadyTime until, const Clock& clock) {
-    const std::size_t own = word_of(process_);
+    const std::size_t own = word_to_sleep_on(process_);
     for (SteadyTime now = clock.steady_now(); now < until; now = clock.steady_now()) {
       // Before the look, so that a ring between the two is not slept through.
       const std::uint32_t heard = page_.word(own);
@@ -138,9 +149,10 @@ class SqliteBell::Ear {
     if (attended_.empty()) return names;
     const SqlitePage::Words words = page_.words();
     for (auto& [ticket, attended] : attended_) {
-      if (words.at(attended.word) == attended.heard) continue;
+      if (!attended.turn.changed(words) && !attended.holder.changed(words)) continue;
       names.push_back(attended.name);
-      attended.heard = words.at(attended.word);
+      attended.turn.hear(words);
+      attended.holder.hear(words);
     }
     return names;
   }
@@ -172,13 +184,14 @@ std::shared_ptr<void> SqliteBell::listen(std::string_view process, Line::Rung ru
   return ear;
 }
 
-void SqliteBell::ring(std::string_view name, const std::vector<std::string>& processes) {
+void SqliteBell::ring(std::string_view name, const std::vector<std::string>& processes,
+                      News news) {
   const Guard lock(ringing_mutex_);
   // Nobody listens where there is none.
   if (!ringing_.open()) return;
   for (const std::string& process : processes) {
-    ringing_.add_one(word_of(process, name));
-    ringing_.ring(word_of(process), INT_MAX);
+    ringing_.add_one(word_of(process, name, news));
+    ringing_.ring(word_to_sleep_on(process), INT_MAX);
   }
   ringing_.close();
 }

@@ -17,7 +17,8 @@ namespace distlock {
 // A file beside the database (sqlite_page.h). A process that waits for locks sleeps on the word of
 // its process id. A ring adds one to the word of the process and the lock together. Then it adds
 // one to the word of the process, and wakes the sleepers there. A process that wakes up looks which
-// words have changed of the locks that it stands in line for.
+// words have changed of the locks that it stands in line for. Each process and lock have two such
+// words: one for rings, and one that says that there is a new holder.
 //
 // Words are found by a hash, so that two may share one: then a ring is heard by one too many, which
 // costs a look at the store (R19). There is a bell once somebody waits, until the last who has the
@@ -36,7 +37,13 @@ class SqliteBell {
   /// As Line::listen(), for the tickets that attend() names.
   std::shared_ptr<void> listen(std::string_view process, Line::Rung rung);
   /// As Line::ring().
-  void ring(std::string_view name, const std::vector<std::string>& processes);
+  void ring(std::string_view name, const std::vector<std::string>& processes) {
+    ring(name, processes, News::turn);
+  }
+  /// Tells the next in line that there is a new holder, whose end it is to attend (R23).
+  void tell_of_holder(std::string_view name, const std::string& process) {
+    ring(name, {process}, News::holder);
+  }
 
   /// Before `process` gets a place: from now on rings for `name` are for it.
   void attend(std::string_view process, const Token& ticket, std::string_view name);
@@ -44,7 +51,10 @@ class SqliteBell {
 
  private:
   class Ear;
+  enum class News { turn, holder };
 
+  static std::size_t word_of(std::string_view process, std::string_view name, News news);
+  void ring(std::string_view name, const std::vector<std::string>& processes, News news);
   std::vector<std::shared_ptr<Ear>> ears();
 
   const std::string database_;

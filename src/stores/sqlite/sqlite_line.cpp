@@ -1,6 +1,8 @@
 #include "stores/sqlite/sqlite_line.h"
 
+#include <algorithm>
 #include <functional>
+#include <new>
 #include <utility>
 
 #include "distlock/error.h"
@@ -65,8 +67,22 @@ Standing SqliteLine::stand(std::string_view name, const Claim& claim) {
   Standing& standing = done.standing;
   if (!standing.in_line) forget(claim.ts);
   if (standing.in_line) standing.holder_ended = attend_holder(name, claim.ts, done.witness);
+  if (standing.hold) tell_of_holder(name, done.after);
   if (standing.hold) check_written_fence(name, standing.hold->fence);
   return std::move(standing);
+}
+
+// The next one attends the end of whoever it waits for. It would learn of this hold by its next
+// look alone.
+void SqliteLine::tell_of_holder(std::string_view name, const std::vector<Waiter>& line) {
+  const auto next = std::find_if(line.begin(), line.end(),
+                                 [](const Waiter& waiter) { return !waiter.passed_over; });
+  if (next == line.end()) return;
+  try {
+    bell_.tell_of_holder(name, next->process);
+  } catch (const std::bad_alloc&) {
+    // The hold is granted, whoever learns of it.
+  }
 }
 
 // Whether it has ended. Nothing rings for that end any more: something may act for the dead holder

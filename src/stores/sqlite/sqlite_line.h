@@ -39,6 +39,7 @@ class SqliteLine : public Line {
   std::atomic<bool>& awaited(std::string_view name);
   Plan plan(std::string_view name, const Claim& claim, StoreTime now) const;
   bool attend_holder(std::string_view name, const Token& ticket, const std::string& witness);
+  void tell_of_holder(std::string_view name, const std::vector<Waiter>& line);
   Plan stand_in_turn(std::string_view name, const Claim& claim);
   std::optional<Plan> carry_out(std::string_view name, const Claim& claim, bool grants);
   Freed write_release(std::string_view name, const Token& ts);
