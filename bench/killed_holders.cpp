@@ -5,9 +5,7 @@
 // markdown table.
 
 #include <signal.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <cstdio>
@@ -19,6 +17,7 @@
 #include "distlock/distributed_lock.h"
 #include "distlock/log.h"
 #include "percentiles.h"
+#include "processes.h"
 
 namespace distlock::bench {
 namespace {
@@ -31,20 +30,6 @@ struct Shared {
   std::atomic<bool> waiting{false};
   std::atomic<std::int64_t> got_at{0};
 };
-
-template <class Work>
-pid_t started(const Work& work) {
-  const pid_t child = fork();
-  if (child < 0) throw std::runtime_error("no process");
-  if (child > 0) return child;
-  try {
-    work();
-    _exit(0);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "killed_holders: %s\n", error.what());
-    _exit(1);
-  }
-}
 
 void await(const std::atomic<bool>& happened) {
   const auto until = Clock::now() + std::chrono::seconds{30};
@@ -82,10 +67,7 @@ Nanoseconds round(const std::string& uri, Shared& shared) {
 }
 
 void measure(const char* store, const std::string& uri, int rounds) {
-  void* const page =
-      mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (page == MAP_FAILED) throw std::runtime_error("no memory");
-  auto& shared = *new (page) Shared;
+  auto& shared = shared_by_processes<Shared>();
   Samples samples;
   for (int i = 0; i < rounds; ++i) samples.add(round(uri, shared));
   std::printf("| %s | %d | %.1f | %.1f | %.1f |\n", store, rounds, samples.percentile(50) / 1000,

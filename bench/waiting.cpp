@@ -5,8 +5,6 @@
 // the return of lock() in another that waited. Each process has so many threads that do it, which
 // pass the lock on, or never. Prints a row of a markdown table.
 
-#include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -23,6 +21,7 @@
 #include "distlock/distributed_lock.h"
 #include "distlock/log.h"
 #include "percentiles.h"
+#include "processes.h"
 
 namespace distlock::bench {
 namespace {
@@ -127,10 +126,7 @@ int start(const Run& run, Shared& shared) {
 }
 
 void measure(const char* store, Run run, std::chrono::seconds length, int processes) {
-  void* const page =
-      mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (page == MAP_FAILED) throw std::runtime_error("no memory");
-  auto& shared = *new (page) Shared;
+  auto& shared = shared_by_processes<Shared>();
   run.begin = Clock::now() + std::chrono::seconds{2};
   run.end = run.begin + length;
   std::vector<int> pipes;

@@ -1,0 +1,124 @@
+// usage: idle_waiters STORE URI PROCESSES THREADS SECONDS
+//
+// What waiting costs while nothing happens: so many processes wait for one lock, with so many
+// threads each. Commands at the server, processor time, and memory of each thread. Prints a row of
+// a markdown table.
+
+#include <malloc.h>
+#include <sys/resource.h>
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "distlock/distributed_lock.h"
+#include "distlock/log.h"
+#include "distlock/stores.h"
+#include "mongodb_server.h"
+#include "percentiles.h"
+#include "processes.h"
+
+namespace distlock::bench {
+namespace {
+
+constexpr const char* kName = "bench_idle";
+
+struct Plan {
+  ConnectionString connection;
+  int processes;
+  int threads;
+};
+
+struct Shared {
+  std::atomic<bool> settled{false};
+  std::atomic<bool> over{false};
+  std::atomic<int> reports{0};
+  std::atomic<std::int64_t> bytes{0};
+  std::atomic<std::int64_t> cpu{0};  // nanoseconds
+};
+
+std::int64_t allocated() {
+  const auto heap = mallinfo2();
+  return static_cast<std::int64_t>(heap.uordblks + heap.hblkhd);
+}
+
+Nanoseconds cpu_time() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  const auto of = [](const timeval& time) {
+    return std::chrono::seconds{time.tv_sec} + std::chrono::microseconds{time.tv_usec};
+  };
+  return of(usage.ru_utime) + of(usage.ru_stime);
+}
+
+void await(const std::atomic<bool>& happened) {
+  while (!happened) std::this_thread::sleep_for(std::chrono::milliseconds{5});
+}
+
+// The first thread's wait opens the store and the bell, which is no cost of a thread.
+void wait_idly(const Plan& plan, Shared& shared) {
+  std::vector<std::jthread> threads;
+  std::stop_source stop;
+  const auto add = [&] {
+    threads.emplace_back([&] {
+      DistributedLock lock(plan.connection, kName);
+      static_cast<void>(lock.lock(stop.get_token()));
+    });
+  };
+  add();
+  std::this_thread::sleep_for(std::chrono::seconds{2});
+  const std::int64_t before = allocated();
+  for (int i = 1; i < plan.threads; ++i) add();
+  await(shared.settled);
+  if (plan.threads > 1) shared.bytes += (allocated() - before) / (plan.threads - 1);
+  const Nanoseconds cpu = cpu_time();
+  await(shared.over);
+  shared.cpu += (cpu_time() - cpu).count();
+  ++shared.reports;
+  stop.request_stop();
+}
+
+void measure(const char* label, const Plan& plan, std::chrono::seconds length) {
+  auto& shared = shared_by_processes<Shared>();
+  for (int i = 0; i < plan.processes; ++i) started([&] { wait_idly(plan, shared); });
+  const auto store = open_store(plan.connection);
+  std::optional<MongodbServer> server;
+  if (plan.connection.kind() == StoreKind::mongodb) server.emplace(plan.connection);
+  DistributedLock holder(plan.connection, kName);
+  while (!holder.lock_try("bench")) std::this_thread::sleep_for(std::chrono::milliseconds{50});
+  await_line(*store, kName, static_cast<std::size_t>(plan.processes));
+  std::this_thread::sleep_for(std::chrono::seconds{5});
+  shared.settled = true;
+  const auto before = server ? server->commands() : std::map<std::string, std::int64_t>{};
+  std::this_thread::sleep_for(length);
+  const auto after = server ? server->commands() : before;
+  shared.over = true;
+  await_ends();
+  holder.unlock();
+  const double seconds = std::chrono::duration<double>(length).count();
+  std::printf("| %s | %d × %d | %.0f | %s | %.2f | %.0f |\n", label, plan.processes, plan.threads,
+              seconds, server ? difference(before, after).c_str() : "",
+              static_cast<double>(shared.cpu) / 1e9 / seconds * 100,
+              static_cast<double>(shared.bytes) / plan.processes);
+}
+
+}  // namespace
+}  // namespace distlock::bench
+
+int main(int argc, char** argv) try {
+  if (argc != 6) throw std::runtime_error("usage: idle_waiters STORE URI PROCESSES THREADS SECONDS");
+  distlock::set_log_level(distlock::LogLevel::warning);
+  distlock::bench::measure(argv[1],
+                           {.connection = distlock::ConnectionString(argv[2]),
+                            .processes = std::atoi(argv[3]),
+                            .threads = std::atoi(argv[4])},
+                           std::chrono::seconds{std::atoi(argv[5])});
+} catch (const std::exception& error) {
+  std::fprintf(stderr, "idle_waiters: %s\n", error.what());
+  return 1;
+}
