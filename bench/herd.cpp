@@ -29,7 +29,7 @@ constexpr std::size_t kMost = 1000;
 struct Shared {
   std::array<std::atomic<bool>, kMost> may_enter;
   std::atomic<std::size_t> granted{0};
-  std::array<std::atomic<std::size_t>, kMost> grants;  // Who got it, in order.
+  std::array<std::atomic<std::size_t>, kMost> grants;  // In order, the processes that got it.
 };
 
 void wait_once(const ConnectionString& connection, std::size_t number, Shared& shared) {

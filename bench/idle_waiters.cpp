@@ -1,6 +1,6 @@
 // usage: idle_waiters STORE URI PROCESSES THREADS SECONDS
 //
-// What waiting costs while nothing happens: so many processes wait for one lock, with so many
+// The cost of waiting while nothing happens: so many processes wait for one lock, with so many
 // threads each. Commands at the server, processor time, and memory of each thread. Prints a row of
 // a markdown table.
 
@@ -111,7 +111,8 @@ void measure(const char* label, const Plan& plan, std::chrono::seconds length) {
 }  // namespace distlock::bench
 
 int main(int argc, char** argv) try {
-  if (argc != 6) throw std::runtime_error("usage: idle_waiters STORE URI PROCESSES THREADS SECONDS");
+  if (argc != 6)
+    throw std::runtime_error("usage: idle_waiters STORE URI PROCESSES THREADS SECONDS");
   distlock::set_log_level(distlock::LogLevel::warning);
   distlock::bench::measure(argv[1],
                            {.connection = distlock::ConnectionString(argv[2]),

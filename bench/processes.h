@@ -14,7 +14,7 @@
 
 #include "distlock/store.h"
 
-// What benchmarks of several processes share.
+// For benchmarks of several processes.
 namespace distlock::bench {
 
 /// A child that does `work` and ends. Errors: std::runtime_error.

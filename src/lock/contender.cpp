@@ -199,6 +199,10 @@ void Contender::end_acquiring() noexcept {
   phase = Phase::idle;
 }
 
+void Contender::ring_if_awaited() noexcept {
+  if (!session->fork_guard.in_child() && refusals.somebody_waits()) session->lobby.ring(name);
+}
+
 void Contender::leave_late_grant_pending() noexcept {
   if (const auto again = std::exchange(late_grant, std::nullopt)) {
     claims.leave_ticket_pending(again->first, again->second);

@@ -84,6 +84,7 @@ class DistributedLock::Contender : public Heir {
   /// Errors: `lock_lost` if there is none.
   void begin_acquiring_anew();
   void end_acquiring() noexcept;
+  void ring_if_awaited() noexcept;
   void leave_late_grant_pending() noexcept;
 
   /// As DistributedLock::lock_try(), but gives up (false) when `until` is over.
@@ -198,7 +199,9 @@ using Contender = DistributedLock::Contender;
 /// Leaves the phase acquiring, whichever way a call is left.
 struct AcquiringPhase {
   ~AcquiringPhase() {
-    if (!held) contender.end_acquiring();
+    if (held) return;
+    contender.end_acquiring();
+    contender.ring_if_awaited();
   }
   Contender& contender;
   bool held = false;

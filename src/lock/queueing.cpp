@@ -69,6 +69,8 @@ Contender::Turn Contender::wait_for_this_object(Lobby::Place& place, const WaitR
     place.open(*this);
     SteadyTime next =
         std::min({now + nanoseconds{options.recheck}, request.deadline, deadlocks.due()});
+    const SteadyTime kept = hold->validity.until();
+    if (our_turn && kept > now) next = std::min(next, kept);
     if (passing > now) next = std::min(next, passing);
     clock.wait_until(told > now ? std::min(next, told) : next, rung);
   }

@@ -75,10 +75,13 @@ void StandingInLine::begin_with_new_ticket() {
 }
 
 bool StandingInLine::wait() {
+  std::stop_token rung;
   while (!lock_.out_of_time()) {
     lock_.session->check_usable();  // In a child, before it takes a mutex of the waker's.
     // Armed before the look, so that a bell in between is not lost (R19).
-    const std::stop_token rung = place_.wake().arm();
+    const std::stop_token before = std::exchange(rung, place_.wake().arm());
+    // Rung when the sleep was over already.
+    if (before.stop_requested()) stand_at_ = clock_.steady_now();
     if (step_on()) return true;
     late_ = lock_.out_of_time();
     if (late_) break;
@@ -133,7 +136,7 @@ bool StandingInLine::step() {
     begin_with_new_ticket();
   }
   if (!may_call()) return false;
-  if (clock_.steady_now() >= stand_at_ && stand()) return true;
+  if (clock_.steady_now() >= stand_at_ && stand_or_look()) return true;
   if (!may_call()) return false;
   if (clock_.steady_now() >= look_at_ && look()) return true;
   if (may_call()) look_for_deadlock();
@@ -171,6 +174,14 @@ bool StandingInLine::claim_remembered() {
   return old.held;
 }
 
+// A store whose clock is another now has not looked, so that a ring may have been for nothing: a
+// look learns that clock.
+bool StandingInLine::stand_or_look() {
+  if (stand()) return true;
+  if (nowhere_) look_at_ = clock_.steady_now();
+  return false;
+}
+
 bool StandingInLine::stand() {
   if (!pinged() || !may_call()) return false;
   const Claim claim = lock_.claims.claim_with(ticket_, request_.why, fences_);
@@ -190,6 +201,7 @@ bool StandingInLine::stand() {
   if (standing.hold) return keep(std::move(*standing.hold));
   // A store whose clock is another now has not looked: an earlier place is still there.
   perhaps_in_line_ = in_line_before || standing.in_line;
+  nowhere_ = !standing.in_line && !standing.free;
   if (standing.free) stand_at_ = clock_.steady_now() + line::kTurn;
   attends_nobody_ = standing.holder_ended;
   if (attends_nobody_) look_at_ = clock_.steady_now();
@@ -209,89 +221,6 @@ bool StandingInLine::keep(LockRecord record) {
   }
   begin_with_new_ticket();
   return false;
-}
-
-bool StandingInLine::look() {
-  TimedInspection look;
-  const protocol::Judgement judgement = lock_.judge_now(look);
-  if (request_.other != nullptr && look.seen.lock) *request_.other = *look.seen.lock;
-  if (clock_.steady_now() >= request_.teller->due()) seen_ = look.seen.lock;
-  look_again_in(nanoseconds{lock_.options.recheck});
-  if (!may_call()) return false;
-  // Granted after all, by a claim that the store had refused once or never answered.
-  if (look.seen.lock && look.seen.lock->ts == ticket_) {
-    if (look.seen.lock->taken()) return stand();
-    // Granted, and freed by somebody else: the ticket gets nothing any more.
-    begin_with_new_ticket();
-    return stand();
-  }
-  switch (judgement.verdict) {
-    case protocol::Verdict::dead:
-      return !lets_others_first(judgement.reason, *look.seen.lock) && take_over(look);
-    case protocol::Verdict::busy:
-      if (!look.seen.lock->taken() || !line::waits(ticket_, look.seen.lock->line)) return stand();
-      look_at_takeover(look, judgement.until_takeover);
-      ended_.reset();
-      return attends_nobody_ && attend(look.seen.lock->ts);
-    case protocol::Verdict::free:
-    case protocol::Verdict::absent:
-      return stand();
-  }
-  return false;
-}
-
-// Somebody else has taken over: the store is to tell of the end of that holder, too. It is asked
-// once only: something may act for a dead holder still, which then counts as alive at each look.
-bool StandingInLine::attend(const std::optional<Token>& hold) {
-  return std::exchange(attended_, hold) != hold && stand();
-}
-
-// All learn of an end at once. They take over in turn, as after a release (R17, R23).
-bool StandingInLine::lets_others_first(protocol::Reason reason, const LockRecord& dead) {
-  if (reason != protocol::Reason::ended) return false;
-  const SteadyTime now = clock_.steady_now();
-  attends_nobody_ = true;
-  if (std::exchange(ended_, dead.ts) != dead.ts)
-    ended_turn_at_ = now + line::opens_after(line::place_of(ticket_, dead.line));
-  const bool waits = now < ended_turn_at_;
-  look_at_ = waits ? ended_turn_at_ : now + line::kTurn;  // Should somebody be quicker.
-  return waits;
-}
-
-bool StandingInLine::take_over(const TimedInspection& look) {
-  const LockRecord& dead = *look.seen.lock;
-  if (!pinged() || !may_call()) return false;
-  // No claim of this place was granted before that look. A claim that is still on its way may have
-  // been since, perhaps before a pause: the place counts from its own beginning then.
-  if (!doubtful_) lock_.session->begin_claim(*lock_.hold);
-  // Its outcome may stay unknown, and the hold is freed later then: no claim may carry that `ts`
-  // anew.
-  ticket_spent_ = true;
-  auto [record, failure] =
-      lock_.claims.send({FromHold{*dead.ts, dead.when}},
-                        lock_.claims.claim_with(ticket_, request_.why, fences_), lock_.limit);
-  ticket_spent_ = failure.has_value();
-  if (!record) return false;
-  return keep(std::move(*record));
-}
-
-void StandingInLine::look_again_in(nanoseconds pause) {
-  const auto spread = static_cast<std::uint64_t>(pause.count());
-  const auto part = lock_.session->environment.random() % spread;
-  look_at(clock_.steady_now() + pause / 2 + nanoseconds{static_cast<std::int64_t>(part)});
-}
-
-// Sooner where a program wants to be told.
-void StandingInLine::look_at(SteadyTime next) {
-  const SteadyTime told = request_.teller->due();
-  look_at_ = told > clock_.steady_now() ? std::min(next, told) : next;
-}
-
-// The first in line looks when the holder can be dead, the next a turn later, and so on.
-void StandingInLine::look_at_takeover(const TimedInspection& look, milliseconds left) {
-  if (left <= milliseconds{0} || left >= lock_.options.recheck) return;
-  const auto place = line::place_of(ticket_, look.seen.lock->line);
-  look_at_ = std::min(look_at_, clock_.steady_now() + left + line::opens_after(place));
 }
 
 void StandingInLine::bear(const Error& error) {

@@ -45,6 +45,7 @@ class StandingInLine {
   bool pinged();
   bool claim_remembered();
   bool stand();
+  bool stand_or_look();
   bool look();
   bool attend(const std::optional<Token>& hold);
   bool lets_others_first(protocol::Reason reason, const LockRecord& dead);
@@ -76,9 +77,10 @@ class StandingInLine {
   std::optional<Error> failure_;
   std::optional<LockRecord> seen_;  // The lock at the last look, where that is to be told.
   int failures_ = 0;
-  std::optional<Token> ended_;  // The hold of a process that has ended, seen at a look.
-  SteadyTime ended_turn_at_;    // When it may be taken over from this place.
-  bool attends_nobody_ = false;  // The store tells of no later end: it knew one when last asked.
+  std::optional<Token> ended_;     // The hold of a process that has ended, seen at a look.
+  SteadyTime ended_turn_at_;       // When it may be taken over from this place.
+  bool nowhere_ = false;           // The last answer showed neither a place nor a free lock.
+  bool attends_nobody_ = false;    // The store tells of no later end: it knew one when last asked.
   std::optional<Token> attended_;  // The hold that it was last asked about after that.
   DeadlockWatch deadlocks_;
   SteadyTime stand_at_ = SteadyTime::min();

@@ -29,9 +29,17 @@ Freed Ringer::release(const std::string& name, const Token& ts, ReleaseRule rule
   Line* const line = environment_.store->line();
   if (line == nullptr) return {.result = environment_.store->release(name, ts)};
   Freed freed = line->release_and_tell(name, ts, rule);
+  const SteadyTime now = environment_.clock->steady_now();
+  const SteadyTime until = now + kFollowedMost;
+  // An earlier request may have freed it, whose answer with the next ones was lost.
+  if (freed.result == ReleaseResult::already_free) follow(name, {ts, {}, now, until});
   if (freed.result != ReleaseResult::freed) return freed;
   std::vector<std::string> told = freed.next;
-  if (!follow(name, ts, freed) && !freed.then.empty()) told.push_back(freed.then);
+  if (freed.then.empty()) {
+    forget(name);
+  } else if (!follow(name, {ts, freed.next, now + line::kTurn, until})) {
+    told.push_back(freed.then);
+  }
   ring(name, std::move(told));
   return freed;
 }
@@ -45,19 +53,19 @@ void Ringer::ring(const std::string& name, std::vector<std::string> processes) c
   }
 }
 
-// False: the second in line has to be rung at once.
-bool Ringer::follow(const std::string& name, const Token& ts, const Freed& freed) {
-  const SteadyTime now = environment_.clock->steady_now();
-  const SteadyTime due = now + line::kTurn;
+void Ringer::forget(const std::string& name) {
+  const Guard lock(mutex_);
+  all_.erase(name);
+}
+
+// False: nobody will look.
+bool Ringer::follow(const std::string& name, Freeing freeing) {
+  const SteadyTime due = freeing.due;
   {
     const Guard lock(mutex_);
     if (finished_) return false;
-    if (freed.then.empty()) {
-      all_.erase(name);
-      return true;
-    }
     try {
-      all_.insert_or_assign(name, Freeing{ts, freed.next, due, now + kFollowedMost});
+      all_.insert_or_assign(name, std::move(freeing));
     } catch (const std::bad_alloc&) {
       return false;
     }

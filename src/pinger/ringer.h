@@ -51,7 +51,8 @@ class Ringer {
   using All = std::map<std::string, Freeing, std::less<>>;
 
   void ring(const std::string& name, std::vector<std::string> processes) const;
-  bool follow(const std::string& name, const Token& ts, const Freed& freed);
+  void forget(const std::string& name);
+  bool follow(const std::string& name, Freeing freeing);
   All::node_type take_due(SteadyTime now);
   bool go_on(const std::string& name, Freeing& freeing) const;
   void put_back(All::node_type one);

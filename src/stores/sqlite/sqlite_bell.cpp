@@ -147,6 +147,7 @@ class SqliteBell::Ear {
     std::vector<std::string> names;
     const Guard lock(mutex_);
     if (attended_.empty()) return names;
+    names.reserve(attended_.size());
     const SqlitePage::Words words = page_.words();
     for (auto& [ticket, attended] : attended_) {
       if (!attended.turn.changed(words) && !attended.holder.changed(words)) continue;
@@ -184,8 +185,7 @@ std::shared_ptr<void> SqliteBell::listen(std::string_view process, Line::Rung ru
   return ear;
 }
 
-void SqliteBell::ring(std::string_view name, const std::vector<std::string>& processes,
-                      News news) {
+void SqliteBell::ring(std::string_view name, const std::vector<std::string>& processes, News news) {
   const Guard lock(ringing_mutex_);
   // Nobody listens where there is none.
   if (!ringing_.open()) return;

@@ -67,13 +67,12 @@ Standing SqliteLine::stand(std::string_view name, const Claim& claim) {
   Standing& standing = done.standing;
   if (!standing.in_line) forget(claim.ts);
   if (standing.in_line) standing.holder_ended = attend_holder(name, claim.ts, done.witness);
-  if (standing.hold) tell_of_holder(name, done.after);
   if (standing.hold) check_written_fence(name, standing.hold->fence);
   return std::move(standing);
 }
 
 // The next one attends the end of whoever it waits for. It would learn of this hold by its next
-// look alone.
+// look alone. Told before the disk has the hold: its process may be killed meanwhile.
 void SqliteLine::tell_of_holder(std::string_view name, const std::vector<Waiter>& line) {
   const auto next = std::find_if(line.begin(), line.end(),
                                  [](const Waiter& waiter) { return !waiter.passed_over; });
@@ -134,6 +133,7 @@ std::optional<SqliteLine::Plan> SqliteLine::carry_out(std::string_view name, con
   // Of a lock that somebody removed while it waited.
   if (!plan.exists) remove_place(connection_, name, claim.ts);
   transaction.commit();
+  if (plan.grants) tell_of_holder(name, plan.after);
   return plan;
 }
 
@@ -190,21 +190,23 @@ std::shared_ptr<void> SqliteLine::listen(std::string_view process, Rung rung) {
   return std::make_shared<Listening>(std::move(listening));
 }
 
-std::optional<LockRecord> claim_beside_line(SqliteConnection& connection, std::string_view name,
-                                            const ClaimBasis& basis, const Claim& claim) {
-  SqliteTransaction transaction(connection.db(), "claim", kWrite);
-  connection.forget_write_time();
-  const auto row = row_of(connection, name);
+std::optional<LockRecord> SqliteLine::claim_beside(std::string_view name, const ClaimBasis& basis,
+                                                   const Claim& claim) {
+  SqliteTransaction transaction(connection_.db(), "claim", kWrite);
+  connection_.forget_write_time();
+  const auto row = row_of(connection_, name);
   if (!row) return std::nullopt;
   const bool from_hold = std::holds_alternative<FromHold>(basis);
-  if (!from_hold && !is_turn(row->lock, claim.ts, connection.write_time())) {
+  if (!from_hold && !is_turn(row->lock, claim.ts, connection_.write_time())) {
     return std::nullopt;
   }
-  auto lock = claim_row(connection, name, basis, claim, InLine::may_pass);
+  auto lock = claim_row(connection_, name, basis, claim, InLine::may_pass);
   if (!lock) return std::nullopt;
   const std::vector<Waiter> line = line_of(row->lock);
-  write_line(connection, name, line, line::without(claim.ts, line));
+  const std::vector<Waiter> behind = line::without(claim.ts, line);
+  write_line(connection_, name, line, behind);
   transaction.commit();
+  tell_of_holder(name, behind);
   return lock;
 }
 

@@ -27,6 +27,11 @@ class SqliteLine : public Line {
   /// nothing.
   bool refuses(std::string_view name, const Claim& claim);
 
+  /// A claim that does not stand in line, from a free lock or a hold, where somebody does: those in
+  /// line come first, and `claim`'s ticket gives its place up. A part of a call that writes.
+  std::optional<LockRecord> claim_beside(std::string_view name, const ClaimBasis& basis,
+                                         const Claim& claim);
+
   /// The ticket has become a hold by another call.
   void forget(const Token& ticket) {
     bell_.ignore(ticket);
@@ -50,10 +55,5 @@ class SqliteLine : public Line {
   // By the name's hash: somebody stood in line when this process released it last.
   std::array<std::atomic<bool>, 256> awaited_{};
 };
-
-/// A claim that does not stand in line, from a free lock or a hold, where somebody does: those in
-/// line come first, and `claim`'s ticket gives its place up.
-std::optional<LockRecord> claim_beside_line(SqliteConnection& connection, std::string_view name,
-                                            const ClaimBasis& basis, const Claim& claim);
 
 }  // namespace distlock

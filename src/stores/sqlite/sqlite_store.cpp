@@ -131,11 +131,11 @@ std::optional<LockRecord> SqliteStore::claim(std::string_view name, const ClaimB
 std::optional<LockRecord> SqliteStore::write_claim(std::string_view name, const ClaimBasis& basis,
                                                    const Claim& claim) {
   if (std::holds_alternative<FromHold>(basis)) {
-    return claim_beside_line(connection_, name, basis, claim);
+    return line_.claim_beside(name, basis, claim);
   }
   auto lock = claim_row(connection_, name, basis, claim, InLine::nobody);
   if (lock || !std::holds_alternative<FromFree>(basis) || !is_awaited(name)) return lock;
-  return claim_beside_line(connection_, name, basis, claim);
+  return line_.claim_beside(name, basis, claim);
 }
 
 ReleaseResult SqliteStore::release(std::string_view name, const Token& ts) {

@@ -8,6 +8,7 @@
 #include <boost/thread/thread.hpp>
 #include <cerrno>
 #include <filesystem>
+#include <new>
 #include <system_error>
 
 #include "distlock/error.h"
@@ -54,7 +55,12 @@ void SqliteSyncs::sync_for_all(boost::unique_lock<boost::mutex>& lock) {
   const std::uint64_t covered = committed_;
   syncing_ = true;
   lock.unlock();
-  const int error = sync();
+  int error = ENOMEM;
+  try {
+    error = sync();
+  } catch (const std::bad_alloc&) {
+    // Those who wait for this sync must not wait for ever.
+  }
   lock.lock();
   syncing_ = false;
   synced_more_.notify_all();

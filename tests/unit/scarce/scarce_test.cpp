@@ -1,22 +1,16 @@
 // Where the system has no more threads, or no more memory.
-#include <pthread.h>
-
 #include <atomic>
 #include <boost/thread/barrier.hpp>
 #include <boost/thread/thread.hpp>
 #include <catch2/catch.hpp>
-#include <fstream>
 #include <future>
 #include <memory>
 
 #include "distlock/distributed_lock.h"
 #include "distlock/stores.h"
-#include "stores/sqlite/sqlite_bell.h"
-#include "stores/sqlite/sqlite_deaths.h"
 #include "support/crowd.h"
 #include "support/faulty_store.h"
 #include "support/fleet.h"
-#include "support/temporary_folder.h"
 #include "unit/scarce/scarcity.h"
 
 using namespace distlock;
@@ -24,32 +18,6 @@ using namespace distlock::testing;
 using namespace std::chrono_literals;
 
 namespace {
-
-/// On a thread that gets no memory, whatever it throws.
-template <class Action>
-bool ends_without_memory(const Action& action) {
-  bool got_none = false;
-  boost::thread([&] {
-    pthread_setname_np(pthread_self(), "starving");
-    const NoMemoryFor me("starving");
-    try {
-      action();
-    } catch (const std::bad_alloc&) {
-    }
-    got_none = NoMemoryFor::refusals() > 0;
-  }).join();
-  return got_none;
-}
-
-template <class Condition>
-bool comes_true(const Condition& condition) {
-  const auto until = host_clock()->steady_now() + 60s;
-  while (!condition()) {
-    if (host_clock()->steady_now() > until) return false;
-    boost::this_thread::yield();
-  }
-  return true;
-}
 
 struct World {
   std::unique_ptr<DistributedLock> held(const std::string& name, const LockOptions& options = {}) {
@@ -261,34 +229,4 @@ TEST_CASE("a member's call that gets no memory fails by itself, and ends no proc
   const NoMemoryFor member("starving");
   CHECK(store->list().locks.empty());
   CHECK(NoMemoryFor::refusals() > 0);
-}
-
-TEST_CASE("a wait for a SQLite lock that gets no memory goes on, and hears of ends and rings later",
-          "[scarce][line][R19][R23]") {
-  const TemporaryFolder folder;
-  const std::string database = (folder.path() / "locks.db").string();
-  for (const char* ending : {"", "-wal"}) std::ofstream(database + ending).close();
-  SqliteWitness witness(database, "boot/", WitnessRule::children);
-  SqliteDeaths deaths(witness);
-  SqliteBell bell(database, 1ms);
-  std::atomic<bool> heard{false};
-  const auto listen = [&](std::string_view) { heard = true; };
-  const std::string name = "a name that no short string holds";
-  const auto starved = [&](const char* thread, const auto& action) {
-    const NoMemoryFor listener(thread);
-    action();
-    CHECK(comes_true([] { return NoMemoryFor::refusals() > 0; }));
-  };
-  SECTION("of an end") {
-    const auto ear = deaths.listen(listen);
-    deaths.attend(Token{}, name, witness.statement_of("holder").value_or(""));
-    starved("LockDeaths", [&] { witness.give_up("holder"); });
-    CHECK(comes_true([&] { return heard.load(); }));
-  }
-  SECTION("of a ring") {
-    const auto ear = bell.listen("waiter", listen);
-    bell.attend("waiter", Token{}, name);
-    starved("LockBell", [&] { bell.ring(name, {"waiter"}); });
-    CHECK(comes_true([&] { return heard.load(); }));
-  }
 }

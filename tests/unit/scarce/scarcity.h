@@ -1,5 +1,13 @@
 #pragma once
 
+#include <pthread.h>
+
+#include <boost/thread/thread.hpp>
+#include <chrono>
+#include <new>
+
+#include "distlock/clock.h"
+
 namespace distlock::testing {
 
 // This program's pthread_create() and operator new fail when they are told to.
@@ -27,5 +35,32 @@ class NoMemoryFor {
   /// How often they were refused memory.
   static int refusals();
 };
+
+/// On a thread that gets no memory, whatever it throws.
+template <class Action>
+bool ends_without_memory(const Action& action) {
+  bool got_none = false;
+  boost::thread([&] {
+    pthread_setname_np(pthread_self(), "starving");
+    const NoMemoryFor me("starving");
+    try {
+      action();
+    } catch (const std::bad_alloc&) {
+    }
+    got_none = NoMemoryFor::refusals() > 0;
+  }).join();
+  return got_none;
+}
+
+/// Waits for it, for a minute at most.
+template <class Condition>
+bool comes_true(const Condition& condition) {
+  const auto until = host_clock()->steady_now() + std::chrono::minutes{1};
+  while (!condition()) {
+    if (host_clock()->steady_now() > until) return false;
+    boost::this_thread::yield();
+  }
+  return true;
+}
 
 }  // namespace distlock::testing

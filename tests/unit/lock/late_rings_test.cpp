@@ -1,0 +1,205 @@
+// Rings that come at a moment at which a waiter could miss them. Each waiter looks by itself once
+// in an hour, so that a ring that is missed shows.
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <future>
+#include <thread>
+#include <utility>
+
+#include "support/fleet.h"
+
+using namespace distlock;
+using namespace distlock::testing;
+using namespace std::chrono_literals;
+
+namespace {
+
+const LockOptions kSeldom{.recheck = 1h, .deadlock_after = 0ms};
+
+// A fleet's time, which runs something once before a wait, or between its end and its return.
+class InterruptedClock : public ManualClock {
+ public:
+  explicit InterruptedClock(std::shared_ptr<ManualClock> inner) : inner_(std::move(inner)) {}
+  SteadyTime steady_now() const override { return inner_->steady_now(); }
+  WallTime wall_now() const override { return inner_->wall_now(); }
+  bool wait_until(SteadyTime until, const std::stop_token& stop) override {
+    if (before) std::exchange(before, {})();
+    const bool passed = inner_->wait_until(until, stop);
+    if (passed && after) std::exchange(after, {})();
+    return passed;
+  }
+
+  std::function<void()> before;
+  std::function<void()> after;
+
+ private:
+  std::shared_ptr<ManualClock> inner_;
+};
+
+// A server by whose clock no request is made any more, once another member is primary.
+class FailingOver : public FaultyStore {
+ public:
+  explicit FailingOver(std::shared_ptr<Store> inner) : FaultyStore(inner), inside_(inner) {}
+  Inspection inspect(std::string_view name, Freshness freshness) override {
+    const std::string by = clock;
+    Inspection seen = FaultyStore::inspect(name, freshness);
+    if (seen.now) seen.now->clock = by;
+    return seen;
+  }
+  PingRecord ping(std::string_view process, const PingHealth& health) override {
+    PingRecord record = FaultyStore::ping(process, health);
+    record.clock = clock;
+    return record;
+  }
+  std::string clock = "one";
+
+ private:
+  Standing stand(std::string_view name, const Claim& claim) override {
+    if (claim.cutoff.clock != clock) return {};
+    Claim there = claim;
+    there.cutoff.clock = "memory";
+    return inside_->line()->stand(name, there);
+  }
+
+  std::shared_ptr<Store> inside_;
+};
+
+struct Waiting {
+  explicit Waiting(Fleet& fleet) {
+    clock = std::make_shared<InterruptedClock>(fleet.clock);
+    fleet.clock = clock;
+    process = fleet.process("waiter");
+    process.store->has_line = true;
+  }
+
+  std::shared_ptr<InterruptedClock> clock;
+  Process process;
+};
+
+}  // namespace
+
+TEST_CASE("a ring that comes after a fail-over is heard", "[waiting][R19][R8]") {
+  Fleet fleet;
+  const Process first = fleet.process("holder");
+  first.store->has_line = true;
+  const auto holder = first.lock("jobs");
+  REQUIRE(holder->lock_try("first"));
+  const auto server = std::make_shared<FailingOver>(fleet.store);
+  const auto process = fleet.process_with(server, "waiter");
+  server->has_line = true;
+  const auto lock = process.lock("jobs", kSeldom);
+  server->after("inspect", [&] {
+    server->clock = "two";
+    REQUIRE(holder->unlock() == UnlockResult::released);
+  });
+  const auto start = fleet.clock->steady_now();
+  lock->lock();
+  CHECK(fleet.clock->steady_now() - start < 5s);
+}
+
+TEST_CASE("a ring that comes as a wait runs out is heard", "[waiting][R19]") {
+  Fleet fleet;
+  const auto holder = fleet.process("holder").lock("jobs");
+  REQUIRE(holder->lock_try("first"));
+  const Waiting waiting(fleet);
+  const auto lock = waiting.process.lock("jobs", kSeldom);
+  waiting.clock->after = [&] { fleet.store->line()->ring("jobs", {"waiter"}); };
+  CHECK_FALSE(lock->try_lock_for(10min));
+  // For its place, at the ring, and at the end.
+  CHECK(waiting.process.store->calls("stand") == 3);
+}
+
+TEST_CASE("a holder that took over as a wait ran out is attended", "[waiting][R19][R23]") {
+  Fleet fleet;
+  const auto holder = fleet.process("holder").lock("jobs");
+  REQUIRE(holder->lock_try("first"));
+  const Waiting waiting(fleet);
+  const auto lock = waiting.process.lock("jobs", kSeldom);
+  // The kernel tells of the first end, and somebody is quicker. That one ends, too.
+  waiting.clock->after = [&] {
+    fleet.store->ping("next", {});
+    const LockRecord dead = fleet.stored("jobs");
+    const Claim next = fleet.claim_by("next", Token{{9}});
+    REQUIRE(fleet.store->claim("jobs", FromHold{*dead.ts, dead.when}, next));
+    fleet.store->line()->ring("jobs", {"waiter"});
+    waiting.process.store->before("stand", [&] { waiting.process.store->holders_ended = true; });
+  };
+  const auto start = fleet.clock->steady_now();
+  lock->lock();
+  CHECK(fleet.clock->steady_now() - start < 5s);
+}
+
+TEST_CASE("a thread is woken when its lock object is free again after another thread's try",
+          "[waiting][R19][R20]") {
+  Fleet fleet;
+  const auto holder = fleet.process("holder").lock("jobs");
+  REQUIRE(holder->lock_try("first"));
+  const Waiting waiting(fleet);
+  waiting.process.pinger->ping_round();
+  const auto lock = waiting.process.lock("jobs", kSeldom);
+  std::promise<void> trying;
+  std::promise<void> go_on;
+  waiting.process.store->before("inspect", [&] {
+    trying.set_value();
+    go_on.get_future().wait();
+  });
+  std::thread other([&] { CHECK_FALSE(lock->lock_try("meanwhile")); });
+  trying.get_future().wait();
+  waiting.clock->before = [&] {
+    go_on.set_value();
+    other.join();
+    REQUIRE(holder->unlock() == UnlockResult::released);
+  };
+  const auto start = fleet.clock->steady_now();
+  lock->lock();
+  CHECK(fleet.clock->steady_now() - start < 5s);
+}
+
+TEST_CASE("a thread behind an object's hold steps aside as soon as that hold is over",
+          "[waiting][R19][R20]") {
+  Fleet fleet;
+  const Waiting waiting(fleet);
+  const auto lock = waiting.process.lock("jobs", kSeldom);
+  std::thread([&] { REQUIRE(lock->lock_try("kept")); }).join();
+  const SteadyTime over = lock->valid_until();
+  SteadyTime woken;
+  waiting.clock->before = [&] {
+    waiting.clock->before = [&] { woken = fleet.clock->steady_now(); };
+  };
+  CHECK_FALSE(lock->try_lock_for(3h));
+  CHECK(woken == over);
+}
+
+TEST_CASE("a waiter looks when the holder can be dead, however seldom it looks otherwise",
+          "[waiting][R19][R6]") {
+  Fleet fleet;
+  const auto number = GENERATE(range(0, 20));
+  const auto holder = fleet.process("holder").lock("jobs");
+  REQUIRE(holder->lock_try("first"));
+  // The name seeds the process's random numbers.
+  const Process process = fleet.process("waiter" + std::to_string(number));
+  process.store->has_line = true;
+  const auto lock = process.lock("jobs", {.recheck = 8min, .deadlock_after = 0ms});
+  const auto start = fleet.clock->steady_now();
+  lock->lock();
+  CHECK(fleet.clock->steady_now() - start <= 16min + 1s);
+}
+
+TEST_CASE("a release whose answer got lost rings when it is known", "[waiting][R19][R8]") {
+  Fleet fleet;
+  const Process first = fleet.process("holder");
+  first.store->has_line = true;
+  const auto holder = first.lock("jobs");
+  REQUIRE(holder->lock_try("first"));
+  const Process process = fleet.process("waiter");
+  process.store->has_line = true;
+  const auto lock = process.lock("jobs", kSeldom);
+  process.store->after("inspect", [&] {
+    first.store->fail("release", Fault::lost_reply);
+    CHECK(holder->unlock() == UnlockResult::released);
+    first.pinger->ring_round();
+  });
+  const auto start = fleet.clock->steady_now();
+  lock->lock();
+  CHECK(fleet.clock->steady_now() - start < 1min);
+}
