@@ -4,9 +4,6 @@
 // threads each. Commands at the server, processor time, and memory of each thread. Prints a row of
 // a markdown table.
 
-#include <malloc.h>
-#include <sys/resource.h>
-
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
@@ -22,6 +19,7 @@
 #include "mongodb_server.h"
 #include "percentiles.h"
 #include "processes.h"
+#include "resources.h"
 
 namespace distlock::bench {
 namespace {
@@ -42,20 +40,6 @@ struct Shared {
   std::atomic<std::int64_t> cpu{0};  // nanoseconds
 };
 
-std::int64_t allocated() {
-  const auto heap = mallinfo2();
-  return static_cast<std::int64_t>(heap.uordblks + heap.hblkhd);
-}
-
-Nanoseconds cpu_time() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  const auto of = [](const timeval& time) {
-    return std::chrono::seconds{time.tv_sec} + std::chrono::microseconds{time.tv_usec};
-  };
-  return of(usage.ru_utime) + of(usage.ru_stime);
-}
-
 void await(const std::atomic<bool>& happened) {
   while (!happened) std::this_thread::sleep_for(std::chrono::milliseconds{5});
 }
@@ -72,10 +56,11 @@ void wait_idly(const Plan& plan, Shared& shared) {
   };
   add();
   std::this_thread::sleep_for(std::chrono::seconds{2});
-  const std::int64_t before = allocated();
+  const auto before = static_cast<std::int64_t>(allocated());
   for (int i = 1; i < plan.threads; ++i) add();
   await(shared.settled);
-  if (plan.threads > 1) shared.bytes += (allocated() - before) / (plan.threads - 1);
+  if (plan.threads > 1)
+    shared.bytes += (static_cast<std::int64_t>(allocated()) - before) / (plan.threads - 1);
   const Nanoseconds cpu = cpu_time();
   await(shared.over);
   shared.cpu += (cpu_time() - cpu).count();

@@ -3,8 +3,6 @@
 // The cost of keeping one lock, and then HOLDS of them, in one process: prints rows of a markdown
 // table. The ping interval is shorter than anybody would have it, so that some pass.
 
-#include <malloc.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -21,6 +19,7 @@
 #include "distlock/stores.h"
 #include "mongodb_server.h"
 #include "percentiles.h"
+#include "resources.h"
 
 namespace distlock::bench {
 namespace {
@@ -41,20 +40,10 @@ struct Memory {
 };
 
 Memory memory() {
-  const auto heap = mallinfo2();
   std::size_t total = 0;
   std::size_t resident = 0;
   std::ifstream("/proc/self/statm") >> total >> resident;
-  return {heap.uordblks + heap.hblkhd, resident * static_cast<std::size_t>(sysconf(_SC_PAGESIZE))};
-}
-
-Nanoseconds cpu_time() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  const auto of = [](const timeval& time) {
-    return std::chrono::seconds{time.tv_sec} + std::chrono::microseconds{time.tv_usec};
-  };
-  return of(usage.ru_utime) + of(usage.ru_stime);
+  return {allocated(), resident * static_cast<std::size_t>(sysconf(_SC_PAGESIZE))};
 }
 
 class Holds {
