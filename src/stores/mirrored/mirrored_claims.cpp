@@ -12,7 +12,6 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr CallRules kClaim{.effect = Effect::writes};
-constexpr CallRules kClaimOfKnownLife{.effect = Effect::writes, .with_identity = false};
 constexpr CallRules kUndo{.effect = Effect::writes, .with_identity = false};
 
 // A member that lost its data is back when the longest window has passed. By then no hold may count
@@ -80,26 +79,23 @@ std::chrono::nanoseconds MirroredStore::longest_under_way() const {
 
 // A job must own no member: its thread belongs to the member, and would destroy and join itself.
 void MirroredStore::send(std::string_view name, const std::vector<Candidate>& to,
-                         Replies<ClaimAnswer>& replies, LifeFrom from) {
+                         Replies<ClaimAnswer>& replies) {
   MemberList asked;
   std::vector<std::pair<ClaimBasis, Claim>> claims(all_.size());
   for (const Candidate& one : to) {
     asked.push_back(one.member);
     claims[one.member->place.number] = {one.basis, one.claim};
   }
-  const bool looked = from == LifeFrom::look;
   const auto sent =
-      ask_those<ClaimAnswer>(asked, looked ? kClaim : kClaimOfKnownLife,
-                             [lock = std::string(name), claims](Member& member) {
-                               const auto& [basis, claim] = claims[member.place.number];
-                               return ClaimAnswer{member.store->claim(lock, basis, claim)};
-                             });
+      ask_those<ClaimAnswer>(asked, kClaim, [lock = std::string(name), claims](Member& member) {
+        const auto& [basis, claim] = claims[member.place.number];
+        return ClaimAnswer{member.store->claim(lock, basis, claim)};
+      });
   for (const Candidate& one : to) {
     const auto& member = one.member;
     const std::size_t number = member->place.number;
     replies[number] = sent[number];
     auto& identity = replies[number].identity;
-    if (!looked && sent[number].answer) identity = one.life;
     // It granted the claim before it came back without its data, or after that: who knows.
     if (identity && one.life && identity->token != one.life->token) identity.reset();
     if (!sent[number].answer && perhaps_granted(sent[number])) {
@@ -140,7 +136,7 @@ std::optional<LockRecord> MirroredStore::claim_from(std::string_view name,
 }
 
 // All members have freed the hold for this process, and for no other. So no two contenders ask all
-// of them at once. A member that has lost its data has not got that hold; pings tell the rest (M6).
+// of them at once.
 std::optional<LockRecord> MirroredStore::claim_from_own_release(std::string_view name,
                                                                 const FromFree& basis,
                                                                 const Claim& claim) {
@@ -153,8 +149,7 @@ std::optional<LockRecord> MirroredStore::claim_from_own_release(std::string_view
   const std::vector<Candidate> to = to_claim(bases, claim);
   if (to.empty()) return std::nullopt;
   Replies<ClaimAnswer> replies(all_.size());
-  const bool pings = to.front().member->last_ping(claim.process).has_value();
-  send(name, to, replies, pings ? LifeFrom::basis : LifeFrom::look);
+  send(name, to, replies);
   return settled(name, claim, set, replies);
 }
 

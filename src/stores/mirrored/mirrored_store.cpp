@@ -75,7 +75,7 @@ template <class Answer>
                              " members of the mirrored store answer and count" + why);
 }
 
-/// Nothing: the member says that the hold is not there, and is none of the set.
+/// Nothing: the member says that there is nothing to free, and is none of the set.
 using Released = std::optional<ReleaseResult>;
 
 bool says_free(const Reply<Released>& reply) {
@@ -152,7 +152,7 @@ ReleaseResult MirroredStore::release(std::string_view name, const Token& ts) {
   const auto replies =
       ask_all<Released>(kRelease, [lock = std::string(name), ts, set](Member& member) -> Released {
         const ReleaseResult result = member.store->release(lock, ts);
-        if (result != ReleaseResult::not_ours) return result;
+        if (result == ReleaseResult::freed) return result;
         static_cast<void>(member.look_at_identity());
         const auto identity = member.identity();
         return identity && identity->set == set ? Released(result) : std::nullopt;

@@ -84,12 +84,6 @@ class MirroredStore : public Store, private Members {
     std::optional<Identity> life = {};  ///< None yet where the claim is to found a set.
   };
 
-  /// How it is known which life of a member has granted a claim (M6).
-  enum class LifeFrom {
-    look,   ///< At its identity, after the answer.
-    basis,  ///< A member that lost its data has not got what the claim starts from.
-  };
-
   template <class Answer>
   Replies<Answer> ask_those(const MemberList& asked, const CallRules& rules,
                             const MemberCall<Answer>& call) {
@@ -162,8 +156,7 @@ class MirroredStore : public Store, private Members {
                                     const Replies<ClaimAnswer>& replies);
   std::optional<std::chrono::milliseconds> time_left(const StoreNow& cutoff) const;
   std::chrono::nanoseconds longest_under_way() const;
-  void send(std::string_view name, const std::vector<Candidate>& to, Replies<ClaimAnswer>& replies,
-            LifeFrom from = LifeFrom::look);
+  void send(std::string_view name, const std::vector<Candidate>& to, Replies<ClaimAnswer>& replies);
   bool undo(std::string_view name, const Token& ts, const Replies<ClaimAnswer>& replies);
   const FromFree* freed_by_all(std::string_view name, const ClaimBasis& basis);
   Bases look_for(std::string_view name, const ClaimBasis& basis);

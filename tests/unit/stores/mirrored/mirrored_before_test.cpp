@@ -185,3 +185,52 @@ TEST_CASE("two stores at one place never count together", "[mirrored][M7][R1]") 
   CHECK(bob_has_it);
   CHECK(next->fence() > lists.lock->fence());
 }
+
+// Bob has the lock with the next fence, on the first member and on the one that came back.
+TEST_CASE("a claim hears of a return that its process has not heard of", "[mirrored][M6][M3]") {
+  MirrorFleet fleet;
+  const auto ann = fleet.process("ann");
+  const auto bob = fleet.process("bob");
+  ann.pinger->ping_round();
+  bob.pinger->ping_round();
+  const auto anns = ann.lock("jobs");
+  REQUIRE(anns->lock_try("x"));
+  REQUIRE(anns->unlock() == UnlockResult::released);
+  const MemoryTables old = fleet.stores[1].tables;
+  fleet.empty(1);
+  bob.pinger->ping_round();
+  REQUIRE(bob.store->members()->readmit(1));
+  bob.pinger->ping_round();
+  bob.set_away(2, true);
+  const auto bobs = bob.lock("jobs");
+  REQUIRE(bobs->lock_try("y"));
+  fleet.stores[1].tables = old;
+  bool got = false;
+  thrown_by([&] { return got = anns->lock_try("x"); });
+  CHECK_FALSE(got);
+  CHECK(bobs->held());
+}
+
+// Her hold is from before the member came back, and its old data come again as she frees it. Bob
+// has the lock by then, with the next fence.
+TEST_CASE("a claim from the process's own release counts on no member of before",
+          "[mirrored][M6][M3]") {
+  MirrorFleet fleet;
+  const auto ann = fleet.process("ann");
+  const auto bob = fleet.process("bob");
+  const auto anns = ann.lock("jobs");
+  REQUIRE(anns->lock_try("x"));
+  const MemoryTables old = lose_and_take_back(fleet, 1, ann);
+  bob.pinger->ping_round();
+  const auto bobs = bob.lock("jobs");
+  ann.members[1]->before("release", [&] {
+    bob.set_away(2, true);
+    REQUIRE(bobs->lock_try("y"));
+    fleet.stores[1].tables = old;
+  });
+  REQUIRE(anns->unlock() == UnlockResult::released);
+  bool got = false;
+  thrown_by([&] { return got = anns->lock_try("x"); });
+  CHECK_FALSE(got);
+  CHECK(bobs->held());
+}
