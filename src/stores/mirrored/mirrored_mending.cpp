@@ -12,8 +12,7 @@
 //   tell     the other members    Q of them know that the place is given anew: whatever store was
 //                                 there before counts no more
 //   wait     the longest window   what counted on that store is over; each process counts by its
-//   own
-//                                 clock
+//                                 own clock
 //   fences   the other members    the greatest that Q of them know: no hold that is over had more
 //   back     the member           a new identity in the place of exactly that mark
 //
@@ -249,7 +248,11 @@ bool MirroredStore::readmit(std::size_t number) {
                         "carry none itself: empty it");
   }
   const Fence above = std::max(*fence, look.lock ? look.lock->fence : 0);
-  terms->returns = returns_anew(*member, *terms);
+  // The number of a mark that is not of before is new already. Another one would put the member out
+  // again, if a wait ends now.
+  const bool marked = marker && !member->is_of_before(*marker);
+  terms->returns =
+      marked ? merged(std::move(terms->returns), marker->returns) : returns_anew(*member, *terms);
   if (!tell_others(seen, number, *terms, terms->returns)) {
     throw cannot_return(*member, "too few others could be told; try again");
   }

@@ -189,9 +189,15 @@ PingRecord MirroredStore::ping(std::string_view process, const PingHealth& healt
 }
 
 std::vector<MemberPing> MirroredStore::pings(std::string_view process) {
+  std::vector<std::optional<MemberPing>> last;
+  for (const auto& member : all_) last.push_back(member->last_ping(process));
+  // A ping may tell that a place was given anew. So all of them are read before any is counted.
   std::vector<MemberPing> pings;
-  for (const auto& member : all_) {
-    if (const auto ping = member->last_ping(process)) pings.push_back(*ping);
+  for (std::size_t i = 0; i < all_.size(); ++i) {
+    const auto now = all_[i]->last_ping(process);
+    if (!last[i] || !now || now->member != last[i]->member) continue;
+    pings.push_back(*last[i]);
+    pings.back().counts = now->counts;
   }
   return pings;
 }

@@ -38,7 +38,8 @@
 //                             granted, and refused. Otherwise unknown: read back later (R8)
 //
 // Mutexes: those of a Member, a Worker and the Answers to a call guard their own fields. A thread
-// that holds one of them takes no other, and none is held during a call of a store.
+// that holds one of them takes no other but that of the known returns. None is held during a call
+// of a store.
 namespace distlock::mirrored {
 
 /// A call of the mirrored store asks its members twice. Each time it waits for two calls of a

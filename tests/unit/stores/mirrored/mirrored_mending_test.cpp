@@ -260,3 +260,22 @@ TEST_CASE("no member is marked while a founder may be about to claim it", "[mirr
   round(bob);
   CHECK(ann.condition(2) == Condition::counts);
 }
+
+TEST_CASE("an operator who comes as a wait ends puts no member out again", "[mirrored][M6]") {
+  MirrorFleet fleet;
+  const auto ann = fleet.process("ann");
+  const auto operators = fleet.process("operator");
+  ann.pinger->ping_round();
+  fleet.empty(1);
+  fleet.rounds({&ann}, 59min);
+  REQUIRE(ann.condition(1) == MemberState::Condition::kept_out);
+  // Between the operator's look and the taking back.
+  operators.members[1]->before("claim", [&] {
+    for (int i = 0; i < 10 && ann.condition(1) != MemberState::Condition::counts; ++i) {
+      fleet.rounds({&ann}, 30s);
+    }
+  });
+  CHECK(thrown_by([&] { return operators.store->members()->readmit(1); }));
+  ann.pinger->ping_round();
+  CHECK(ann.condition(1) == MemberState::Condition::counts);
+}
