@@ -35,7 +35,6 @@ struct Plan {
 struct Shared {
   std::atomic<bool> settled{false};
   std::atomic<bool> over{false};
-  std::atomic<int> reports{0};
   std::atomic<std::int64_t> bytes{0};
   std::atomic<std::int64_t> cpu{0};  // nanoseconds
 };
@@ -64,7 +63,6 @@ void wait_idly(const Plan& plan, Shared& shared) {
   const Nanoseconds cpu = cpu_time();
   await(shared.over);
   shared.cpu += (cpu_time() - cpu).count();
-  ++shared.reports;
   stop.request_stop();
 }
 
