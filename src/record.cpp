@@ -6,10 +6,10 @@ namespace {
 constexpr std::string_view kDigits = "0123456789abcdef";
 
 std::optional<std::uint8_t> digit_value(char digit) {
-  const char lower = digit >= 'A' && digit <= 'F' ? static_cast<char>(digit - 'A' + 'a') : digit;
-  const auto at = kDigits.find(lower);
-  if (at == std::string_view::npos) return std::nullopt;
-  return static_cast<std::uint8_t>(at);
+  if (digit >= '0' && digit <= '9') return static_cast<std::uint8_t>(digit - '0');
+  if (digit >= 'a' && digit <= 'f') return static_cast<std::uint8_t>(digit - 'a' + 10);
+  if (digit >= 'A' && digit <= 'F') return static_cast<std::uint8_t>(digit - 'A' + 10);
+  return std::nullopt;
 }
 
 }  // namespace

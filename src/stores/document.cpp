@@ -98,9 +98,10 @@ class Reader {
  private:
   // Of two, this library and the server might each read another.
   const Value* only(std::string_view field, std::string_view expected) const {
-    const std::ptrdiff_t count = count_of(document_, field);
+    const Value* found = find_field(document_, field);
+    const std::ptrdiff_t count = found == nullptr ? 0 : count_of(document_, field);
     if (count > 1) refuse(field, "is there " + std::to_string(count) + " times", expected);
-    return find_field(document_, field);
+    return found;
   }
 
   void check_length(std::string_view field, const std::string& text) const {
@@ -114,12 +115,12 @@ class Reader {
     const Value* id = find_field(document_, "_id");
     const bool named = id != nullptr && std::holds_alternative<std::string>(*id);
     const std::string which = named ? quoted(id_of(document_)) : id_of(document_);
-    throw Error(Errc::bad_record, collection_ + " document " + which + ": field \"" +
+    throw Error(Errc::bad_record, std::string(collection_) + " document " + which + ": field \"" +
                                       std::string(field) + "\" " + found + ", expected " +
                                       std::string(expected) + std::string(kNothingChanged));
   }
 
-  std::string collection_;
+  std::string_view collection_;
   const Document& document_;
 };
 

@@ -37,7 +37,7 @@ struct Call {
   /// Somebody still waits for the answer.
   bool open() const { return caller != nullptr && !replied; }
 
-  std::string verb;
+  std::string_view verb;  // of static storage
   std::string process;
   bool may_be_doubled = true;
   std::string object;                  // a lock's name, or a process

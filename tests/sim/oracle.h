@@ -130,6 +130,7 @@ class Oracle {
   const StoredLock& now_stored(const std::string& name);
 
  private:
+  bool something_taken_but(std::string_view name) const;
   struct Version {
     Time since;
     StoredLock lock;

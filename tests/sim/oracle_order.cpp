@@ -17,6 +17,13 @@ bool may_come(std::uint64_t others_in_front, std::chrono::milliseconds free_for)
 
 }  // namespace
 
+bool Oracle::something_taken_but(std::string_view name) const {
+  return std::any_of(locks_.begin(), locks_.end(), [&](const auto& one) {
+    const auto& [lock, history] = one;
+    return lock != name && !history.versions.empty() && history.versions.back().lock.taken;
+  });
+}
+
 // At the time at which the claim was written, and not when it came. Outsiders know no line. Where
 // the clock has stepped since it came, or is another one, the store cannot know who is early.
 void Oracle::granted_from_free(const Doer& by, const Document& before, const Token& ts,

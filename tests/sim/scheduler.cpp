@@ -65,33 +65,39 @@ Fiber& Scheduler::spawn(FiberGroup& group, std::string name, std::function<void(
 }
 
 void Scheduler::at(Time when, std::function<void()> event) {
-  push(when, nullptr, std::make_unique<std::function<void()>>(std::move(event)));
+  if (free_places_.empty()) {
+    free_places_.push_back(actions_.size());
+    actions_.emplace_back();
+  }
+  const std::uint64_t place = free_places_.back();
+  free_places_.pop_back();
+  actions_[place] = std::move(event);
+  push(when, nullptr, place);
 }
 
-void Scheduler::push(Time when, Fiber* fiber, std::unique_ptr<std::function<void()>> action) {
+void Scheduler::push(Time when, Fiber* fiber, std::uint64_t ticket) {
   const std::uint64_t order = (random_.next() << 32U) | (++count_ & 0xffffffffU);
-  const std::uint64_t ticket = fiber != nullptr ? fiber->ticket : 0;
-  events_.push_back({std::max(when, now_), order, fiber, ticket, std::move(action)});
+  events_.push_back({std::max(when, now_), order, fiber, ticket});
   std::push_heap(events_.begin(), events_.end(), Later{});
 }
 
 Scheduler::Event Scheduler::pop() {
   std::pop_heap(events_.begin(), events_.end(), Later{});
-  Event event = std::move(events_.back());
+  const Event event = events_.back();
   events_.pop_back();
   return event;
 }
 
 void Scheduler::rest_until(Time when) {
   ++current_->ticket;
-  if (when != kNever) push(when, current_, nullptr);
+  if (when != kNever) push(when, current_, current_->ticket);
   switch_away();
 }
 
 void Scheduler::wake(Fiber& fiber) {
   if (fiber.done || &fiber == current_) return;
   ++fiber.ticket;
-  push(now_, &fiber, nullptr);
+  push(now_, &fiber, fiber.ticket);
 }
 
 void Scheduler::wake_all(const FiberGroup& group) {
@@ -114,24 +120,31 @@ void Scheduler::end_pauses() {
 
 void Scheduler::run(Time end, const std::function<bool()>& stop) {
   while (!events_.empty() && events_.front().when <= end && !stop()) {
-    Event event = pop();
+    const Event event = pop();
     now_ = event.when;
     happen(event);
   }
   if (!stop()) now_ = std::max(now_, end);
 }
 
-void Scheduler::happen(Event& event) {
+void Scheduler::happen(const Event& event) {
   if (event.fiber == nullptr) {
     ++steps_;
-    return (*event.action)();
+    return act(event.ticket);
   }
   Fiber& fiber = *event.fiber;
   if (fiber.done || fiber.ticket != event.ticket) return;
   const Time paused = std::max(fiber.paused_until, fiber.group->paused_until);
-  if (paused > now_) return push(paused, &fiber, nullptr);
+  if (paused > now_) return push(paused, &fiber, fiber.ticket);
   ++steps_;
   resume(fiber);
+}
+
+// It may add others, which may take its place.
+void Scheduler::act(std::uint64_t place) {
+  const std::function<void()> action = std::exchange(actions_[place], nullptr);
+  free_places_.push_back(place);
+  action();
 }
 
 void Scheduler::resume(Fiber& fiber) {

@@ -65,10 +65,9 @@ class Scheduler {
  private:
   struct Event {
     Time when;
-    std::uint64_t order;  // the high half drawn, the low half counted
-    Fiber* fiber;         // or an event, if null
-    std::uint64_t ticket;
-    std::unique_ptr<std::function<void()>> action;
+    std::uint64_t order;   // the high half drawn, the low half counted
+    Fiber* fiber;          // or an event, if null
+    std::uint64_t ticket;  // of the fiber, or the place in `actions_`
   };
   struct Later {
     bool operator()(const Event& a, const Event& b) const {
@@ -76,9 +75,10 @@ class Scheduler {
     }
   };
 
-  void push(Time when, Fiber* fiber, std::unique_ptr<std::function<void()>> action);
+  void push(Time when, Fiber* fiber, std::uint64_t ticket);
   Event pop();
-  void happen(Event& event);
+  void happen(const Event& event);
+  void act(std::uint64_t place);
   void resume(Fiber& fiber);
   void switch_away();
 
@@ -87,6 +87,8 @@ class Scheduler {
   std::uint64_t steps_ = 0;
   std::uint64_t count_ = 0;
   std::vector<Event> events_;
+  std::vector<std::function<void()>> actions_;
+  std::vector<std::uint64_t> free_places_;  // in `actions_`
   std::vector<std::unique_ptr<Fiber>> fibers_;
   Fiber* current_ = nullptr;
   std::optional<std::string> escaped_;

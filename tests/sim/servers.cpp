@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "stores/mirrored/identity.h"
+
 namespace distlock::sim {
 namespace {
 
@@ -48,9 +50,7 @@ StoreNow Servers::now_of(std::size_t member) const {
 StoreNow Servers::now() const { return now_of(primary_member_); }
 
 bool Servers::something_taken() const {
-  const Listing listing = primary_.list(now());
-  return std::any_of(listing.locks.begin(), listing.locks.end(),
-                     [](const auto& lock) { return lock.record && lock.record->taken(); });
+  return oracle_.something_taken_but(mirrored::kIdentityName);
 }
 
 // The faults that a request meets.
@@ -63,7 +63,7 @@ void Servers::arrive(const std::shared_ptr<Call>& call) {
   const StoreNow now = this->now();
   if (!call->writes || !faults_.strikes(Fault::slow_command)) return execute(call, now, read_at);
   const Time delay = random_.between(Time{0}, call_limit_ * 9 / 10);
-  trace_.say(call->process, [&] { return call->verb + " is held up in the server"; });
+  trace_.say(call->process, [&] { return std::string(call->verb) + " is held up in the server"; });
   scheduler_.at(scheduler_.now() + delay, [this, call, now, read_at, term = term_] {
     if (term != term_) return;
     execute(call, now, read_at);
@@ -115,7 +115,8 @@ void Servers::at_old_primary(const std::shared_ptr<Call>& call) {
         stored_lock(primary_.raw_lock(call->object)))) {
     faults_.mattered(Fault::old_primary);
   }
-  trace_.say(call->process, [&] { return call->verb + " is answered by the deposed primary"; });
+  trace_.say(call->process,
+             [&] { return std::string(call->verb) + " is answered by the deposed primary"; });
   call->happen(read_by(*call, old_primary_->own, old_primary_->confirmed),
                now_of(old_primary_->member));
   call->deposed = true;
@@ -127,7 +128,8 @@ void Servers::release_at_old_primary(const std::shared_ptr<Call>& call) {
   MemoryTables& own = old_primary_->own;
   const StoredLock before = stored_lock(own.raw_lock(call->object));
   call->happen(own, now_of(old_primary_->member));
-  trace_.say(call->process, [&] { return call->verb + " is done by the deposed primary alone"; });
+  trace_.say(call->process,
+             [&] { return std::string(call->verb) + " is done by the deposed primary alone"; });
   if (before.taken && before.ts && !stored_lock(own.raw_lock(call->object)).taken) {
     faults_.mattered(Fault::old_primary);
     oracle_.release_undone(*before.ts);
@@ -177,7 +179,7 @@ void Servers::note_change(const Call& call, const StoredLock& before, const Stor
   if (call.late && !(before == after)) faults_.mattered(Fault::late_request);
   trace_.say(call.process, [&] {
     const std::string outcome = before == after ? " changes nothing" : " takes effect";
-    return call.verb + " of " + call.object + outcome +
+    return std::string(call.verb) + " of " + call.object + outcome +
            (after.taken ? ", taken by " + after.process + ", fence " + std::to_string(after.fence)
                         : ", free");
   });
@@ -193,7 +195,8 @@ void Servers::change_pings(const std::shared_ptr<Call>& call, const StoreNow& no
   const auto after = processes_with_pings(primary_, now);
   for (const std::string& process : before) {
     if (after.contains(process)) continue;
-    trace_.say(call->process, [&] { return call->verb + " removes the ping of " + process; });
+    trace_.say(call->process,
+               [&] { return std::string(call->verb) + " removes the ping of " + process; });
     oracle_.ping_removed(doer_of(*call), process, !primary_.holds(process).empty());
     if (call->verb == "forget_pings") faults_.mattered(Fault::foreign_cleanup);
   }
@@ -250,7 +253,8 @@ void Servers::reply(const std::shared_ptr<Call>& call) {
   if (!call->open()) return;
   if (faults_.strikes(Fault::lost_reply)) {
     if (call->changed) faults_.mattered(Fault::lost_reply);
-    trace_.say(call->process, [&] { return "the reply to its " + call->verb + " is lost"; });
+    trace_.say(call->process,
+               [&] { return "the reply to its " + std::string(call->verb) + " is lost"; });
     return;
   }
   Time when = scheduler_.now() + random_.between(Time{100'000}, Time{3'000'000});

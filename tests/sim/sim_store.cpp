@@ -19,12 +19,13 @@ SimStore::SimStore(Servers& servers, Scheduler& scheduler, Faults& faults, Oracl
 
 void SimStore::check_allowed(const Call& call) {
   if (ForkedChild::running()) {
-    oracle_.violate("a forked child of " + process_ + " calls the store: " + call.verb);
+    oracle_.violate("a forked child of " + process_ +
+                    " calls the store: " + std::string(call.verb));
   }
   const bool identity = call.verb == "inspect" && call.object == mirrored::kIdentityName;
   if (silent_ && call.verb != "release" && call.verb != "carried" && call.verb != "leave" &&
       !identity) {
-    oracle_.violate(process_ + " calls the store after stop(): " + call.verb);
+    oracle_.violate(process_ + " calls the store after stop(): " + std::string(call.verb));
   }
 }
 
@@ -40,7 +41,7 @@ void SimStore::begin(Call& call) {
 }
 
 void SimStore::send(const std::shared_ptr<Call>& call) {
-  trace_.say(process_, [&] { return "sends " + call->verb + " of " + call->object; });
+  trace_.say(process_, [&] { return "sends " + std::string(call->verb) + " of " + call->object; });
   const auto arrive_after = [&](Time delay) {
     scheduler_.at(scheduler_.now() + delay, [this, call] { servers_.arrive(call); });
   };
@@ -48,7 +49,7 @@ void SimStore::send(const std::shared_ptr<Call>& call) {
   const bool decides = call->verb == "claim" || call->verb == "release";
   if (faults_.strikes(Fault::lost_request)) {
     if (decides) faults_.mattered(Fault::lost_request);
-    trace_.say(process_, [&] { return "its " + call->verb + " is lost"; });
+    trace_.say(process_, [&] { return "its " + std::string(call->verb) + " is lost"; });
     return;
   }
   if (call->writes && faults_.strikes(Fault::late_request)) {
@@ -72,14 +73,15 @@ void SimStore::await(Call& call) {
   call.caller = nullptr;
   if (dead_) throw Error(Errc::not_applied, "the process is gone");
   if (!call.replied) {
-    trace_.say(process_, [&] { return "gives up its " + call.verb; });
+    trace_.say(process_, [&] { return "gives up its " + std::string(call.verb); });
     throw Error(call.writes ? Errc::outcome_unknown : Errc::not_applied, "no answer in time");
   }
   if (call.failure) {
-    trace_.say(process_, [&] { return "its " + call.verb + " fails: " + call.failure->what(); });
+    trace_.say(process_,
+               [&] { return "its " + std::string(call.verb) + " fails: " + call.failure->what(); });
     throw Error(*call.failure);
   }
-  trace_.say(process_, [&] { return "has the answer to its " + call.verb; });
+  trace_.say(process_, [&] { return "has the answer to its " + std::string(call.verb); });
 }
 
 Inspection SimStore::inspect(std::string_view name, Freshness freshness) {

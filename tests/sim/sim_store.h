@@ -33,7 +33,7 @@ class SimStore : public Store, private Line {
 
   /// Any operation on the tables, for programs that do not use the port.
   template <class Operation>
-  auto raw(std::string verb, std::string_view object, Touches touches, Operation operation);
+  auto raw(std::string_view verb, std::string_view object, Touches touches, Operation operation);
 
   std::chrono::milliseconds call_limit() const override { return call_limit_; }
   Inspection inspect(std::string_view name, Freshness freshness) override;
@@ -56,7 +56,7 @@ class SimStore : public Store, private Line {
   std::shared_ptr<void> listen(std::string_view process, Rung rung) override;
 
   template <class Operation>
-  auto call(std::string verb, std::string_view object, bool writes, bool fresh,
+  auto call(std::string_view verb, std::string_view object, bool writes, bool fresh,
             Operation operation);
   template <class Operation>
   auto perform(const std::shared_ptr<CallOf<Operation>>& call);
@@ -81,10 +81,10 @@ class SimStore : public Store, private Line {
 };
 
 template <class Operation>
-auto SimStore::call(std::string verb, std::string_view object, bool writes, bool fresh,
+auto SimStore::call(std::string_view verb, std::string_view object, bool writes, bool fresh,
                     Operation operation) {
   const auto call = std::make_shared<CallOf<Operation>>(std::move(operation));
-  call->verb = std::move(verb);
+  call->verb = verb;
   call->object = object;
   call->writes = writes;
   call->fresh = fresh;
@@ -100,10 +100,10 @@ auto SimStore::perform(const std::shared_ptr<CallOf<Operation>>& call) {
 }
 
 template <class Operation>
-auto SimStore::raw(std::string verb, std::string_view object, Touches touches,
+auto SimStore::raw(std::string_view verb, std::string_view object, Touches touches,
                    Operation operation) {
   const auto call = std::make_shared<CallOf<Operation>>(std::move(operation));
-  call->verb = std::move(verb);
+  call->verb = verb;
   call->object = object;
   call->outsider = true;
   call->touches = touches;

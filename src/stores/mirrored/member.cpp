@@ -61,7 +61,7 @@ void Worker::run() {
 }
 
 Inspection Member::look_at_identity() {
-  const auto [seen, span] =
+  auto [seen, span] =
       timed(*clock_, [&] { return store->inspect(kIdentityName, Freshness::fresh); });
   if (seen.now) note(*seen.now, span.sent);
   const auto identity = identity_in(seen, place);
@@ -69,15 +69,16 @@ Inspection Member::look_at_identity() {
   const Guard lock(mutex_);
   identity_ = identity;
   token_ = has_identity(seen) ? seen.lock->ts : std::nullopt;
-  note_lack(seen, span.received);
-  return seen;
+  const bool to_come_back = identity ? is_of_before(*identity) : lacks_identity(seen, place);
+  note_lack(seen, to_come_back, span.received);
+  return std::move(seen);
 }
 
 // Counted from when the answer was there: what the member lost had gone by then. Answers of several
 // threads may come here in another order.
-void Member::note_lack(const Inspection& seen, SteadyTime received) {
+void Member::note_lack(const Inspection& seen, bool to_come_back, SteadyTime received) {
   std::optional<Lack> lack;
-  if (is_to_come_back(seen)) lack = Lack{.marker = marker_in(seen, place), .since = received};
+  if (to_come_back) lack = Lack{.marker = marker_in(seen, place), .since = received};
   const auto token_of = [](const std::optional<Lack>& one) {
     return one && one->marker ? std::optional(one->marker->token) : std::nullopt;
   };

@@ -132,7 +132,8 @@ class Member {
     SteadyTime until;
   };
 
-  void note_lack(const Inspection& seen, SteadyTime received);  // With the mutex.
+  // With the mutex.
+  void note_lack(const Inspection& seen, bool to_come_back, SteadyTime received);
   template <class Matches>
   bool may_grant_one(const Matches& matches) const;
 
