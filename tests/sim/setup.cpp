@@ -33,6 +33,17 @@ void leave_out_what_is_not_promised(FaultSet& faults) {
   }
 }
 
+// A round of pings takes many steps there, and most of the rounds in a long window are alike.
+void ping_less_often(Setup& setup, const Timing& timing) {
+  if (timing.takeover_after < 20 * timing.ping_every) return;
+  if (!Random(setup.seed ^ 0x5100).chance(0.75)) return;
+  setup.pinger.ping_every = timing.takeover_after / 8;
+  for (LockOptions& options : setup.lock_options) {
+    options.poll_min = setup.pinger.ping_every / 20;
+    options.poll_max = options.recheck = setup.pinger.ping_every;
+  }
+}
+
 // Without faults that change documents of one store, and without big steps of its clock.
 void make_mirrored(Setup& setup) {
   constexpr std::array kOnOneStore{Fault::operator_break,   Fault::foreign_cleanup,
@@ -115,7 +126,10 @@ Setup setup_from(std::uint64_t seed, const Narrowing& narrowing) {
 
   // A mirrored store has no line, so nothing is passed on there.
   if (!narrowing.calm && !narrowing.mirrored) make_some_hurry(setup);
-  if (narrowing.mirrored) make_mirrored(setup);
+  if (narrowing.mirrored) {
+    make_mirrored(setup);
+    ping_less_often(setup, timing);
+  }
 
   setup.faults = narrowing.faults.value_or(setup.faults);
   leave_out_what_is_not_promised(setup.faults);
