@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kViolationsKept = 100;
 constexpr std::uint64_t kSeedsAtOnce = 32;
-constexpr std::string_view kStateHeader = "distlock simulation 3";
+constexpr std::string_view kStateHeader = "distlock simulation 4";
 
 template <std::size_t N>
 void write_numbers(std::ostream& out, const std::array<std::uint64_t, N>& numbers) {

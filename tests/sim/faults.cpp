@@ -54,6 +54,10 @@ constexpr std::array<Described, kFaults> kDescribed{{
     {"member_exchanged", "a member of another set is in its place; matters: while held"},
     {"member_cut_off", "one process reaches a member no more; matters: while held"},
     {"member_of_before", "a member has its data of before again; matters: while held"},
+    {"return_undone",
+     "a member that an operator took back has its data of before again; matters: a lock was "
+     "granted "
+     "there, and its last holder has not heard of the return"},
 }};
 
 constexpr std::array kLikely{0.02, 0.05, 0.15, 0.3};

@@ -63,8 +63,9 @@ enum class Fault : std::uint8_t {
   member_exchanged,
   member_cut_off,
   member_of_before,
+  return_undone,
 };
-inline constexpr std::size_t kFaults = 42;
+inline constexpr std::size_t kFaults = 43;
 /// Those before the members of mirrored stores. Their draws stay what they were.
 inline constexpr std::size_t kFaultsOfAll = 36;
 

@@ -31,12 +31,15 @@ bool contains(const std::array<Fault, N>& faults, Fault fault) {
 }  // namespace
 
 Nemesis::Nemesis(World& world)
-    : world_(world), random_(world.random.fork()), member_off_(Servers::kMembers, milliseconds{0}) {
+    : world_(world),
+      random_(world.random.fork()),
+      member_off_(Servers::kMembers, milliseconds{0}),
+      random_of_returns_(world.setup.seed ^ 0x4e71) {
   for (std::size_t i = 0; i < kFaults; ++i) {
     const auto fault = static_cast<Fault>(i);
     const bool ours = contains(kOfProcesses, fault) || contains(kOfClocks, fault) ||
                       contains(kOfTheStore, fault) || contains(kOfDocuments, fault) ||
-                      of_a_member(fault);
+                      (of_a_member(fault) && fault != Fault::return_undone);
     if (ours && has(world.setup.faults, fault)) faults_.push_back(fault);
   }
   walls_follow_ = !has(world.setup.faults, Fault::restart) && random_.chance(0.5);

@@ -16,6 +16,8 @@ class Nemesis {
   void set_the_scene();
   /// Of its own fiber.
   void work();
+  /// Of another one, where the fault is enabled: `return_undone`.
+  void undo_returns();
   /// Undoes what only people can mend.
   void make_peace();
   /// Does no more: no process is started any more.
@@ -34,6 +36,12 @@ class Nemesis {
   bool has_data_of_before(std::size_t number) const;
   /// The member has that data from now on; what it had is kept, to come back.
   void exchange(std::size_t number, const MemoryTables& data);
+
+  // A return that is undone, step by step.
+  bool nothing_is_held();
+  void begin_return(SimProcess& process, const std::string& lock);
+  void take_back(SimProcess& by);
+  void note_grant(const Belief& belief);
 
   SimProcess* somebody();
   void fall_upon(SimProcess& process, Fault fault, Time duration);
@@ -59,6 +67,16 @@ class Nemesis {
   };
   std::map<std::size_t, Lost> lost_;  // All that members had when they counted last.
   std::vector<std::chrono::milliseconds> member_off_;
+  struct Return {
+    SimProcess* process;  // has freed the lock, and stands still
+    std::string lock;
+    std::size_t member;
+    MemoryTables data;  // of before
+    Time until;
+    bool is_back = false;
+  };
+  std::optional<Return> return_;
+  Random random_of_returns_;
   bool stepped_above_ = false;
   bool walls_follow_ = false;
   bool ended_ = false;

@@ -173,6 +173,7 @@ void Oracle::granted(const Belief& belief, Time asked) {
   }
   if (claim->second.first_told == Time{0}) claim->second.first_told = scheduler_.now();
   beliefs_.push_back(belief);
+  if (grant_) grant_(belief);
 }
 
 void Oracle::died(std::string_view process) {

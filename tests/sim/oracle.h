@@ -74,6 +74,8 @@ class Oracle {
   void on_change(std::function<void(const std::string& name, const StoredLock& after)> changed) {
     changed_ = std::move(changed);
   }
+  /// Calls back for each hold that a process was told of.
+  void on_grant(std::function<void(const Belief& belief)> granted) { grant_ = std::move(granted); }
   /// Of the whole. A lock may be busy there that nobody holds, by what is left on a minority.
   void judge_a_mirrored_store() { mirrored_ = true; }
   /// From now on nobody judges this member.
@@ -128,9 +130,9 @@ class Oracle {
   const Belief* belief_of(const Token& ts, std::optional<Fence> fence = std::nullopt) const;
   bool excused(const Token& ts) const { return excused_.contains(ts); }
   const StoredLock& now_stored(const std::string& name);
+  bool something_taken_but(std::string_view name) const;
 
  private:
-  bool something_taken_but(std::string_view name) const;
   struct Version {
     Time since;
     StoredLock lock;
@@ -156,6 +158,7 @@ class Oracle {
 
   const Scheduler& scheduler_;
   std::function<void(const std::string& name, const StoredLock& after)> changed_;
+  std::function<void(const Belief& belief)> grant_;
   bool judging_ = true;
   bool mirrored_ = false;
   std::optional<std::string> violation_;

@@ -44,8 +44,9 @@ SimProcess::SimProcess(World& world, std::string host, const LockOptions& option
   for (const auto& store : stores_) {
     store->on_point([this](const Call& call) { at_point(call); });
   }
+  whole_ = open();
   pinger_ = std::make_shared<DistributedLockPinger>(
-      Environment{open(), clock_, id_, [this] { return random_.next(); }}, world.setup.pinger,
+      Environment{whole_, clock_, id_, [this] { return random_.next(); }}, world.setup.pinger,
       PingerDrive::caller);
 }
 
@@ -140,6 +141,16 @@ void SimProcess::pause(Time until) {
   ++pauses_;
   world_.trace.say(id_, [&] { return "stands still until " + text_of(until); });
   group_.paused_until = std::max(group_.paused_until, until);
+}
+
+void SimProcess::has_unlocked(const std::string& lock) {
+  if (const auto then = std::exchange(once_unlocked_, nullptr)) then(lock);
+}
+
+void SimProcess::go_on() {
+  world_.trace.say(id_, [] { return "goes on"; });
+  group_.paused_until = std::min(group_.paused_until, world_.scheduler.now());
+  world_.scheduler.wake_all(group_);
 }
 
 void SimProcess::pause_pinger(Time until) {

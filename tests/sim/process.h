@@ -29,6 +29,13 @@ class SimProcess {
   void pause_pinger(Time until);
   /// At the n-th point from now between two instructions, instead of at once.
   void ambush(Fault fault, int points, Time duration);
+  /// Calls back when one of its workers has unlocked, once.
+  void once_unlocked(std::function<void(const std::string& lock)> then) {
+    once_unlocked_ = std::move(then);
+  }
+  void has_unlocked(const std::string& lock);
+  /// Stands still no more.
+  void go_on();
   void set_wall_off(std::chrono::milliseconds off);
   /// Its workers finish, then its pinger stops.
   void end_soon();
@@ -46,6 +53,7 @@ class SimProcess {
   SimClock& clock() { return *clock_; }
   /// Of a mirrored store each member.
   const std::vector<std::shared_ptr<SimStore>>& stores() const { return stores_; }
+  Members* members() { return whole_->members(); }
   SimStore& store() { return *stores_.front(); }
   const LockOptions& options() const { return options_; }
   const std::shared_ptr<DistributedLockPinger>& pinger() { return pinger_; }
@@ -76,7 +84,9 @@ class SimProcess {
   Random random_;
   std::shared_ptr<SimClock> clock_;
   std::vector<std::shared_ptr<SimStore>> stores_;
+  std::shared_ptr<Store> whole_;  // the mirrored one, or the only one
   std::shared_ptr<DistributedLockPinger> pinger_;
+  std::function<void(const std::string& lock)> once_unlocked_;
   Fiber* pinging_ = nullptr;
   std::stop_source ending_;
   std::stop_source stopping_watch_;

@@ -209,6 +209,7 @@ void Worker::give_up(DistributedLock& lock) {
   if (process_.pauses() == pauses && world_.scheduler.now() > asked + most) {
     world_.oracle.violate("unlock of " + lock_name_ + " took too long");
   }
+  if (result == UnlockResult::released) process_.has_unlocked(lock_name_);
 }
 
 void Worker::in_a_forked_child(DistributedLock& lock) {

@@ -73,6 +73,9 @@ class Run {
     }
     rival_.start();
     world_.scheduler.spawn(outside_, "nemesis", [this] { nemesis_.work(); });
+    if (has(world_.setup.faults, Fault::return_undone) && !world_.members.empty()) {
+      world_.scheduler.spawn(outside_, "nemesis of returns", [this] { nemesis_.undo_returns(); });
+    }
   }
 
   // The faults are over. Living processes give up their holds, stop their pingers, and must end.
