@@ -60,10 +60,12 @@ std::optional<Token> MirroredStore::set_of_majority(const Replies<Inspection>& s
 
 void MirroredStore::check_order(const Replies<Inspection>& seen) const {
   for (std::size_t i = 0; i < seen.size(); ++i) {
-    if (!seen[i].answer || lacks_identity(*seen[i].answer, all_[i]->place)) continue;
-    if (all_[i]->identity()) continue;
+    if (!seen[i].answer) continue;
+    const Inspection& look = *seen[i].answer;
+    const Place& place = all_[i]->place;
+    if (lacks_identity(look, place) || identity_in(look, place)) continue;
     throw Error(Errc::invalid_argument,
-                all_[i]->store->description() + " is " + seen[i].answer->lock->who +
+                all_[i]->store->description() + " is " + look.lock->who +
                     " of a mirrored store: name the same members in the same order everywhere");
   }
 }

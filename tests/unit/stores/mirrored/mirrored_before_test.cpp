@@ -83,6 +83,16 @@ TEST_CASE("old data of a member count for nobody once it was taken back", "[mirr
   CHECK(bob.condition(1) == Condition::empty);
 }
 
+TEST_CASE("a member of before is not taken for one of another place", "[mirrored][M6][M7]") {
+  MirrorFleet fleet(5);
+  const auto ann = fleet.process("ann");
+  ann.pinger->ping_round();
+  fleet.stores[0].tables = lose_and_take_back(fleet, 0, ann);
+  const auto bob = fleet.process("bob");
+  for (const std::size_t away : {2, 3, 4}) bob.set_away(away, true);
+  CHECK(thrown_by([&] { bob.store->inspect("jobs", Freshness::fresh); }) == Errc::not_applied);
+}
+
 TEST_CASE("a member whose old data came back is taken back like an empty one", "[mirrored][M6]") {
   MirrorFleet fleet;
   const auto ann = fleet.process("ann");
