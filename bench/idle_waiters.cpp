@@ -33,17 +33,24 @@ struct Plan {
 };
 
 struct Shared {
-  std::atomic<bool> settled{false};
+  std::atomic<int> settled{0};  // processes
   std::atomic<bool> over{false};
   std::atomic<std::int64_t> bytes{0};
   std::atomic<std::int64_t> cpu{0};  // nanoseconds
 };
 
-void await(const std::atomic<bool>& happened) {
-  while (!happened) std::this_thread::sleep_for(std::chrono::milliseconds{5});
+void pause() { std::this_thread::sleep_for(std::chrono::milliseconds{5}); }
+
+// Longer than until the first look for a deadlock.
+constexpr std::chrono::seconds kSettling{7};
+
+std::int64_t allocated_when_settled() {
+  std::this_thread::sleep_for(kSettling);
+  return static_cast<std::int64_t>(allocated());
 }
 
-// The first thread's wait opens the store and the bell, which is no cost of a thread.
+// The memory of a thread is the difference that the second half makes: connections, caches and the
+// bell are no cost of a thread.
 void wait_idly(const Plan& plan, Shared& shared) {
   std::vector<std::jthread> threads;
   std::stop_source stop;
@@ -53,15 +60,16 @@ void wait_idly(const Plan& plan, Shared& shared) {
       static_cast<void>(lock.lock(stop.get_token()));
     });
   };
-  add();
-  std::this_thread::sleep_for(std::chrono::seconds{2});
-  const auto before = static_cast<std::int64_t>(allocated());
-  for (int i = 1; i < plan.threads; ++i) add();
-  await(shared.settled);
-  if (plan.threads > 1)
-    shared.bytes += (static_cast<std::int64_t>(allocated()) - before) / (plan.threads - 1);
+  const int half = plan.threads / 2;
+  for (int i = half; i < plan.threads; ++i) add();
+  const std::int64_t before = allocated_when_settled();
+  for (int i = 0; i < half; ++i) add();
+  const std::int64_t after = allocated_when_settled();
+  if (half > 0) shared.bytes += (after - before) / half;
+  ++shared.settled;
+  while (shared.settled < plan.processes) pause();
   const Nanoseconds cpu = cpu_time();
-  await(shared.over);
+  while (!shared.over) pause();
   shared.cpu += (cpu_time() - cpu).count();
   stop.request_stop();
 }
@@ -75,8 +83,7 @@ void measure(const char* label, const Plan& plan, std::chrono::seconds length) {
   DistributedLock holder(plan.connection, kName);
   while (!holder.lock_try("bench")) std::this_thread::sleep_for(std::chrono::milliseconds{50});
   await_line(*store, kName, static_cast<std::size_t>(plan.processes));
-  std::this_thread::sleep_for(std::chrono::seconds{5});
-  shared.settled = true;
+  while (shared.settled < plan.processes) pause();
   const auto before = server ? server->commands() : std::map<std::string, std::int64_t>{};
   std::this_thread::sleep_for(length);
   const auto after = server ? server->commands() : before;

@@ -42,11 +42,9 @@ struct WaitRequest {
   bool for_ever = false;  ///< No deadline was given.
 
   /// Begins now. Of a wait with a deadline it never looks.
-  DeadlockWatch deadlock_watch(const LockOptions& options, const Session& session) const {
-    return {for_ever ? options.deadlock_after : std::chrono::milliseconds{0},
-            session.environment.clock->steady_now(), session.environment.process,
-            [&session](const Token& ts) { return session.pending.contains(ts); },
-            [&session](const Token& ts) { return session.holder_of(ts); }};
+  DeadlockWatch deadlock_watch(const LockOptions& options, Session& session) const {
+    return {session.overviews, for_ever ? options.deadlock_after : std::chrono::milliseconds{0},
+            session.environment.clock->steady_now(), session.environment.process};
   }
 };
 

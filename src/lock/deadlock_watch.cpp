@@ -15,14 +15,8 @@ using std::chrono::nanoseconds;
 constexpr std::chrono::minutes kPauseMost{1};
 constexpr nanoseconds kConfirmAfter = std::chrono::seconds{1};
 
-template <typename Record>
-std::vector<Record> sound(std::vector<Listed<Record>> listed) {
-  std::vector<Record> records;
-  for (auto& one : listed) {
-    if (one.record) records.push_back(std::move(*one.record));
-  }
-  return records;
-}
+// The part of a pause in which a look of another thread serves, too.
+nanoseconds shared_part(nanoseconds pause) { return pause / 4; }
 
 bool stands_in(const deadlock::Cycle& cycle, const Token& ticket) {
   return std::any_of(cycle.begin(), cycle.end(),
@@ -30,11 +24,11 @@ bool stands_in(const deadlock::Cycle& cycle, const Token& ticket) {
 }
 
 // The cycle with this waiter in it, or nothing.
-deadlock::Cycle cycle_of(const Token& ticket, const std::vector<LockRecord>& locks) {
-  for (deadlock::Cycle& cycle : deadlock::cycles(locks)) {
-    if (stands_in(cycle, ticket)) return std::move(cycle);
-  }
-  return {};
+deadlock::Cycle cycle_of(const Token& ticket, const std::vector<deadlock::Cycle>& cycles) {
+  const auto found =
+      std::find_if(cycles.begin(), cycles.end(),
+                   [&](const deadlock::Cycle& cycle) { return stands_in(cycle, ticket); });
+  return found == cycles.end() ? deadlock::Cycle{} : *found;
 }
 
 // When the last of the cycle came. A place that is not in the store came before the first look.
@@ -58,64 +52,61 @@ bool pinged_since(StoreTime time, const std::string& process, const std::vector<
 
 }  // namespace
 
-DeadlockWatch::DeadlockWatch(nanoseconds after, SteadyTime begun, std::string process,
-                             GivenUp given_up, HolderOf holder_of)
-    : process_(std::move(process)),
-      given_up_(std::move(given_up)),
-      holder_of_(std::move(holder_of)),
+DeadlockWatch::DeadlockWatch(Overviews& overviews, nanoseconds after, SteadyTime begun,
+                             std::string process)
+    : overviews_(overviews),
+      process_(std::move(process)),
       pause_(after),
-      due_(after > nanoseconds{0} ? begun + after : SteadyTime::max()) {}
+      due_(after > nanoseconds{0} ? begun + after : SteadyTime::max()),
+      since_(due_ - shared_part(after)) {}
 
-DeadlockWatch::Seen DeadlockWatch::look(Store& store, const Token& ticket, Clock& clock) {
-  return look_at([&] { return store.list(); }, ticket, clock);
+DeadlockWatch::Seen DeadlockWatch::look(const Token& ticket, Clock& clock) {
+  if (!look_at_all(clock)) return Seen::no_cycle;
+  return judge(cycle_of(ticket, seen_->cycles), ticket);
 }
 
-DeadlockWatch::Seen DeadlockWatch::look_from_behind(Store& store, std::string_view name,
-                                                    const Waiter& hidden, Clock& clock) {
-  const auto with_it = [&] {
-    Listing seen = store.list();
-    for (auto& lock : seen.locks) {
-      if (lock.record && lock.record->name == name) lock.record->line.push_back(hidden);
-    }
-    return seen;
-  };
-  return look_at(with_it, hidden.ticket, clock);
+DeadlockWatch::Seen DeadlockWatch::look_from_behind(const deadlock::Hidden& hidden, Clock& clock) {
+  if (!look_at_all(clock)) return Seen::no_cycle;
+  const Token& ticket = hidden.waiter.ticket;
+  return judge(cycle_of(ticket, deadlock::cycles(seen_->locks, &hidden)), ticket);
 }
 
-DeadlockWatch::Seen DeadlockWatch::look_at(const List& list, const Token& ticket, Clock& clock) {
-  Listing seen;
-  try {
-    seen = list();
-  } catch (const Error&) {
-    look_later(clock.steady_now());  // The wait itself finds what is wrong with the store.
-    return Seen::no_cycle;
+bool DeadlockWatch::look_at_all(Clock& clock) {
+  const auto seen = overviews_.get(since_, clock);
+  if (!seen) {
+    due_ = clock.steady_now() + std::min(shared_part(pause_), kConfirmAfter);
+    return false;
   }
-  if (!came_) came_ = seen.now.time;
-  std::vector<LockRecord> locks = sound(std::move(seen.locks));
-  leave_out_given_up(locks);
-  put_holders_in(locks);
-  deadlock::Cycle cycle = cycle_of(ticket, locks);
-  const std::vector<PingRecord> pings = sound(std::move(seen.pings));
+  seen_ = seen;
+  if (!seen_->now) {
+    look_later();
+    return false;
+  }
+  if (!came_) came_ = seen_->now->time;
+  return true;
+}
+
+DeadlockWatch::Seen DeadlockWatch::judge(deadlock::Cycle cycle, const Token& ticket) {
   const StoreTime last = last_came(cycle, *came_);
   const auto lives = [&](const std::string& process) {
-    return pinged_since(last, process, pings, seen.now);
+    return pinged_since(last, process, seen_->pings, *seen_->now);
   };
   if (cycle.empty() || cycle.front().waiter.ticket != ticket) {
     suspected_.clear();
-    look_later(clock.steady_now());
+    look_later();
     if (cycle.empty()) return Seen::no_cycle;
   } else {
     const bool all_live = std::all_of(cycle.begin(), cycle.end(), [&](const deadlock::Wait& wait) {
       const std::string& process = wait.waiter.process;
       return process == process_ || lives(process);
     });
-    believe_or_suspect(std::move(cycle), all_live, clock.steady_now());
+    believe_or_suspect(std::move(cycle), all_live);
   }
   return lives(process_) ? Seen::cycle : Seen::cycle_without_our_ping;
 }
 
 // The pinger gives holds and places up after its ping. So a second look comes after the pings.
-void DeadlockWatch::believe_or_suspect(deadlock::Cycle cycle, bool all_live, SteadyTime now) {
+void DeadlockWatch::believe_or_suspect(deadlock::Cycle cycle, bool all_live) {
   const bool again = cycle == suspected_;
   if (again && lived_ && all_live) {
     throw Error(Errc::deadlock, "deadlock: " + deadlock::in_words(cycle));
@@ -123,30 +114,20 @@ void DeadlockWatch::believe_or_suspect(deadlock::Cycle cycle, bool all_live, Ste
   lived_ = all_live;
   confirm_after_ = again && !all_live ? 2 * confirm_after_ : kConfirmAfter;
   confirm_after_ = std::min(confirm_after_, pause_);
-  due_ = now + confirm_after_;
+  look_again_in(confirm_after_);
   suspected_ = std::move(cycle);
 }
 
-// Their release is on its way, so that nobody waits for them for good.
-void DeadlockWatch::leave_out_given_up(std::vector<LockRecord>& locks) const {
-  for (LockRecord& lock : locks) {
-    if (lock.process == process_ && lock.ts && given_up_(*lock.ts)) lock.state = LockState::free;
-    std::erase_if(lock.line, [&](const Waiter& one) {
-      return one.process == process_ && given_up_(one.ticket);
-    });
-  }
-}
-
-void DeadlockWatch::put_holders_in(std::vector<LockRecord>& locks) const {
-  for (LockRecord& lock : locks) {
-    if (lock.process != process_ || !lock.ts || !lock.taken()) continue;
-    if (const auto thread = holder_of_(*lock.ts)) lock.who = *thread + ":0";
-  }
-}
-
-void DeadlockWatch::look_later(SteadyTime now) {
+void DeadlockWatch::look_later() {
   pause_ = std::min<nanoseconds>(2 * pause_, kPauseMost);
-  due_ = now + pause_;
+  look_again_in(pause_);
+}
+
+// From when this look was had, so that threads that share it are due at once again, and share the
+// next.
+void DeadlockWatch::look_again_in(nanoseconds pause) {
+  due_ = seen_->had + pause;
+  since_ = due_ - shared_part(pause);
 }
 
 }  // namespace distlock

@@ -78,12 +78,12 @@ Contender::Turn Contender::wait_for_this_object(Lobby::Place& place, const WaitR
 
 void Contender::look_for_deadlock(DeadlockWatch& deadlocks) const {
   const Environment& environment = session->environment;
-  const Waiter hidden{.ticket = {},
+  const Waiter waiter{.ticket = {},
                       .process = environment.process,
                       .who = this_thread_of(environment) + ":0",
                       .since = StoreTime::max(),
                       .passed_over = {}};
-  deadlocks.look_from_behind(*environment.store, name, hidden, *environment.clock);
+  deadlocks.look_from_behind({name, waiter}, *environment.clock);
 }
 
 bool Contender::holds_what_is_lost() const {

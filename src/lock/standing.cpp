@@ -150,7 +150,7 @@ bool StandingInLine::may_call() const {
 
 void StandingInLine::look_for_deadlock() {
   if (clock_.steady_now() < deadlocks_.due()) return;
-  const auto seen = deadlocks_.look(*lock_.session->environment.store, ticket_, clock_);
+  const auto seen = deadlocks_.look(ticket_, clock_);
   const bool vouch = seen == DeadlockWatch::Seen::cycle_without_our_ping;
   if (vouch && may_call()) lock_.session->ping();
 }

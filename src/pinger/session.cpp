@@ -30,6 +30,10 @@ Session::Session(Environment given, const PingerOptions& given_options, PingerDr
       ringer(environment, lobby),
       holds(given_drive == PingerDrive::own_threads ? AnnounceOn::own_threads : AnnounceOn::caller),
       chores(environment, options, holds, pending, ringer),
+      overviews(
+          environment.store, environment.process,
+          [this](const Token& ts) { return pending.contains(ts); },
+          [this](const Token& ts) { return holder_of(ts); }),
       started_(environment.clock->steady_now()),
       history_(nanoseconds{given_options.ping_every} / 2) {
   protocol::check_options(options);

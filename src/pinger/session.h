@@ -17,6 +17,7 @@
 #include "pinger/chores.h"
 #include "pinger/holds.h"
 #include "pinger/lobby.h"
+#include "pinger/overview.h"
 #include "pinger/own_thread.h"
 #include "pinger/pending_releases.h"
 #include "pinger/ringer.h"
@@ -95,6 +96,7 @@ class DistributedLockPinger::Session {
   Ringer ringer;
   Holds holds;
   Chores chores;
+  Overviews overviews;
   std::stop_source stopping;
 
  private:

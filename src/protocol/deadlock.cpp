@@ -32,15 +32,18 @@ void leave_out_places_of_the_past(Waits& waits, const std::vector<LockRecord>& l
   }
 }
 
-Waits waits_in(const std::vector<LockRecord>& locks) {
+void add(const LockRecord& lock, const Waiter& waiter, Waits& waits) {
+  const Wait wait{lock.name, waiter, *lock.ts, lock.who};
+  const auto [known, added] = waits.try_emplace(thread_of(waiter.who), wait);
+  if (!added && came_later(wait, known->second)) known->second = wait;
+}
+
+Waits waits_in(const std::vector<LockRecord>& locks, const Hidden* hidden) {
   Waits waits;
   for (const LockRecord& lock : locks) {
     if (!lock.taken() || !lock.ts) continue;
-    for (const Waiter& waiter : lock.line) {
-      const Wait wait{lock.name, waiter, *lock.ts, lock.who};
-      const auto [known, added] = waits.try_emplace(thread_of(waiter.who), wait);
-      if (!added && came_later(wait, known->second)) known->second = wait;
-    }
+    for (const Waiter& waiter : lock.line) add(lock, waiter, waits);
+    if (hidden != nullptr && hidden->lock == lock.name) add(lock, hidden->waiter, waits);
   }
   leave_out_places_of_the_past(waits, locks);
   return waits;
@@ -64,8 +67,8 @@ Cycle cycle_from(std::string_view thread, const Waits& waits) {
 
 std::string passed_on_up_to(std::int64_t times) { return '+' + std::to_string(times); }
 
-std::vector<Cycle> cycles(const std::vector<LockRecord>& locks) {
-  const Waits waits = waits_in(locks);
+std::vector<Cycle> cycles(const std::vector<LockRecord>& locks, const Hidden* hidden) {
+  const Waits waits = waits_in(locks, hidden);
   std::vector<Cycle> found;
   for (const auto& [thread, wait] : waits) {
     Cycle cycle = cycle_from(thread, waits);

@@ -36,9 +36,10 @@ struct Crossed {
     REQUIRE(fleet.store->line()->stand(name, place).in_line);
     return place.ts;
   }
+  DeadlockWatch another_watch() { return {overviews, 5s, fleet.clock->steady_now(), "p:b"}; }
   bool looks(const Token& ticket) {
     try {
-      seen = watch.look(*fleet.store, ticket, *fleet.clock);
+      seen = watch.look(ticket, *fleet.clock);
       return true;
     } catch (const Error& error) {
       CHECK(error.errc() == Errc::deadlock);
@@ -52,9 +53,10 @@ struct Crossed {
   std::optional<Token> given_up;
   std::optional<Token> held;          // by this process,
   std::optional<std::string> holder;  // by that thread
-  DeadlockWatch watch{5s, fleet.clock->steady_now(), "p:b",
-                      [this](const Token& ts) { return ts == given_up; },
+  std::shared_ptr<FaultyStore> faulty = std::make_shared<FaultyStore>(fleet.store);
+  Overviews overviews{faulty, "p:b", [this](const Token& ts) { return ts == given_up; },
                       [this](const Token& ts) { return ts == held ? holder : std::nullopt; }};
+  DeadlockWatch watch = another_watch();
   DeadlockWatch::Seen seen = DeadlockWatch::Seen::no_cycle;
 };
 
@@ -107,7 +109,7 @@ TEST_CASE("pings from before a wait behind another thread let it believe no cycl
   const Waiter hidden{
       .ticket = {}, .process = "p:b", .who = "p:b:0", .since = StoreTime::max(), .passed_over = {}};
   const auto look = [&] {
-    crossed.watch.look_from_behind(*crossed.fleet.store, "x", hidden, *crossed.fleet.clock);
+    crossed.watch.look_from_behind({"x", hidden}, *crossed.fleet.clock);
   };
   for (int i = 0; i < 4; ++i) CHECK_NOTHROW(look());
   crossed.fleet.clock->advance(1s);
@@ -183,10 +185,9 @@ TEST_CASE("looks for a deadlock become rare, and come soon again for one that wa
 
 TEST_CASE("a store that fails shows no deadlock and ends no wait", "[deadlock][R22]") {
   Crossed crossed;
-  FaultyStore faulty(crossed.fleet.store);
   CHECK(crossed.looks(crossed.last));
-  faulty.fail("list", Fault::rejected);
-  CHECK_NOTHROW(crossed.watch.look(faulty, crossed.last, *crossed.fleet.clock));
+  crossed.faulty->fail("list", Fault::rejected);
+  CHECK(crossed.looks(crossed.last));
   CHECK_FALSE(crossed.looks(crossed.last));
 }
 
@@ -204,4 +205,56 @@ TEST_CASE("the thread that has a hold by a pass is the one that others wait for"
     CHECK(crossed.looks(crossed.last));
     CHECK(crossed.looks(crossed.last));
   }
+}
+
+TEST_CASE("threads of a process whose looks are due about together share one, and the next",
+          "[deadlock][R20][R22]") {
+  Crossed crossed;
+  ManualClock& clock = *crossed.fleet.clock;
+  const Token none{{42}};
+  DeadlockWatch first = crossed.another_watch();
+  clock.advance(1250ms);
+  DeadlockWatch second = crossed.another_watch();
+  clock.advance(1ms);
+  DeadlockWatch third = crossed.another_watch();
+  clock.advance(first.due() - clock.steady_now());
+  first.look(none, clock);
+  clock.advance(1250ms);
+  second.look(none, clock);
+  CHECK(crossed.faulty->calls("list") == 1);
+  CHECK(second.due() == first.due());
+  clock.advance(1ms);
+  third.look(none, clock);
+  CHECK(crossed.faulty->calls("list") == 2);
+}
+
+TEST_CASE("a cycle is not believed by one look of another thread, taken twice",
+          "[deadlock][R20][R22]") {
+  Crossed crossed;
+  DeadlockWatch other = crossed.another_watch();
+  ManualClock& clock = *crossed.fleet.clock;
+  clock.advance(crossed.watch.due() - clock.steady_now());
+  crossed.ping("p:a");
+  other.look(Token{{42}}, clock);
+  for (int look = 0; look < 2; ++look) {
+    clock.advance(crossed.watch.due() - clock.steady_now());
+    CHECK(crossed.looks(crossed.last) == (look == 0));
+  }
+  CHECK(crossed.faulty->calls("list") == 2);
+}
+
+TEST_CASE("a look that is due while another thread looks is put off", "[deadlock][R20][R22]") {
+  Crossed crossed;
+  DeadlockWatch other = crossed.another_watch();
+  ManualClock& clock = *crossed.fleet.clock;
+  clock.advance(5s);
+  crossed.faulty->before("list", [&] {
+    CHECK(other.look(crossed.last, clock) == DeadlockWatch::Seen::no_cycle);
+    CHECK(other.due() == clock.steady_now() + 1s);
+  });
+  CHECK(crossed.looks(crossed.last));
+  CHECK(crossed.faulty->calls("list") == 1);
+  clock.advance(1s);
+  CHECK(other.look(crossed.last, clock) == DeadlockWatch::Seen::cycle_without_our_ping);
+  CHECK(crossed.faulty->calls("list") == 1);
 }

@@ -1,0 +1,89 @@
+#include "pinger/overview.h"
+
+#include <boost/thread/lock_guard.hpp>
+#include <utility>
+
+#include "distlock/error.h"
+
+namespace distlock {
+namespace {
+
+using Guard = boost::lock_guard<boost::mutex>;
+
+template <typename Record>
+std::vector<Record> sound(std::vector<Listed<Record>> listed) {
+  std::vector<Record> records;
+  for (auto& one : listed) {
+    if (one.record) records.push_back(std::move(*one.record));
+  }
+  return records;
+}
+
+}  // namespace
+
+// Ends the look, whichever way it is left.
+struct Overviews::Looking {
+  ~Looking() {
+    const Guard lock(of.mutex_);
+    of.newest_ = seen;
+    of.looking_ = false;
+  }
+  Overviews& of;
+  std::shared_ptr<const Overview> seen;
+};
+
+Overviews::Overviews(std::shared_ptr<Store> store, std::string process, GivenUp given_up,
+                     HolderOf holder_of)
+    : store_(std::move(store)),
+      process_(std::move(process)),
+      given_up_(std::move(given_up)),
+      holder_of_(std::move(holder_of)) {}
+
+std::shared_ptr<const Overview> Overviews::get(SteadyTime since, Clock& clock) {
+  {
+    const Guard lock(mutex_);
+    const std::shared_ptr<const Overview> known = newest_.lock();
+    if (known && known->begun >= since) return known;
+    if (std::exchange(looking_, true)) return nullptr;
+  }
+  Looking looking{*this, nullptr};
+  looking.seen = look(clock);
+  return looking.seen;
+}
+
+std::shared_ptr<const Overview> Overviews::look(Clock& clock) const {
+  const auto seen = std::make_shared<Overview>();
+  seen->begun = clock.steady_now();
+  try {
+    Listing all = store_->list();
+    seen->now = all.now;
+    seen->locks = sound(std::move(all.locks));
+    seen->pings = sound(std::move(all.pings));
+  } catch (const Error&) {
+    // The wait itself finds what is wrong with the store.
+  }
+  seen->had = clock.steady_now();
+  leave_out_given_up(seen->locks);
+  put_holders_in(seen->locks);
+  seen->cycles = deadlock::cycles(seen->locks);
+  return seen;
+}
+
+// Their release is on its way, so that nobody waits for them for good.
+void Overviews::leave_out_given_up(std::vector<LockRecord>& locks) const {
+  for (LockRecord& lock : locks) {
+    if (lock.process == process_ && lock.ts && given_up_(*lock.ts)) lock.state = LockState::free;
+    std::erase_if(lock.line, [&](const Waiter& one) {
+      return one.process == process_ && given_up_(one.ticket);
+    });
+  }
+}
+
+void Overviews::put_holders_in(std::vector<LockRecord>& locks) const {
+  for (LockRecord& lock : locks) {
+    if (lock.process != process_ || !lock.ts || !lock.taken()) continue;
+    if (const auto thread = holder_of_(*lock.ts)) lock.who = *thread + ":0";
+  }
+}
+
+}  // namespace distlock

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <boost/thread/mutex.hpp>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "distlock/clock.h"
+#include "distlock/store.h"
+#include "protocol/deadlock.h"
+
+namespace distlock {
+
+/// All locks and pings of a store at one look, with what this process knows better.
+struct Overview {
+  SteadyTime begun;
+  SteadyTime had;
+  std::optional<StoreNow> now;  ///< None where the store failed: nothing is known then.
+  std::vector<LockRecord> locks;
+  std::vector<PingRecord> pings;
+  std::vector<deadlock::Cycle> cycles;
+};
+
+/// The looks of one process at all locks, for waits that may never end (R22). One look is for all
+/// threads that wait (R20).
+///
+/// Threads: any. The mutex is not held across a call of the store, the clock, or a callback.
+class Overviews {
+ public:
+  /// Whether this process has given a hold or a place up, and the store does not know it yet.
+  using GivenUp = std::function<bool(const Token& ts)>;
+
+  /// The thread of this process that holds by `ts`, as `process:thread`, if one does. A hold that
+  /// was passed on is of another than the one that claimed it (R21).
+  using HolderOf = std::function<std::optional<std::string>(const Token& ts)>;
+
+  Overviews(std::shared_ptr<Store> store, std::string process, GivenUp given_up,
+            HolderOf holder_of);
+
+  /// The newest look of the process, if it was begun at `since` or later and somebody still has it.
+  /// Otherwise looks. Null while another thread looks.
+  std::shared_ptr<const Overview> get(SteadyTime since, Clock& clock);
+
+ private:
+  struct Looking;
+  std::shared_ptr<const Overview> look(Clock& clock) const;
+  void leave_out_given_up(std::vector<LockRecord>& locks) const;
+  void put_holders_in(std::vector<LockRecord>& locks) const;
+
+  const std::shared_ptr<Store> store_;
+  const std::string process_;
+  const GivenUp given_up_;
+  const HolderOf holder_of_;
+  boost::mutex mutex_;
+  // Guarded by `mutex_`.
+  std::weak_ptr<const Overview> newest_;
+  bool looking_ = false;
+};
+
+}  // namespace distlock
