@@ -152,6 +152,48 @@ TEST_CASE("a wait says the same thing once", "[log][R15]") {
   CHECK(log.count(severity_level::error, "lock is taken by old process?") == 1);
 }
 
+TEST_CASE("a claim of unknown outcome is logged, and so is a read-back that fails", "[log][R8]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  const auto lock = a.lock("balancer");
+  REQUIRE(lock->lock_try("x"));
+  REQUIRE(lock->unlock() == UnlockResult::released);
+  a.store->fail("claim", Fault::lost_reply);
+  a.store->fail("inspect", Fault::rejected);
+  Captured log;
+  CHECK(lock->lock_try("y"));
+  CHECK(log.count(severity_level::warning, "reading it back: claim lost") == 1);
+  CHECK(log.count(severity_level::warning, "reading it back: inspect rejected") == 1);
+}
+
+TEST_CASE("a claim that was refused or came too late is logged", "[log][R2][R9]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  const auto lock = a.lock("balancer");
+  Captured log;
+  SECTION("refused") {
+    a.store->before("claim", [&] {
+      const Claim rival = fleet.claim_by("rival", Token{{9}});
+      REQUIRE(fleet.store->claim("balancer", FromAbsent{}, rival));
+    });
+    CHECK_FALSE(lock->lock_try("x"));
+    CHECK(log.count(severity_level::info, "error trying to acquire lock \"balancer\"") == 1);
+  }
+  SECTION("refused for a takeover") {
+    const auto dead = fleet.process("dead").lock("balancer");
+    REQUIRE(dead->lock_try("x"));
+    fleet.clock->advance(16min);
+    a.store->before("claim", [&] { CHECK(dead->unlock() == UnlockResult::released); });
+    CHECK(lock->lock_try("y"));
+    CHECK(log.count(severity_level::warning, "could not take over from") == 1);
+  }
+  SECTION("late") {
+    a.store->after("claim", [&] { fleet.clock->advance(16min); });
+    CHECK(lock->lock_try("y"));
+    CHECK(log.count(severity_level::warning, "took longer than its deadline allows") == 1);
+  }
+}
+
 TEST_CASE("a level lets through records of its severity and above", "[log]") {
   Captured log;
   const LockRecord lock{.name = "balancer"};

@@ -10,6 +10,22 @@ using namespace distlock;
 using namespace std::chrono_literals;
 using namespace distlock::testing;
 
+namespace {
+
+// Refuses so many claims, as if somebody else had always just been quicker.
+class RefusingStore : public FaultyStore {
+ public:
+  using FaultyStore::FaultyStore;
+  std::optional<LockRecord> claim(std::string_view name, const ClaimBasis& basis,
+                                  const Claim& claim) override {
+    if (refusals > 0 && refusals-- > 0) return std::nullopt;
+    return FaultyStore::claim(name, basis, claim);
+  }
+  int refusals = 0;
+};
+
+}  // namespace
+
 TEST_CASE("busy is said of a lock that was taken, and of no other", "[lock][R2][R8]") {
   Fleet fleet;
   const auto a = fleet.process("a");
@@ -45,7 +61,8 @@ TEST_CASE("grants that come too late to be held are an error, not busy", "[lock]
     a.store->after("claim", pause);
   };
   a.store->after("claim", pause);
-  CHECK(thrown_by([&] { (void)lock->lock_try("y"); }) == Errc::not_applied);
+  CHECK_THROWS_WITH(lock->lock_try("y"), Catch::Contains("lock \"balancer\": the store granted") &&
+                                             Catch::Contains("so late"));
   CHECK_FALSE(fleet.stored("balancer").taken());
   a.store->after("claim", {});
 }
@@ -60,6 +77,30 @@ TEST_CASE("a takeover that the store does not apply is an error", "[lock][R2][R6
   b.store->fail("claim", Fault::lost_request, 100);
   CHECK(thrown_by([&] { (void)contender->lock_try("y"); }) == Errc::outcome_unknown);
   CHECK(fleet.stored("balancer").process == "dead");
+}
+
+TEST_CASE("a lock is busy whose dead holder the store lets nobody take over from",
+          "[lock][R2][R6]") {
+  Fleet fleet;
+  const auto dead = fleet.process("dead").lock("balancer");
+  REQUIRE(dead->lock_try("x"));
+  fleet.clock->advance(16min);
+  const auto b = fleet.process_with(std::make_shared<RefusingStore>(fleet.store), "b");
+  b.store->refusals = 100;
+  LockRecord other;
+  CHECK_FALSE(b.lock("balancer")->lock_try("y", &other));
+  CHECK(other.process == "dead");
+}
+
+TEST_CASE("a claim of a free lock that is refused costs no ping", "[lock][cost][R2]") {
+  Fleet fleet;
+  const auto a = fleet.process_with(std::make_shared<RefusingStore>(fleet.store), "a");
+  const auto lock = a.lock("balancer");
+  make_known_free(*lock);
+  a.store->forget_calls();
+  a.store->refusals = 2;
+  CHECK(lock->lock_try("y"));
+  CHECK(a.store->calls("ping") == 0);
 }
 
 TEST_CASE("a reclaim of unknown outcome is an error", "[lock][R8][R9]") {

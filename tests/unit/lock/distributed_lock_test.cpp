@@ -59,6 +59,16 @@ TEST_CASE("claims and releases take no more commands than promised", "[lock][cos
   CHECK(known.store->calls("inspect") + known.store->calls("claim") == 2);
 }
 
+TEST_CASE("a busy lock on a replica set costs one read", "[lock][cost]") {
+  Fleet fleet;
+  const auto held = fleet.process("a").lock("balancer");
+  REQUIRE(held->lock_try("x"));
+  const auto contender = fleet.process("b");
+  contender.store->always_fresh = false;
+  CHECK_FALSE(contender.lock("balancer")->lock_try("y"));
+  CHECK(contender.store->calls() == 1);
+}
+
 TEST_CASE("after a claim from an outdated release the next look is enough", "[lock][cost]") {
   Fleet fleet;
   const auto a = fleet.process("a");

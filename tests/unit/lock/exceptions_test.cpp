@@ -50,6 +50,7 @@ TEST_CASE("a claim that ends in another exception is freed later", "[lock][R8]")
 
   CHECK_THROWS(lock->lock_try("x"));
   CHECK_FALSE(lock->held());
+  CHECK(a.pinger->stats().pending_releases == 1);
   for (int i = 0; i < 100; ++i) {
     fleet.clock->advance(30s);
     a.pinger->ping_round();

@@ -114,6 +114,16 @@ TEST_CASE("a ticket that may arrive once more is left pending also where its hol
   late.check_that_others_get_it();
 }
 
+TEST_CASE("a ticket that may arrive once more is left pending where its hold is claimed anew",
+          "[waiting][R8][R9][R18]") {
+  Late late;
+  late.store->fail("stand", Fault::delayed);
+  REQUIRE(late.lock->try_lock_for(1min));
+  late.fleet.clock->advance(16min);
+  REQUIRE(late.lock->reclaim("anew"));
+  CHECK(late.pending() == 1);
+}
+
 TEST_CASE("a ticket that was granted and freed by somebody else is given up for a new one",
           "[waiting][R18]") {
   Late late;

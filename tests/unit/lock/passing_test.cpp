@@ -34,6 +34,37 @@ TEST_CASE("a hold goes on to the threads that wait, without a call of the store"
   CHECK_FALSE(scene.crowd.stored().taken());
 }
 
+TEST_CASE("a claim for several says how often it may be passed on",
+          "[waiting][R21][R22][threads]") {
+  PassingScene scene;
+  CHECK(scene.crowd.stored().who.ends_with("+63"));
+  scene.first->give_up();
+  scene.second().give_up();
+  scene.third().give_up();
+  DistributedLock alone(scene.crowd.pinger, "jobs", patient_options());
+  REQUIRE(alone.lock_try("for one"));
+  CHECK(scene.crowd.stored().who.find('+') == std::string::npos);
+}
+
+TEST_CASE("a thread that passes nothing on claims for itself alone", "[waiting][R21][threads]") {
+  LockOptions keeping = patient_options();
+  SECTION("with passing switched off") { keeping.pass_rule = PassRule::never; }
+  SECTION("with a durable release") { keeping.release_rule = ReleaseRule::durable; }
+  Crowd crowd;
+  DistributedLock before(crowd.pinger, "jobs", patient_options());
+  REQUIRE(before.lock_try("before"));
+  Candidate alone(crowd);
+  crowd.wait_for_line(1);
+  Candidate second(crowd, keeping);
+  const Candidate third(crowd);
+  before.unlock();
+  alone.hold();
+  crowd.wait_for_line(1);
+  alone.give_up();
+  const Fence fence = second.hold().fence;
+  CHECK(crowd.stored().fence == fence);
+}
+
 TEST_CASE("a claim after passes has a greater fence than all of them",
           "[waiting][R10][R21][threads]") {
   PassingScene scene;

@@ -2,6 +2,7 @@
 
 #include "support/fleet.h"
 #include "support/known_free.h"
+#include "support/server_fleet.h"
 
 using namespace distlock;
 using namespace std::chrono_literals;
@@ -32,6 +33,24 @@ TEST_CASE("a silent holder is taken over from the window on", "[lock][R6]") {
   CHECK(contender->fence() == 2);
 }
 
+// A secondary may show neither the pings nor a later holder.
+TEST_CASE("a holder that only an old copy of the data shows as silent is left alone",
+          "[lock][R6]") {
+  ServerFleet fleet;
+  const auto a = fleet.process("a");
+  const auto held = a.lock("balancer");
+  REQUIRE(held->lock_try("x"));
+  const auto b = fleet.process("b");
+  b.store->freeze("balancer");
+  const auto contender = b.lock("balancer");
+  REQUIRE_FALSE(contender->lock_try("y"));
+  fleet.clock->advance(10min);
+  a.pinger->ping_round();
+  fleet.clock->advance(6min);
+  CHECK_FALSE(contender->lock_try("y"));
+  CHECK(held->still_held());
+}
+
 TEST_CASE("a hold that another shard has taken meanwhile with the same token is left alone",
           "[lock][R2][R6]") {
   Fleet fleet;
@@ -52,6 +71,25 @@ TEST_CASE("a hold that another shard has taken meanwhile with the same token is 
   });
   CHECK_FALSE(lock->lock_try("x"));
   CHECK(fleet.stored("jobs").process == "sh2");
+}
+
+TEST_CASE("a holder that was taken over from is watched anew when it holds with the same token",
+          "[lock][R2][R6]") {
+  Fleet fleet;
+  const Document hold{
+      {"_id", "jobs"s}, {"state", std::int32_t{2}}, {"process", "sh1"s}, {"who", "sh1"s},
+      {"why", ""s},     {"when", StoreTime{}},      {"ts", kShardsToken}};
+  fleet.memory.tables.put_lock(hold);
+  fleet.memory.tables.put_ping({{"_id", "sh1"s}, {"ping", StoreTime{}}});
+  const auto lock = fleet.process("b").lock("jobs", {.takeover_rule = TakeoverRule::watched});
+  REQUIRE_FALSE(lock->lock_try("x"));
+  fleet.clock->advance(16min);
+  REQUIRE(lock->lock_try("x"));
+  REQUIRE(lock->unlock() == UnlockResult::released);
+  fleet.memory.tables.put_lock(hold);
+  CHECK_FALSE(lock->lock_try("y"));
+  fleet.clock->advance(16min);
+  CHECK(lock->lock_try("y"));
 }
 
 TEST_CASE("pings keep a hold alive for ever", "[lock][R6][R12]") {

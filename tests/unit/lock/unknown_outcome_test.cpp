@@ -30,6 +30,9 @@ TEST_CASE("a claim whose reply was lost is read back", "[lock][R8]") {
     CHECK(lock->record().ts == fleet.stored("balancer").ts);
     CHECK(lock->fence() == 1);
     CHECK(a.store->calls("inspect") + a.store->calls("claim") == 3);
+    CHECK(a.pinger->stats().pending_releases == 0);
+    a.pinger->ping_round();
+    CHECK(lock->still_held());
   }
   SECTION("and is claimed anew once it cannot arrive any more") {
     a.store->fail("claim", Fault::delayed);
@@ -59,6 +62,17 @@ TEST_CASE("a claim whose read-back fails is read back once more after its cutoff
     CHECK(lock->record().ts == fleet.stored("balancer").ts);
   }
   CHECK(fleet.clock->waited() > a.store->call_limit());
+}
+
+// As on MongoDB, where a look at an absent document tells no time.
+TEST_CASE("a read-back that tells no time leaves the claim's outcome unknown", "[lock][R8]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  a.store->absent_tells_no_time = true;
+  const auto lock = a.lock("balancer");
+  a.store->fail("claim", Fault::lost_request);
+  CHECK(thrown_by([&] { return lock->lock_try("x"); }) == Errc::outcome_unknown);
+  CHECK(a.pinger->stats().pending_releases == 1);
 }
 
 TEST_CASE("a claim is read back freshly", "[lock][R8]") {

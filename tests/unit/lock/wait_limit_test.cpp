@@ -56,6 +56,20 @@ TEST_CASE("a wait of nothing claims a free lock, however slow the store is", "[w
   CHECK(lock->try_lock_for(0s));
 }
 
+TEST_CASE("a hold that nobody knows of is not freed by a wait that is over", "[waiting][R8][R15]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  const auto lock = a.lock("balancer");
+  make_known_free(*a.lock("another"));
+  REQUIRE(fleet.store->claim("balancer", FromAbsent{}, fleet.claim_by("a", Token{{9}})));
+  const auto [limit, calls] =
+      GENERATE(table<std::chrono::milliseconds, int>({{500ms, 1}, {1s, 2}, {1100ms, 2}}));
+  CAPTURE(limit);
+  const Slowly slowly(fleet, a, 600ms);
+  CHECK_FALSE(lock->try_lock_for(limit));
+  CHECK(a.store->calls() == calls);
+}
+
 TEST_CASE("a stop in the middle of a call from a place in line is heeded after it",
           "[waiting][R15][R17]") {
   Fleet fleet;

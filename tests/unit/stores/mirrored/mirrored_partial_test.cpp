@@ -161,3 +161,29 @@ TEST_CASE("the watch is woken when a hold's deadline comes sooner", "[mirrored][
   CHECK(holds.announce_due(kNow).next == SteadyTime::max());
   CHECK(holds.lost(*hold) == LossReason::deadline_passed);
 }
+
+TEST_CASE("a member's holder that only an old copy shows as dead is left alone",
+          "[mirrored][M1][R6]") {
+  MirrorFleet fleet;
+  const auto ann = fleet.process("ann");
+  REQUIRE(ann.lock("jobs")->lock_try("makes the documents"));
+  ann.pinger->ping_round();
+  Store& third = *fleet.stores[2].store;
+  const StoreNow now = third.list().now;
+  const Claim dead{.process = "dead",
+                   .who = "dead:1",
+                   .why = "work",
+                   .ts = Token{{9}},
+                   .takeover_after = 16min,
+                   .cutoff = {now.time + 1h, now.clock}};
+  const auto free = third.inspect("jobs", Freshness::fresh).lock;
+  REQUIRE(third.claim("jobs", FromFree{free->ts}, dead));
+  third.ping("dead", {});
+  const auto bob = fleet.process("bob");
+  for (const auto& member : bob.members) member->always_fresh = false;
+  const auto lock = bob.lock("jobs");
+  fleet.clock->advance(17min);
+  bob.pinger->ping_round();
+  REQUIRE(lock->lock_try("x"));
+  CHECK(fleet.holders("jobs") == Names{"bob", "bob", "dead"});
+}
