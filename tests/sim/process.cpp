@@ -8,7 +8,7 @@ namespace distlock::sim {
 namespace {
 
 constexpr double kDriftMost = 0.0004;
-constexpr std::chrono::milliseconds kTurn{100};
+constexpr std::chrono::milliseconds kWatchPause{100};
 
 std::shared_ptr<SimClock> clock_of(World& world) {
   const Time offset =
@@ -112,7 +112,7 @@ void SimProcess::run_ringer() {
     released_ = std::stop_source{};
     const SteadyTime next = pinger_->ring_round();
     if (!clock_->wait_until(next, released_.get_token())) {
-      clock_->wait_until(clock_->steady_at_this_moment() + kTurn, stopping_watch_.get_token());
+      clock_->wait_until(clock_->steady_at_this_moment() + kWatchPause, stopping_watch_.get_token());
     }
   }
 }
