@@ -25,9 +25,9 @@ bool stands_in(const deadlock::Cycle& cycle, const Token& ticket) {
 
 // The cycle with this waiter in it, or nothing.
 deadlock::Cycle cycle_of(const Token& ticket, const std::vector<deadlock::Cycle>& cycles) {
-  const auto found =
-      std::find_if(cycles.begin(), cycles.end(),
-                   [&](const deadlock::Cycle& cycle) { return stands_in(cycle, ticket); });
+  const auto found = std::find_if(cycles.begin(), cycles.end(), [&](const deadlock::Cycle& cycle) {
+    return stands_in(cycle, ticket);
+  });
   return found == cycles.end() ? deadlock::Cycle{} : *found;
 }
 

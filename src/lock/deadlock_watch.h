@@ -18,8 +18,8 @@ namespace distlock {
 /// at one moment between the looks all were there at once. And both show a ping of every other
 /// process of the cycle, later than the last of these places: none had ended by then.
 ///
-/// A look may be that of another thread of the process, if it was begun in the last quarter of the
-/// pause before this one is due.
+/// A look of another thread of the process serves, too. It has to be begun in the last quarter of
+/// the pause before this one is due.
 class DeadlockWatch {
  public:
   /// `after`: the time from `begun` to the first look; 0: none is ever due. `process` is one's own.

@@ -112,7 +112,8 @@ void SimProcess::run_ringer() {
     released_ = std::stop_source{};
     const SteadyTime next = pinger_->ring_round();
     if (!clock_->wait_until(next, released_.get_token())) {
-      clock_->wait_until(clock_->steady_at_this_moment() + kWatchPause, stopping_watch_.get_token());
+      clock_->wait_until(clock_->steady_at_this_moment() + kWatchPause,
+                         stopping_watch_.get_token());
     }
   }
 }

@@ -108,9 +108,7 @@ TEST_CASE("pings from before a wait behind another thread let it believe no cycl
   crossed.fleet.store->line()->leave("x", crossed.last);
   const Waiter hidden{
       .ticket = {}, .process = "p:b", .who = "p:b:0", .since = StoreTime::max(), .passed_over = {}};
-  const auto look = [&] {
-    crossed.watch.look_from_behind({"x", hidden}, *crossed.fleet.clock);
-  };
+  const auto look = [&] { crossed.watch.look_from_behind({"x", hidden}, *crossed.fleet.clock); };
   for (int i = 0; i < 4; ++i) CHECK_NOTHROW(look());
   crossed.fleet.clock->advance(1s);
   crossed.ping("p:a");
