@@ -141,7 +141,7 @@ TEST_CASE("a loss is one warning, also where unlock() follows", "[log][R3][R9]")
   CHECK(log.count(severity_level::warning, "") == 1);
 }
 
-TEST_CASE("a wait says the same thing once", "[log][R15]") {
+TEST_CASE("a wait says the same thing once, and the next says it anew", "[log][R15]") {
   Fleet fleet;
   const auto gone = fleet.process("gone").lock("balancer");
   REQUIRE(gone->lock_try("x"));
@@ -150,6 +150,10 @@ TEST_CASE("a wait says the same thing once", "[log][R15]") {
   Captured log;
   CHECK_FALSE(waiter->try_lock_for(1min));
   CHECK(log.count(severity_level::error, "lock is taken by old process?") == 1);
+  CHECK_FALSE(waiter->try_lock_for(1min));
+  CHECK(log.count(severity_level::error, "lock is taken by old process?") == 2);
+  for (int i = 0; i < 2; ++i) CHECK_FALSE(waiter->lock_try("no wait"));
+  CHECK(log.count(severity_level::error, "lock is taken by old process?") == 4);
 }
 
 TEST_CASE("a claim of unknown outcome is logged, and so is a read-back that fails", "[log][R8]") {

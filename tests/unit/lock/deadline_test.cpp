@@ -106,21 +106,6 @@ TEST_CASE("a hold that ran out is given up when it cannot be claimed anew", "[lo
   CHECK_FALSE(fleet.stored("balancer").taken());
 }
 
-TEST_CASE("a hold that ran out is not unlocked while it is claimed anew", "[lock][R3][R9]") {
-  Fleet fleet;
-  const auto a = fleet.process("a");
-  const auto lock = a.lock("balancer");
-  REQUIRE(lock->lock_try("x"));
-  fleet.clock->advance(16min - 30s);
-  a.store->before("claim", [&] {
-    LockRecord other;
-    CHECK_FALSE(lock->lock_try("at once", &other));
-    CHECK(lock->unlock() == UnlockResult::not_ours);
-  });
-  CHECK((GENERATE(true, false) ? lock->lock_try("y") : lock->reclaim("y")));
-  CHECK(lock->held());
-}
-
 TEST_CASE("still_held() asks no store once the deadline has passed", "[lock][R9]") {
   Fleet fleet;
   const auto a = fleet.process("a");
@@ -130,18 +115,6 @@ TEST_CASE("still_held() asks no store once the deadline has passed", "[lock][R9]
   a.store->forget_calls();
   CHECK_FALSE(lock->still_held());
   CHECK(a.store->calls() == 0);
-}
-
-TEST_CASE("a callback may ask the lock whose next claim has told of the loss", "[lock][R9]") {
-  Fleet fleet;
-  const auto lock = fleet.process("a").lock("balancer");
-  REQUIRE(lock->lock_try("x"));
-  fleet.clock->advance(16min);
-  std::optional<Token> lost;
-  lock->on_lost([&](LossReason) { lost = lock->record().ts; });
-  CHECK(lock->lock_try("y"));
-  CHECK(lost);
-  CHECK(lost != lock->record().ts);
 }
 
 TEST_CASE("an object that another thread claims with is busy", "[lock]") {

@@ -239,7 +239,13 @@ TEST_CASE("a late unlock by ts frees no hold that the same object got by a pass"
   CHECK(shared->unlock(*early.ts) == UnlockResult::not_ours);
   CHECK(shared->unlock(early) == UnlockResult::not_ours);
   CHECK(shared->held());
-  CHECK(shared->unlock(other.hold()) == UnlockResult::released);
+  SECTION("and one by the record does") {
+    CHECK(shared->unlock(other.hold()) == UnlockResult::released);
+  }
+  SECTION("and one by the thread that has it does") {
+    other.unlock = [&] { return shared->unlock(*early.ts); };
+    CHECK(other.give_up() == UnlockResult::released);
+  }
   CHECK_FALSE(shared->held());
 }
 

@@ -56,6 +56,35 @@ TEST_CASE("unlock tries three times, with the original's pauses", "[lock][R11]")
   }
 }
 
+TEST_CASE("an unlock that one attempt of several may have done is the caller's",
+          "[lock][R3][R11]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  const auto lock = a.lock("balancer");
+  REQUIRE(lock->lock_try("x"));
+  a.store->fail("release", Fault::lost_reply);
+  SECTION("though the next was rejected") { a.store->fail("release", Fault::rejected); }
+  SECTION("though its deadline has passed since") {
+    a.store->after_lost_reply = [&] { fleet.clock->advance(20min); };
+  }
+  CHECK(lock->unlock() == UnlockResult::released);
+}
+
+TEST_CASE("an unlock by name ends the hold of that token and fence, by any thread", "[lock][R3]") {
+  Fleet fleet;
+  const auto lock = fleet.process("a").lock("balancer");
+  REQUIRE(lock->lock_try("x"));
+  const LockRecord hold = lock->record();
+  LockRecord another = hold;
+  another.ts = Token{{1}};
+  CHECK(lock->unlock(another) == UnlockResult::not_ours);
+  CHECK(lock->unlock(*another.ts) == UnlockResult::not_ours);
+  CHECK(lock->held());
+  UnlockResult result = UnlockResult::pending;
+  boost::thread([&] { result = lock->unlock(*hold.ts); }).join();
+  CHECK(result == UnlockResult::released);
+}
+
 TEST_CASE("unlocking a lock that is not held calls no store", "[lock][R3]") {
   Fleet fleet;
   const auto a = fleet.process("a");

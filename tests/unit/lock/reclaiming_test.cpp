@@ -1,0 +1,62 @@
+// A hold that ran out, and what becomes of it at its owner's next call (R9).
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <optional>
+#include <string>
+
+#include "support/fleet.h"
+#include "support/thrown.h"
+
+using namespace distlock;
+using namespace distlock::testing;
+using namespace std::chrono_literals;
+
+TEST_CASE("a hold that ran out is not unlocked while it is claimed anew", "[lock][R3][R9]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  const auto lock = a.lock("balancer");
+  REQUIRE(lock->lock_try("x"));
+  fleet.clock->advance(16min - 30s);
+  a.store->before("claim", [&] {
+    LockRecord other;
+    CHECK_FALSE(lock->lock_try("at once", &other));
+    CHECK(lock->unlock() == UnlockResult::not_ours);
+  });
+  CHECK((GENERATE(true, false) ? lock->lock_try("y") : lock->reclaim("y")));
+  CHECK(lock->held());
+}
+
+TEST_CASE("a wait that cannot claim a hold anew that ran out gives it up at once",
+          "[waiting][R8][R9]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  a.store->has_line = true;
+  const auto lock = a.lock("balancer");
+  REQUIRE(lock->lock_try("x"));
+  fleet.clock->advance(16min - 30s);
+  a.store->fail("claim", Fault::rejected);
+  a.store->before("stand", [&] { CHECK(a.pinger->stats().pending_releases == 1); });
+  CHECK_FALSE(lock->try_lock_for(5s));
+  CHECK(a.store->calls("stand") > 0);
+}
+
+TEST_CASE("a reason that is too long claims nothing anew", "[lock][R9][R14]") {
+  Fleet fleet;
+  const auto lock = fleet.process("a").lock("balancer");
+  REQUIRE(lock->lock_try("x"));
+  fleet.clock->advance(15min);
+  CHECK(thrown_by([&] { return lock->reclaim(std::string(10001, 'y')); }) ==
+        Errc::invalid_argument);
+}
+
+TEST_CASE("a callback may ask the lock whose next claim has told of the loss", "[lock][R9]") {
+  Fleet fleet;
+  const auto lock = fleet.process("a").lock("balancer");
+  REQUIRE(lock->lock_try("x"));
+  fleet.clock->advance(16min);
+  std::optional<Token> lost;
+  lock->on_lost([&](LossReason) { lost = lock->record().ts; });
+  CHECK(lock->lock_try("y"));
+  CHECK(lost);
+  CHECK(lost != lock->record().ts);
+}
