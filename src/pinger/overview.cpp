@@ -42,7 +42,7 @@ Overviews::Overviews(std::shared_ptr<Store> store, std::string process, GivenUp 
 std::shared_ptr<const Overview> Overviews::get(SteadyTime since, Clock& clock) {
   {
     const Guard lock(mutex_);
-    const std::shared_ptr<const Overview> known = newest_.lock();
+    std::shared_ptr<const Overview> known = newest_.lock();
     if (known && known->begun >= since) return known;
     if (std::exchange(looking_, true)) return nullptr;
   }
