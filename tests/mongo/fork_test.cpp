@@ -15,7 +15,7 @@
 #include "mongo/attempts.h"
 #include "mongo/server.h"
 #include "stores/mongodb/mongo_documents.h"
-#include "support/leave.h"
+#include "support/forked_child.h"
 
 using namespace distlock;
 using namespace distlock::testing;
@@ -119,17 +119,6 @@ int begin_anew(const Parent& parent) {
   if (jobs.lock_try("y")) return 1;
   if (!others.lock_try("y")) return 2;
   return others.unlock() == UnlockResult::released ? 0 : 3;
-}
-
-int answer_of_child(const std::function<int()>& question) {
-  const pid_t child = fork();
-  if (child == 0) {
-    alarm(60);
-    leave(question());
-  }
-  int status = 0;
-  waitpid(child, &status, 0);
-  return status;
 }
 
 }  // namespace

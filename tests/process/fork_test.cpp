@@ -15,7 +15,7 @@
 #include "distlock/log.h"
 #include "distlock/stores.h"
 #include "process/tool_process.h"
-#include "support/leave.h"
+#include "support/forked_child.h"
 #include "support/thrown.h"
 
 using namespace distlock;
@@ -24,21 +24,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// The answer of a forked child: 0 if all is well. A child that hangs is ended by its alarm.
-int answer_of_child(const std::function<int()>& question) {
-  const pid_t child = fork();
-  if (child == 0) {
-    alarm(120);
-    leave(question());
-  }
-  int status = 0;
-  waitpid(child, &status, 0);
-  return status;
-}
-
-bool says_forked(const std::function<void()>& call) {
-  return thrown_by([&] { return call(), 0; }) == Errc::forked;
-}
+constexpr unsigned kSeconds = 120;  // until a child that hangs is ended
 
 /// While it lives, every record goes to a sink that others cannot use meanwhile.
 class BusySink {
@@ -85,7 +71,8 @@ int children_without(const std::function<bool()>& ability, const std::function<v
     });
   }
   int without = 0;
-  for (int i = 0; i < 50; ++i) without += answer_of_child([&] { return ability() ? 0 : 1; }) != 0;
+  for (int i = 0; i < 50; ++i)
+    without += answer_of_child([&] { return ability() ? 0 : 1; }, kSeconds) != 0;
   stop.request_stop();
   threads.join_all();
   return without;
@@ -109,26 +96,28 @@ TEST_CASE("in a forked child every handle is inert", "[process][R16]") {
   REQUIRE(parent.lock->lock_try("x"));
   auto idle = std::make_unique<DistributedLockPinger>(Environment{.store = parent.store},
                                                       PingerOptions{}, PingerDrive::caller);
-  const int answer = answer_of_child([&] {
-    if (parent.lock->held()) return 1;
-    if (parent.lock->valid_until() != SteadyTime::min()) return 11;
-    if (parent.lock->unlock() != UnlockResult::not_ours) return 2;
-    if (!says_forked([&] { (void)parent.lock->lock_try("y"); })) return 3;
-    if (!says_forked([&] { parent.lock->lock(); })) return 10;
-    if (!says_forked([&] { parent.lock->check(); })) return 4;
-    if (!says_forked([&] { (void)parent.lock->still_held(); })) return 5;
-    if (!says_forked([&] { (void)parent.lock->record(); })) return 6;
-    if (!says_forked([&] { (void)parent.store->list(); })) return 7;
-    if (!says_forked([&] { DistributedLock(parent.pinger, "another"); })) return 8;
-    if (parent.pinger->ping_round() != SteadyTime::max()) return 9;
-    if (parent.pinger->watch_round() != SteadyTime::max()) return 12;
-    parent.pinger->stop();
-    parent.lock.reset();
-    parent.pinger.reset();
-    idle.reset();
-    parent.store.reset();
-    return 0;
-  });
+  const int answer = answer_of_child(
+      [&] {
+        if (parent.lock->held()) return 1;
+        if (parent.lock->valid_until() != SteadyTime::min()) return 11;
+        if (parent.lock->unlock() != UnlockResult::not_ours) return 2;
+        if (!says_forked([&] { (void)parent.lock->lock_try("y"); })) return 3;
+        if (!says_forked([&] { parent.lock->lock(); })) return 10;
+        if (!says_forked([&] { parent.lock->check(); })) return 4;
+        if (!says_forked([&] { (void)parent.lock->still_held(); })) return 5;
+        if (!says_forked([&] { (void)parent.lock->record(); })) return 6;
+        if (!says_forked([&] { (void)parent.store->list(); })) return 7;
+        if (!says_forked([&] { DistributedLock(parent.pinger, "another"); })) return 8;
+        if (parent.pinger->ping_round() != SteadyTime::max()) return 9;
+        if (parent.pinger->watch_round() != SteadyTime::max()) return 12;
+        parent.pinger->stop();
+        parent.lock.reset();
+        parent.pinger.reset();
+        idle.reset();
+        parent.store.reset();
+        return 0;
+      },
+      kSeconds);
   CHECK(answer == 0);
   CHECK(parent.lock->still_held());
   CHECK(parent.store->list().pings.size() == 1);
@@ -141,13 +130,15 @@ TEST_CASE("a forked child has its own pinger for the same connection string", "[
   DistributedLock lock(config, "jobs");
   REQUIRE(lock.lock_try("x"));
   const std::string process = DistributedLockPinger::got(config)->process();
-  const int answer = answer_of_child([&] {
-    if (DistributedLockPinger::got(config)->process() == process) return 1;
-    LockRecord other;
-    if (DistributedLock(config, "jobs").lock_try("y", &other)) return 2;
-    if (other.process != process) return 3;
-    return DistributedLock(config, "another").lock_try("z") ? 0 : 4;
-  });
+  const int answer = answer_of_child(
+      [&] {
+        if (DistributedLockPinger::got(config)->process() == process) return 1;
+        LockRecord other;
+        if (DistributedLock(config, "jobs").lock_try("y", &other)) return 2;
+        if (other.process != process) return 3;
+        return DistributedLock(config, "another").lock_try("z") ? 0 : 4;
+      },
+      kSeconds);
   CHECK(answer == 0);
   CHECK(lock.still_held());
 }
@@ -170,13 +161,15 @@ TEST_CASE("a fork in the middle of other threads' calls blocks no child", "[proc
   }
   int wrong = 0;
   for (int i = 0; i < 20; ++i) {
-    wrong += answer_of_child([&] {
-      if (parent.lock->held()) return 1;
-      const bool inert = says_forked([&] { (void)parent.lock->lock_try("y"); });
-      parent.lock.reset();
-      parent.pinger.reset();
-      return inert ? 0 : 2;
-    });
+    wrong += answer_of_child(
+        [&] {
+          if (parent.lock->held()) return 1;
+          const bool inert = says_forked([&] { (void)parent.lock->lock_try("y"); });
+          parent.lock.reset();
+          parent.pinger.reset();
+          return inert ? 0 : 2;
+        },
+        kSeconds);
   }
   stop.request_stop();
   busy.join_all();

@@ -18,8 +18,9 @@ class RefusingStore : public FaultyStore {
   using FaultyStore::FaultyStore;
   std::optional<LockRecord> claim(std::string_view name, const ClaimBasis& basis,
                                   const Claim& claim) override {
-    if (refusals > 0 && refusals-- > 0) return std::nullopt;
-    return FaultyStore::claim(name, basis, claim);
+    if (refusals == 0) return FaultyStore::claim(name, basis, claim);
+    --refusals;
+    return std::nullopt;
   }
   int refusals = 0;
 };

@@ -8,8 +8,8 @@
 #include <stdexcept>
 
 #include "support/fleet.h"
+#include "support/forked_child.h"
 #include "support/known_free.h"
-#include "support/leave.h"
 
 using namespace distlock;
 using namespace std::chrono_literals;
@@ -19,16 +19,7 @@ namespace {
 
 /// Runs the action in a child, since a broken noexcept ends the process.
 int status_of_child(const std::function<void()>& action) {
-  const pid_t child = fork();
-  if (child == 0) {
-    for (const int signal : {SIGABRT, SIGSEGV}) std::signal(signal, SIG_DFL);
-    std::set_terminate([] { _exit(99); });
-    action();
-    leave(0);
-  }
-  int status = 0;
-  waitpid(child, &status, 0);
-  return status;
+  return answer_of_child([&] { return action(), 0; });
 }
 
 }  // namespace

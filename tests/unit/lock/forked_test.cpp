@@ -1,39 +1,13 @@
 // Lock objects of before a fork, in the child (R16).
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <catch2/catch.hpp>
-#include <functional>
 
 #include "distlock/distributed_lock.h"
 #include "support/fleet.h"
-#include "support/leave.h"
-#include "support/thrown.h"
+#include "support/forked_child.h"
 
 using namespace distlock;
 using namespace distlock::testing;
 using namespace std::chrono_literals;
-
-namespace {
-
-/// The answer of a child; 0 if all is well. A broken noexcept ends it, too.
-int answer_of_child(const std::function<int()>& question) {
-  const pid_t child = fork();
-  REQUIRE(child >= 0);
-  if (child == 0) {
-    std::set_terminate([] { _exit(99); });
-    leave(question());
-  }
-  int status = 0;
-  REQUIRE(waitpid(child, &status, 0) == child);
-  return status;
-}
-
-bool says_forked(const std::function<void()>& call) {
-  return thrown_by([&] { return call(), 0; }) == Errc::forked;
-}
-
-}  // namespace
 
 TEST_CASE("in a forked child the parent's lock refuses every call", "[lock][R16]") {
   Fleet fleet;

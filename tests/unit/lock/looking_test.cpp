@@ -33,6 +33,11 @@ struct Watcher {
   void free_unheard() {
     REQUIRE(fleet.store->release("jobs", *fleet.stored("jobs").ts) == ReleaseResult::freed);
   }
+  void rival_claims_what_is_free() {
+    const Token freed = *fleet.stored("jobs").ts;
+    const Claim rival = fleet.claim_by("rival", Token{{9}});
+    REQUIRE(fleet.store->claim("jobs", FromFree{freed}, rival));
+  }
   void rival_takes_over() {
     const LockRecord dead = fleet.stored("jobs");
     fleet.store->ping("rival", {});
@@ -98,10 +103,8 @@ TEST_CASE("a waiter whose look finds the lock free has it only once the store gr
     one.at_look(1, [&] {
       one.free_unheard();
       one.store.before("stand", [&] {
-        const Token freed = *one.fleet.stored("jobs").ts;
-        const Claim rival = one.fleet.claim_by("rival", Token{{9}});
         one.fleet.clock->advance(1s);
-        REQUIRE(one.fleet.store->claim("jobs", FromFree{freed}, rival));
+        one.rival_claims_what_is_free();
       });
     });
   }
@@ -111,11 +114,7 @@ TEST_CASE("a waiter whose look finds the lock free has it only once the store gr
       one.free_unheard();
       one.store.deliver();
       one.free_unheard();
-      one.store.before("stand", [&] {
-        const Token freed = *one.fleet.stored("jobs").ts;
-        const Claim rival = one.fleet.claim_by("rival", Token{{9}});
-        REQUIRE(one.fleet.store->claim("jobs", FromFree{freed}, rival));
-      });
+      one.store.before("stand", [&] { one.rival_claims_what_is_free(); });
     });
   }
   CHECK_FALSE(lock->try_lock_for(10s));

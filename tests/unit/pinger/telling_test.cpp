@@ -6,7 +6,7 @@
 
 #include "pinger/holds.h"
 #include "support/fleet.h"
-#include "support/leave.h"
+#include "support/forked_child.h"
 
 using namespace distlock;
 using namespace std::chrono_literals;
@@ -33,15 +33,7 @@ struct Untold {
 
 /// Runs the action in a child, which a deadlock ends after a while.
 bool child_ends(const std::function<void()>& action) {
-  const pid_t child = fork();
-  if (child == 0) {
-    alarm(60);
-    action();
-    leave(0);
-  }
-  int status = 1;
-  waitpid(child, &status, 0);
-  return status == 0;
+  return answer_of_child([&] { return action(), 0; }) == 0;
 }
 
 /// Does something when the last copy of it ends.
