@@ -10,6 +10,7 @@
 #include "local_span.h"
 #include "protocol/protocol.h"
 #include "saturating.h"
+#include "sound.h"
 
 namespace distlock::cli {
 namespace {
@@ -171,13 +172,11 @@ View view_all(const Observer& observer) {
   View view;
   view.store = observer.connection.redacted();
   view.now = listing.now;
-  std::vector<LockRecord> sound;
   for (const auto& listed : listing.locks) {
     view.locks.push_back(lock_view(observer, listed, pings, listing.now, span));
     look_for_ping(observer, view.locks.back());
-    if (listed.record) sound.push_back(*listed.record);
   }
-  view.deadlocks = deadlock::cycles(sound);
+  view.deadlocks = deadlock::cycles(sound(listing.locks));
   for (const auto& [process, ping] : pings) view.pings.push_back(ping);
   view.members = members_of(observer.store);
   return view;

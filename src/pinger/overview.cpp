@@ -4,20 +4,12 @@
 #include <utility>
 
 #include "distlock/error.h"
+#include "sound.h"
 
 namespace distlock {
 namespace {
 
 using Guard = boost::lock_guard<boost::mutex>;
-
-template <typename Record>
-std::vector<Record> sound(std::vector<Listed<Record>> listed) {
-  std::vector<Record> records;
-  for (auto& one : listed) {
-    if (one.record) records.push_back(std::move(*one.record));
-  }
-  return records;
-}
 
 }  // namespace
 

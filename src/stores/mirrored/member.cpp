@@ -69,8 +69,7 @@ Inspection Member::look_at_identity() {
   const Guard lock(mutex_);
   identity_ = identity;
   token_ = has_identity(seen) ? seen.lock->ts : std::nullopt;
-  const bool to_come_back = identity ? is_of_before(*identity) : lacks_identity(seen, place);
-  note_lack(seen, to_come_back, span.received);
+  note_lack(seen, is_to_come_back(seen, identity), span.received);
   return std::move(seen);
 }
 
@@ -132,7 +131,11 @@ bool Member::is_of_before(const Identity& identity) const {
 }
 
 bool Member::is_to_come_back(const Inspection& seen) const {
-  const auto identity = identity_in(seen, place);
+  return is_to_come_back(seen, identity_in(seen, place));
+}
+
+bool Member::is_to_come_back(const Inspection& seen,
+                             const std::optional<Identity>& identity) const {
   return identity ? is_of_before(*identity) : lacks_identity(seen, place);
 }
 

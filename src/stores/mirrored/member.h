@@ -132,6 +132,8 @@ class Member {
     SteadyTime until;
   };
 
+  /// `identity` is the one in `seen`, if any.
+  bool is_to_come_back(const Inspection& seen, const std::optional<Identity>& identity) const;
   // With the mutex.
   void note_lack(const Inspection& seen, bool to_come_back, SteadyTime received);
   template <class Matches>
