@@ -39,14 +39,17 @@ struct Shared {
   std::atomic<std::int64_t> cpu{0};  // nanoseconds
 };
 
-void pause() { std::this_thread::sleep_for(std::chrono::milliseconds{5}); }
-
 // Longer than until the first look for a deadlock.
 constexpr std::chrono::seconds kSettling{7};
 
 std::int64_t allocated_when_settled() {
   std::this_thread::sleep_for(kSettling);
   return static_cast<std::int64_t>(allocated());
+}
+
+// A process that failed does not get there.
+void await_settled(const Plan& plan, const Shared& shared) {
+  await([&] { return shared.settled >= plan.processes; }, "not all processes wait");
 }
 
 // The memory of a thread is the difference that the second half makes: connections, caches and the
@@ -67,9 +70,9 @@ void wait_idly(const Plan& plan, Shared& shared) {
   const std::int64_t after = allocated_when_settled();
   if (half > 0) shared.bytes += (after - before) / half;
   ++shared.settled;
-  while (shared.settled < plan.processes) pause();
+  await_settled(plan, shared);
   const Nanoseconds cpu = cpu_time();
-  while (!shared.over) pause();
+  while (!shared.over) std::this_thread::sleep_for(std::chrono::milliseconds{5});
   shared.cpu += (cpu_time() - cpu).count();
   stop.request_stop();
 }
@@ -83,7 +86,7 @@ void measure(const char* label, const Plan& plan, std::chrono::seconds length) {
   DistributedLock holder(plan.connection, kName);
   while (!holder.lock_try("bench")) std::this_thread::sleep_for(std::chrono::milliseconds{50});
   await_line(*store, kName, static_cast<std::size_t>(plan.processes));
-  while (shared.settled < plan.processes) pause();
+  await_settled(plan, shared);
   const auto before = server ? server->commands() : std::map<std::string, std::int64_t>{};
   std::this_thread::sleep_for(length);
   const auto after = server ? server->commands() : before;

@@ -41,16 +41,23 @@ T& shared_by_processes() {
   return *new (page) T;
 }
 
-/// Waits until so many stand in line for the lock. Errors: std::runtime_error after a minute.
-inline void await_line(Store& store, std::string_view name, std::size_t length) {
+/// Waits until it has happened. Errors: std::runtime_error with `otherwise` after a minute.
+template <class Happened>
+void await(const Happened& happened, const char* otherwise) {
   const auto give_up_at = std::chrono::steady_clock::now() + std::chrono::minutes{1};
-  while (true) {
-    const auto seen = store.inspect(name, Freshness::fresh);
-    if (seen.lock && seen.lock->line.size() >= length) return;
-    if (std::chrono::steady_clock::now() > give_up_at)
-      throw std::runtime_error("the line does not get longer");
+  while (!happened()) {
+    if (std::chrono::steady_clock::now() > give_up_at) throw std::runtime_error(otherwise);
     std::this_thread::sleep_for(std::chrono::milliseconds{2});
   }
+}
+
+/// Waits until so many stand in line for the lock. Errors: std::runtime_error after a minute.
+inline void await_line(Store& store, std::string_view name, std::size_t length) {
+  const auto stand = [&] {
+    const auto seen = store.inspect(name, Freshness::fresh);
+    return seen.lock && seen.lock->line.size() >= length;
+  };
+  await(stand, "the line does not get longer");
 }
 
 /// Errors: std::runtime_error if one of them failed.
