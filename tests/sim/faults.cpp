@@ -55,9 +55,8 @@ constexpr std::array<Described, kFaults> kDescribed{{
     {"member_cut_off", "one process reaches a member no more; matters: while held"},
     {"member_of_before", "a member has its data of before again; matters: while held"},
     {"return_undone",
-     "a member that an operator took back has its data of before again; matters: a lock was "
-     "granted "
-     "there, and its last holder has not heard of the return"},
+     "a member that came back has its data of before again; matters: a lock was granted there, and "
+     "its last holder stood still"},
 }};
 
 constexpr std::array kLikely{0.02, 0.05, 0.15, 0.3};

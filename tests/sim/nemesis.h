@@ -40,8 +40,12 @@ class Nemesis {
   // A return that is undone, step by step.
   bool nothing_is_held();
   void begin_return(SimProcess& process, const std::string& lock);
-  void take_back(SimProcess& by);
+  void take_back(SimProcess& by, int begun);
   void note_grant(const Belief& belief);
+  bool is_under_way() const;
+  void begin_return_of_hold(const Belief& belief);
+  void wait_for_return(SimProcess& process, std::size_t member);
+  void stand_still(SimProcess& process);
 
   SimProcess* somebody();
   void fall_upon(SimProcess& process, Fault fault, Time duration);
@@ -71,11 +75,14 @@ class Nemesis {
     SimProcess* process;  // has freed the lock, and stands still
     std::string lock;
     std::size_t member;
-    MemoryTables data;  // of before
+    MemoryTables data;  // of before, and the identity in them
+    Token identity;
     Time until;
     bool is_back = false;
   };
   std::optional<Return> return_;
+  int returns_begun_ = 0;
+  bool next_hold_is_kept_ = false;  // while a member comes back
   Random random_of_returns_;
   bool stepped_above_ = false;
   bool walls_follow_ = false;

@@ -43,6 +43,8 @@ void Nemesis::exchange(std::size_t number, const MemoryTables& data) {
 
 void Nemesis::strike_member(Fault fault) {
   if (world_.members.empty()) return;
+  // A member that was told of a return may have put another one out.
+  world_.tell_majorities();
   const std::size_t number = random_.below(world_.members.size());
   Servers& member = world_.members[number]->servers;
   const Time now = world_.scheduler.now();

@@ -41,8 +41,8 @@ SimProcess::SimProcess(World& world, std::string host, const LockOptions& option
   for (const auto& member : world.members)
     add_store(member->servers, member->oracle, member->trace);
   clock_->set_interruptions(world.random.fork(), world.setup.interruptions);
-  for (const auto& store : stores_) {
-    store->on_point([this](const Call& call) { at_point(call); });
+  for (std::size_t i = 0; i < stores_.size(); ++i) {
+    stores_[i]->on_point([this, i](const Call& call) { at_point(call, i); });
   }
   whole_ = open();
   pinger_ = std::make_shared<DistributedLockPinger>(
@@ -165,11 +165,15 @@ void SimProcess::ambush(Fault fault, int points, Time duration) {
   ambush_ = Ambush{fault, points, duration};
 }
 
-void SimProcess::at_point(const Call& call) {
+void SimProcess::at_point(const Call& call, std::size_t member) {
   if (call.verb == "release" && call.replied) released_.request_stop();
   if (call.verb == "release" && !call.replied && world_.faults.strikes(Fault::crash_in_unlock)) {
     world_.faults.mattered(Fault::crash_in_unlock);
     return crash();
+  }
+  const bool sends_release = call.verb == "release" && !call.replied && call.give_up_at == Time{0};
+  if (sends_release && before_release_ && before_release_->member == member) {
+    return std::exchange(before_release_, std::nullopt)->then();
   }
   if (!ambush_ || --ambush_->points > 0) return;
   spring(*std::exchange(ambush_, std::nullopt));

@@ -34,6 +34,14 @@ class SimProcess {
     once_unlocked_ = std::move(then);
   }
   void has_unlocked(const std::string& lock);
+  /// Keeps the hold that it is told of now until it is let go.
+  void hold_on() { holds_on_ = true; }
+  void let_go() { holds_on_ = false; }
+  bool holds_on() const { return holds_on_; }
+  /// Calls back before it sends a release to that member, once.
+  void before_release_at(std::size_t member, std::function<void()> then) {
+    before_release_ = BeforeRelease{member, std::move(then)};
+  }
   /// Stands still no more.
   void go_on();
   void set_wall_off(std::chrono::milliseconds off);
@@ -68,7 +76,12 @@ class SimProcess {
     Time duration;
   };
 
-  void at_point(const Call& call);
+  struct BeforeRelease {
+    std::size_t member;
+    std::function<void()> then;
+  };
+
+  void at_point(const Call& call, std::size_t member);
   void spring(const Ambush& ambush);
   void run_pings();
   void run_watch();
@@ -87,6 +100,7 @@ class SimProcess {
   std::shared_ptr<Store> whole_;  // the mirrored one, or the only one
   std::shared_ptr<DistributedLockPinger> pinger_;
   std::function<void(const std::string& lock)> once_unlocked_;
+  std::optional<BeforeRelease> before_release_;
   Fiber* pinging_ = nullptr;
   std::stop_source ending_;
   std::stop_source stopping_watch_;
@@ -94,6 +108,7 @@ class SimProcess {
   std::optional<Ambush> ambush_;
   int working_ = 0;
   int pauses_ = 0;
+  bool holds_on_ = false;
   bool dead_ = false;
   bool stopped_ = false;
 };

@@ -144,6 +144,9 @@ void Worker::act(DistributedLock& lock) {
     think(pause_between(Time{process_.options().takeover_after} / 4));
     act_once(lock);
   }
+  while (process_.holds_on() && lock.held() && !process_.ending()) {
+    think(Time{world_.setup.pinger.ping_every} / 8);
+  }
 }
 
 void Worker::act_once(DistributedLock& lock) {
