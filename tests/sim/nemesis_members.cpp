@@ -21,7 +21,7 @@ Servers& Nemesis::some_servers() {
 
 std::size_t Nemesis::gone() const {
   std::size_t gone = 0;
-  for (std::size_t i = 0; i < world_.members.size(); ++i) gone += world_.counts(i) ? 0 : 1;
+  for (std::size_t i = 0; i < world_.members.size(); ++i) gone += world_.counts_for_good(i) ? 0 : 1;
   return gone;
 }
 
@@ -53,7 +53,7 @@ void Nemesis::strike_member(Fault fault) {
                         fault == Fault::member_of_before;
   // A minority at most: a majority that loses its data is a new set. A member that is kept out may
   // be emptied again.
-  if (for_good && world_.counts(number) && gone() == world_.members.size() / 2) return;
+  if (for_good && world_.counts(number) && gone() >= world_.members.size() / 2) return;
   if (fault == Fault::member_of_before && !has_data_of_before(number)) return;
   world_.faults.note(fault);
   if (world_.oracle.someone_valid(world_.lock_name(0))) world_.faults.mattered(fault);

@@ -59,6 +59,8 @@ class Servers {
   void meddle(const std::string& lock, const std::function<void(MemoryTables&)>& change);
   /// As the primary holds it.
   const MemoryTables& tables() const { return primary_; }
+  /// As a majority has it, so that no fail-over undoes it.
+  const MemoryTables& confirmed_tables() const { return confirmed_; }
   StoreNow now() const;
 
  private:

@@ -49,6 +49,8 @@ struct World {
   /// before.
   std::optional<mirrored::Identity> identity_of(std::size_t number) const;
   bool counts(std::size_t number) const { return counting_.at(number); }
+  /// Whether it does so whatever fails over.
+  bool counts_for_good(std::size_t number) const;
   /// Members of the mirrored store were emptied or exchanged.
   void tell_majorities();
   /// The member at that place of another mirrored store.

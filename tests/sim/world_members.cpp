@@ -58,6 +58,15 @@ std::optional<mirrored::Identity> World::identity_of(std::size_t number) const {
   return identity && identity->set == kSet ? identity : std::nullopt;
 }
 
+bool World::counts_for_good(std::size_t number) const {
+  const Servers& member = members[number]->servers;
+  if (!counts(number) || member.kind() == StoreKind::steady) return counts(number);
+  const auto raw = [](const MemoryTables& tables) {
+    return stored_lock(tables.raw_lock(mirrored::kIdentityName)).ts;
+  };
+  return raw(member.tables()) == raw(member.confirmed_tables());
+}
+
 void World::note_counting() {
   mirrored::Returns known;
   for (std::size_t i = 0; i < members.size(); ++i) {
