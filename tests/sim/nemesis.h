@@ -33,9 +33,11 @@ class Nemesis {
   void set_members_apart();
   Servers& some_servers();
   std::size_t gone() const;
+  bool is_one_too_many(std::size_t number) const;
   bool has_data_of_before(std::size_t number) const;
   /// The member has that data from now on; what it had is kept, to come back.
   void exchange(std::size_t number, const MemoryTables& data);
+  void bring_back(std::size_t number);
 
   // A return that is undone, step by step.
   bool nothing_is_held();

@@ -25,6 +25,12 @@ std::size_t Nemesis::gone() const {
   return gone;
 }
 
+// A minority may lose its data at most: a majority that does is a new set. A member that is kept
+// out may be emptied again.
+bool Nemesis::is_one_too_many(std::size_t number) const {
+  return world_.counts(number) && gone() >= world_.members.size() / 2;
+}
+
 // A member that counts must not get an earlier copy of these data: nobody could tell.
 bool Nemesis::has_data_of_before(std::size_t number) const {
   const auto lost = lost_.find(number);
@@ -41,6 +47,20 @@ void Nemesis::exchange(std::size_t number, const MemoryTables& data) {
   world_.tell_majorities();
 }
 
+// Its server is stopped for longer than a look at an identity may come after the answer (M6), on
+// any clock that drifts.
+void Nemesis::bring_back(std::size_t number) {
+  const Time until = world_.scheduler.now() + 3 * Time{world_.call_limit()};
+  if (until >= world_.setup.horizon) return;
+  world_.members[number]->servers.go_away(until);
+  world_.scheduler.spawn(group_, "operator", [this, number, until] {
+    world_.scheduler.rest_until(until);
+    world_.tell_majorities();
+    if (!has_data_of_before(number) || is_one_too_many(number)) return;
+    exchange(number, MemoryTables(lost_.at(number).data));
+  });
+}
+
 void Nemesis::strike_member(Fault fault) {
   if (world_.members.empty()) return;
   // A member that was told of a return may have put another one out.
@@ -51,9 +71,7 @@ void Nemesis::strike_member(Fault fault) {
   const Time until = now + random_.between(Time{0}, 2 * window());
   const bool for_good = fault == Fault::member_emptied || fault == Fault::member_exchanged ||
                         fault == Fault::member_of_before;
-  // A minority at most: a majority that loses its data is a new set. A member that is kept out may
-  // be emptied again.
-  if (for_good && world_.counts(number) && gone() >= world_.members.size() / 2) return;
+  if (for_good && is_one_too_many(number)) return;
   if (fault == Fault::member_of_before && !has_data_of_before(number)) return;
   world_.faults.note(fault);
   if (world_.oracle.someone_valid(world_.lock_name(0))) world_.faults.mattered(fault);
@@ -67,7 +85,7 @@ void Nemesis::strike_member(Fault fault) {
     case Fault::member_exchanged:
       return exchange(number, world_.of_another_set(number));
     case Fault::member_of_before:
-      return exchange(number, MemoryTables(lost_.at(number).data));
+      return bring_back(number);
     default:
       if (SimProcess* process = somebody()) process->stores()[number]->cut_off(until);
   }

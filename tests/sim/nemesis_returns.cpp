@@ -147,8 +147,7 @@ void Nemesis::note_grant(const Belief& belief) {
   if (belief.lock != return_->lock || belief.process == return_->process->id()) return;
   const Return undone = *std::exchange(return_, std::nullopt);
   world_.tell_majorities();
-  const bool last_that_may_go = gone() >= world_.members.size() / 2;
-  if (!world_.counts(undone.member) || last_that_may_go) return;
+  if (!world_.counts(undone.member) || is_one_too_many(undone.member)) return;
   // Nobody could tell earlier data of the same life.
   if (world_.identity_of(undone.member)->token == undone.identity) return;
   world_.faults.mattered(Fault::return_undone);

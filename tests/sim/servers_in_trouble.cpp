@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <set>
 
 #include "sim/servers.h"
@@ -46,7 +47,7 @@ void Servers::keep_old_primary(Time until) {
 }
 
 void Servers::go_away(Time until) {
-  away_until_ = until;
+  away_until_ = std::max(away_until_, until);
   trace_.say("store", [&] { return "is away until " + text_of(until); });
 }
 

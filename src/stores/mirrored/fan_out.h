@@ -119,11 +119,9 @@ Reply<Answer> reply_of(Member& member, const CallRules& rules, const MemberCall<
                        const Error& no_memory) noexcept {
   Reply<Answer> reply;
   try {
+    const SteadyTime asked = member.now();
     reply.answer = call(member);
-    if (rules.with_identity) {
-      static_cast<void>(member.look_at_identity());
-      reply.identity = member.identity();
-    }
+    if (rules.with_identity) reply.identity = member.identity_after(asked);
   } catch (const Error& error) {
     reply.failure = error;
   } catch (...) {

@@ -13,6 +13,8 @@ namespace {
 using Guard = boost::lock_guard<boost::mutex>;
 
 constexpr std::size_t kToldMost = 100;
+// The answer's own, and that of the look after it.
+constexpr int kCallsToIdentity = 2;
 
 }  // namespace
 
@@ -73,6 +75,15 @@ Inspection Member::look_at_identity() {
   return std::move(seen);
 }
 
+std::optional<Identity> Member::identity_after(SteadyTime asked) {
+  const Inspection seen = look_at_identity();
+  return too_late(asked, now()) ? std::nullopt : counting_identity(seen);
+}
+
+bool Member::too_late(SteadyTime asked, SteadyTime looked) const {
+  return looked - asked > kCallsToIdentity * store->call_limit();
+}
+
 // Counted from when the answer was there: what the member lost had gone by then. Answers of several
 // threads may come here in another order.
 void Member::note_lack(const Inspection& seen, bool to_come_back, SteadyTime received) {
@@ -126,6 +137,11 @@ std::optional<Identity> Member::identity() const {
   return identity_ && !is_of_before(*identity_) ? identity_ : std::nullopt;
 }
 
+std::optional<Identity> Member::counting_identity(const Inspection& seen) const {
+  auto identity = identity_in(seen, place);
+  return identity && !is_of_before(*identity) ? identity : std::nullopt;
+}
+
 bool Member::is_of_before(const Identity& identity) const {
   return returns_at(identity.returns, place.number) < known_->at(identity.set, place.number);
 }
@@ -147,8 +163,8 @@ std::optional<PingRecord> Member::ping(std::string_view process, const PingHealt
     record = store->ping(process, health);
     return look_at_identity();
   });
-  const auto identity = identity_in(seen, place);
-  if (!identity || identity->set != set || is_of_before(*identity)) return std::nullopt;
+  const auto identity = counting_identity(seen);
+  if (!identity || identity->set != set || too_late(span.sent, span.received)) return std::nullopt;
   const MemberPing ping{
       identity->token, {record.ping, record.clock.value_or("")}, span.sent, span.received};
   const Guard lock(mutex_);

@@ -67,6 +67,11 @@ class Member {
 
   /// A fresh read of its identity's document. Errors: those of Store::inspect().
   Inspection look_at_identity();
+  /// The identity that a fresh look shows after an answer to what was asked at `asked`. Nothing if
+  /// the member does not count by it. Nothing either if the look came late: the answer may be one
+  /// of a time without these data (M6). Errors: those of Store::inspect().
+  std::optional<Identity> identity_after(SteadyTime asked);
+  SteadyTime now() const { return clock_->steady_now(); }
   /// Its listing, from which its clock is learned: a look at an absent document need not tell it.
   Listing list();
   /// The identity that was read last, if it names this place and is the latest at it that this
@@ -132,6 +137,10 @@ class Member {
     SteadyTime until;
   };
 
+  /// The identity in `seen` if the member counts by it.
+  std::optional<Identity> counting_identity(const Inspection& seen) const;
+  /// Whether a look that ended then came too late after what was asked (M6).
+  bool too_late(SteadyTime asked, SteadyTime looked) const;
   /// `identity` is the one in `seen`, if any.
   bool is_to_come_back(const Inspection& seen, const std::optional<Identity>& identity) const;
   // With the mutex.

@@ -151,10 +151,10 @@ ReleaseResult MirroredStore::release(std::string_view name, const Token& ts) {
   const Token set = this->set();
   const auto replies =
       ask_all<Released>(kRelease, [lock = std::string(name), ts, set](Member& member) -> Released {
+        const SteadyTime asked = member.now();
         const ReleaseResult result = member.store->release(lock, ts);
         if (result == ReleaseResult::freed) return result;
-        static_cast<void>(member.look_at_identity());
-        const auto identity = member.identity();
+        const auto identity = member.identity_after(asked);
         return identity && identity->set == set ? Released(result) : std::nullopt;
       });
   if (std::all_of(replies.begin(), replies.end(), says_free)) freed_.add(name, ts);

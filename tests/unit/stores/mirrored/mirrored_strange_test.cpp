@@ -179,6 +179,47 @@ TEST_CASE("a member that is exchanged for a moment says nothing about a release"
   CHECK(ann.pinger->stats().pending_releases == 0);
 }
 
+TEST_CASE("no answer of a member counts by an identity that came back long after",
+          "[mirrored][M2][M5][M6]") {
+  MirrorFleet fleet;
+  const auto ann = fleet.process("ann");
+  ann.pinger->ping_round();
+  FaultyStore& member = *ann.members[1];
+  MemoryTables& tables = fleet.stores[1].tables;
+  MemoryTables kept;
+  const auto lose_data_during = [&](const std::string& call) {
+    ann.set_away(0, true);
+    member.before(call, [&] {
+      kept = std::exchange(tables, MemoryTables{});
+      member.before("inspect", [&] {
+        tables = kept;
+        fleet.clock->advance(2 * member.call_limit() + 1ms);
+      });
+    });
+  };
+  const auto lock = ann.lock("jobs");
+  SECTION("a grant") {
+    lose_data_during("claim");
+    CHECK(thrown_by([&] { lock->lock_try("x"); }) == Errc::outcome_unknown);
+    CHECK(fleet.holders("jobs") == std::vector<std::string>{"", "", "ann"});
+  }
+  SECTION("a ping") {
+    REQUIRE(lock->lock_try("x"));
+    const auto end = lock->valid_until();
+    fleet.clock->advance(30s);
+    lose_data_during("ping");
+    ann.pinger->ping_round();
+    CHECK(lock->valid_until() == end);
+  }
+  SECTION("a release") {
+    REQUIRE(lock->lock_try("x"));
+    const auto ts = fleet.stores[1].store->inspect("jobs", Freshness::fresh).lock->ts;
+    lose_data_during("release");
+    CHECK(thrown_by([&] { ann.store->release("jobs", *ts); }) == Errc::outcome_unknown);
+    CHECK(fleet.holders("jobs") == std::vector<std::string>{"ann", "ann", ""});
+  }
+}
+
 TEST_CASE("an unlock says pending while a late claim could make the hold a majority's again",
           "[mirrored][M2][R11]") {
   MirrorFleet fleet;
