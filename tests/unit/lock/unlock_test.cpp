@@ -85,6 +85,19 @@ TEST_CASE("an unlock by name ends the hold of that token and fence, by any threa
   CHECK(result == UnlockResult::released);
 }
 
+TEST_CASE("a lock that is being released is not unlocked again", "[lock][R3]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  const auto lock = a.lock("balancer");
+  REQUIRE(lock->lock_try("x"));
+  a.store->before("release", [&] {
+    CHECK(lock->unlock() == UnlockResult::not_ours);
+    CHECK_FALSE(lock->lock_try("at once"));
+  });
+  CHECK(lock->unlock() == UnlockResult::released);
+  CHECK(a.store->calls("release") == 1);
+}
+
 TEST_CASE("unlocking a lock that is not held calls no store", "[lock][R3]") {
   Fleet fleet;
   const auto a = fleet.process("a");
