@@ -104,6 +104,21 @@ TEST_CASE("each cycle is found once, at any length", "[deadlock][R22]") {
   for (const auto& cycle : found) CHECK(cycle.size() == static_cast<std::size_t>(length));
 }
 
+TEST_CASE("a thread that waits behind others of its process waits for that lock alone",
+          "[deadlock][R22]") {
+  const std::vector<LockRecord> locks{held("x", "p:a"), held("y", "p:b", {{"p:a", 5s}}),
+                                      held("z", "p:c")};
+  const Waiter waiter{{}, "p:b", who_of("p:b"), StoreTime::max(), {}};
+  for (const char* lock : {"y", "z", "of nobody"}) {
+    const deadlock::Hidden hidden{lock, waiter};
+    CHECK(deadlock::cycles(locks, &hidden).size() == (lock == std::string("y") ? 1 : 0));
+  }
+  const deadlock::Hidden hidden{"x", waiter};
+  const auto found = deadlock::cycles(locks, &hidden);
+  REQUIRE(found.size() == 1);
+  CHECK(locks_of(found.front()) == std::vector<std::string>{"x", "y"});
+}
+
 TEST_CASE("names of others are escaped in what is said of a cycle", "[deadlock][R22]") {
   const auto found = deadlock::cycles({held("x\x1b", "p:\x1b", {{"p:\x1b", 1s}})});
   REQUIRE(found.size() == 1);

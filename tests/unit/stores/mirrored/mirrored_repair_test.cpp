@@ -176,7 +176,7 @@ TEST_CASE("a hold is repaired also where a round has time for one call alone",
   const MirrorProcess& ann = held.ann;
   for (const auto& member : ann.members) {
     member->during_each_call([&](const std::string& call) {
-      if (call == "holds" || call == "inspect") held.fleet.clock->advance(15s);
+      if (call == "holds" || call == "inspect") held.fleet.clock->advance(8s);
     });
   }
   held.fleet.rounds({&ann}, 300s);
