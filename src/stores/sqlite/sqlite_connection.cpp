@@ -26,6 +26,7 @@ SqliteConnection::SqliteConnection(const ConnectionString& connection, const Sto
       durable_(connection.durable()),
       db_(make_private_file(connection.path()), call_limit_),
       clock_(boot_clock()) {
+  db_.wait_until(since_boot() + call_limit_);
   db_.execute("open", Effect::reads,
               durable_ ? "PRAGMA synchronous = full" : "PRAGMA synchronous = off");
   prepare_schema(db_);

@@ -171,6 +171,11 @@ SqliteDatabase::SqliteDatabase(const std::string& path, std::chrono::millisecond
   log_ = {LogFile{file() + "-wal", {}}, LogFile{file() + "-shm", {}}};
 }
 
+std::chrono::milliseconds SqliteDatabase::time_to_wait() const {
+  if (!give_up_at_) return busy_limit_;
+  return std::max(*give_up_at_ - since_boot(), std::chrono::milliseconds{0});
+}
+
 // SQLite's own handler sleeps ever longer, up to 100 ms, and counts what it meant to sleep. A
 // writer that has waited for long is passed by all that come later, and a call takes longer than it
 // may.

@@ -74,6 +74,8 @@ class SqliteDatabase {
 
   /// From now on waits for other writers end when since_boot() is `give_up_at`.
   void wait_until(std::chrono::milliseconds give_up_at) { give_up_at_ = give_up_at; }
+  /// How long a wait that begins now may last.
+  std::chrono::milliseconds time_to_wait() const;
 
   /// `operation` names it in messages, as in "claim".
   SqliteStatement prepare(std::string operation, Effect effect, std::string_view sql) const;

@@ -1,5 +1,8 @@
 #include "stores/sqlite/sqlite_schema.h"
 
+#include <boost/thread/lock_types.hpp>
+#include <boost/thread/mutex.hpp>
+#include <optional>
 #include <string>
 
 #include "text.h"
@@ -84,6 +87,21 @@ void create_schema(const SqliteDatabase& db) {
   transaction.commit();
 }
 
+bool is_whole(const SqliteDatabase& db) {
+  SqliteTransaction one_view(db, kOpen, "BEGIN");
+  return is_ours(db) && has_freed_at(db) && has_waiters(db) && has_witness(db);
+}
+
+// SQLite's write lock is waited for by looking at it. Where hundreds of threads open a new file at
+// once, they leave its holder no time. So one of them makes what is not there, and the others find
+// it. A child of fork() may find the mutex held by a thread that it has not: it goes on without.
+boost::unique_lock<boost::timed_mutex> alone_to_make(const SqliteDatabase& db) {
+  static auto& one_at_a_time =
+      *new boost::timed_mutex;  // For stores that outlive all statics, too.
+  return boost::unique_lock<boost::timed_mutex>(
+      one_at_a_time, boost::chrono::milliseconds(db.time_to_wait().count()));
+}
+
 bool has_write_ahead_log(const SqliteDatabase& db) {
   const SqliteStatement statement = db.prepare(kOpen, Effect::writes, "PRAGMA journal_mode = wal");
   SqliteRun run(statement);
@@ -108,13 +126,23 @@ void turn_on_write_ahead_log(const SqliteDatabase& db) {
   }
 }
 
+std::optional<std::chrono::milliseconds> epoch_in(const SqliteDatabase& db,
+                                                  const SqliteStatement& select,
+                                                  const std::string& name) {
+  SqliteRun run(select);
+  if (!run.bind(1, name).step()) return std::nullopt;
+  if (sqlite3_column_type(run.get(), 0) != SQLITE_INTEGER) {
+    refuse(db, "table \"clocks\" has no integer for clock " + distlock::quoted(name));
+  }
+  return std::chrono::milliseconds{run.integer(0)};
+}
+
 }  // namespace
 
 void prepare_schema(const SqliteDatabase& db) {
-  {
-    SqliteTransaction one_view(db, kOpen, "BEGIN");
-    if (is_ours(db) && has_freed_at(db) && has_waiters(db) && has_witness(db)) return;
-  }
+  if (is_whole(db)) return;
+  const auto alone = alone_to_make(db);
+  if (is_whole(db)) return;
   turn_on_write_ahead_log(db);
   create_schema(db);
 }
@@ -124,16 +152,11 @@ std::chrono::milliseconds epoch_of(const SqliteDatabase& db, const std::string& 
       db.prepare(kOpen, Effect::writes, "INSERT INTO clocks VALUES(?1, ?2) ON CONFLICT DO NOTHING");
   const SqliteStatement select =
       db.prepare(kOpen, Effect::reads, "SELECT epoch FROM clocks WHERE clock = ?1");
-  for (const bool entered : {false, true}) {
-    SqliteRun run(select);
-    if (run.bind(1, name).step()) {
-      if (sqlite3_column_type(run.get(), 0) != SQLITE_INTEGER) {
-        refuse(db, "table \"clocks\" has no integer for clock " + distlock::quoted(name));
-      }
-      return std::chrono::milliseconds{run.integer(0)};
-    }
-    if (!entered) SqliteRun(insert).bind(1, name).bind(2, new_epoch().count()).finish();
-  }
+  if (const auto epoch = epoch_in(db, select, name)) return *epoch;
+  const auto alone = alone_to_make(db);
+  if (const auto epoch = epoch_in(db, select, name)) return *epoch;
+  SqliteRun(insert).bind(1, name).bind(2, new_epoch().count()).finish();
+  if (const auto epoch = epoch_in(db, select, name)) return *epoch;
   refuse(db, "table \"clocks\" does not keep what is written there");
 }
 
