@@ -98,8 +98,8 @@ bool is_whole(const SqliteDatabase& db) {
 boost::unique_lock<boost::timed_mutex> alone_to_make(const SqliteDatabase& db) {
   static auto& one_at_a_time =
       *new boost::timed_mutex;  // For stores that outlive all statics, too.
-  return boost::unique_lock<boost::timed_mutex>(
-      one_at_a_time, boost::chrono::milliseconds(db.time_to_wait().count()));
+  const boost::chrono::milliseconds limit(db.time_to_wait().count());
+  return {one_at_a_time, limit};
 }
 
 bool has_write_ahead_log(const SqliteDatabase& db) {
