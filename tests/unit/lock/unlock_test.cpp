@@ -1,8 +1,10 @@
 #include <boost/thread/thread.hpp>
 #include <catch2/catch.hpp>
 #include <mutex>
+#include <thread>
 
 #include "support/fleet.h"
+#include "support/still_clock.h"
 #include "support/tampering.h"
 
 using namespace distlock;
@@ -235,4 +237,30 @@ TEST_CASE("a release that was lost is ours although a rival has claimed since", 
   // Nobody else can have ended the hold before its deadline.
   CHECK(lock->unlock() == UnlockResult::released);
   CHECK(fleet.stored("balancer").process == "b");
+}
+
+TEST_CASE("a hold that was not ours any more is not claimed from", "[lock][R3][cost]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  const auto lock = a.lock("balancer");
+  REQUIRE(lock->lock_try("x"));
+  REQUIRE(fleet.store->release("balancer", *lock->record().ts) == ReleaseResult::freed);
+  REQUIRE(fleet.process("b").lock("balancer")->lock_try("y"));
+  REQUIRE(lock->unlock() == UnlockResult::not_ours);
+  a.store->forget_calls();
+  REQUIRE(lock->lock_try("again"));
+  CHECK(a.store->calls("claim") == 1);
+}
+
+TEST_CASE("an unlock wakes a thread that waits for the same object", "[lock][R20]") {
+  const auto clock = std::make_shared<StillClock>();
+  const auto pinger = std::make_shared<DistributedLockPinger>(
+      Environment{.store = make_memory_store(clock), .clock = clock, .process = "a", .random = {}});
+  DistributedLock lock(pinger, "balancer", {.recheck = 1h});
+  REQUIRE(lock.lock_try("nobody waits yet"));
+  std::thread waiting([&] { lock.lock(); });
+  while (!clock->waits(waiting.get_id())) std::this_thread::yield();
+  CHECK(lock.unlock() == UnlockResult::released);
+  waiting.join();
+  CHECK(lock.held());
 }

@@ -4,6 +4,7 @@
 
 #include "distlock/error.h"
 #include "support/fleet.h"
+#include "support/thrown.h"
 
 using namespace distlock;
 using namespace distlock::testing;
@@ -116,4 +117,61 @@ TEST_CASE("a wait behind another one of its process is told without a place",
   REQUIRE(reports[1].lock);
   CHECK(reports[1].lock->process == "holder");
   CHECK_FALSE(reports[1].place);
+}
+
+TEST_CASE("a store that fails for less than half a second is not told", "[waiting][R15]") {
+  const bool in_line = GENERATE(true, false);
+  WaitingRoom room(in_line);
+  room.waiter.store->fail(in_line ? "stand" : "inspect", Fault::rejected, 2);
+  CHECK_FALSE(room.lock->try_lock_for(10s));
+  REQUIRE(room.reports.size() == 1);
+  CHECK(room.reports.front().lock);
+}
+
+TEST_CASE("a wait is told of no look that outlasts it", "[waiting][R15]") {
+  WaitingRoom room(GENERATE(true, false));
+  room.waiter.store->during_each_call(
+      [&](const std::string&) { room.fleet.clock->advance(600ms); });
+  CHECK_FALSE(room.lock->try_lock_for(400ms));
+  CHECK(room.reports.empty());
+}
+
+TEST_CASE("a wait ends at once if the program stops the pinger when it is told",
+          "[waiting][R12][R15]") {
+  WaitingRoom room(GENERATE(true, false));
+  SteadyTime stopped;
+  room.lock->on_waiting([&](const WaitReport&) {
+    room.waiter.pinger->stop();
+    stopped = room.fleet.clock->steady_now();
+  });
+  CHECK(thrown_by([&] { return room.lock->try_lock_for(1min); }) == Errc::stopped);
+  CHECK(room.fleet.clock->steady_now() == stopped);
+}
+
+TEST_CASE("a wait whose place is gone is told without a place", "[waiting][R15][R17]") {
+  WaitingRoom room(true);
+  room.waiter.store->before("inspect", [&] {
+    const std::vector<Waiter> line = room.fleet.stored("jobs").line;
+    REQUIRE(line.size() == 1);
+    room.fleet.store->line()->leave("jobs", line.front().ticket);
+  });
+  CHECK_FALSE(room.lock->try_lock_for(1min));
+  REQUIRE(room.reports.size() == 1);
+  CHECK(room.reports.front().lock);
+  CHECK_FALSE(room.reports.front().place);
+}
+
+TEST_CASE("an error that stays ends a wait behind another one of its process",
+          "[waiting][R15][R20]") {
+  WaitingRoom room(true);
+  const auto behind = room.waiter.lock("jobs");
+  bool told = false;
+  behind->on_waiting([&](const WaitReport&) { told = true; });
+  room.lock->on_waiting([&](const WaitReport&) {
+    room.waiter.store->before("inspect",
+                              [] { throw Error(Errc::permission_denied, "the test forbids it"); });
+    CHECK(thrown_by([&] { return behind->try_lock_for(10s); }) == Errc::permission_denied);
+  });
+  CHECK_FALSE(room.lock->try_lock_for(1min));
+  CHECK_FALSE(told);
 }

@@ -3,7 +3,9 @@
 #include <catch2/catch.hpp>
 #include <mutex>
 
+#include "support/captured_log.h"
 #include "support/fleet.h"
+#include "support/known_free.h"
 #include "support/thrown.h"
 
 using namespace distlock;
@@ -193,4 +195,91 @@ TEST_CASE("a stop ends a pause at once", "[waiting][R15]") {
   thread.join();
   CHECK_FALSE(got);
   CHECK(host_clock()->steady_now() - asked < 20s);
+}
+
+TEST_CASE("a wait without a limit goes on for months", "[waiting][R15]") {
+  Fleet fleet;
+  const auto held = fleet.process("a").lock("balancer");
+  REQUIRE(held->lock_try("x"));
+  const auto b = fleet.process("b");
+  const auto waiter = b.lock("balancer");
+  b.store->before("inspect", [&] {
+    fleet.clock->advance(24h * 100);
+    (void)held->unlock();
+  });
+  waiter->lock();
+  CHECK(waiter->held());
+}
+
+TEST_CASE("a wait of nothing that is stopped already changes nothing", "[waiting][R15]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  const auto lock = a.lock("balancer");
+  make_known_free(*lock);
+  a.store->forget_calls();
+  std::stop_source stop;
+  stop.request_stop();
+  LockRecord other{.name = "as before"};
+  CHECK_FALSE(lock->try_lock_for(0s, stop.get_token(), "x", &other));
+  CHECK(a.store->calls() == 0);
+  CHECK(other.name == "as before");
+  // It still knows that the lock is free.
+  REQUIRE(lock->lock_try("y"));
+  CHECK(a.store->calls("inspect") == 0);
+}
+
+TEST_CASE("a wait that polls takes no place in line", "[waiting][R15][R17]") {
+  Fleet fleet;
+  const auto held = fleet.process("a").lock("balancer");
+  REQUIRE(held->lock_try("x"));
+  const auto b = fleet.process("b");
+  b.store->has_line = true;
+  const auto waiter = b.lock("balancer", {.wait_rule = WaitRule::polling});
+  CHECK_FALSE(waiter->try_lock_for(5s));
+  CHECK(b.store->calls("inspect") >= 5);
+  CHECK(b.store->calls("stand") == 0);
+}
+
+TEST_CASE("a stopped pinger refuses waits, also those that are stopped already",
+          "[waiting][R12][R15]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  a.store->has_line = GENERATE(true, false);
+  const auto lock = a.lock("balancer");
+  a.pinger->stop();
+  std::stop_source stop;
+  if (GENERATE(true, false)) stop.request_stop();
+  CHECK(thrown_by([&] { return lock->lock(stop.get_token()); }) == Errc::stopped);
+}
+
+TEST_CASE("an error that stays ends a wait at once", "[waiting][R15]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  a.store->has_line = GENERATE(true, false);
+  const auto lock = a.lock("balancer");
+  const auto refuse = [] { throw Error(Errc::permission_denied, "the test forbids it"); };
+  a.store->before(a.store->has_line ? "stand" : "inspect", refuse);
+  CHECK(thrown_by([&] { return lock->lock(); }) == Errc::permission_denied);
+  CHECK(fleet.clock->waited() == 0s);
+}
+
+TEST_CASE("a wait without patience ends when the store fails", "[waiting][R15]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  a.store->has_line = GENERATE(true, false);
+  const auto lock = a.lock("balancer", {.store_patience = 0ms});
+  a.store->fail(a.store->has_line ? "stand" : "inspect", Fault::rejected);
+  CHECK(thrown_by([&] { return lock->lock(); }) == Errc::not_applied);
+  CHECK(fleet.clock->waited() == 0s);
+}
+
+TEST_CASE("each failure of the store is logged while a lock is waited for", "[log][R15]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  a.store->has_line = GENERATE(true, false);
+  const auto lock = a.lock("balancer");
+  a.store->fail(a.store->has_line ? "stand" : "inspect", Fault::rejected, 2);
+  Captured log;
+  lock->lock();
+  CHECK(log.count(severity_level::debug, "goes on after: ") == 2);
 }
