@@ -2,7 +2,7 @@
 
     tools/mutation [FILE...]   in these files, or in all of src; a line for each mistake that no test
                                notices; exit status 1 if one is not argued for in
-                               tests/mutation/survivors.txt
+                               tests/mutation/survivors*.txt
       --sample N               no more than N of them, in a few files of the library; with --seed N
                                they are others
       --lanes N                so many at once (the processors by default)

@@ -16,7 +16,7 @@ from typing import Any
 from tools.planting import mutation_points
 from tools.planting.mutant_build import ROOT
 
-ARGUED = ROOT / "tests/mutation/survivors.txt"
+ARGUED = sorted((ROOT / "tests/mutation").glob("survivors*.txt"))
 SAMPLED_LINES = 800  # Of source, from which a sample is drawn: each file has to be compiled.
 # Samples are drawn from these: quick to compile, and tested without threads.
 PURE = re.compile(r"src/(protocol/|uri/|stores/(document|memory/)|text|record|error|failure).*\.cpp")
@@ -95,7 +95,7 @@ class State:
 
 
 def argued(text: str) -> Any:
-    """(file, line, what): reason, of tests/mutation/survivors.txt."""
+    """(file, line, what): reason, of one of tests/mutation/survivors*.txt."""
     reasons, place, what = {}, None, None
     for line in text.split("\n\n", 1)[-1].splitlines():
         if line.startswith("    ") and what:
@@ -109,12 +109,19 @@ def argued(text: str) -> Any:
     return reasons
 
 
+def all_argued() -> Any:
+    reasons = {}
+    for path in ARGUED:
+        reasons.update(argued(path.read_text()))
+    return reasons
+
+
 def wrong_in(reasons: Any, text_of: Any) -> Iterator[Any]:
     """The faults of this list; `text_of` a file's name gives its text, or None."""
     for (name, code, what), reason in reasons.items():
         text = text_of(name)
         if text is None:
-            yield f"{name}: no such file, but {ARGUED.name} argues for it"
+            yield f"{name}: no such file, but a survivor of it is argued for"
         elif code not in {line.strip() for line in text.splitlines()}:
             yield f"{name}: has no line any more that reads: {code}"
         elif not reason:
@@ -125,11 +132,11 @@ def stale() -> Any:
     def text_of(name: str) -> Any:
         path = ROOT / name
         return path.read_text() if path.is_file() else None
-    return list(wrong_in(argued(ARGUED.read_text()), text_of))
+    return list(wrong_in(all_argued(), text_of))
 
 
 def conclude(wanted: Any, state: Any, options: argparse.Namespace) -> Any:
-    reasons = argued(ARGUED.read_text())
+    reasons = all_argued()
     survived = [point for point in wanted if not state.found(point)]
     silent = [point for point in survived if point.key()[:3] not in reasons]
     places = {point.key()[:3]: point for point in wanted}
@@ -178,8 +185,7 @@ def table(wanted: Any, survived: Any, silent: Any, options: argparse.Namespace) 
 Written by `tools/mutation --table docs/generated/mutation.md`, and not by hand. Each mistake is made in a copy of
 the sources, and the tests of the layers `unit`, `contract` and `cli` that reach its place are asked:
 [testing.md](../developer/testing.md) says how. A mistake that no test finds is argued for in
-[tests/mutation/survivors.txt](../../tests/mutation/survivors.txt). Mistakes that do not compile are not
-counted.
+`survivors*.txt` in [tests/mutation](../../tests/mutation). Mistakes that do not compile are not counted.
 
 {extent} {datetime.date.today()}, {machine()}, {version(["c++", "--version"])}, libclang 14.
 
