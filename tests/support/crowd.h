@@ -69,7 +69,7 @@ class Candidate {
       if (!waits_.exchange(true)) in_queue_.set_value();
     });
     thread_ = boost::thread([this] { work(); });
-    const std::thread::id thread = id_.get_future().get();
+    id = started_.get_future().get();
     // A thread has a look to tell of once it is in the queue.
     const auto told = in_queue_.get_future();
     comes_to_be([&] {
@@ -79,7 +79,7 @@ class Candidate {
     });
     lock->on_waiting({});
     // No hold goes to it while it tells.
-    comes_to_be([&] { return crowd.clock->waits(thread); });
+    comes_to_be([&] { return crowd.clock->waits(id); });
   }
   ~Candidate() {
     if (!thread_.joinable()) return;
@@ -117,12 +117,13 @@ class Candidate {
   }
 
   const std::shared_ptr<DistributedLock> lock;
+  std::thread::id id;
   /// Runs on the thread.
   std::function<UnlockResult()> unlock = [this] { return lock->unlock(); };
 
  private:
   void work() {
-    id_.set_value(std::this_thread::get_id());
+    started_.set_value(std::this_thread::get_id());
     try {
       if (!lock->lock(no_more_.get_token())) throw std::runtime_error("the test is over");
     } catch (const std::exception&) {
@@ -133,7 +134,7 @@ class Candidate {
     result_ = unlock();
   }
 
-  std::promise<std::thread::id> id_;
+  std::promise<std::thread::id> started_;
   std::promise<void> in_queue_;
   std::atomic<bool> waits_ = false;
   std::stop_source no_more_;

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <condition_variable>
 #include <mutex>
+#include <optional>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "distlock/clock.h"
@@ -29,16 +31,20 @@ class StillClock : public Clock {
 
   bool wait_until(SteadyTime until, const std::stop_token& stop) override {
     std::unique_lock lock(mutex_);
-    waiting_.push_back(std::this_thread::get_id());
+    waiting_.emplace_back(std::this_thread::get_id(), until);
     const bool passed = passed_.wait(lock, stop, [&] { return now_ >= until; });
-    waiting_.erase(std::find(waiting_.begin(), waiting_.end(), std::this_thread::get_id()));
+    waiting_.erase(of(std::this_thread::get_id()));
     return passed;
   }
 
   /// Whether that thread is in wait_until().
-  bool waits(std::thread::id thread) const {
+  bool waits(std::thread::id thread) const { return waits_until(thread).has_value(); }
+
+  /// The time that it waits for there.
+  std::optional<SteadyTime> waits_until(std::thread::id thread) const {
     const std::lock_guard lock(mutex_);
-    return std::find(waiting_.begin(), waiting_.end(), thread) != waiting_.end();
+    const auto found = of(thread);
+    return found == waiting_.end() ? std::nullopt : std::optional(found->second);
   }
 
   void advance(std::chrono::nanoseconds time) {
@@ -50,9 +56,16 @@ class StillClock : public Clock {
   }
 
  private:
+  using Waiting = std::vector<std::pair<std::thread::id, SteadyTime>>;
+
+  Waiting::const_iterator of(std::thread::id thread) const {
+    return std::find_if(waiting_.begin(), waiting_.end(),
+                        [&](const auto& one) { return one.first == thread; });
+  }
+
   mutable std::mutex mutex_;
   std::condition_variable_any passed_;
-  std::vector<std::thread::id> waiting_;
+  Waiting waiting_;
   SteadyTime now_{std::chrono::hours{1}};
 };
 

@@ -79,9 +79,11 @@ TEST_CASE("a claim after passes has a greater fence than all of them",
 TEST_CASE("a hold is passed on for 50 ms after its claim, and then released",
           "[waiting][R21][threads]") {
   PassingScene scene;
+  const SteadyTime over = scene.crowd.clock->steady_now() + 50ms;
   scene.crowd.clock->advance(50ms - 1ns);
   scene.first->give_up();
   CHECK(scene.second().hold().ts == scene.first->hold().ts);
+  comes_to_be([&] { return scene.crowd.clock->waits_until(scene.third().id) == over; });
   scene.crowd.clock->advance(1ns);
   // The next of them takes a place in the store's line then.
   scene.crowd.wait_for_line(1);
@@ -93,6 +95,8 @@ TEST_CASE("a hold is passed on for 50 ms after its claim, and then released",
 TEST_CASE("after 50 ms a hold goes to none of those behind the one in the store's line",
           "[waiting][R21][threads]") {
   PassingScene scene;
+  const SteadyTime over = scene.crowd.clock->steady_now() + 50ms;
+  comes_to_be([&] { return scene.crowd.clock->waits_until(scene.second().id) == over; });
   scene.crowd.clock->advance(50ms);
   scene.crowd.wait_for_line(1);
   scene.first->give_up();
