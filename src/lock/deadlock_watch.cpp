@@ -65,10 +65,10 @@ DeadlockWatch::Seen DeadlockWatch::look(const Token& ticket, Clock& clock) {
   return judge(cycle_of(ticket, seen_->cycles), ticket);
 }
 
-DeadlockWatch::Seen DeadlockWatch::look_from_behind(const deadlock::Hidden& hidden, Clock& clock) {
-  if (!look_at_all(clock)) return Seen::no_cycle;
+void DeadlockWatch::look_from_behind(const deadlock::Hidden& hidden, Clock& clock) {
+  if (!look_at_all(clock)) return;
   const Token& ticket = hidden.waiter.ticket;
-  return judge(cycle_of(ticket, deadlock::cycles(seen_->locks, &hidden)), ticket);
+  judge(cycle_of(ticket, deadlock::cycles(seen_->locks, &hidden)), ticket);
 }
 
 bool DeadlockWatch::look_at_all(Clock& clock) {

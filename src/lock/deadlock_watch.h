@@ -41,7 +41,7 @@ class DeadlockWatch {
 
   /// The same for a thread that waits for a lock behind another thread of its process, and so has
   /// no place in the store. It counts as the last that came, since no other process knows of it.
-  Seen look_from_behind(const deadlock::Hidden& hidden, Clock& clock);
+  void look_from_behind(const deadlock::Hidden& hidden, Clock& clock);
 
  private:
   /// Whether there is something new to be judged.

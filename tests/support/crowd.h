@@ -33,8 +33,9 @@ void comes_to_be(const Condition& condition) {
 /// Threads of one process that wait for the lock "jobs". Its time stands still, so that a hold may
 /// be passed on until a test lets time pass.
 struct Crowd {
-  explicit Crowd(std::shared_ptr<Store> given = nullptr)
-      : inner(given ? std::move(given) : make_memory_store(clock)) {
+  explicit Crowd(std::shared_ptr<Store> given = nullptr,
+                 std::shared_ptr<StillClock> by = std::make_shared<StillClock>())
+      : clock(std::move(by)), inner(given ? std::move(given) : make_memory_store(clock)) {
     store->has_line = true;
   }
 
@@ -43,7 +44,7 @@ struct Crowd {
     comes_to_be([&] { return stored().line.size() == places; });
   }
 
-  const std::shared_ptr<StillClock> clock = std::make_shared<StillClock>();
+  const std::shared_ptr<StillClock> clock;
   const std::shared_ptr<Store> inner;
   const std::shared_ptr<FaultyStore> store = std::make_shared<FaultyStore>(inner);
   const std::shared_ptr<DistributedLockPinger> pinger = std::make_shared<DistributedLockPinger>(

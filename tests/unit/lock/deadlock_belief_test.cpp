@@ -186,6 +186,7 @@ TEST_CASE("a store that fails shows no deadlock and ends no wait", "[deadlock][R
   CHECK(crossed.looks(crossed.last));
   crossed.faulty->fail("list", Fault::rejected);
   CHECK(crossed.looks(crossed.last));
+  CHECK(crossed.watch.due() == crossed.fleet.clock->steady_now() + 10s);
   CHECK_FALSE(crossed.looks(crossed.last));
 }
 
@@ -224,6 +225,10 @@ TEST_CASE("threads of a process whose looks are due about together share one, an
   clock.advance(1ms);
   third.look(none, clock);
   CHECK(crossed.faulty->calls("list") == 2);
+  clock.advance(first.due() - clock.steady_now());
+  first.look(none, clock);
+  second.look(none, clock);
+  CHECK(crossed.faulty->calls("list") == 3);
 }
 
 TEST_CASE("a cycle is not believed by one look of another thread, taken twice",
@@ -255,4 +260,23 @@ TEST_CASE("a look that is due while another thread looks is put off", "[deadlock
   clock.advance(1s);
   CHECK(other.look(crossed.last, clock) == DeadlockWatch::Seen::cycle_without_our_ping);
   CHECK(crossed.faulty->calls("list") == 1);
+}
+
+TEST_CASE("a cycle that a look between two others does not show is not believed",
+          "[deadlock][R21][R22]") {
+  Crossed crossed;
+  crossed.held = crossed.fleet.stored("y").ts;
+  for (const char* holder : {"p:b", "p:c", "p:b"}) {
+    crossed.holder = holder;
+    CHECK(crossed.looks(crossed.last));
+  }
+  CHECK_FALSE(crossed.looks(crossed.last));
+}
+
+TEST_CASE("a cycle is not believed once a process of it has taken its ping away",
+          "[deadlock][R22]") {
+  Crossed crossed;
+  CHECK(crossed.looks(crossed.last));
+  crossed.fleet.store->remove_ping("p:a");
+  CHECK(crossed.looks(crossed.last));
 }

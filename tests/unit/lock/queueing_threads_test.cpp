@@ -1,0 +1,266 @@
+// Waiting behind other threads of the process, step by step (R20, R21).
+#include <atomic>
+#include <boost/thread/thread.hpp>
+#include <catch2/catch.hpp>
+#include <future>
+#include <latch>
+
+#include "distlock/error.h"
+#include "support/crowd.h"
+#include "support/thrown.h"
+
+using namespace distlock;
+using namespace distlock::testing;
+using namespace std::chrono_literals;
+
+namespace {
+
+// A thread that waits for a lock object until it has the lock, or the test is over.
+class Queued {
+ public:
+  explicit Queued(DistributedLock& given) : lock_(given) {
+    thread_ = boost::thread([this] {
+      started_.set_value(std::this_thread::get_id());
+      got = lock_.lock(no_more_.get_token());
+    });
+    id = started_.get_future().get();
+  }
+  ~Queued() {
+    no_more_.request_stop();
+    thread_.join();
+  }
+  Queued(const Queued&) = delete;
+  Queued& operator=(const Queued&) = delete;
+
+  std::thread::id id;
+  std::atomic<bool> got = false;
+
+ private:
+  DistributedLock& lock_;
+  std::promise<std::thread::id> started_;
+  std::stop_source no_more_;
+  boost::thread thread_;
+};
+
+// Stops one thread when a wait of it is over.
+class PausingClock : public StillClock {
+ public:
+  bool wait_until(SteadyTime until, const std::stop_token& stop) override {
+    const bool passed = StillClock::wait_until(until, stop);
+    if (std::this_thread::get_id() == thread) {
+      pauses.count_down();
+      go_on.wait();
+    }
+    return passed;
+  }
+
+  std::atomic<std::thread::id> thread;
+  std::latch pauses{1};
+  std::latch go_on{1};
+};
+
+}  // namespace
+
+TEST_CASE("a thread that comes while a hold may be passed on takes no place in the store's line",
+          "[waiting][R20][R21][threads]") {
+  PassingScene scene({patient_options()});
+  scene.first->give_up();
+  const LockRecord hold = scene.second().hold();
+  DistributedLock lock(scene.crowd.pinger, "jobs", patient_options());
+  const int calls = scene.crowd.store->calls();
+  const Queued newcomer(lock);
+  comes_to_be([&] { return scene.crowd.clock->waits(newcomer.id); });
+  CHECK(scene.crowd.store->calls() == calls);
+  scene.second().give_up();
+  comes_to_be([&] { return newcomer.got.load(); });
+  CHECK(lock.record().ts == hold.ts);
+}
+
+TEST_CASE("no hold is passed on to a thread that is busy with its program or the store",
+          "[waiting][R20][R21][threads]") {
+  const bool with_program = GENERATE(true, false);
+  Crowd crowd;
+  DistributedLock before(crowd.pinger, "jobs", patient_options());
+  REQUIRE(before.lock_try("before"));
+  Candidate alone(crowd);
+  crowd.wait_for_line(1);
+  Candidate first(crowd);
+  LockOptions looking = patient_options();
+  if (!with_program) looking.deadlock_after = 500ms;
+  DistributedLock lock(crowd.pinger, "jobs", looking);
+  std::latch busy(1);
+  std::latch go_on(1);
+  const auto be_busy = [&] {
+    busy.count_down();
+    go_on.wait();
+  };
+  if (with_program) lock.on_waiting([&](const WaitReport&) { be_busy(); });
+  if (!with_program) crowd.store->before("list", be_busy);
+  const Queued behind(lock);
+  comes_to_be([&] { return crowd.clock->waits(behind.id); });
+  REQUIRE(before.unlock() == UnlockResult::released);
+  alone.hold();
+  crowd.wait_for_line(1);
+  crowd.clock->advance(460ms);
+  alone.give_up();
+  const LockRecord hold = first.hold();
+  comes_to_be([&] { return crowd.clock->waits(behind.id); });
+  crowd.clock->advance(40ms);
+  comes_to_be([&] { return busy.try_wait(); });
+  first.give_up();
+  CHECK_FALSE(crowd.stored().taken());
+  go_on.count_down();
+  comes_to_be([&] { return behind.got.load(); });
+  CHECK(lock.record().ts != hold.ts);
+}
+
+TEST_CASE("a thread that waits for an object keeps its turn while another thread tries it",
+          "[waiting][R20][threads]") {
+  Crowd crowd;
+  DistributedLock tried(crowd.pinger, "jobs", patient_options());
+  DistributedLock other(crowd.pinger, "jobs", patient_options());
+  std::latch looks(1);
+  std::latch go_on(1);
+  crowd.store->before("inspect", [&] {
+    looks.count_down();
+    go_on.wait();
+  });
+  boost::thread trying([&] { (void)tried.lock_try("x"); });
+  looks.wait();
+  {
+    const Queued one(tried);
+    comes_to_be([&] { return crowd.clock->waits(one.id); });
+    const Queued behind(other);
+    CHECK_NOTHROW(comes_to_be([&] { return crowd.clock->waits(behind.id); }));
+    CHECK(crowd.store->calls("stand") == 0);
+    go_on.count_down();
+    trying.join();
+  }
+  CHECK(tried.held());
+}
+
+TEST_CASE("a thread that held a lock waits in its turn behind another of its process",
+          "[waiting][R20][threads]") {
+  Crowd crowd;
+  const auto store = std::make_shared<FaultyStore>(crowd.inner);
+  const auto elsewhere = std::make_shared<DistributedLockPinger>(
+      Environment{.store = store, .clock = crowd.clock, .process = "q", .random = {}},
+      PingerOptions{}, PingerDrive::caller);
+  DistributedLock held(elsewhere, "jobs", patient_options());
+  DistributedLock lock(crowd.pinger, "jobs", patient_options());
+  DistributedLock same(crowd.pinger, "jobs", patient_options());
+  std::latch begin(1);
+  std::latch had(1);
+  std::stop_source stop;
+  std::promise<std::thread::id> id;
+  boost::thread again([&] {
+    if (lock.lock_try("once")) lock.unlock();
+    had.count_down();
+    begin.wait();
+    id.set_value(std::this_thread::get_id());
+    (void)lock.lock(stop.get_token());
+  });
+  had.wait();
+  REQUIRE(held.lock_try("x"));
+  {
+    const Queued first(same);
+    crowd.wait_for_line(1);
+    begin.count_down();
+    const std::thread::id second = id.get_future().get();
+    comes_to_be([&] { return crowd.clock->waits(second); });
+    CHECK(crowd.stored().line.size() == 1);
+    stop.request_stop();
+    again.join();
+  }
+  CHECK(crowd.stored().line.empty());
+}
+
+TEST_CASE("a hold that is passed on to a wait that a stop ends is released",
+          "[waiting][R12][R21][threads]") {
+  const auto clock = std::make_shared<PausingClock>();
+  Crowd crowd(nullptr, clock);
+  DistributedLock before(crowd.pinger, "jobs", patient_options());
+  REQUIRE(before.lock_try("before"));
+  Candidate alone(crowd);
+  crowd.wait_for_line(1);
+  Candidate first(crowd);
+  DistributedLock lock(crowd.pinger, "jobs", patient_options());
+  std::promise<std::thread::id> id;
+  std::optional<Errc> failure;
+  boost::thread behind([&] {
+    id.set_value(std::this_thread::get_id());
+    failure = thrown_by([&] { return lock.lock(), 0; });
+  });
+  const std::thread::id last = id.get_future().get();
+  comes_to_be([&] { return clock->waits(last); });
+  REQUIRE(before.unlock() == UnlockResult::released);
+  alone.give_up();
+  first.hold();
+  const SteadyTime over = clock->steady_now() + 50ms;
+  comes_to_be([&] { return clock->waits_until(last) == over; });
+  clock->thread = last;
+  first.give_up();
+  clock->pauses.wait();
+  REQUIRE(crowd.stored().taken());
+  crowd.pinger->stop();
+  clock->go_on.count_down();
+  behind.join();
+  CHECK(failure == Errc::stopped);
+  CHECK_FALSE(crowd.stored().taken());
+}
+
+TEST_CASE("a ring wakes each thread that stands in the store's line, also behind another",
+          "[waiting][R19][R20][threads]") {
+  Crowd crowd;
+  const auto elsewhere = std::make_shared<DistributedLockPinger>(
+      Environment{.store = crowd.inner, .clock = crowd.clock, .process = "q", .random = {}},
+      PingerOptions{}, PingerDrive::caller);
+  DistributedLock next(elsewhere, "jobs", patient_options());
+  DistributedLock lock(crowd.pinger, "jobs", patient_options());
+  DistributedLock same(crowd.pinger, "jobs", patient_options());
+  std::latch had(1);
+  std::latch begin(1);
+  std::promise<std::thread::id> id;
+  std::stop_source stop;
+  std::promise<bool> got;
+  boost::thread again([&] {
+    REQUIRE(lock.lock_try("runs out"));
+    had.count_down();
+    begin.wait();
+    id.set_value(std::this_thread::get_id());
+    got.set_value(lock.lock(stop.get_token()));
+  });
+  had.wait();
+  crowd.clock->advance(17min);
+  REQUIRE(next.lock_try("takes over"));
+  // The first in the queue of the process, and in the line, is busy with its program.
+  std::latch busy(1);
+  std::latch go_on(1);
+  same.on_waiting([&](const WaitReport&) {
+    busy.count_down();
+    go_on.wait();
+  });
+  const auto first = std::make_unique<Queued>(same);
+  crowd.wait_for_line(1);
+  comes_to_be([&] { return crowd.clock->waits(first->id); });
+  crowd.clock->advance(500ms);
+  busy.wait();
+  begin.count_down();
+  const std::thread::id second = id.get_future().get();
+  crowd.wait_for_line(2);
+  comes_to_be([&] { return crowd.clock->waits(second); });
+  // From its first look on it would sleep for half an hour.
+  const int looks = crowd.store->calls("inspect");
+  crowd.clock->advance(500ms);
+  comes_to_be([&] { return crowd.store->calls("inspect") > looks; });
+  comes_to_be([&] { return crowd.clock->waits(second); });
+  CHECK(next.unlock() == UnlockResult::released);
+  auto told = got.get_future();
+  CHECK_NOTHROW(comes_to_be([&] {
+    crowd.clock->advance(100ms);
+    return told.wait_for(1ms) == std::future_status::ready;
+  }));
+  stop.request_stop();
+  again.join();
+  go_on.count_down();
+}
