@@ -1,4 +1,5 @@
 // Lock objects of before a fork, in the child (R16).
+#include <boost/thread/thread.hpp>
 #include <catch2/catch.hpp>
 
 #include "distlock/distributed_lock.h"
@@ -35,4 +36,37 @@ TEST_CASE("in a forked child the parent's lock refuses every call", "[lock][R16]
           return 0;
         }) == 0);
   CHECK(lock->still_held());
+}
+
+TEST_CASE("a child that is forked when a wait is told leaves the wait at once, without a call",
+          "[waiting][R15][R16]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  const auto held = a.lock("jobs");
+  REQUIRE(held->lock_try("x"));
+  a.store->has_line = GENERATE(true, false);
+  const bool behind = a.store->has_line && GENERATE(true, false);
+  const auto other = a.lock("jobs");
+  DistributedLock& waits = behind ? *held : *other;
+  pid_t child = -1;
+  SteadyTime told;
+  int calls = 0;
+  waits.on_waiting([&](const WaitReport&) {
+    told = fleet.clock->steady_now();
+    calls = a.store->calls();
+    child = fork();
+    if (child == 0) alarm(60);
+  });
+  const auto wait = [&] {
+    const auto failure = thrown_by([&] { return waits.try_lock_for(1min); });
+    if (child != 0) return;
+    const bool left = failure == Errc::forked && fleet.clock->steady_now() == told;
+    leave(left && a.store->calls() == calls ? 0 : 1);
+  };
+  if (behind) boost::thread(wait).join();
+  if (!behind) wait();
+  REQUIRE(child > 0);
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
 }

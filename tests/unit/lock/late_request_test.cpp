@@ -90,6 +90,8 @@ TEST_CASE("a doubtful ticket is left pending where a takeover that was refused n
   LockRecord other;
   REQUIRE(late.lock->try_lock_for(1min, {}, "waits", &other));
   CHECK(late.pending() == 1);
+  late.a.pinger->ping_round();
+  CHECK(late.lock->still_held());
   REQUIRE(late.lock->unlock() == UnlockResult::released);
   late.a.pinger->stop();
   late.store->deliver();

@@ -58,10 +58,15 @@ TEST_CASE("a hold that was granted before a pause is not kept by a ping after it
   patient.store_patience = 1h;
   const auto lock = process.lock("jobs", patient);
   process.store->fail("stand", Fault::lost_reply);
-  process.store->after_lost_reply = [&] { fleet.clock->advance(15min); };
+  Token first;
+  process.store->after_lost_reply = [&] {
+    first = *fleet.stored("jobs").ts;
+    fleet.clock->advance(15min);
+  };
   REQUIRE(lock->try_lock_for(1h));
   CHECK(process.store->calls("stand") == 3);
   CHECK(lock->fence() == 2);
+  CHECK(lock->record().ts != first);
 }
 
 TEST_CASE("a place that was granted before a pause is not kept by a takeover that failed after it",

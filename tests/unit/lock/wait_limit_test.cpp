@@ -81,6 +81,7 @@ TEST_CASE("a stop in the middle of a call from a place in line is heeded after i
   const std::string call = GENERATE("stand", "inspect");
   std::stop_source stop;
   a.store->before(call, [&] { stop.request_stop(); });
+  if (GENERATE(true, false)) a.store->fail(call, Fault::rejected);
   CHECK_FALSE(lock->lock(stop.get_token()));
   CHECK(a.store->calls("stand") == 1);
   CHECK(a.store->calls("inspect") == (call == "inspect" ? 1 : 0));

@@ -167,7 +167,8 @@ TEST_CASE("patience counts from the last answer of the store", "[waiting][R15]")
   const auto held = fleet.process("a").lock("balancer");
   REQUIRE(held->lock_try("x"));
   const auto b = fleet.process("b");
-  const auto waiter = b.lock("balancer");
+  b.store->has_line = GENERATE(true, false);
+  const auto waiter = b.lock("balancer", {.deadlock_after = 0ms});
   int looks = 0;
   std::function<void()> count = [&] {
     if (++looks == 100) b.store->fail("inspect", Fault::rejected, 5);
