@@ -95,7 +95,7 @@ TEST_CASE("a hold that is claimed anew from itself may keep its fence", "[store]
     CHECK(store->inspect("jobs", Freshness::fresh).lock->fence == hold.fence);
   }
   SECTION("and no other moment's") {
-    const FromHold earlier{*hold.ts, *hold.when - std::chrono::milliseconds{1}};
+    const FromHold earlier{*hold.ts, *hold.when - std::chrono::minutes{1}};
     CHECK_FALSE(store->claim("jobs", earlier, anew));
   }
   SECTION("and no smaller fence") {
