@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 
 #include "sim/world.h"
@@ -38,6 +39,8 @@ class Nemesis {
   /// The member has that data from now on; what it had is kept, to come back.
   void exchange(std::size_t number, const MemoryTables& data);
   void bring_back(std::size_t number);
+  void when_stopped(std::size_t number, const std::function<void()>& then);
+  Time stop() const;
 
   // A return that is undone, step by step.
   bool nothing_is_held();
@@ -82,6 +85,7 @@ class Nemesis {
     Time until;
     bool is_back = false;
   };
+  void undo(const Return& undone);
   std::optional<Return> return_;
   int returns_begun_ = 0;
   bool next_hold_is_kept_ = false;  // while a member comes back

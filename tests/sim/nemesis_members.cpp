@@ -47,15 +47,23 @@ void Nemesis::exchange(std::size_t number, const MemoryTables& data) {
   world_.tell_majorities();
 }
 
-// Its server is stopped for longer than a look at an identity may come after the answer (M6), on
-// any clock that drifts.
-void Nemesis::bring_back(std::size_t number) {
-  const Time until = world_.scheduler.now() + 3 * Time{world_.call_limit()};
+// Its server is stopped for longer than a call of the mirrored store, as M6 wants it, on any clock
+// that drifts.
+void Nemesis::when_stopped(std::size_t number, const std::function<void()>& then) {
+  const Time until = world_.scheduler.now() + stop();
   if (until >= world_.setup.horizon) return;
   world_.members[number]->servers.go_away(until);
-  world_.scheduler.spawn(group_, "operator", [this, number, until] {
+  world_.scheduler.spawn(group_, "operator", [this, until, then] {
     world_.scheduler.rest_until(until);
     world_.tell_majorities();
+    then();
+  });
+}
+
+Time Nemesis::stop() const { return Time{world_.setup.call_limit} * 5 / 4; }
+
+void Nemesis::bring_back(std::size_t number) {
+  when_stopped(number, [this, number] {
     if (!has_data_of_before(number) || is_one_too_many(number)) return;
     exchange(number, MemoryTables(lost_.at(number).data));
   });

@@ -146,7 +146,13 @@ void Nemesis::note_grant(const Belief& belief) {
   if (!return_ || !return_->is_back || world_.scheduler.now() >= return_->until) return;
   if (belief.lock != return_->lock || belief.process == return_->process->id()) return;
   const Return undone = *std::exchange(return_, std::nullopt);
-  world_.tell_majorities();
+  const Time until = world_.scheduler.now() + 2 * stop();
+  undone.process->pause_pinger(until);
+  undone.process->pause(until);
+  when_stopped(undone.member, [this, undone] { undo(undone); });
+}
+
+void Nemesis::undo(const Return& undone) {
   if (!world_.counts(undone.member) || is_one_too_many(undone.member)) return;
   // Nobody could tell earlier data of the same life.
   if (world_.identity_of(undone.member)->token == undone.identity) return;

@@ -4,12 +4,25 @@
 #include <boost/thread/mutex.hpp>
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
+#include "distlock/clock.h"
 #include "distlock/record.h"
 
 namespace distlock::mirrored {
+
+/// Of each member the identity that it had when it granted a hold; none where it did not grant it.
+using Lives = std::vector<std::optional<Token>>;
+
+/// A hold that all members have said is free.
+struct FreedHold {
+  Lives lives;         ///< Empty if it is not known who granted it.
+  SteadyTime asked{};  ///< When the members were asked to free it.
+};
 
 /// The last holds that all members have said are free. A claim may start from one without a look:
 /// on each member the hold was there and is free, so that a claim refused there stays refused (M2).
@@ -17,26 +30,46 @@ namespace distlock::mirrored {
 /// Threads: all functions may be called concurrently.
 class FreedByAll {
  public:
-  void add(std::string_view name, const Token& ts) {
-    const boost::lock_guard<boost::mutex> lock(mutex_);
-    // A claim that finds nothing here looks at the members first.
-    if (by_name_.size() >= kMost) by_name_.clear();
-    by_name_.insert_or_assign(std::string(name), ts);
+  void note_granted(std::string_view name, const Token& ts, Lives lives) {
+    put(name, {ts, {std::move(lives), {}}, false});
   }
-  /// Whether it is there; forgets it.
-  bool take(std::string_view name, const Token& ts) {
+  void note_freed(std::string_view name, const Token& ts, SteadyTime asked) {
     const boost::lock_guard<boost::mutex> lock(mutex_);
     const auto found = by_name_.find(name);
-    if (found == by_name_.end() || found->second != ts) return false;
+    const bool known = found != by_name_.end() && found->second.ts == ts;
+    put_locked(name, {ts, {known ? found->second.hold.lives : Lives{}, asked}, true});
+  }
+  /// The hold, if it was freed; forgets it.
+  std::optional<FreedHold> take(std::string_view name, const Token& ts) {
+    const boost::lock_guard<boost::mutex> lock(mutex_);
+    const auto found = by_name_.find(name);
+    if (found == by_name_.end() || found->second.ts != ts || !found->second.is_free) return {};
+    FreedHold hold = std::move(found->second.hold);
     by_name_.erase(found);
-    return true;
+    return hold;
   }
 
  private:
+  struct Entry {
+    Token ts;
+    FreedHold hold;
+    bool is_free = false;
+  };
+
   static constexpr std::size_t kMost = 1000;
 
+  void put(std::string_view name, Entry entry) {
+    const boost::lock_guard<boost::mutex> lock(mutex_);
+    put_locked(name, std::move(entry));
+  }
+  void put_locked(std::string_view name, Entry entry) {
+    // A claim that finds nothing here looks at the members first.
+    if (by_name_.size() >= kMost) by_name_.clear();
+    by_name_.insert_or_assign(std::string(name), std::move(entry));
+  }
+
   boost::mutex mutex_;
-  std::map<std::string, Token, std::less<>> by_name_;  // Guarded by `mutex_`.
+  std::map<std::string, Entry, std::less<>> by_name_;  // Guarded by `mutex_`.
 };
 
 }  // namespace distlock::mirrored

@@ -11,7 +11,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr CallRules kClaim{.effect = Effect::writes};
+constexpr CallRules kClaimOfOwn{.effect = Effect::writes, .with_identity = false};
 constexpr CallRules kUndo{.effect = Effect::writes, .with_identity = false};
 
 // A member that lost its data is back when the longest window has passed. By then no hold may count
@@ -79,7 +79,7 @@ std::chrono::nanoseconds MirroredStore::longest_under_way() const {
 
 // A job must own no member: its thread belongs to the member, and would destroy and join itself.
 void MirroredStore::send(std::string_view name, const std::vector<Candidate>& to,
-                         Replies<ClaimAnswer>& replies) {
+                         Replies<ClaimAnswer>& replies, const CallRules& rules) {
   MemberList asked;
   std::vector<std::pair<ClaimBasis, Claim>> claims(all_.size());
   for (const Candidate& one : to) {
@@ -87,7 +87,7 @@ void MirroredStore::send(std::string_view name, const std::vector<Candidate>& to
     claims[one.member->place.number] = {one.basis, one.claim};
   }
   const auto sent =
-      ask_those<ClaimAnswer>(asked, kClaim, [lock = std::string(name), claims](Member& member) {
+      ask_those<ClaimAnswer>(asked, rules, [lock = std::string(name), claims](Member& member) {
         const auto& [basis, claim] = claims[member.place.number];
         return ClaimAnswer{member.store->claim(lock, basis, claim)};
       });
@@ -135,10 +135,21 @@ std::optional<LockRecord> MirroredStore::claim_from(std::string_view name,
   return settled(name, claim, set, replies);
 }
 
+// Whether who grants a claim from this hold within a call limit of its release is known without a
+// look. A member of before needs longer to come between (M6).
+bool MirroredStore::lives_are_known(const FreedHold& freed,
+                                    const std::vector<Candidate>& to) const {
+  if (freed.lives.empty() || clock_->steady_now() - freed.asked > call_limit_ / 2) return false;
+  return std::all_of(to.begin(), to.end(), [&](const Candidate& one) {
+    return one.life && freed.lives[one.member->place.number] == one.life->token;
+  });
+}
+
 // All members have freed the hold for this process, and for no other. So no two contenders ask all
 // of them at once.
 std::optional<LockRecord> MirroredStore::claim_from_own_release(std::string_view name,
                                                                 const FromFree& basis,
+                                                                const FreedHold& freed,
                                                                 const Claim& claim) {
   check_fences(claim);
   const Token set = this->set();
@@ -149,7 +160,12 @@ std::optional<LockRecord> MirroredStore::claim_from_own_release(std::string_view
   const std::vector<Candidate> to = to_claim(bases, claim);
   if (to.empty()) return std::nullopt;
   Replies<ClaimAnswer> replies(all_.size());
-  send(name, to, replies);
+  const bool known = lives_are_known(freed, to);
+  send(name, to, replies, known ? kClaimOfOwn : kClaim);
+  if (known && clock_->steady_now() - freed.asked <= call_limit_) {
+    for (const Candidate& one : to) replies[one.member->place.number].identity = one.life;
+    forget_those_of_before(replies);
+  }
   return settled(name, claim, set, replies);
 }
 
@@ -159,7 +175,10 @@ std::optional<LockRecord> MirroredStore::settled(std::string_view name, const Cl
                                                  const Replies<ClaimAnswer>& replies) {
   const std::vector<Vote> votes = votes_of(replies, set, claim.fence);
   const Settled outcome = settle_claim(votes);
-  if (outcome == Settled::held) return held_record(replies, votes);
+  if (outcome == Settled::held) {
+    freed_.note_granted(name, claim.ts, lives_of(replies, votes));
+    return held_record(replies, votes);
+  }
   // The claim may turn out to be held, so it is not undone.
   if (outcome == Settled::unknown) throw unknown_outcome(replies);
   if (!undo(name, claim.ts, replies)) {
@@ -213,10 +232,11 @@ bool MirroredStore::undo(std::string_view name, const Token& ts,
   });
 }
 
-// The basis of a claim from the process's own release, if all members have freed that hold.
-const FromFree* MirroredStore::freed_by_all(std::string_view name, const ClaimBasis& basis) {
+// The hold that such a claim starts from, if it is the process's own and all members have freed it.
+std::optional<FreedHold> MirroredStore::freed_by_all(std::string_view name,
+                                                     const ClaimBasis& basis) {
   const auto* from = std::get_if<FromFree>(&basis);
-  return from != nullptr && from->ts && freed_.take(name, *from->ts) ? from : nullptr;
+  return from != nullptr && from->ts ? freed_.take(name, *from->ts) : std::nullopt;
 }
 
 // A claim from a malformed document is refused (R14).
@@ -234,8 +254,8 @@ Bases MirroredStore::look_for(std::string_view name, const ClaimBasis& basis) {
 std::optional<LockRecord> MirroredStore::claim(std::string_view name, const ClaimBasis& basis,
                                                const Claim& claim) {
   check_not_identity(name);
-  const FromFree* own = claim.fence != 0 ? freed_by_all(name, basis) : nullptr;
-  if (own != nullptr) return claim_from_own_release(name, *own, claim);
+  const auto own = claim.fence != 0 ? freed_by_all(name, basis) : std::nullopt;
+  if (own) return claim_from_own_release(name, std::get<FromFree>(basis), *own, claim);
   const Bases found = look_for(name, basis);
   if (found.greatest == std::numeric_limits<Fence>::max()) return std::nullopt;
   Claim fenced = claim;

@@ -149,6 +149,7 @@ std::optional<Carried> MirroredStore::carried(std::string_view name) {
 ReleaseResult MirroredStore::release(std::string_view name, const Token& ts) {
   check_not_identity(name);
   const Token set = this->set();
+  const SteadyTime asked_all = clock_->steady_now();
   const auto replies =
       ask_all<Released>(kRelease, [lock = std::string(name), ts, set](Member& member) -> Released {
         const SteadyTime asked = member.now();
@@ -157,7 +158,9 @@ ReleaseResult MirroredStore::release(std::string_view name, const Token& ts) {
         const auto identity = member.identity_after(asked);
         return identity && identity->set == set ? Released(result) : std::nullopt;
       });
-  if (std::all_of(replies.begin(), replies.end(), says_free)) freed_.add(name, ts);
+  if (std::all_of(replies.begin(), replies.end(), says_free)) {
+    freed_.note_freed(name, ts, asked_all);
+  }
   std::vector<Released> answers;
   for (std::size_t i = 0; i < replies.size(); ++i) {
     answers.push_back(replies[i].answer.value_or(std::nullopt));

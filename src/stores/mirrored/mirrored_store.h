@@ -78,6 +78,8 @@ class MirroredStore : public Store, private Members {
   void mend() override;
   bool readmit(std::size_t number) override;
 
+  static constexpr CallRules kClaim{.effect = Effect::writes};
+
   struct Candidate {
     std::shared_ptr<Member> member;
     Claim claim;
@@ -151,15 +153,17 @@ class MirroredStore : public Store, private Members {
   std::vector<Candidate> candidates(const std::vector<MemberBasis>& bases, const Claim& claim,
                                     std::chrono::milliseconds left) const;
   std::vector<Candidate> to_claim(const std::vector<MemberBasis>& bases, const Claim& claim) const;
+  bool lives_are_known(const FreedHold& freed, const std::vector<Candidate>& to) const;
   std::optional<LockRecord> claim_from_own_release(std::string_view name, const FromFree& basis,
-                                                   const Claim& claim);
+                                                   const FreedHold& freed, const Claim& claim);
   std::optional<LockRecord> settled(std::string_view name, const Claim& claim, const Token& set,
                                     const Replies<ClaimAnswer>& replies);
   std::optional<std::chrono::milliseconds> time_left(const StoreNow& cutoff) const;
   std::chrono::nanoseconds longest_under_way() const;
-  void send(std::string_view name, const std::vector<Candidate>& to, Replies<ClaimAnswer>& replies);
+  void send(std::string_view name, const std::vector<Candidate>& to, Replies<ClaimAnswer>& replies,
+            const CallRules& rules = kClaim);
   bool undo(std::string_view name, const Token& ts, const Replies<ClaimAnswer>& replies);
-  const FromFree* freed_by_all(std::string_view name, const ClaimBasis& basis);
+  std::optional<FreedHold> freed_by_all(std::string_view name, const ClaimBasis& basis);
   Bases look_for(std::string_view name, const ClaimBasis& basis);
 
   const MemberList all_;

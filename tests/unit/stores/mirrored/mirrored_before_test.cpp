@@ -214,6 +214,8 @@ TEST_CASE("a claim hears of a return that its process has not heard of", "[mirro
   bob.set_away(2, true);
   const auto bobs = bob.lock("jobs");
   REQUIRE(bobs->lock_try("y"));
+  // Its server is stopped for so long, first.
+  fleet.clock->advance(ann.store->call_limit());
   fleet.stores[1].tables = old;
   bool got = false;
   thrown_by([&] { return got = anns->lock_try("x"); });
@@ -243,4 +245,20 @@ TEST_CASE("a claim from the process's own release counts on no member of before"
   thrown_by([&] { return got = anns->lock_try("x"); });
   CHECK_FALSE(got);
   CHECK(bobs->held());
+}
+
+TEST_CASE("a claim from the process's own release is read back where its answers are late",
+          "[mirrored][M2][M6]") {
+  MirrorFleet fleet;
+  const auto ann = fleet.process("ann");
+  ann.pinger->ping_round();
+  const auto lock = ann.lock("jobs");
+  REQUIRE(lock->lock_try("x"));
+  REQUIRE(lock->unlock() == UnlockResult::released);
+  const int looks = ann.members[1]->calls("inspect");
+  const bool late = GENERATE(false, true);
+  ann.members[1]->after(
+      "claim", [&] { fleet.clock->advance(ann.store->call_limit() + (late ? 1ms : 0ms)); });
+  CHECK(lock->lock_try("x"));
+  CHECK((ann.members[1]->calls("inspect") > looks) == late);
 }

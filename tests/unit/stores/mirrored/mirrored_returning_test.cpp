@@ -141,6 +141,8 @@ TEST_CASE("a vote from before a member lost its data does not count when it is b
     REQUIRE(lock->unlock() == UnlockResult::released);
   }
   ann.set_away(0, true);
+  // So late after the release that the identity is read.
+  fleet.clock->advance(ann.store->call_limit());
   // Between its grant and the look at its identity.
   ann.members[1]->after("claim", [&] {
     fleet.empty(1);

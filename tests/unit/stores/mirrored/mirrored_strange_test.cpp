@@ -110,7 +110,7 @@ TEST_CASE("a claim from a hold that ran out goes to those that carry it, and to 
 }
 
 TEST_CASE("a claim follows a release without a look where all members have freed it",
-          "[mirrored][M2][R2]") {
+          "[mirrored][M2][M6][R2]") {
   MirrorFleet fleet;
   const auto ann = fleet.process("ann");
   ann.pinger->ping_round();
@@ -118,11 +118,13 @@ TEST_CASE("a claim follows a release without a look where all members have freed
   REQUIRE(lock->lock_try("x"));
   SECTION("all have freed it") {
     REQUIRE(lock->unlock() == UnlockResult::released);
+    // The identity is read, after the claim, where a member of before may have come between.
+    const bool late = GENERATE(false, true);
+    if (late) fleet.clock->advance(ann.store->call_limit() / 2 + 1ms);
     ann.members[1]->forget_calls();
     REQUIRE(lock->lock_try("x"));
     CHECK(ann.members[1]->calls("claim") == 1);
-    // The identity alone is read, after the claim.
-    CHECK(ann.members[1]->calls("inspect") == 1);
+    CHECK(ann.members[1]->calls("inspect") == (late ? 1 : 0));
   }
   SECTION("all have freed it, and one has lost its data since") {
     REQUIRE(lock->unlock() == UnlockResult::released);
@@ -156,8 +158,8 @@ TEST_CASE("a claim from the process's own release asks all members at once", "[m
   });
   CHECK_FALSE(of_bob->lock_try("x"));
   CHECK(fleet.holders("jobs") == std::vector<std::string>{"", "ann", "ann"});
-  // The identity, and no look at the lock: that claim was the first one.
-  CHECK(ann.members[1]->calls("inspect") == 1);
+  // No look at the lock: that claim was the first one.
+  CHECK(ann.members[1]->calls("inspect") == 0);
 }
 
 TEST_CASE("a member that is exchanged for a moment says nothing about a release",
