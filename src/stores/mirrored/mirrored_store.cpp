@@ -153,8 +153,11 @@ ReleaseResult MirroredStore::release(std::string_view name, const Token& ts) {
   const auto replies =
       ask_all<Released>(kRelease, [lock = std::string(name), ts, set](Member& member) -> Released {
         const SteadyTime asked = member.now();
+        // It may be granted behind the release, and have its answer before this call ends.
+        const bool claim_may_come = member.may_grant(ts);
         const ReleaseResult result = member.store->release(lock, ts);
         if (result == ReleaseResult::freed) return result;
+        if (claim_may_come) return std::nullopt;
         const auto identity = member.identity_after(asked);
         return identity && identity->set == set ? Released(result) : std::nullopt;
       });

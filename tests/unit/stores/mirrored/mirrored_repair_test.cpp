@@ -1,4 +1,6 @@
+#include <boost/thread/thread.hpp>
 #include <catch2/catch.hpp>
+#include <latch>
 
 #include "unit/stores/mirrored/held_on_two.h"
 
@@ -182,4 +184,27 @@ TEST_CASE("a hold is repaired also where a round has time for one call alone",
   held.fleet.rounds({&ann}, 300s);
   CHECK(held.fleet.holders("jobs") == Names{"ann", "ann", "ann"});
   for (const auto& member : ann.members) member->during_each_call({});
+}
+
+// The member says that it has no such hold, and then is granted it. A second attempt frees it.
+TEST_CASE("a release counts no member where a repair is granted behind it",
+          "[mirrored][M2][M9][R11][threads]") {
+  HeldOnTwo held(0);
+  const MirrorProcess& ann = held.ann;
+  std::latch repairing(1);
+  std::latch asked(1);
+  ann.members[0]->before("claim", [&] {
+    repairing.count_down();
+    asked.wait();
+  });
+  held.fleet.clock->advance(30s);
+  boost::thread round([&] { ann.pinger->ping_round(); });
+  repairing.wait();
+  ann.members[1]->before("release", [&] {
+    asked.count_down();
+    round.join();
+  });
+  ann.members[2]->fail("release", Fault::lost_request, 3);
+  CHECK(held.lock->unlock() == UnlockResult::released);
+  CHECK(held.fleet.holders("jobs") == Names{"", "", "ann"});
 }
