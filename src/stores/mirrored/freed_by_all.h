@@ -15,13 +15,10 @@
 
 namespace distlock::mirrored {
 
-/// Of each member the identity that it had when it granted a hold; none where it did not grant it.
-using Lives = std::vector<std::optional<Token>>;
-
 /// A hold that all members have said is free.
 struct FreedHold {
-  Lives lives;         ///< Empty if it is not known who granted it.
-  SteadyTime asked{};  ///< When the members were asked to free it.
+  std::vector<Token> members;  ///< The identities that granted it; none if they are not known.
+  SteadyTime asked{};          ///< When the members were asked to free it.
 };
 
 /// The last holds that all members have said are free. A claim may start from one without a look:
@@ -30,14 +27,18 @@ struct FreedHold {
 /// Threads: all functions may be called concurrently.
 class FreedByAll {
  public:
-  void note_granted(std::string_view name, const Token& ts, Lives lives) {
-    put(name, {ts, {std::move(lives), {}}, false});
+  void note_granted(std::string_view name, const LockRecord& hold) {
+    const boost::lock_guard<boost::mutex> lock(mutex_);
+    put(name, {*hold.ts, {hold.members, {}}, false});
   }
   void note_freed(std::string_view name, const Token& ts, SteadyTime asked) {
     const boost::lock_guard<boost::mutex> lock(mutex_);
     const auto found = by_name_.find(name);
-    const bool known = found != by_name_.end() && found->second.ts == ts;
-    put_locked(name, {ts, {known ? found->second.hold.lives : Lives{}, asked}, true});
+    Entry entry{ts, {{}, asked}, true};
+    if (found != by_name_.end() && found->second.ts == ts) {
+      entry.hold.members = std::move(found->second.hold.members);
+    }
+    put(name, std::move(entry));
   }
   /// The hold, if it was freed; forgets it.
   std::optional<FreedHold> take(std::string_view name, const Token& ts) {
@@ -58,12 +59,8 @@ class FreedByAll {
 
   static constexpr std::size_t kMost = 1000;
 
+  // With the mutex. A claim that finds nothing here looks at the members first.
   void put(std::string_view name, Entry entry) {
-    const boost::lock_guard<boost::mutex> lock(mutex_);
-    put_locked(name, std::move(entry));
-  }
-  void put_locked(std::string_view name, Entry entry) {
-    // A claim that finds nothing here looks at the members first.
     if (by_name_.size() >= kMost) by_name_.clear();
     by_name_.insert_or_assign(std::string(name), std::move(entry));
   }

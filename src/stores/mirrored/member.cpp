@@ -77,7 +77,7 @@ Inspection Member::look_at_identity() {
 
 std::optional<Identity> Member::identity_after(SteadyTime asked) {
   const Inspection seen = look_at_identity();
-  return too_late(asked, now()) ? std::nullopt : counting_identity(seen);
+  return too_late(asked, now()) ? std::nullopt : unless_of_before(identity_in(seen, place));
 }
 
 bool Member::too_late(SteadyTime asked, SteadyTime looked) const {
@@ -134,11 +134,10 @@ std::optional<Token> Member::token() const {
 
 std::optional<Identity> Member::identity() const {
   const Guard lock(mutex_);
-  return identity_ && !is_of_before(*identity_) ? identity_ : std::nullopt;
+  return unless_of_before(identity_);
 }
 
-std::optional<Identity> Member::counting_identity(const Inspection& seen) const {
-  auto identity = identity_in(seen, place);
+std::optional<Identity> Member::unless_of_before(std::optional<Identity> identity) const {
   return identity && !is_of_before(*identity) ? identity : std::nullopt;
 }
 
@@ -163,7 +162,7 @@ std::optional<PingRecord> Member::ping(std::string_view process, const PingHealt
     record = store->ping(process, health);
     return look_at_identity();
   });
-  const auto identity = counting_identity(seen);
+  const auto identity = unless_of_before(identity_in(seen, place));
   if (!identity || identity->set != set || too_late(span.sent, span.received)) return std::nullopt;
   const MemberPing ping{
       identity->token, {record.ping, record.clock.value_or("")}, span.sent, span.received};

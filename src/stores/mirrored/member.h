@@ -137,8 +137,7 @@ class Member {
     SteadyTime until;
   };
 
-  /// The identity in `seen` if the member counts by it.
-  std::optional<Identity> counting_identity(const Inspection& seen) const;
+  std::optional<Identity> unless_of_before(std::optional<Identity> identity) const;
   /// Whether a look that ended then came too late after what was asked (M6).
   bool too_late(SteadyTime asked, SteadyTime looked) const;
   /// `identity` is the one in `seen`, if any.

@@ -139,9 +139,10 @@ std::optional<LockRecord> MirroredStore::claim_from(std::string_view name,
 // look. A member of before needs longer to come between (M6).
 bool MirroredStore::lives_are_known(const FreedHold& freed,
                                     const std::vector<Candidate>& to) const {
-  if (freed.lives.empty() || clock_->steady_now() - freed.asked > call_limit_ / 2) return false;
+  if (clock_->steady_now() - freed.asked > call_limit_ / 2) return false;
+  const std::vector<Token>& granted = freed.members;
   return std::all_of(to.begin(), to.end(), [&](const Candidate& one) {
-    return one.life && freed.lives[one.member->place.number] == one.life->token;
+    return one.life && std::find(granted.begin(), granted.end(), one.life->token) != granted.end();
   });
 }
 
@@ -176,8 +177,9 @@ std::optional<LockRecord> MirroredStore::settled(std::string_view name, const Cl
   const std::vector<Vote> votes = votes_of(replies, set, claim.fence);
   const Settled outcome = settle_claim(votes);
   if (outcome == Settled::held) {
-    freed_.note_granted(name, claim.ts, lives_of(replies, votes));
-    return held_record(replies, votes);
+    const LockRecord hold = held_record(replies, votes);
+    freed_.note_granted(name, hold);
+    return hold;
   }
   // The claim may turn out to be held, so it is not undone.
   if (outcome == Settled::unknown) throw unknown_outcome(replies);

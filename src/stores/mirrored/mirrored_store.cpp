@@ -78,9 +78,7 @@ template <class Answer>
 /// Nothing: the member says that there is nothing to free, and is none of the set.
 using Released = std::optional<ReleaseResult>;
 
-bool says_free(const Reply<Released>& reply) {
-  return reply.answer && *reply.answer && *reply.answer != ReleaseResult::not_ours;
-}
+bool says_free(const Released& answer) { return answer && *answer != ReleaseResult::not_ours; }
 
 }  // namespace
 
@@ -150,25 +148,25 @@ ReleaseResult MirroredStore::release(std::string_view name, const Token& ts) {
   check_not_identity(name);
   const Token set = this->set();
   const SteadyTime asked_all = clock_->steady_now();
+  // Such a claim may be granted behind the release, and have its answer before this call ends.
+  std::vector<bool> claim_may_come;
+  for (const auto& member : all_) claim_may_come.push_back(member->may_grant(ts));
   const auto replies =
       ask_all<Released>(kRelease, [lock = std::string(name), ts, set](Member& member) -> Released {
         const SteadyTime asked = member.now();
-        // It may be granted behind the release, and have its answer before this call ends.
-        const bool claim_may_come = member.may_grant(ts);
         const ReleaseResult result = member.store->release(lock, ts);
         if (result == ReleaseResult::freed) return result;
-        if (claim_may_come) return std::nullopt;
         const auto identity = member.identity_after(asked);
         return identity && identity->set == set ? Released(result) : std::nullopt;
       });
-  if (std::all_of(replies.begin(), replies.end(), says_free)) {
-    freed_.note_freed(name, ts, asked_all);
-  }
   std::vector<Released> answers;
   for (std::size_t i = 0; i < replies.size(); ++i) {
     answers.push_back(replies[i].answer.value_or(std::nullopt));
-    const bool claim_may_come = answers[i] == ReleaseResult::not_ours && all_[i]->may_grant(ts);
-    if (claim_may_come) answers[i].reset();
+    const bool may_come = claim_may_come[i] || all_[i]->may_grant(ts);
+    if (answers[i] != ReleaseResult::freed && may_come) answers[i].reset();
+  }
+  if (std::all_of(answers.begin(), answers.end(), says_free)) {
+    freed_.note_freed(name, ts, asked_all);
   }
   const auto result = settle_release(answers);
   if (!result) throw_too_few(replies, Errc::outcome_unknown, kRelease);

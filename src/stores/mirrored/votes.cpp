@@ -36,14 +36,6 @@ LockRecord held_record(const Replies<ClaimAnswer>& replies, const std::vector<Vo
   return *record;
 }
 
-Lives lives_of(const Replies<ClaimAnswer>& replies, const std::vector<Vote>& votes) {
-  Lives lives(votes.size());
-  for (std::size_t i = 0; i < votes.size(); ++i) {
-    if (votes[i] == Vote::granted) lives[i] = replies[i].identity->token;
-  }
-  return lives;
-}
-
 const Error* failure_in(const Replies<ClaimAnswer>& replies) {
   const auto failed = std::find_if(replies.begin(), replies.end(),
                                    [](const auto& reply) { return reply.failure.has_value(); });

@@ -5,7 +5,6 @@
 
 #include "distlock/record.h"
 #include "stores/mirrored/fan_out.h"
-#include "stores/mirrored/freed_by_all.h"
 #include "stores/mirrored/quorum.h"
 
 // The replies to a claim, as votes (M2, M3).
@@ -24,9 +23,6 @@ std::vector<Vote> votes_of(const Replies<ClaimAnswer>& replies, const Token& set
 
 /// The record of a claim that is held, with the members that granted it. `votes` grant it.
 LockRecord held_record(const Replies<ClaimAnswer>& replies, const std::vector<Vote>& votes);
-
-/// The identities of the members that granted it.
-Lives lives_of(const Replies<ClaimAnswer>& replies, const std::vector<Vote>& votes);
 
 /// The first failure, if there is one.
 const Error* failure_in(const Replies<ClaimAnswer>& replies);
