@@ -10,6 +10,30 @@ using namespace distlock;
 using namespace distlock::testing;
 using namespace std::chrono_literals;
 
+namespace {
+
+/// A process that stands in line, and its lock "jobs", held by the thread of the test.
+struct HeldObject {
+  explicit HeldObject(const LockOptions& options = {}) {
+    a.store->has_line = true;
+    lock = a.lock("jobs", options);
+    REQUIRE(lock->lock_try("x"));
+  }
+
+  /// Whether another thread gets it within that time.
+  bool is_had_within(std::chrono::milliseconds time) {
+    bool got = true;
+    boost::thread([&] { got = lock->try_lock_for(time); }).join();
+    return got;
+  }
+
+  Fleet fleet;
+  Process a = fleet.process("a");
+  std::unique_ptr<DistributedLock> lock;
+};
+
+}  // namespace
+
 TEST_CASE("a wait in line with a reason that is too long calls no store", "[waiting][R14][R17]") {
   Fleet fleet;
   const auto a = fleet.process("a");
@@ -22,60 +46,41 @@ TEST_CASE("a wait in line with a reason that is too long calls no store", "[wait
 
 TEST_CASE("a wait for an object that another thread holds ends by its deadline and takes nothing",
           "[waiting][R15][R20]") {
-  Fleet fleet;
-  const auto a = fleet.process("a");
-  a.store->has_line = true;
-  const auto lock = a.lock("jobs");
-  REQUIRE(lock->lock_try("x"));
-  bool got = true;
-  boost::thread([&] { got = lock->try_lock_for(1min); }).join();
-  CHECK_FALSE(got);
-  CHECK(fleet.clock->waited() == 1min);
-  CHECK(lock->held());
-  CHECK(a.pinger->stats().pending_releases == 0);
+  HeldObject held;
+  CHECK_FALSE(held.is_had_within(1min));
+  CHECK(held.fleet.clock->waited() == 1min);
+  CHECK(held.lock->held());
+  CHECK(held.a.pinger->stats().pending_releases == 0);
 }
 
 TEST_CASE("a wait for an object whose hold runs out ends by its deadline", "[waiting][R15][R20]") {
-  Fleet fleet;
-  const auto a = fleet.process("a");
-  a.store->has_line = true;
-  const auto lock = a.lock("jobs");
-  REQUIRE(lock->lock_try("x"));
-  bool got = true;
-  boost::thread([&] { got = lock->try_lock_for(1h); }).join();
-  CHECK_FALSE(got);
-  CHECK(fleet.clock->waited() == 1h);
+  HeldObject held;
+  CHECK_FALSE(held.is_had_within(1h));
+  CHECK(held.fleet.clock->waited() == 1h);
 }
 
 TEST_CASE("a thread that waits behind another asks a store that fails at its pauses only",
           "[waiting][R15][R20]") {
-  Fleet fleet;
-  const auto a = fleet.process("a");
-  a.store->has_line = true;
-  const auto lock = a.lock("jobs");
-  REQUIRE(lock->lock_try("x"));
+  HeldObject held;
+  FaultyStore& store = *held.a.store;
   bool told = false;
-  lock->on_waiting([&](const WaitReport& report) { told = !report.failure.empty(); });
-  a.store->forget_calls();
-  a.store->fail("inspect", Fault::rejected, 1000);
-  boost::thread([&] { (void)lock->try_lock_for(1min); }).join();
+  held.lock->on_waiting([&](const WaitReport& report) { told = !report.failure.empty(); });
+  store.forget_calls();
+  store.fail("inspect", Fault::rejected, 1000);
+  static_cast<void>(held.is_had_within(1min));
   CHECK(told);
-  CHECK(a.store->calls("inspect") >= 2);
-  CHECK(a.store->calls("inspect") <= 21);
+  CHECK(store.calls("inspect") >= 2);
+  CHECK(store.calls("inspect") <= 21);
 }
 
 TEST_CASE("a stop while a wait behind another is told lets it look for no deadlock",
           "[waiting][R15][R22]") {
-  Fleet fleet;
-  const auto a = fleet.process("a");
-  a.store->has_line = true;
-  const auto lock = a.lock("jobs", {.deadlock_after = 500ms});
-  REQUIRE(lock->lock_try("x"));
+  HeldObject held({.deadlock_after = 500ms});
   std::stop_source stop;
-  lock->on_waiting([&](const WaitReport&) { stop.request_stop(); });
+  held.lock->on_waiting([&](const WaitReport&) { stop.request_stop(); });
   bool got = true;
-  boost::thread([&] { got = lock->lock(stop.get_token()); }).join();
+  boost::thread([&] { got = held.lock->lock(stop.get_token()); }).join();
   CHECK_FALSE(got);
-  CHECK(a.store->calls("list") == 0);
-  CHECK(fleet.clock->waited() == 500ms);
+  CHECK(held.a.store->calls("list") == 0);
+  CHECK(held.fleet.clock->waited() == 500ms);
 }
