@@ -1,10 +1,13 @@
 """Adds up what tools/test collected in a folder: ctest's JUnit reports, and a NAME.missing for each
-layer that left none. Says what failed and what was skipped, and why; the last line is the sum."""
+layer that left none. Says what failed, with the end of its output, and what was skipped, and why; the
+last line is the sum."""
 
 import pathlib
 import sys
 import xml.etree.ElementTree as ElementTree
 from typing import Any
+
+LINES_SHOWN = 20
 
 
 def judge(case: Any) -> tuple[str, str]:
@@ -20,12 +23,21 @@ def judge(case: Any) -> tuple[str, str]:
     return "failed", why
 
 
+def end_of_output(case: Any) -> str:
+    lines = (case.findtext("system-out") or "").strip().splitlines()
+    return "\n".join(f"  {line}" for line in lines[-LINES_SHOWN:])
+
+
 def count(report: Any) -> Any:
-    """The outcomes of one report: a list of (verdict, test, why)."""
+    """The outcomes of one report: a list of (verdict, layer and test, why, end of its output)."""
+    layer = report.stem
     cases = ElementTree.parse(report).getroot().findall("testcase")
     if not cases:
-        return [("failed", report.stem, "no test ran in this layer")]
-    return [(*judge(case)[:1], case.get("name"), judge(case)[1]) for case in cases]
+        return [("failed", layer, "no test ran in this layer", "")]
+    return [
+        (*judge(case)[:1], f"{layer}: {case.get('name')}", judge(case)[1], end_of_output(case))
+        for case in cases
+    ]
 
 
 def main(folder: pathlib.Path) -> int:
@@ -33,10 +45,13 @@ def main(folder: pathlib.Path) -> int:
     for report in sorted(folder.glob("*.xml")):
         outcomes += count(report)
     for missing in sorted(folder.glob("*.missing")):
-        outcomes.append(("failed", missing.stem, missing.read_text().strip()))
+        outcomes.append(("failed", missing.stem, missing.read_text().strip(), ""))
+    for verdict, test, _, output in outcomes:
+        if verdict == "failed" and output:
+            print(f"\n== the end of what {test} printed\n{output}")
     print()
     for verdict in ("skipped", "failed"):
-        for _, test, why in (outcome for outcome in outcomes if outcome[0] == verdict):
+        for _, test, why, _ in (outcome for outcome in outcomes if outcome[0] == verdict):
             print(f"{verdict.upper()}: {test}" + (f": {why}" if why else ""))
     number = {v: sum(o[0] == v for o in outcomes) for v in ("passed", "failed", "skipped")}
     skipped = f", {number['skipped']} skipped" if number["skipped"] else ""
