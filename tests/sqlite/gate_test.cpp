@@ -107,10 +107,6 @@ std::shared_ptr<Store> open_hasty(const fs::path& file, const std::string& optio
   return open_store(ConnectionString("sqlite:" + file.string() + options), {.call_limit = 200ms});
 }
 
-int files_in(const fs::path& folder) {
-  return static_cast<int>(std::distance(fs::directory_iterator(folder), fs::directory_iterator()));
-}
-
 }  // namespace
 
 TEST_CASE("a gate lets in one at a time", "[sqlite][gate]") {

@@ -90,7 +90,7 @@ TEST_CASE("a release tells of the first in line and all who were passed over, an
 
 TEST_CASE("the turns of a line are told as they come", "[line][R17][R19]") {
   std::vector<Waiter> line;
-  for (int i = 0; i < 8; ++i) line.push_back(waiter(i));
+  for (int i = 0; i < 8; ++i) line.push_back(waiter(static_cast<std::uint8_t>(i)));
   const auto turns = [&](auto free_for) { return line::turns_in(line, kThen, kThen + free_for); };
   CHECK(turns(99ms).now == std::vector<std::string>{"p0"});
   CHECK(turns(99ms).then == "p1");
