@@ -46,7 +46,8 @@ class SqliteBell {
   }
 
   /// Before `process` gets a place: from now on rings for `name` are for it.
-  void attend(std::string_view process, const Token& ticket, std::string_view name);
+  /// Gives whether a ring was heard since the last attend() for this ticket.
+  bool attend(std::string_view process, const Token& ticket, std::string_view name);
   void ignore(const Token& ticket);
 
  private:

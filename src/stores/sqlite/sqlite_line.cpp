@@ -14,8 +14,7 @@ namespace distlock {
 namespace {
 
 using Access = SqliteConnection::Access;
-
-constexpr const char* kWrite = "BEGIN IMMEDIATE";
+using Kind = SqliteTransaction::Kind;
 
 ClaimBasis basis_of(bool exists) {
   return exists ? ClaimBasis{FromFree{}} : ClaimBasis{FromAbsent{}};
@@ -62,8 +61,8 @@ Standing SqliteLine::stand(std::string_view name, const Claim& claim) {
   check_fences(claim);
   // Another clock than the one that the cutoff is by cannot tell whether it has passed (R4, R8).
   if (claim.cutoff.clock != connection_.clock().name) return {};
-  bell_.attend(claim.process, claim.ts, name);
-  Plan done = stand_in_turn(name, claim);
+  const bool called = bell_.attend(claim.process, claim.ts, name);
+  Plan done = called ? claim_in_turn(name, claim) : stand_in_turn(name, claim);
   Standing& standing = done.standing;
   if (!standing.in_line) forget(claim.ts);
   if (standing.in_line) standing.holder_ended = attend_holder(name, claim.ts, done.witness);
@@ -97,6 +96,11 @@ bool SqliteLine::attend_holder(std::string_view name, const Token& ticket,
 
 // A call that only keeps a place writes nothing, and waits for no writer. A place is not worth a
 // wait for the disk: the end of the machine ends its waiters too. A hold is.
+// The bell has rung: mostly the lock is free, and a look before would say no more.
+SqliteLine::Plan SqliteLine::claim_in_turn(std::string_view name, const Claim& claim) {
+  return *connection_.write_durably(Access::write, [&] { return carry_out(name, claim, true); });
+}
+
 SqliteLine::Plan SqliteLine::stand_in_turn(std::string_view name, const Claim& claim) {
   Plan seen;
   {
@@ -114,13 +118,13 @@ SqliteLine::Plan SqliteLine::stand_in_turn(std::string_view name, const Claim& c
     const SqliteCall call = connection_.begin_call(Access::quick_write);
     if (auto done = carry_out(name, claim, false)) return *std::move(done);
   }
-  return *connection_.write_durably(Access::write, [&] { return carry_out(name, claim, true); });
+  return claim_in_turn(name, claim);
 }
 
 // Nothing: it would grant the lock now, which the caller had not said.
 std::optional<SqliteLine::Plan> SqliteLine::carry_out(std::string_view name, const Claim& claim,
                                                       bool grants) {
-  SqliteTransaction transaction(connection_.db(), "stand in line", kWrite);
+  SqliteTransaction transaction(connection_.db(), "stand in line", Kind::write);
   Plan plan = this->plan(name, claim, connection_.write_time());
   if (!plan.writes()) return plan;
   if (plan.grants && !grants) return std::nullopt;
@@ -153,9 +157,9 @@ Freed SqliteLine::release_and_tell(std::string_view name, const Token& ts, Relea
 
 Freed SqliteLine::write_release(std::string_view name, const Token& ts) {
   const SqliteRelease release = release_row(connection_, name, ts);
-  awaited(name) = release.awaited;
-  const auto row = release.awaited ? row_of(connection_, name) : std::nullopt;
-  return row ? line::freed(line_of(row->lock)) : Freed{.result = release.result};
+  awaited(name) = release.awaited.has_value();
+  if (!release.awaited) return {.result = release.result};
+  return line::freed(line_of(release.awaited->lock));
 }
 
 std::atomic<bool>& SqliteLine::awaited(std::string_view name) {
@@ -192,7 +196,7 @@ std::shared_ptr<void> SqliteLine::listen(std::string_view process, Rung rung) {
 
 std::optional<LockRecord> SqliteLine::claim_beside(std::string_view name, const ClaimBasis& basis,
                                                    const Claim& claim) {
-  SqliteTransaction transaction(connection_.db(), "claim", kWrite);
+  SqliteTransaction transaction(connection_.db(), "claim", Kind::write);
   connection_.forget_write_time();
   const auto row = row_of(connection_, name);
   if (!row) return std::nullopt;

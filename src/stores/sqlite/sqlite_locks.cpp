@@ -117,12 +117,14 @@ SqliteRelease release_row(SqliteConnection& connection, std::string_view name, c
   while (true) {
     SqliteRun run(connection.statements().release);
     if (run.bind(1, name).bind(2, hex).step()) {
-      const bool awaited = run.integer(0) != 0;
+      SqliteRelease release{ReleaseResult::freed, std::nullopt};
+      // Before the end of the write, which would be the end of its view of the file.
+      if (run.integer(0) != 0) release.awaited = row_of(connection, name);
       run.finish();
-      return {ReleaseResult::freed, awaited};
+      return release;
     }
     const auto result = release_without_effect(connection, name, ts);
-    if (result) return {*result, false};
+    if (result) return {*result, std::nullopt};
     // Between the two, a delayed claim of ours has come through.
   }
 }
