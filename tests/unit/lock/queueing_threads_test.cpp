@@ -7,6 +7,7 @@
 
 #include "distlock/error.h"
 #include "support/crowd.h"
+#include "support/pausing_clock.h"
 #include "support/thrown.h"
 
 using namespace distlock;
@@ -40,23 +41,6 @@ class Queued {
   std::promise<std::thread::id> started_;
   std::stop_source no_more_;
   boost::thread thread_;
-};
-
-// Stops one thread when a wait of it is over.
-class PausingClock : public StillClock {
- public:
-  bool wait_until(SteadyTime until, const std::stop_token& stop) override {
-    const bool passed = StillClock::wait_until(until, stop);
-    if (std::this_thread::get_id() == thread) {
-      pauses.count_down();
-      go_on.wait();
-    }
-    return passed;
-  }
-
-  std::atomic<std::thread::id> thread;
-  std::latch pauses{1};
-  std::latch go_on{1};
 };
 
 }  // namespace
@@ -203,7 +187,7 @@ TEST_CASE("a hold that is passed on to a wait that a stop ends is released",
   clock->pauses.wait();
   REQUIRE(crowd.stored().taken());
   crowd.pinger->stop();
-  clock->go_on.count_down();
+  clock->go();
   behind.join();
   CHECK(failure == Errc::stopped);
   CHECK_FALSE(crowd.stored().taken());
