@@ -192,3 +192,83 @@ TEST_CASE("a hold that is passed on to a wait that a stop ends is released",
   CHECK(failure == Errc::stopped);
   CHECK_FALSE(crowd.stored().taken());
 }
+
+TEST_CASE("a thread that waits for a lost object in its turn only lets others go first",
+          "[waiting][R20][threads]") {
+  const auto clock = std::make_shared<PausingClock>();
+  Crowd crowd(nullptr, clock);
+  const auto lost = std::make_shared<DistributedLock>(crowd.pinger, "jobs", patient_options());
+  REQUIRE(lost->lock_try("x"));
+  REQUIRE(crowd.inner->release("jobs", *lost->record().ts) == ReleaseResult::freed);
+  REQUIRE_FALSE(lost->still_held());
+  DistributedLock before(crowd.pinger, "jobs", patient_options());
+  REQUIRE(before.lock_try("before"));
+  LockOptions passing_nothing = patient_options();
+  passing_nothing.pass_rule = PassRule::never;
+  LockOptions looking = patient_options();
+  looking.recheck = 1s;
+  Candidate first(crowd, passing_nothing);
+  Candidate second(crowd, lost);
+  Candidate third(crowd, looking);
+  // Free before it is the turn of the second.
+  lost->unlock();
+  clock->thread = second.id;
+  before.unlock();
+  first.hold();
+  clock->pauses.wait();
+  clock->advance(1s);
+  const auto third_sleeps = [&] {
+    return clock->waits_until(third.id) == clock->steady_now() + 1s;
+  };
+  comes_to_be([&] { return third_sleeps() || !crowd.stored().line.empty(); });
+  const std::size_t places = crowd.stored().line.size();
+  clock->go();
+  CHECK(places == 0);
+  crowd.wait_for_line(1);
+}
+
+TEST_CASE("a thread that stands in line behind the first of its process is rung",
+          "[waiting][R19][R20][threads]") {
+  Crowd crowd;
+  DistributedLock lost(crowd.pinger, "jobs", patient_options());
+  DistributedLock tried(crowd.pinger, "jobs", patient_options());
+  DistributedLock before(crowd.pinger, "jobs", patient_options());
+  std::latch had(1);
+  std::latch begin(1);
+  std::promise<std::thread::id> id;
+  std::stop_source stop;
+  std::atomic<bool> got = false;
+  boost::thread stands([&] {
+    (void)lost.lock_try("x");
+    had.count_down();
+    begin.wait();
+    id.set_value(std::this_thread::get_id());
+    got = lost.lock(stop.get_token());
+  });
+  had.wait();
+  crowd.inner->release("jobs", *lost.record().ts);
+  (void)lost.still_held();
+  (void)before.lock_try("before");
+  std::latch looks(1);
+  std::latch go_on(1);
+  crowd.store->before("inspect", [&] {
+    looks.count_down();
+    go_on.wait();
+  });
+  boost::thread trying([&] { (void)tried.lock_try("x"); });
+  looks.wait();
+  {
+    const Queued first(tried);
+    comes_to_be([&] { return crowd.clock->waits(first.id); });
+    begin.count_down();
+    const std::thread::id second = id.get_future().get();
+    crowd.wait_for_line(1);
+    comes_to_be([&] { return crowd.clock->waits(second); });
+    before.unlock();
+    CHECK_NOTHROW(comes_to_be([&] { return got.load(); }));
+    stop.request_stop();
+    go_on.count_down();
+    trying.join();
+  }
+  stands.join();
+}
