@@ -60,6 +60,8 @@ TEST_CASE("a store that fails is not asked to remove a place", "[waiting][R15][R
   CHECK(thrown_by([&] { return one.lock->try_lock_for(5s); }) == Errc::not_applied);
   CHECK(one.places() == 1);
   CHECK(one.a.store->calls("leave") == 0);
+  one.a.pinger->ping_round();
+  CHECK(one.places() == 0);
 }
 
 TEST_CASE("a place that could not be given up is logged", "[waiting][R17][log]") {
@@ -175,4 +177,61 @@ TEST_CASE("a waiter behind a place that nobody comes to claims a turn after the 
   REQUIRE(held->unlock() == UnlockResult::released);
   REQUIRE(one.lock->try_lock_for(1min));
   CHECK(one.fleet.clock->waited() == 100ms);
+}
+
+TEST_CASE("a wait in line that is shorter than a pause gets what is released meanwhile",
+          "[waiting][R15][R17]") {
+  InLine one;
+  const auto held = one.held_by("b");
+  one.a.store->after("stand", [&] { held->unlock(); });
+  CHECK(one.lock->try_lock_for(4ms));
+}
+
+TEST_CASE("a wait for a lock with a short window looks in time to foretell a takeover",
+          "[waiting][R6][R17]") {
+  Fleet fleet;
+  fleet.store = make_memory_store(fleet.clock, {.call_limit = 10ms});
+  const auto pinging = PingerOptions::fitting(1600ms);
+  const auto a = fleet.process("a", pinging);
+  a.store->has_line = true;
+  const auto held = fleet.process("b", pinging).lock("jobs", {.takeover_after = 1600ms});
+  REQUIRE(held->lock_try("work"));
+  const auto lock = a.lock("jobs", {.takeover_after = 1600ms});
+  const SteadyTime begun = fleet.clock->steady_now();
+  std::optional<SteadyTime> looked;
+  a.store->before("inspect", [&] { looked = fleet.clock->steady_now(); });
+  CHECK_FALSE(lock->try_lock_for(1s));
+  CHECK(looked == begun + 100ms);
+}
+
+TEST_CASE("a ticket that follows one which was freed has its deadline from its own request",
+          "[waiting][R9][R18]") {
+  InLine one({.store_patience = 1h});
+  one.a.store->fail("stand", Fault::lost_reply);
+  one.a.store->after_lost_reply = [&] {
+    one.fleet.store->release("jobs", *one.fleet.stored("jobs").ts);
+    one.fleet.clock->advance(16min);
+  };
+  REQUIRE(one.lock->try_lock_for(1h));
+  CHECK(one.lock->fence() == 2);
+  CHECK(one.a.store->calls("release") == 0);
+}
+
+TEST_CASE("a thread in a cycle pings for the others to see, but not after a stop",
+          "[waiting][deadlock][R15][R22]") {
+  InLine one({.deadlock_after = 500ms});
+  const auto mine = one.a.lock("mine");
+  REQUIRE(mine->lock_try("x"));
+  REQUIRE(one.fleet.store->claim("jobs", FromAbsent{}, one.fleet.claim_by("b", Token{{7}})));
+  one.fleet.clock->advance(1s);
+  REQUIRE(one.fleet.store->line()->stand("mine", one.fleet.claim_by("b", Token{{8}})).in_line);
+  const bool at_once = GENERATE(true, false);
+  std::stop_source stop;
+  const auto end = [&] { stop.request_stop(); };
+  one.a.store->before("list", [&] {
+    if (at_once) return end();
+    one.a.store->before("list", end);
+  });
+  CHECK_FALSE(one.lock->lock(stop.get_token()));
+  CHECK(one.a.store->calls("ping") == (at_once ? 1 : 2));
 }
