@@ -1,0 +1,136 @@
+// A round of a pinger: its counts, its lines in the log, and when the next is due.
+#include <catch2/catch.hpp>
+
+#include "support/captured_log.h"
+#include "support/server_fleet.h"
+
+using namespace distlock;
+using namespace std::chrono_literals;
+using namespace distlock::testing;
+
+namespace {
+
+constexpr auto kLeaseLeft = 16min - 70s - 960ms;
+
+}  // namespace
+
+TEST_CASE("a pinger that was stopped has no next round", "[pinger][R12]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  CHECK(a.pinger->ping_round() == fleet.clock->steady_now() + 30s);
+  a.pinger->stop();
+  CHECK(a.pinger->ping_round() == SteadyTime::max());
+}
+
+TEST_CASE("a round that fails is repeated a quarter of an interval after its end",
+          "[pinger][R12]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  a.store->fail("ping", Fault::rejected);
+  a.store->before("ping", [&] { fleet.clock->advance(2s); });
+  const SteadyTime next = a.pinger->ping_round();
+  CHECK(next == fleet.clock->steady_now() + 7500ms);
+}
+
+TEST_CASE("a round logs a loss that came before it, also if its ping fails", "[log][pinger][R9]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  const auto lock = a.lock("balancer");
+  REQUIRE(lock->lock_try("x"));
+  fleet.clock->advance(kLeaseLeft);
+  a.pinger->watch_round();
+  Captured log;
+  a.store->fail("ping", Fault::rejected);
+  a.pinger->ping_round();
+  CHECK(log.count(severity_level::warning, "lost \"balancer\"") == 1);
+  CHECK(log.count(severity_level::warning, "ping failed for a") == 1);
+}
+
+TEST_CASE("a round logs the loss that it finds", "[log][pinger][R9]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  const auto lock = a.lock("balancer");
+  REQUIRE(lock->lock_try("x"));
+  REQUIRE(fleet.store->release("balancer", *lock->record().ts) == ReleaseResult::freed);
+  Captured log;
+  a.pinger->ping_round();
+  CHECK(log.count(severity_level::warning, "lost \"balancer\"") == 1);
+}
+
+TEST_CASE("the log says for how long a process has not pinged", "[log][pinger][R12]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  const bool pinged_before = GENERATE(true, false);
+  if (pinged_before) a.pinger->ping_round();
+  Captured log;
+  fleet.clock->advance(300s);
+  a.store->fail("ping", Fault::rejected, 2);
+  a.pinger->ping_round();
+  CHECK_FALSE(a.pinger->stats().late);
+  fleet.clock->advance(1s);
+  a.pinger->ping_round();
+  CHECK(a.pinger->stats().late);
+  CHECK(log.count(severity_level::warning, "no successful ping for 301000 ms for a") == 1);
+  fleet.clock->advance(9s);
+  a.pinger->ping_round();
+  CHECK_FALSE(a.pinger->stats().late);
+  CHECK(log.count(severity_level::warning, "pinging again after 310000 ms for a") == 1);
+}
+
+TEST_CASE("a process that slept through its pings says so, and no other does",
+          "[log][pinger][R12]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  a.pinger->ping_round();
+  Captured log;
+  fleet.clock->advance(300s);
+  a.pinger->ping_round();
+  CHECK(log.count(severity_level::warning, "pinging again") == 0);
+  fleet.clock->advance(301s);
+  a.pinger->ping_round();
+  CHECK(log.count(severity_level::warning, "pinging again after 301000 ms for a") == 1);
+}
+
+TEST_CASE("a ping tells the store how the pings have fared, itself among them", "[pinger][R12]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  const auto health = [&] { return fleet.store->list().pings.at(0).record->health.value(); };
+  a.store->before("ping", [&] { fleet.clock->advance(5ms); });
+  a.pinger->ping_round();
+  CHECK(health() == PingHealth{1, 0, 0ms, 0ms});
+  fleet.clock->advance(35s - 5ms);
+  a.store->fail("ping", Fault::rejected);
+  a.pinger->ping_round();
+  a.pinger->ping_round();
+  CHECK(health() == PingHealth{2, 1, 5ms, 5s});
+}
+
+TEST_CASE("a ping that is confirmed after a newer one takes nothing back", "[pinger][R9]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  const SteadyTime first = fleet.clock->steady_now();
+  a.store->before("ping", [&] {
+    fleet.clock->advance(1s);
+    a.pinger->ping_round();
+  });
+  a.pinger->ping_round();
+  const auto lock = a.lock("balancer");
+  REQUIRE(lock->lock_try("x"));
+  CHECK(a.store->calls("ping") == 2);
+  CHECK(lock->valid_until() == first + 1s + kLeaseLeft);
+}
+
+TEST_CASE("a round whose ping sees the store's clock step says so, and no other does",
+          "[log][pinger][R5]") {
+  ServerFleet fleet;
+  const auto a = fleet.process("a");
+  Captured log;
+  a.pinger->ping_round();
+  fleet.clock->advance(30s);
+  a.pinger->ping_round();
+  CHECK(log.count(severity_level::warning, "was seen to step") == 0);
+  fleet.step(1h);
+  fleet.clock->advance(30s);
+  a.pinger->ping_round();
+  CHECK(log.count(severity_level::warning, "the store's clock c1 was seen to step") == 1);
+}
