@@ -144,6 +144,8 @@ TEST_CASE("a failing cleanup does not stop the pings", "[pinger][R12]") {
   const auto a = fleet.process("a");
   a.store->fail("forget_pings", Fault::lost_request);
   CHECK(a.pinger->ping_round() == fleet.clock->steady_now() + 30s);
+  a.pinger->ping_round();
+  CHECK(a.store->calls("forget_pings") == 1);
 }
 
 TEST_CASE("the ping thread pings by itself and stops at once", "[pinger][R12]") {

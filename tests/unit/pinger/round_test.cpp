@@ -134,3 +134,38 @@ TEST_CASE("a round whose ping sees the store's clock step says so, and no other 
   a.pinger->ping_round();
   CHECK(log.count(severity_level::warning, "the store's clock c1 was seen to step") == 1);
 }
+
+TEST_CASE("the first ping is info, and each tenth after it; nothing else is told of a good round",
+          "[log][pinger][R12]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  Captured log;
+  const auto told = [&] { return log.count(severity_level::info, "pinged successfully for: a"); };
+  a.pinger->ping_round();
+  CHECK(told() == 1);
+  for (int i = 0; i < 9; ++i) a.pinger->ping_round();
+  CHECK(told() == 1);
+  a.pinger->ping_round();
+  CHECK(told() == 2);
+  CHECK(log.count(severity_level::warning, "") == 0);
+  CHECK(log.count(severity_level::error, "") == 0);
+}
+
+TEST_CASE("a callback that was taken away is not called at a loss", "[log][lifetime][R9]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  const auto lock = a.lock("balancer");
+  lock->on_lost([](LossReason) { FAIL("it was taken away"); });
+  lock->on_lost({});
+  lock->on_at_risk([](SteadyTime) { FAIL("it was taken away"); });
+  lock->on_at_risk({});
+  REQUIRE(lock->lock_try("x"));
+  const auto stop = lock->stop_token();
+  Captured log;
+  fleet.clock->advance(kLeaseLeft - 1ns);
+  a.pinger->watch_round();
+  fleet.clock->advance(1ns);
+  a.pinger->watch_round();
+  CHECK(stop.stop_requested());
+  CHECK(log.count(severity_level::error, "a callback of \"balancer\" threw") == 0);
+}

@@ -278,3 +278,17 @@ TEST_CASE("a callback's captures end with the lock, even if other objects rememb
   a.pinger->ping_round();
   CHECK(ended);
 }
+
+TEST_CASE("all tokens of a hold are stopped at its end", "[lifetime][R9]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  const auto lock = a.lock("balancer");
+  REQUIRE(lock->lock_try("x"));
+  const auto first = lock->stop_token();
+  const auto second = lock->stop_token();
+  fleet.clock->advance(kUntilItRunsOut);
+  a.pinger->watch_round();
+  CHECK(first.stop_requested());
+  CHECK(second.stop_requested());
+  CHECK(lock->stop_token().stop_requested());
+}

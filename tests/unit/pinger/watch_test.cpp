@@ -208,3 +208,14 @@ TEST_CASE("the tokens that a process knows are listed in order", "[pinger][R8]")
   CHECK(known == std::vector<Token>{Token{{3}}, Token{{5}}, Token{{9}}, Token{{9}}});
   CHECK(watch.holds.active().size() == 2);
 }
+
+TEST_CASE("a lock object that is silenced forgets its callbacks", "[pinger][lifetime][R9]") {
+  Watch watch;
+  const auto hold = watch.held(1);
+  const auto captured = std::make_shared<int>();
+  watch.holds.on_lost(*hold, [captured](LossReason) {});
+  watch.holds.on_at_risk(*hold, [captured](SteadyTime) {});
+  CHECK(captured.use_count() == 3);
+  watch.holds.silence(*hold);
+  CHECK(captured.use_count() == 1);
+}
