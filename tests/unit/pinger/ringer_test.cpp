@@ -220,6 +220,16 @@ TEST_CASE("a pinger that ends tells all in line first, for as long as nobody cla
   }
 }
 
+TEST_CASE("a pinger that ends tells those behind a release that was pending, too",
+          "[waiting][R8][R19]") {
+  Ringing ringing;
+  ringing.line_up(4);
+  ringing.releaser.store->fail("release", Fault::rejected, 3);
+  REQUIRE(ringing.lock->unlock() == UnlockResult::pending);
+  ringing.releaser.pinger->stop();
+  CHECK(ringing.rung() == Processes{"p0", "p1", "p2", "p3"});
+}
+
 TEST_CASE("a release after the pinger's end rings for the first two", "[waiting][R19]") {
   Ringing ringing;
   ringing.line_up(4);
