@@ -139,3 +139,31 @@ TEST_CASE("a member that carries a hold no more is dropped, and no ping brings i
   deadlines.drop({member(2)});
   CHECK(deadlines.until() == SteadyTime::min());
 }
+
+TEST_CASE("a member that grants a hold anew counts once, by its last grant", "[validity][M5][M9]") {
+  MemberDeadlines deadlines;
+  deadlines.begin({ping_of(0, 1s), ping_of(1, 1s), ping_of(2, 1s)}, 2, kSpan);
+  deadlines.keep_only({member(0)});
+  deadlines.add(ping_of(0, 5s), kSpan);
+  CHECK(deadlines.until() == SteadyTime::min());
+  CHECK(deadlines.protects(member(0), SteadyTime{15s - 1ns}));
+  CHECK_FALSE(deadlines.protects(member(0), SteadyTime{15s}));
+  deadlines.add(ping_of(2, 3s), kSpan);
+  CHECK(deadlines.until() == SteadyTime{13s});
+}
+
+TEST_CASE("an older ping of a member that comes later does not move its deadline back",
+          "[validity][M5][R9]") {
+  MemberDeadlines deadlines;
+  deadlines.begin({ping_of(0, 5s)}, 1, kSpan);
+  deadlines.extend({ping_of(0, 2s)}, kSpan);
+  CHECK(deadlines.until() == SteadyTime{15s});
+}
+
+TEST_CASE("a member whose place was given anew counts for no claim", "[validity][M5][M6]") {
+  MemberDeadlines deadlines;
+  MemberPing of_before = ping_of(1, 1s);
+  of_before.counts = false;
+  deadlines.begin({ping_of(0, 1s), of_before}, 2, kSpan);
+  CHECK(deadlines.until() == SteadyTime::min());
+}

@@ -1,0 +1,101 @@
+#include "pinger/member_repairs.h"
+
+#include <catch2/catch.hpp>
+
+// From which members a hold may be claimed where it is lacking, and from which it never may (M9).
+using namespace distlock;
+using namespace std::chrono_literals;
+
+namespace {
+
+const Token kHold{{7}};
+
+Token numbered(std::uint8_t number) { return Token{{number}}; }
+
+Inspection answer_of(std::uint8_t number, Fence fence) {
+  Inspection answer;
+  answer.member = numbered(number);
+  answer.fence = fence;
+  return answer;
+}
+
+Inspection with_lock(std::uint8_t number, Fence fence, LockState state, const Token& ts) {
+  Inspection made = answer_of(number, fence);
+  made.lock = LockRecord{.name = "jobs",
+                         .state = state,
+                         .process = "ann",
+                         .who = "ann:1:2",
+                         .why = "work",
+                         .when = StoreTime{5s},
+                         .ts = ts,
+                         .fence = fence,
+                         .takeover_after = 16min};
+  return made;
+}
+
+Inspection carrier(std::uint8_t number) { return with_lock(number, 9, LockState::taken, kHold); }
+
+Repair repair(const std::vector<Inspection>& members) {
+  return repair_of(members, kHold, {numbered(3)});
+}
+
+}  // namespace
+
+TEST_CASE("a hold gets to a member without the lock, from no document", "[mirrored][M9]") {
+  const Repair it = repair({carrier(1), answer_of(2, 0), answer_of(3, 8)});
+  REQUIRE(it.bases.size() == 1);
+  CHECK(it.bases[0].member == numbered(3));
+  CHECK(std::holds_alternative<FromAbsent>(it.bases[0].basis));
+  CHECK(it.hopeless.empty());
+}
+
+TEST_CASE("a hold gets to a member where the lock is free, from that release", "[mirrored][M9]") {
+  const Repair it = repair({carrier(1), with_lock(3, 8, LockState::free, Token{{4}})});
+  REQUIRE(it.bases.size() == 1);
+  REQUIRE(std::holds_alternative<FromFree>(it.bases[0].basis));
+  CHECK(std::get<FromFree>(it.bases[0].basis).ts == Token{{4}});
+}
+
+TEST_CASE("a hold gets to a member that carries it, from exactly that grant", "[mirrored][M9]") {
+  const Repair it = repair({carrier(1), carrier(3)});
+  REQUIRE(it.bases.size() == 1);
+  REQUIRE(std::holds_alternative<FromHold>(it.bases[0].basis));
+  CHECK(std::get<FromHold>(it.bases[0].basis).ts == kHold);
+  CHECK(std::get<FromHold>(it.bases[0].basis).when == StoreTime{5s});
+}
+
+TEST_CASE("a member with another hold is left alone, and asked again", "[mirrored][M9]") {
+  const Repair it = repair({carrier(1), with_lock(3, 8, LockState::taken, Token{{4}})});
+  CHECK(it.bases.empty());
+  CHECK(it.hopeless.empty());
+}
+
+TEST_CASE("a member with as great a fence never grants the hold", "[mirrored][M3][M9]") {
+  const auto state = GENERATE(LockState::free, LockState::taken);
+  const Token ts = state == LockState::free ? kHold : Token{{4}};
+  const Repair it = repair({carrier(1), with_lock(3, 9, state, ts)});
+  CHECK(it.bases.empty());
+  CHECK(it.hopeless == std::vector<Token>{numbered(3)});
+}
+
+TEST_CASE("a repair is the claim of the hold, as a member carries it", "[mirrored][M9]") {
+  Inspection without_window = carrier(1);
+  without_window.lock->takeover_after.reset();
+  without_window.lock->who = "another";
+  const auto other = with_lock(2, 9, LockState::taken, Token{{4}});
+  const Repair it = repair({without_window, other, carrier(4), answer_of(3, 8)});
+  CHECK(it.bases.size() == 1);
+  CHECK(it.claim.process == "ann");
+  CHECK(it.claim.who == "ann:1:2");
+  CHECK(it.claim.why == "work");
+  CHECK(it.claim.ts == kHold);
+  CHECK(it.claim.takeover_after == 16min);
+  CHECK(it.claim.fence == 9);
+}
+
+TEST_CASE("a hold that no member carries is not repaired", "[mirrored][M9]") {
+  const auto freed = with_lock(1, 9, LockState::free, kHold);
+  const Repair it = repair({freed, answer_of(2, 0), answer_of(3, 0)});
+  CHECK(it.bases.empty());
+  CHECK(it.hopeless.empty());
+}
