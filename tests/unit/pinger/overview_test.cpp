@@ -4,6 +4,7 @@
 #include <boost/thread/thread.hpp>
 #include <catch2/catch.hpp>
 #include <future>
+#include <map>
 
 #include "support/fleet.h"
 
@@ -68,4 +69,70 @@ TEST_CASE("one thread of a process looks at a time, and those that come meanwhil
   looks.join();
   CHECK(process.overviews.get(begun, process.clock) == first);
   CHECK(process.store->calls("list") == 1);
+}
+
+TEST_CASE("a look knows what its process has given up or passed on, and nothing of others",
+          "[deadlock][R21][R22]") {
+  Fleet fleet;
+  const auto claim = [&](const std::string& name, const std::string& process, std::uint8_t number) {
+    REQUIRE(fleet.store->claim(name, FromAbsent{}, fleet.claim_by(process, Token{{number}})));
+  };
+  claim("given up", "a", 1);
+  claim("passed on", "a", 2);
+  claim("kept", "a", 3);
+  claim("another's", "b", 1);
+  claim("of another thread", "b", 2);
+  claim("free", "a", 2);
+  REQUIRE(fleet.store->release("free", Token{{2}}) == ReleaseResult::freed);
+  for (const Token& ticket : {Token{{4}}, Token{{5}}}) {
+    REQUIRE(fleet.store->line()->stand("kept", fleet.claim_by("a", ticket)).in_line);
+    REQUIRE(fleet.store->line()->stand("another's", fleet.claim_by("c", ticket)).in_line);
+  }
+  Overviews overviews(
+      fleet.store, "a", [](const Token& ts) { return ts == Token{{1}} || ts == Token{{5}}; },
+      [](const Token& ts) {
+        return ts == Token{{2}} ? std::optional<std::string>("a:thread7") : std::nullopt;
+      });
+  const auto seen = overviews.get(SteadyTime::min(), *fleet.clock);
+  std::map<std::string, LockRecord> locks;
+  for (const LockRecord& lock : seen->locks) locks[lock.name] = lock;
+  REQUIRE(locks.size() == 6);
+  CHECK_FALSE(locks["given up"].taken());
+  CHECK(locks["passed on"].who == "a:thread7:0");
+  CHECK(locks["kept"].taken());
+  CHECK(locks["kept"].who == "a:1");
+  REQUIRE(locks["kept"].line.size() == 1);
+  CHECK(locks["kept"].line[0].ticket == Token{{4}});
+  CHECK(locks["another's"].taken());
+  CHECK(locks["another's"].line.size() == 2);
+  CHECK(locks["of another thread"].who == "b:1");
+  CHECK(locks["free"].who == "a:1");
+}
+
+TEST_CASE("a look says what time it is, how long it took, and which waits can never end",
+          "[deadlock][R22]") {
+  OneProcess process;
+  Fleet& fleet = process.fleet;
+  const auto deadlocked = [&](const std::string& has, const std::string& waits_for,
+                              const std::string& who, std::uint8_t number) {
+    REQUIRE(fleet.store->claim(has, FromAbsent{}, fleet.claim_by(who, Token{{number}})));
+    fleet.store->ping(who, {});
+    return [&fleet, waits_for, who, number] {
+      const Claim claim = fleet.claim_by(who, Token{{number, 1}});
+      REQUIRE(fleet.store->line()->stand(waits_for, claim).in_line);
+    };
+  };
+  const auto first = deadlocked("one", "two", "b", 1);
+  const auto second = deadlocked("two", "one", "c", 2);
+  first();
+  second();
+  process.store->before("list", [&] { process.clock.advance(3s); });
+  const SteadyTime begun = process.clock.steady_now();
+  const auto seen = process.overviews.get(begun, process.clock);
+  CHECK(seen->begun == begun);
+  CHECK(seen->had == begun + 3s);
+  REQUIRE(seen->now);
+  CHECK(seen->now->time == fleet.store->list().now.time);
+  CHECK(seen->pings.size() == 2);
+  CHECK(seen->cycles.size() == 1);
 }

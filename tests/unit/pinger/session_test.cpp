@@ -1,0 +1,195 @@
+// One pinger: its threads, its strays, and what it knows of clocks.
+#include "pinger/session.h"
+
+#include <boost/thread/thread.hpp>
+#include <catch2/catch.hpp>
+#include <condition_variable>
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include "support/captured_log.h"
+#include "support/mirror_fleet.h"
+#include "support/server_fleet.h"
+
+using namespace distlock;
+using namespace distlock::testing;
+using namespace std::chrono_literals;
+
+namespace {
+
+/// A clock on which each wait lasts until it is stopped, and that counts those who wait.
+class RestingClock : public ManualClock {
+ public:
+  bool wait_until(SteadyTime, const std::stop_token& stop) override {
+    std::unique_lock lock(mutex_);
+    ++resting_;
+    changed_.notify_all();
+    const std::stop_callback wakes(stop, [&] { changed_.notify_all(); });
+    changed_.wait(lock, [&] { return stop.stop_requested(); });
+    --resting_;
+    return false;
+  }
+  /// The test's time-out is the bound.
+  void await_rest_of(int threads) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return resting_ == threads; });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
+  int resting_ = 0;
+};
+
+std::set<std::string> names_of_threads() {
+  std::set<std::string> names;
+  for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::ifstream file(thread.path() / "comm");
+    std::string name;
+    if (std::getline(file, name)) names.insert(name);
+  }
+  return names;
+}
+
+/// A hold that this process states, and that no part of it knows of.
+void make_stray(Fleet& fleet, const std::string& process, const std::string& name) {
+  REQUIRE(fleet.store->claim(name, FromAbsent{}, fleet.claim_by(process, Token{{9}})));
+}
+
+}  // namespace
+
+TEST_CASE("the threads of a pinger have names, and rest after one round",
+          "[pinger][R12][threads]") {
+  const auto clock = std::make_shared<RestingClock>();
+  const auto store = std::make_shared<FaultyStore>(make_memory_store(clock));
+  {
+    Captured log;
+    const DistributedLockPinger pinger({.store = store, .clock = clock, .process = "a"});
+    clock->await_rest_of(3);
+    CHECK(store->calls("ping") == 1);
+    const auto names = names_of_threads();
+    for (const char* name : {"LockPinger", "LockWatch", "LockRinger"}) {
+      CHECK(names.count(name) == 1);
+    }
+    CHECK(log.count(severity_level::info, "creating dist lock ping thread for: a") == 1);
+  }
+  CHECK(store->calls("ping") == 1);
+  CHECK(store.use_count() == 1);
+}
+
+TEST_CASE("the holder of a passed token is a thread of the process", "[pinger][R21][R22]") {
+  Fleet fleet;
+  Session session({.store = fleet.store, .clock = fleet.clock, .process = "a"}, {},
+                  PingerDrive::caller);
+  const Token ts{{1}};
+  CHECK_FALSE(session.holder_of(ts));
+  const auto hold = std::make_shared<Hold>("jobs", 1min);
+  session.holds.enlist(hold, ts);
+  hold->claim_validity.begin(fleet.clock->steady_now());
+  REQUIRE(session.holds.begin(*hold, ts, {}, fleet.clock->steady_now()));
+  REQUIRE(session.holder_of(ts));
+  CHECK_THAT(*session.holder_of(ts), Catch::StartsWith("a:thread"));
+  CHECK_FALSE(session.holder_of(Token{{2}}));
+}
+
+TEST_CASE("a look that finds a stray hold frees it for good, and looks again",
+          "[unknown_outcome][R3][R8]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  a.store->has_line = true;
+  make_stray(fleet, "a", "jobs");
+  Captured log;
+  const auto lock = a.lock("jobs");
+  CHECK(lock->lock_try("x"));
+  CHECK(a.store->calls("inspect") == 2);
+  CHECK(a.store->quick_releases == 0);
+  CHECK(log.count(severity_level::warning, "a claim of \"jobs\" took effect after") == 1);
+}
+
+TEST_CASE("a look that cannot free a stray hold leaves it to the rounds", "[unknown_outcome][R8]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  make_stray(fleet, "a", "jobs");
+  a.store->fail("release", Fault::rejected);
+  CHECK_FALSE(a.lock("jobs")->lock_try("x"));
+  CHECK(a.store->calls("inspect") == 1);
+  CHECK(a.pinger->stats().pending_releases == 1);
+  a.pinger->ping_round();
+  CHECK_FALSE(fleet.stored("jobs").taken());
+}
+
+TEST_CASE("a look at a hold that the process knows of is one call", "[unknown_outcome][R8][cost]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  const auto lock = a.lock("jobs");
+  REQUIRE(lock->lock_try("x"));
+  a.store->forget_calls();
+  CHECK_FALSE(a.lock("jobs")->lock_try("y"));
+  CHECK(a.store->calls("inspect") == 1);
+  CHECK(lock->still_held());
+}
+
+TEST_CASE("where there is no hold no clock is said to have stepped", "[pinger][R5]") {
+  ServerFleet fleet;
+  const auto handle = std::make_shared<ServerStore>(fleet.store, fleet.server);
+  Session session({.store = handle, .clock = fleet.clock, .process = "a"}, {}, PingerDrive::caller);
+  session.ping();
+  fleet.step(1h);
+  session.ping();
+  CHECK_FALSE(session.clock_stepped({}, {}));
+}
+
+TEST_CASE("a step of the store's clock counts for as long as the window of the hold",
+          "[pinger][R5]") {
+  ServerFleet fleet;
+  const auto handle = std::make_shared<ServerStore>(fleet.store, fleet.server);
+  Session session({.store = handle, .clock = fleet.clock, .process = "a"}, {}, PingerDrive::caller);
+  Inspection seen;
+  seen.lock = LockRecord{.name = "jobs", .takeover_after = 300h};
+  seen.now = StoreNow{{}, "c1"};
+  const auto stepped = [&] { return session.clock_stepped(seen, {.takeover_after = 300h}); };
+  const auto pass = [&](std::chrono::hours time) {
+    for (auto left = time; left > 0h; left -= 1h) {
+      fleet.clock->advance(1h);
+      session.ping();
+    }
+  };
+  session.ping();
+  CHECK_FALSE(stepped());
+  pass(2h);
+  fleet.step(10h);
+  pass(200h);
+  CHECK(stepped());
+  pass(120h);
+  CHECK_FALSE(stepped());
+}
+
+TEST_CASE("a step of one member's clock is no step of the others'", "[mirrored][M2][R5]") {
+  MirrorFleet fleet;
+  fleet.clocks_can_step = true;
+  const auto ann = fleet.process("ann");
+  const auto held = ann.lock("jobs");
+  REQUIRE(held->lock_try("x"));
+  const auto bob = fleet.process("bob");
+  Session session({.store = bob.store, .clock = fleet.clock, .process = "bob"}, {},
+                  PingerDrive::caller);
+  const auto look = [&] { return session.look("jobs", Freshness::fresh).seen; };
+  const auto stepped = [&] {
+    std::vector<bool> members;
+    for (const Inspection& one : look().members) members.push_back(session.clock_stepped(one, {}));
+    return members;
+  };
+  SECTION("seen by pings") {
+    session.ping();
+    fleet.clock->advance(30s);
+    fleet.clocks[1]->step(1h);
+    session.ping();
+  }
+  SECTION("seen by looks") {
+    CHECK(stepped() == std::vector<bool>{false, false, false});
+    fleet.clock->advance(30s);
+    fleet.clocks[1]->step(1h);
+  }
+  CHECK(stepped() == std::vector<bool>{false, true, false});
+}
