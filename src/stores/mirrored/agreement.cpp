@@ -49,12 +49,15 @@ std::vector<std::size_t> carriers_of_shown(const Records& records, std::size_t u
   return carriers.empty() ? carriers_of_most(records, !in_the_way) : carriers;
 }
 
+// The clocks beside it as well, since the pings that they stamped are named so, too.
+void name_clock(StoreNow& now, const Token& member) {
+  now.clock = clock_name(member, now.clock);
+  if (!now.unrelated.empty()) now.unrelated = clock_name(member, now.unrelated);
+}
+
 // Of the member that is shown.
 void name_clocks(Inspection& all, const Token& member) {
-  if (all.now) {
-    all.now->clock = clock_name(member, all.now->clock);
-    if (!all.now->unrelated.empty()) all.now->unrelated = clock_name(member, all.now->unrelated);
-  }
+  if (all.now) name_clock(*all.now, member);
   if (all.ping && all.ping->clock) all.ping->clock = clock_name(member, *all.ping->clock);
 }
 
@@ -111,7 +114,7 @@ std::vector<Listed<LockRecord>> sound_locks(const std::vector<MemberListing>& me
 }
 
 void name_clocks(Listing& listing, const Token& member) {
-  listing.now.clock = clock_name(member, listing.now.clock);
+  name_clock(listing.now, member);
   for (auto& ping : listing.pings) {
     if (ping.record && ping.record->clock) {
       ping.record->clock = clock_name(member, *ping.record->clock);

@@ -76,6 +76,19 @@ TEST_CASE("a member that is away is tried again by later calls, and not by each"
   CHECK(third.tries == 3);
 }
 
+TEST_CASE("a try that took long is followed by a pause as any other", "[mirrored][M2]") {
+  MirrorFleet fleet;
+  Absent third(fleet);
+  third.during = [&] { fleet.clock->advance(10s); };
+  const auto call = [&] { return thrown_by([&] { return third.member->list(); }); };
+  CHECK(call() == Errc::not_applied);
+  CHECK(call() == Errc::not_applied);
+  CHECK(third.tries == 1);
+  fleet.clock->advance(1s);
+  CHECK(call() == Errc::not_applied);
+  CHECK(third.tries == 2);
+}
+
 TEST_CASE("a call during the opening of a member fails at once", "[mirrored][M2]") {
   MirrorFleet fleet;
   Absent third(fleet);

@@ -163,6 +163,16 @@ TEST_CASE("a member's clock is compared with the middle one", "[mirrored][M8]") 
   CHECK(seen[2].ahead == -20ms);
 }
 
+TEST_CASE("a slow member's clock counts for the middle of its call", "[mirrored][M8]") {
+  MirrorFleet fleet;
+  const auto ann = fleet.process("ann");
+  ann.members[1]->before("list", [&] { fleet.clock->advance(3s); });
+  ann.members[1]->after("list", [&] { fleet.clock->advance(3s); });
+  const auto seen = states(ann);
+  CHECK(seen[1].ahead == 0ms);
+  CHECK(seen[2].ahead == 0ms);
+}
+
 TEST_CASE("the log tells once that a member is of another set, or of another place",
           "[mirrored][log][M6][M7]") {
   MirrorFleet fleet(5);

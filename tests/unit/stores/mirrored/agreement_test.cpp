@@ -1,0 +1,63 @@
+#include "stores/mirrored/agreement.h"
+
+#include <catch2/catch.hpp>
+#include <string>
+
+using namespace distlock;
+using namespace distlock::mirrored;
+using namespace std::chrono_literals;
+
+// Merged answers of members that are files on one machine. Their clocks have one name. Beside them
+// run the clocks of the machine's other time namespaces.
+namespace {
+
+constexpr std::size_t kMajority = 2;
+
+Token member(int number) { return Token{{static_cast<std::uint8_t>(number)}}; }
+
+StoreNow file_now() { return {StoreTime{1h}, "boot/+0ns", true, "boot/"}; }
+
+PingRecord ping_from_beside() {
+  return {.process = "beside", .ping = StoreTime{1s}, .clock = "boot/+5ns", .health = {}};
+}
+
+LockRecord held() {
+  return {.name = "jobs",
+          .state = LockState::taken,
+          .process = "beside",
+          .when = StoreTime{1s},
+          .ts = Token{{9}}};
+}
+
+// By a clock whose age is not believed (R6).
+bool is_unrelated(const StoreNow& now, const PingRecord& ping) {
+  return !now.unrelated.empty() && ping.clock->starts_with(now.unrelated);
+}
+
+}  // namespace
+
+TEST_CASE("a look at a mirrored store tells which clocks run beside its own",
+          "[mirrored][M4][R6]") {
+  std::vector<Inspection> looks;
+  for (int i = 1; i <= 3; ++i) {
+    looks.push_back({.lock = held(), .ping = ping_from_beside(), .now = file_now(), .fresh = true});
+    looks.back().member = member(i);
+  }
+  const Inspection all = merged(looks, kMajority);
+  CHECK(all.now->clock == to_hex(member(1)) + " boot/+0ns");
+  CHECK(is_unrelated(*all.now, *all.ping));
+}
+
+TEST_CASE("a list of a mirrored store tells which clocks run beside its own",
+          "[mirrored][M4][R6]") {
+  std::vector<MemberListing> listings;
+  for (int i = 1; i <= 3; ++i) {
+    Listing listing{.locks = {{"jobs", held(), {}}}, .pings = {}, .now = file_now()};
+    listing.pings.push_back({"beside", ping_from_beside(), {}});
+    listings.push_back({member(i), listing});
+  }
+  const Listing all = merged(listings, kMajority);
+  CHECK(all.now.clock == to_hex(member(1)) + " boot/+0ns");
+  REQUIRE(all.pings.size() == 1);
+  CHECK(is_unrelated(all.now, *all.pings.front().record));
+}

@@ -1,0 +1,31 @@
+#include <catch2/catch.hpp>
+
+#include "distlock/members.h"
+#include "support/mirror_fleet.h"
+
+// Pings on the members of a mirrored store, when they are removed.
+
+using namespace distlock;
+using namespace distlock::testing;
+using namespace std::chrono_literals;
+
+TEST_CASE("a ping that was removed is remembered no more", "[mirrored][M5][R13]") {
+  MirrorFleet fleet;
+  const auto ann = fleet.process("ann");
+  ann.pinger->ping_round();
+  REQUIRE(ann.store->members()->pings("ann").size() == 3);
+  ann.store->remove_ping("ann");
+  CHECK(ann.store->members()->pings("ann").empty());
+}
+
+TEST_CASE("of members that forget pings the greatest number is told", "[mirrored][M8][R13]") {
+  MirrorFleet fleet;
+  const auto ann = fleet.process("ann");
+  ann.pinger->ping_round();
+  fleet.stores[1].store->ping("bob");
+  fleet.stores[2].store->ping("bob");
+  fleet.stores[2].store->ping("eve");
+  fleet.clock->advance(48h);
+  ann.pinger->ping_round();
+  CHECK(ann.store->forget_pings(24h) == 2);
+}
