@@ -7,6 +7,7 @@
 
 #include "cli/exit_status.h"
 #include "cli/operator.h"
+#include "cli/scene.h"
 #include "support/mirror_fleet.h"
 
 using namespace distlock;
@@ -20,6 +21,16 @@ TEST_CASE("break --wait says once for whom it waits and how long that one may ac
   const std::string said = someone.err.str();
   CHECK_THAT(said, Catch::Contains("waiting for holder, which acts for 16m at most\n"));
   CHECK(said.find("waiting for") == said.rfind("waiting for"));
+}
+
+TEST_CASE("a broken hold acts for what is left of its own window, whatever a contender would wait",
+          "[cli][break][R6][R9]") {
+  distlock::cli::testing::Scene scene;
+  scene.hold("jobs", "p", 20'000);
+  scene.ping("p", 5s);
+  const View view = scene.all(1min);
+  REQUIRE(view.locks.front().takeover.in == 55s);
+  CHECK(acts_at_most(view.locks.front()) == 15s);
 }
 
 TEST_CASE("break --wait returns when the holder has ended", "[cli][break][R9]") {

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -23,11 +24,13 @@ const std::string kOfHold = "0123456789abcdef01234567";
 /// Ends with the test.
 class Started {
  public:
+  /// `group`: that it joins; 0 for one of its own.
   Started(std::vector<std::string> words, std::vector<std::string> environment,
-          bool leads = false) {
+          std::optional<pid_t> group = std::nullopt) {
     posix_spawnattr_t attributes{};
     posix_spawnattr_init(&attributes);
-    if (leads) posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+    if (group) posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+    if (group) posix_spawnattr_setpgroup(&attributes, *group);
     REQUIRE(posix_spawnp(&id_, words.front().c_str(), nullptr, &attributes,
                          pointers_to(words).data(), pointers_to(environment).data()) == 0);
     posix_spawnattr_destroy(&attributes);
@@ -97,11 +100,25 @@ TEST_CASE("a process without an environment that has nothing of the command is o
 
 TEST_CASE("a process without an environment may be of the command, and of its group it is",
           "[cli][child][R23]") {
-  const Started left({"sleep", "60"}, {}, true);
+  const Started left({"sleep", "60"}, {}, 0);
   const Remains::Found found = Remains(kOfHold, {.session = getsid(0)}).find();
   CHECK(has(found.perhaps, left.id()));
   CHECK_FALSE(has(found.sure, left.id()));
   CHECK(has(Remains(kOfHold, {.group = left.id()}).find().sure, left.id()));
+}
+
+TEST_CASE("a group that was gone once is of another command when its number comes back",
+          "[cli][child][R23]") {
+  Started leader({"sleep", "60"}, {}, 0);
+  Remains remains(kOfHold, {.group = leader.id()});
+  REQUIRE(has(remains.find().sure, leader.id()));
+  // As long as nobody has waited for it, its group can be joined.
+  kill(leader.id(), SIGKILL);
+  siginfo_t ended{};
+  REQUIRE(waitid(P_PID, static_cast<id_t>(leader.id()), &ended, WEXITED | WNOWAIT) == 0);
+  REQUIRE(remains.find().none());
+  const Started other({"sleep", "60"}, {"A=b"}, leader.id());
+  CHECK_FALSE(has(remains.find().sure, other.id()));
 }
 
 TEST_CASE("the children of a command's process are of the command", "[cli][child][R23]") {

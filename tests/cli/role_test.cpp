@@ -5,20 +5,19 @@
 #include <sstream>
 
 using namespace distlock::cli;
-using nlohmann::json;
 
 namespace {
 
-json role(const RoleArguments& arguments) {
+nlohmann::json role(const RoleArguments& arguments) {
   std::ostringstream out;
   print_role(out, arguments);
-  return json::parse(out.str());
+  return nlohmann::json::parse(out.str());
 }
 
 }  // namespace
 
 TEST_CASE("a role is of three collections of one database", "[cli][role]") {
-  CHECK(role({.name = "jobs", .database = "a \"b\""}) == json::parse(R"({
+  CHECK(role({.name = "jobs", .database = "a \"b\""}) == nlohmann::json::parse(R"({
     "createRole": "jobs",
     "privileges": [
       {"resource": {"db": "a \"b\"", "collection": "locks"},
@@ -31,10 +30,10 @@ TEST_CASE("a role is of three collections of one database", "[cli][role]") {
 }
 
 TEST_CASE("a role that only reads may find", "[cli][role]") {
-  const json reading = role({.read_only = true});
+  const nlohmann::json reading = role({.read_only = true});
   CHECK(reading["privileges"].size() == 2);
   for (const auto& privilege : reading["privileges"]) {
     CHECK(privilege["resource"]["db"] == "config");
-    CHECK(privilege["actions"] == json::array({"find"}));
+    CHECK(privilege["actions"] == nlohmann::json::array({"find"}));
   }
 }

@@ -97,13 +97,13 @@ TEST_CASE("a run releases durably, since its process ends right after it", "[cli
 TEST_CASE("a busy lock gives 1, or what the user wants instead", "[cli][run]") {
   Runner runner;
   const auto held = runner.rival.lock("jobs");
-  REQUIRE(held->lock_try("a long job"));
+  REQUIRE(held->lock_try("a long\033[2J job"));
   const auto never = [](const Command&) -> Ending { throw std::logic_error("it ran"); };
 
   RunArguments arguments = arguments_for("jobs");
   arguments.wait = 0ms;
   CHECK(runner.runs(arguments, never) == kBusy);
-  CHECK_THAT(runner.err.str(), Catch::Contains("jobs is held by rival (a long job)"));
+  CHECK_THAT(runner.err.str(), Catch::Contains("jobs is held by rival (a long\\x1b[2J job)"));
   arguments.wait = 1s;
   arguments.conflict_exit_status = 9;
   CHECK(runner.runs(arguments, never) == 9);

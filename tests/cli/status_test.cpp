@@ -61,6 +61,22 @@ TEST_CASE("a list is of all locks, those held, or those of a pattern", "[cli][vi
   CHECK(looker.names({.pattern = "rot"}).empty());
 }
 
+TEST_CASE("a pattern treats no character of a name as a shell treats it in a path", "[cli][view]") {
+  Looker looker;
+  const auto path = looker.holder.lock("jobs/nightly");
+  const auto hidden = looker.holder.lock(".jobs");
+  REQUIRE(path->lock_try("x"));
+  REQUIRE(hidden->lock_try("x"));
+  CHECK(looker.names({.pattern = "*jobs*"}) == ".jobs\njobs\njobs.old\njobs/nightly\n");
+  CHECK(looker.names({.pattern = "jobs?nightly"}) == "jobs/nightly\n");
+}
+
+TEST_CASE("a list of names alone cannot steer the terminal", "[cli][view]") {
+  Looker looker;
+  REQUIRE(looker.holder.lock("a\033[2J")->lock_try("x"));
+  CHECK(looker.names({.pattern = "a*"}) == "a\\x1b[2J\n");
+}
+
 TEST_CASE("a list of some locks has no pings", "[cli][view]") {
   Looker looker;
   CHECK(list({.held = true}, looker.opened(), looker.streams()) == kSuccess);
@@ -126,11 +142,15 @@ TEST_CASE("a watch goes on until a store is there, and again where a file was re
   const auto open = [&]() -> std::shared_ptr<Store> {
     ++openings;
     if (openings < 3) throw Error(Errc::not_applied, "there is no file 'x'");
-    if (openings == 3) looker.observer.store->fail("list", distlock::testing::Fault::rejected);
-    if (openings == 4) looker.observer.store->before("list", [&] { stop.request_stop(); });
+    if (openings == 3) {
+      looker.observer.store->fail("list", distlock::testing::Fault::rejected);
+      looker.observer.store->before(
+          "list", [&] { looker.observer.store->before("list", [&] { stop.request_stop(); }); });
+    }
     return looker.observer.store;
   };
-  const ConnectionString file("sqlite:x");
+  // Another opening finds a member's file anew, too.
+  const ConnectionString file(GENERATE("sqlite:x", "mirrored+sqlite:x,y,z"));
   const WatchedStore watched{open, *looker.fleet.clock, file};
   CHECK(watch_list({}, watched, looker.streams(), stop.get_token()) == kSuccess);
   CHECK(openings == 4);

@@ -205,6 +205,9 @@ TEST_CASE("malformed documents are listed with their problem", "[cli][view][R14]
   CHECK_FALSE(as_json(view)["pings"][0]["problem"].get<std::string>().empty());
   CHECK(view.locks.back().takeover.how == How::malformed_ping);
   CHECK(scene.one("bad").malformed());
+  std::ostringstream one;
+  print_lock(one, scene.one("jobs"), {});
+  CHECK_THAT(one.str(), Catch::Contains("takeover   no: malformed ping\n"));
 }
 
 TEST_CASE("a hold of MongoDB's own lock manager is said to be one", "[cli][view][R14]") {
@@ -233,8 +236,17 @@ TEST_CASE("absurd dates are shown, not stumbled over", "[cli][view]") {
 
 TEST_CASE("names cannot steer the terminal", "[cli][view]") {
   Scene scene;
-  scene.hold("a\033[2Jb", "p\nq");
-  CHECK_THAT(listed(scene.all()), !Catch::Contains("\033") && Catch::Contains("\\x1b[2Jb"));
+  scene.hold("a\033[2Jb", "p\nq\033[2J", 2000, LockState::taken, ":thread1/pid1/ann\033[2J:3");
+  Document lock = *scene.tables().raw_lock("a\033[2Jb");
+  const std::string waiter = "db\033[2J:1:2";
+  const Waiter place{Token{{1}}, waiter, waiter + ":thread1/pid1/ann\033[2J:3", scene.now(), {}};
+  lock.emplace_back("line", std::vector<Waiter>{place});
+  scene.tables().put_lock(lock);
+  CHECK_THAT(listed(scene.all()), !Catch::Contains("\033") && Catch::Contains("\\x1b[2Jb") &&
+                                      Catch::Contains("db\\x1b[2J:1:2"));
+  std::ostringstream one;
+  print_lock(one, scene.one("a\033[2Jb"), {});
+  CHECK_THAT(one.str(), !Catch::Contains("\033") && Catch::Contains("ann\\x1b[2J@p"));
 }
 
 TEST_CASE("JSON has a hold whole, times twice", "[cli][view]") {

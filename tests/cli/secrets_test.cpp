@@ -1,0 +1,40 @@
+#include "cli/secrets.h"
+
+#include <sys/stat.h>
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "support/temporary_folder.h"
+
+using namespace distlock;
+using namespace distlock::cli;
+using namespace distlock::testing;
+
+namespace {
+
+/// The warning of a file with a password that has this mode.
+std::string said_of(const std::filesystem::path& file, const std::filesystem::path& named,
+                    mode_t mode) {
+  std::ofstream(file) << "mongodb://ann:secret@db1/";
+  REQUIRE(chmod(file.c_str(), mode) == 0);
+  StoreArguments arguments;
+  arguments.uri_file = named.string();
+  std::ostringstream err;
+  warn_of_readers(ConnectionString("mongodb://ann:secret@db1/"), arguments, err);
+  return err.str();
+}
+
+}  // namespace
+
+TEST_CASE("a link to a file with a password is as open as the file", "[cli][connection]") {
+  const TemporaryFolder folder;
+  const auto file = folder.path() / "uri";
+  const auto link = folder.path() / "link";
+  std::filesystem::create_symlink(file, link);
+  CHECK(said_of(file, link, 0640).empty());
+  CHECK_THAT(said_of(file, link, 0644), Catch::Contains("link has a password and is open"));
+  CHECK_THAT(said_of(file, link, 0602), Catch::Contains("link has a password and is open"));
+}
