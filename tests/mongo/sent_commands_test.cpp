@@ -160,6 +160,14 @@ TEST_CASE("a fresh read of a set is linearizable", "[mongo][R6]") {
   CHECK(text_at(sent[0], "readConcern.level") == (replica_set ? "linearizable" : ""));
 }
 
+TEST_CASE("the fate of a claim is read from a primary that still is one", "[mongo][R8][R6]") {
+  const bool replica_set = GENERATE(true, false);
+  Recorded scene(replica_set);
+  const auto sent = scene.sent_by([](Store& store) { static_cast<void>(store.carried("jobs")); });
+  REQUIRE(sent.size() == 1);
+  CHECK(text_at(sent[0], "readConcern.level") == (replica_set ? "linearizable" : ""));
+}
+
 TEST_CASE("the server is told how long it may work on each read", "[mongo]") {
   Recorded scene(GENERATE(true, false));
   for (const auto& call : kOrdinaryReads) {

@@ -1,0 +1,59 @@
+// The options of the URI that the driver gets.
+#include <catch2/catch.hpp>
+
+#include "stores/mongodb/mongo_open.h"
+#include "support/thrown.h"
+
+using namespace distlock;
+using namespace distlock::testing;
+using namespace std::chrono_literals;
+
+namespace {
+
+Uri tuned(const std::string& text) { return tuned_uri(ConnectionString(text), 10s); }
+
+int number_in(const Uri& uri, const char* option) {
+  return mongoc_uri_get_option_as_int32(uri.get(), option, 0);
+}
+
+}  // namespace
+
+TEST_CASE("each wait of the driver has a limit that fits into a call", "[mongo][R9]") {
+  const std::string given =
+      GENERATE("",
+               "serverSelectionTimeoutMS=60000&waitQueueTimeoutMS=60000&connectTimeoutMS=60000&"
+               "socketTimeoutMS=60000&heartbeatFrequencyMS=60000");
+  const Uri uri = tuned("mongodb://db1/?" + given);
+  CHECK(number_in(uri, MONGOC_URI_SERVERSELECTIONTIMEOUTMS) == 5000);
+  CHECK(number_in(uri, MONGOC_URI_WAITQUEUETIMEOUTMS) == 5000);
+  CHECK(number_in(uri, MONGOC_URI_CONNECTTIMEOUTMS) == 5000);
+  CHECK(number_in(uri, MONGOC_URI_SOCKETTIMEOUTMS) == 10000);
+  CHECK(number_in(uri, MONGOC_URI_HEARTBEATFREQUENCYMS) == 1000);
+}
+
+TEST_CASE("a shorter limit of the connection string stays", "[mongo]") {
+  const Uri uri = tuned("mongodb://db1/?connectTimeoutMS=200&heartbeatFrequencyMS=600");
+  CHECK(number_in(uri, MONGOC_URI_CONNECTTIMEOUTMS) == 200);
+  CHECK(number_in(uri, MONGOC_URI_HEARTBEATFREQUENCYMS) == 600);
+}
+
+TEST_CASE("the driver repeats no command, whatever the connection string says", "[mongo][R8]") {
+  const Uri uri = tuned("mongodb://db1/?retryReads=true&retryWrites=true");
+  CHECK_FALSE(mongoc_uri_get_option_as_bool(uri.get(), MONGOC_URI_RETRYREADS, true));
+  CHECK_FALSE(mongoc_uri_get_option_as_bool(uri.get(), MONGOC_URI_RETRYWRITES, true));
+}
+
+TEST_CASE("answers come uncompressed, so that they can be judged", "[mongo][R8]") {
+  const Uri uri = tuned("mongodb://db1/?compressors=zlib");
+  CHECK(bson_empty0(mongoc_uri_get_compressors(uri.get())));
+}
+
+TEST_CASE("a service that is no MongoDB is refused by its name, also by that of an SRV record",
+          "[mongo]") {
+  for (const char* const text :
+       {"mongodb://a.docdb.amazonaws.com/", "mongodb://db1,a.cosmos.azure.com:10255/",
+        "mongodb+srv://a.docdb.amazonaws.com/"}) {
+    CAPTURE(text);
+    CHECK(thrown_by([&] { return tuned(text); }) == Errc::invalid_argument);
+  }
+}
