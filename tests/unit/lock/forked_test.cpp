@@ -1,6 +1,7 @@
 // Lock objects of before a fork, in the child (R16).
 #include <boost/thread/thread.hpp>
 #include <catch2/catch.hpp>
+#include <latch>
 
 #include "distlock/distributed_lock.h"
 #include "support/fleet.h"
@@ -69,4 +70,30 @@ TEST_CASE("a child that is forked when a wait is told leaves the wait at once, w
   int status = 0;
   REQUIRE(waitpid(child, &status, 0) == child);
   CHECK(status == 0);
+}
+
+TEST_CASE("a forked child destroys a lock though a callback of it runs in the parent",
+          "[lock][lifetime][R16][threads]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  auto lock = a.lock("jobs");
+  REQUIRE(lock->lock_try("x"));
+  std::latch runs(1);
+  std::latch go_on(1);
+  lock->on_lost([&](LossReason) {
+    runs.count_down();
+    go_on.wait();
+  });
+  fleet.store->release("jobs", *lock->record().ts);
+  boost::thread telling([&] { a.pinger->ping_round(); });
+  runs.wait();
+  const int answer = answer_of_child(
+      [&] {
+        lock.reset();
+        return 0;
+      },
+      10);
+  go_on.count_down();
+  telling.join();
+  CHECK(answer == 0);
 }
