@@ -1,0 +1,96 @@
+// When a release wakes the thread that rings, and what it costs where nobody waits (R19).
+#include <catch2/catch.hpp>
+
+#include "pinger/session.h"
+#include "support/fleet.h"
+#include "turns.h"
+
+using namespace distlock;
+using namespace distlock::testing;
+using namespace std::chrono_literals;
+
+namespace {
+
+/// Holds of one process, with lines behind them.
+struct Releasing {
+  Releasing() { store->has_line = true; }
+
+  Token held(const std::string& name, int in_line) {
+    const Token ts{{++tokens}};
+    REQUIRE(fleet.store->claim(name, FromAbsent{}, fleet.claim_by("a", ts)));
+    for (int i = 0; i < in_line; ++i) {
+      const Claim claim = fleet.claim_by("p" + std::to_string(i), Token{{++tokens}});
+      REQUIRE(fleet.store->line()->stand(name, claim).in_line);
+    }
+    return ts;
+  }
+  ReleaseResult release(const std::string& name, const Token& ts) {
+    return session.ringer.release(name, ts, ReleaseRule::durable).result;
+  }
+
+  Fleet fleet;
+  std::shared_ptr<FaultyStore> store = std::make_shared<FaultyStore>(fleet.store);
+  Session session{{.store = store, .clock = fleet.clock, .process = "a"}, {}, PingerDrive::caller};
+  std::uint8_t tokens = 0;
+};
+
+}  // namespace
+
+TEST_CASE("a release wakes the ringer if its turns come before the next round", "[waiting][R19]") {
+  Releasing it;
+  const Token one = it.held("one", 2);
+  const Token two = it.held("two", 2);
+  const Token three = it.held("three", 2);
+  auto due = it.session.ringer.round();
+  CHECK(due.next == SteadyTime::max());
+  REQUIRE(it.release("one", one) == ReleaseResult::freed);
+  CHECK(due.changed.stop_requested());
+  due = it.session.ringer.round();
+  CHECK(due.next == it.fleet.clock->steady_now() + line::kTurn);
+  REQUIRE(it.release("two", two) == ReleaseResult::freed);
+  CHECK_FALSE(due.changed.stop_requested());
+  it.fleet.clock->advance(1ms);
+  REQUIRE(it.release("three", three) == ReleaseResult::freed);
+  CHECK_FALSE(due.changed.stop_requested());
+}
+
+TEST_CASE("a release without waiters rings nobody, and nobody looks after it",
+          "[waiting][R19][cost]") {
+  Releasing it;
+  const Token alone = it.held("jobs", 0);
+  const auto due = it.session.ringer.round();
+  CHECK(it.release("jobs", alone) == ReleaseResult::freed);
+  CHECK(it.store->calls("ring") == 0);
+  CHECK_FALSE(due.changed.stop_requested());
+  CHECK(it.session.ringer.round().next == SteadyTime::max());
+}
+
+TEST_CASE("a release that nobody waits for ends the turns of the one before it",
+          "[waiting][R19][cost]") {
+  Releasing it;
+  const Token first = it.held("jobs", 2);
+  REQUIRE(it.release("jobs", first) == ReleaseResult::freed);
+  for (const Token& ticket : {Token{{2}}, Token{{3}}})
+    it.fleet.store->line()->leave("jobs", ticket);
+  const Token again{{9}};
+  REQUIRE(it.fleet.store->claim("jobs", FromFree{first}, it.fleet.claim_by("a", again)));
+  REQUIRE(it.release("jobs", again) == ReleaseResult::freed);
+  CHECK(it.session.ringer.round().next == SteadyTime::max());
+}
+
+TEST_CASE("a release says whether it was this hold that it freed", "[unlock][R3][R19]") {
+  Releasing it;
+  const Token ts = it.held("jobs", 0);
+  CHECK(it.release("jobs", Token{{99}}) == ReleaseResult::not_ours);
+  CHECK(it.release("jobs", ts) == ReleaseResult::freed);
+  CHECK(it.release("jobs", ts) == ReleaseResult::already_free);
+}
+
+TEST_CASE("the turns of a lock whose document is gone are over", "[waiting][R19]") {
+  Releasing it;
+  const Token ts = it.held("jobs", 3);
+  REQUIRE(it.release("jobs", ts) == ReleaseResult::freed);
+  it.fleet.memory.tables.clear();
+  it.fleet.clock->advance(line::kTurn);
+  CHECK(it.session.ringer.round().next == SteadyTime::max());
+}
