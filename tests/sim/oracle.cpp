@@ -43,9 +43,14 @@ void Oracle::lock_rolled_back(const std::string& name, const StoredLock& now) {
   if (changed_) changed_(name, now);
 }
 
-void Oracle::majority_carries(const std::string& name, const StoredLock& now) {
-  LockHistory& lock = history(name);
-  if (!(lock.versions.back().lock == now)) lock.versions.push_back({scheduler_.now(), now});
+void Oracle::majority_carries(const std::string& name, const StoredLock& now,
+                              const StoredLock& for_some) {
+  const auto note = [&](std::vector<Version>& versions, const StoredLock& lock) {
+    if (versions.empty() || !(versions.back().lock == lock))
+      versions.push_back({scheduler_.now(), lock});
+  };
+  note(history(name).versions, now);
+  note(history(name).versions_for_some, for_some);
 }
 
 void Oracle::claim_took_effect(const Doer& by, const std::string& name, const StoredLock& before,
@@ -191,25 +196,6 @@ void Oracle::unlocked(const std::string& name, const Token& ts, Fence fence, Unl
   const bool undone = result == UnlockResult::released && undone_.contains(ts);
   if (result != UnlockResult::pending && lock.taken && lock.ts == ts && !excused(ts) && !undone) {
     violate("unlock of " + name + " did not say pending, but the store still has the hold");
-  }
-}
-
-bool Oracle::stored_throughout(const std::string& name, const Token& ts, Time since, bool at_all) {
-  const auto& versions = history(name).versions;
-  for (std::size_t i = 0; i < versions.size(); ++i) {
-    if (i + 1 < versions.size() && versions[i + 1].since < since) continue;
-    const bool there = versions[i].lock.taken && versions[i].lock.ts == ts;
-    if (there == at_all) return at_all;
-  }
-  return !at_all;
-}
-
-void Oracle::still_held_said(const Belief& belief, Time asked, bool answer) {
-  if (answer && !stored_throughout(belief.lock, belief.ts, asked, true)) {
-    violate("still_held() of " + belief.process + " said yes, but the store did not have the hold");
-  }
-  if (!answer && valid(belief)) {
-    violate("still_held() of " + belief.process + " said no, and left the hold valid");
   }
 }
 

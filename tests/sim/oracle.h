@@ -84,8 +84,9 @@ class Oracle {
   void claim_of_member(const StoredLock& after) {
     claims_.try_emplace(*after.ts, Claimed{after.process, scheduler_.now(), after.takeover_after});
   }
-  /// This is what a majority of the members carries.
-  void majority_carries(const std::string& name, const StoredLock& now);
+  /// This is what a majority of the members carries; and what it does for a process that has not
+  /// heard of returns that only a minority was told of.
+  void majority_carries(const std::string& name, const StoredLock& now, const StoredLock& for_some);
 
   // Beliefs of processes, and the news that they get.
   void granted(const Belief& belief, Time asked);
@@ -139,6 +140,7 @@ class Oracle {
   };
   struct LockHistory {
     std::vector<Version> versions;
+    std::vector<Version> versions_for_some;
     Fence greatest_granted = 0;
   };
 
@@ -146,7 +148,7 @@ class Oracle {
                          const StoredLock& after);
   void check_takeover(const std::string& name, const StoredLock& before, const StoredLock& after);
   void check_rivals(const std::string& name, const StoredLock& after);
-  bool stored_throughout(const std::string& name, const Token& ts, Time since, bool at_all);
+  static bool was_stored(const std::vector<Version>& versions, const Token& ts, Time since);
   void release_took_effect(const Doer& by, const std::string& name, const StoredLock& before);
   void check_pass(const Belief& belief);
   void check_pair(const Belief& one, const Belief& other);

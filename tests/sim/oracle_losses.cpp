@@ -45,6 +45,26 @@ void Oracle::heard_of_holds(std::string_view process) {
   }
 }
 
+// At some time since then.
+bool Oracle::was_stored(const std::vector<Version>& versions, const Token& ts, Time since) {
+  for (std::size_t i = 0; i < versions.size(); ++i) {
+    if (i + 1 < versions.size() && versions[i + 1].since < since) continue;
+    if (versions[i].lock.taken && versions[i].lock.ts == ts) return true;
+  }
+  return false;
+}
+
+void Oracle::still_held_said(const Belief& belief, Time asked, bool answer) {
+  const LockHistory& lock = history(belief.lock);
+  const auto& versions = mirrored_ ? lock.versions_for_some : lock.versions;
+  if (answer && !was_stored(versions, belief.ts, asked)) {
+    violate("still_held() of " + belief.process + " said yes, but the store did not have the hold");
+  }
+  if (!answer && valid(belief)) {
+    violate("still_held() of " + belief.process + " said no, and left the hold valid");
+  }
+}
+
 void Oracle::could_not_look(std::string_view process, std::string_view name) {
   Looking& looking = looking_[std::string(process)];
   std::erase_if(looking.heard_without, [&](const auto& without) {

@@ -54,3 +54,18 @@ TEST_CASE("a hold that nobody was ever told of is a stray after a while", "[sim]
   scene.pass(10s);
   CHECK(scene.is_stray());
 }
+
+TEST_CASE("a process may count on a member whose return a minority was told of", "[sim][M6]") {
+  Scene scene;
+  scene.oracle.judge_a_mirrored_store();
+  const StoredLock taken{.exists = true, .taken = true, .process = "p", .ts = scene.ts, .fence = 1};
+  const Belief belief{.lock = "jobs", .process = "p", .ts = scene.ts, .fence = 1};
+  scene.oracle.majority_carries("jobs", {}, taken);
+  scene.pass(1s);
+  scene.oracle.still_held_said(belief, scene.scheduler.now(), true);
+  CHECK_FALSE(scene.oracle.violation());
+  scene.oracle.majority_carries("jobs", {}, {});
+  scene.pass(1s);
+  scene.oracle.still_held_said(belief, scene.scheduler.now(), true);
+  CHECK(scene.oracle.violation());
+}

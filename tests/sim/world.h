@@ -70,8 +70,11 @@ struct World {
   void add_members();
   void tell_majority(const std::string& name);
   void note_counting();
+  std::uint64_t told_to_majority(std::size_t number) const;
+  StoredLock carried_by(const std::string& name, const std::vector<bool>& members_that_count) const;
 
   std::vector<bool> counting_;
+  std::vector<bool> counting_for_some_;  // As long as they have not heard what a minority was told.
 };
 
 /// How a run went.

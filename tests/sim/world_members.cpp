@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <functional>
 #include <map>
 
 #include "sim/sim_clock.h"
@@ -29,6 +31,7 @@ MemoryTables World::of_another_set(std::size_t number) const {
 void World::add_members() {
   oracle.judge_a_mirrored_store();
   counting_.assign(setup.members, true);
+  counting_for_some_ = counting_;
   const mirrored::SetTerms terms{kSet, setup.longest_window(), {}};
   for (std::size_t i = 0; i < setup.members; ++i) {
     SimMember& member = *members.emplace_back(std::make_unique<SimMember>(
@@ -74,22 +77,40 @@ void World::note_counting() {
   }
   for (std::size_t i = 0; i < members.size(); ++i) {
     const auto identity = identity_of(i);
-    counting_[i] =
-        identity && mirrored::returns_at(identity->returns, i) >= mirrored::returns_at(known, i);
+    const auto own = identity ? mirrored::returns_at(identity->returns, i) : 0;
+    counting_[i] = identity && own >= mirrored::returns_at(known, i);
+    counting_for_some_[i] = identity && own >= told_to_majority(i);
   }
 }
 
-// Free, unless a majority carries one hold.
+// How often a member has come back, as far as nobody can miss it who asks a majority (M6).
+std::uint64_t World::told_to_majority(std::size_t number) const {
+  std::vector<std::uint64_t> told;
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    const auto other = identity_of(i);
+    if (i != number && other) told.push_back(mirrored::returns_at(other->returns, number));
+  }
+  std::sort(told.begin(), told.end(), std::greater<>());
+  const std::size_t majority = setup.members / 2 + 1;
+  return told.size() < majority ? 0 : told.at(majority - 1);
+}
+
 void World::tell_majority(const std::string& name) {
+  oracle.majority_carries(name, carried_by(name, counting_), carried_by(name, counting_for_some_));
+}
+
+// Free, unless a majority carries one hold.
+StoredLock World::carried_by(const std::string& name,
+                             const std::vector<bool>& members_that_count) const {
   StoredLock carried;
   carried.exists = carried.sound = true;
   std::map<Token, std::size_t> carriers;
   for (std::size_t i = 0; i < members.size(); ++i) {
     const StoredLock lock = stored_lock(members[i]->servers.tables().raw_lock(name));
-    if (!lock.taken || !lock.ts || !counts(i)) continue;
+    if (!lock.taken || !lock.ts || !members_that_count.at(i)) continue;
     if (++carriers[*lock.ts] > setup.members / 2) carried = lock;
   }
-  oracle.majority_carries(name, carried);
+  return carried;
 }
 
 }  // namespace distlock::sim
