@@ -224,3 +224,28 @@ TEST_CASE("a place in line outlives the removal of its lock's row", "[sqlite][li
   REQUIRE(line.size() == 1);
   CHECK(line[0].ticket == claims[0].ts);
 }
+
+TEST_CASE("no ring is heard for a place that was left, or that has become a hold",
+          "[sqlite][line][R19]") {
+  const TemporaryFolder folder;
+  const auto store = open_at(folder.path() / "locks.db");
+  const LockRecord holder = held(*store, "jobs");
+  held(*store, "more");
+  std::atomic<int> heard_of_jobs = 0;
+  std::atomic<bool> heard_of_more = false;
+  const auto listening = store->line()->listen("waiter", [&](std::string_view name) {
+    if (name == "jobs") ++heard_of_jobs;
+    if (name == "more") heard_of_more = true;
+  });
+  const Claim waiter = line_up(*store, {"waiter"})[0];
+  SECTION("left") { store->line()->leave("jobs", waiter.ts); }
+  SECTION("became a hold") {
+    store->line()->release_and_tell("jobs", *holder.ts, ReleaseRule::durable);
+    REQUIRE(store->line()->stand("jobs", waiter).hold);
+  }
+  store->line()->ring("jobs", {"waiter"});
+  REQUIRE(store->line()->stand("more", claim_by(*store, "waiter")).in_line);
+  // This ring is heard behind all earlier ones.
+  while (!heard_of_more) store->line()->ring("more", {"waiter"});
+  CHECK(heard_of_jobs == 0);
+}
