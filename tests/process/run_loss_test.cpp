@@ -251,8 +251,10 @@ TEST_CASE("a tool that fails ends although nobody reads why", "[process][run][lo
 
 TEST_CASE("the messages of a tool come whole once somebody reads them", "[process][run][log]") {
   ToolFixture fixture;
-  ToolProcess tool(run({"-v"}, "exec cat"), fixture.environment(),
-                   ToolProcess::Messages::in_a_full_pipe);
+  const auto messages = GENERATE(ToolProcess::Messages::in_a_full_pipe,
+                                 ToolProcess::Messages::in_a_full_pipe_that_refuses);
+  ToolProcess tool(run({"-v"}, "echo ready; exec cat"), fixture.environment(), messages);
+  REQUIRE(tool.next_output() == "ready");
   // At its end the tool waits a second at most for its reader, so the pipe has to be empty by then.
   std::string all;
   while (all.find("distlock: holding") == std::string::npos) all += tool.next_message() + '\n';

@@ -43,7 +43,6 @@ void fill_up(int pipe) {
   const std::string junk(4096, '-');
   while (write(pipe, junk.data(), junk.size()) > 0) {
   }
-  check(fcntl(pipe, F_SETFL, 0) == 0, "fcntl");
 }
 
 std::vector<char*> pointers(std::vector<std::string>& strings) {
@@ -75,7 +74,9 @@ ToolProcess::ToolProcess(const std::vector<std::string>& words, const Environmen
   const Pipe in;
   const Pipe out;
   const Pipe err;
-  if (messages == Messages::in_a_full_pipe) fill_up(err.ends[1]);
+  if (messages != Messages::read) fill_up(err.ends[1]);
+  const bool refuses = messages == Messages::in_a_full_pipe_that_refuses;
+  if (!refuses) check(fcntl(err.ends[1], F_SETFL, 0) == 0, "fcntl");
   id_ = fork();
   if (id_ == 0) {
     dup2(in.ends[0], STDIN_FILENO);

@@ -20,7 +20,11 @@ std::string tool_path();
 class ToolProcess {
  public:
   using Environment = std::map<std::string, std::string>;
-  enum class Messages { read, in_a_full_pipe };
+  enum class Messages {
+    read,
+    in_a_full_pipe,
+    in_a_full_pipe_that_refuses,  ///< Another program has made it O_NONBLOCK.
+  };
 
   /// Starts `distlock WORDS...` with PATH and `environment`, and without the right to override the
   /// permissions of files, which the tests have if they run as root. The driver keeps no counters
