@@ -225,3 +225,21 @@ TEST_CASE("a member that has not granted a repair protects nothing by another's 
   fleet.rounds({&ann}, 20min);
   CHECK_FALSE(lock->held());
 }
+
+TEST_CASE("a repair moves no deadline by a member that refused it", "[mirrored][M5][M9]") {
+  MirrorFleet fleet(5);
+  const auto ann = fleet.process("ann");
+  const auto lock = ann.lock("jobs");
+  REQUIRE(lock->lock_try("x"));
+  for (const std::size_t lost : {3U, 4U}) {
+    fleet.stores[lost].tables.put_lock({{"_id", std::string("jobs")}, {"state", std::int32_t{0}}});
+  }
+  ann.set_away(1, true);
+  ann.set_away(2, true);
+  ann.members[4]->fail("claim", Fault::rejected, 1000);
+  const SteadyTime until = lock->valid_until();
+  for (int i = 0; i < 10 && fleet.holders("jobs")[3].empty(); ++i) fleet.rounds({&ann}, 30s);
+  REQUIRE(fleet.holders("jobs")[3] == "ann");
+  // Members 0 and 3 have fresh pings, and the third of five has the old one.
+  CHECK(lock->valid_until() == until);
+}
