@@ -58,7 +58,6 @@ class Waiting {
       clock->wait_until(clock->steady_now() + 1ms, {});
     }
   }
-  bool called() { return bell_.attend("waiter", ticket_, "jobs"); }
   void leave() { bell_.ignore(ticket_); }
 
  private:
@@ -126,23 +125,6 @@ TEST_CASE("a ring between attend() and the look is heard once", "[sqlite][bell][
     waiting.until_heard(0, [] {});
     CHECK(waiting.heard() == 1);
   }
-}
-
-TEST_CASE("a place that attends once more learns once whether its turn was rung since",
-          "[sqlite][bell][R19]") {
-  const Belfry belfry;
-  SqliteBell bell(belfry.database, 1h);
-  Waiting waiting(bell);
-  bell.ring("jobs", {"waiter"});
-  waiting.until_heard(0, [] {});
-  bell.tell_of_holder("jobs", "waiter");
-  waiting.until_heard(1, [] {});
-  CHECK(waiting.called());
-  CHECK_FALSE(waiting.called());
-
-  bell.tell_of_holder("jobs", "waiter");
-  waiting.until_heard(2, [] {});
-  CHECK_FALSE(waiting.called());
 }
 
 TEST_CASE("rings for other locks, other processes and places that were left are not heard",

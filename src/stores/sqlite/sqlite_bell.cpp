@@ -72,17 +72,15 @@ class SqliteBell::Ear {
   Ear(const Ear&) = delete;
   Ear& operator=(const Ear&) = delete;
 
-  bool attend(std::string_view process, const Token& ticket, std::string_view name) {
-    if (process != process_) return false;
+  void attend(std::string_view process, const Token& ticket, std::string_view name) {
+    if (process != process_) return;
     const Guard lock(mutex_);
-    const auto known = attended_.find(ticket);
-    if (known != attended_.end()) return std::exchange(known->second.called, false);
+    if (attended_.contains(ticket)) return;
     const auto now = [&](News news) {
       const std::size_t word = SqliteBell::word_of(process, name, news);
       return Heard{word, page_.word(word)};
     };
     attended_.emplace(ticket, Attended{std::string(name), now(News::turn), now(News::holder)});
-    return false;
   }
 
   void ignore(const Token& ticket) {
@@ -101,7 +99,6 @@ class SqliteBell::Ear {
     std::string name;
     Heard turn;
     Heard holder;
-    bool called = false;
   };
 
   bool open() {
@@ -155,7 +152,6 @@ class SqliteBell::Ear {
     for (auto& [ticket, attended] : attended_) {
       if (!attended.turn.changed(words) && !attended.holder.changed(words)) continue;
       names.push_back(attended.name);
-      attended.called = attended.called || attended.turn.changed(words);
       attended.turn.hear(words);
       attended.holder.hear(words);
     }
@@ -209,10 +205,8 @@ std::vector<std::shared_ptr<SqliteBell::Ear>> SqliteBell::ears() {
   return living;
 }
 
-bool SqliteBell::attend(std::string_view process, const Token& ticket, std::string_view name) {
-  bool called = false;
-  for (const auto& ear : ears()) called = ear->attend(process, ticket, name) || called;
-  return called;
+void SqliteBell::attend(std::string_view process, const Token& ticket, std::string_view name) {
+  for (const auto& ear : ears()) ear->attend(process, ticket, name);
 }
 
 void SqliteBell::ignore(const Token& ticket) {

@@ -46,8 +46,7 @@ class SqliteBell {
   }
 
   /// Before `process` gets a place: from now on rings for `name` are for it.
-  /// Gives whether a ring was heard since the last attend() for this ticket.
-  bool attend(std::string_view process, const Token& ticket, std::string_view name);
+  void attend(std::string_view process, const Token& ticket, std::string_view name);
   void ignore(const Token& ticket);
 
  private:

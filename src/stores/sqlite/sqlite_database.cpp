@@ -168,9 +168,6 @@ SqliteDatabase::SqliteDatabase(const std::string& path, std::chrono::millisecond
                 "open " + distlock::quoted(path) + ": the file is read-only; make it writable");
   }
   sqlite3_busy_handler(db, wait_for_writer, this);
-  frame_.emplace(Frame{prepare("begin", Effect::reads, "BEGIN"),
-                       prepare("begin", Effect::reads, "BEGIN IMMEDIATE"),
-                       prepare("commit", Effect::writes, "COMMIT")});
   log_ = {LogFile{file() + "-wal", {}}, LogFile{file() + "-shm", {}}};
 }
 
@@ -206,12 +203,6 @@ void SqliteDatabase::execute(const std::string& operation, Effect effect, const 
   if (sqlite3_exec(db_.get(), sql, nullptr, nullptr, nullptr) != SQLITE_OK) {
     fail(db_.get(), operation, effect);
   }
-}
-
-void SqliteDatabase::execute(const std::string& operation, Effect effect,
-                             const SqliteStatement& statement) const {
-  const SqliteRun run(statement);
-  if (sqlite3_step(run.get()) != SQLITE_DONE) fail(db_.get(), operation, effect);
 }
 
 std::int64_t SqliteDatabase::integer(const std::string& operation, const char* sql) const {
@@ -255,9 +246,9 @@ bool SqliteDatabase::was_replaced(LogFile& file) {
   return file.id != id;
 }
 
-SqliteTransaction::SqliteTransaction(const SqliteDatabase& db, std::string operation, Kind kind)
+SqliteTransaction::SqliteTransaction(const SqliteDatabase& db, std::string operation,
+                                     const char* begin)
     : db_(db), operation_(std::move(operation)) {
-  const auto& begin = kind == Kind::write ? db_.frame_->begin_to_write : db_.frame_->begin_to_view;
   db_.execute(operation_, Effect::reads, begin);
 }
 
@@ -267,7 +258,7 @@ SqliteTransaction::~SqliteTransaction() {
 }
 
 void SqliteTransaction::commit() {
-  db_.execute(operation_, Effect::writes, db_.frame_->commit);
+  db_.execute(operation_, Effect::writes, "COMMIT");
   done_ = true;
 }
 

@@ -80,8 +80,6 @@ class SqliteDatabase {
   /// `operation` names it in messages, as in "claim".
   SqliteStatement prepare(std::string operation, Effect effect, std::string_view sql) const;
   void execute(const std::string& operation, Effect effect, const char* sql) const;
-  /// To the end of a statement that gives no rows. Its own name is not told.
-  void execute(const std::string& operation, Effect effect, const SqliteStatement& statement) const;
   std::int64_t integer(const std::string& operation, const char* sql) const;
 
   /// Adds the SQL function `name()`. `function` must outlive the database.
@@ -121,14 +119,6 @@ class SqliteDatabase {
     std::optional<FileId> id;
   };
 
-  /// The statements around those of a transaction.
-  struct Frame {
-    SqliteStatement begin_to_view;
-    SqliteStatement begin_to_write;
-    SqliteStatement commit;
-  };
-  friend class SqliteTransaction;
-
   static bool was_replaced(LogFile& file);
   static int wait_for_writer(void* database, int waits);
 
@@ -139,18 +129,14 @@ class SqliteDatabase {
   bool waited_ = false;
   std::minstd_rand random_{std::random_device{}()};
   std::unique_ptr<sqlite3, Close> db_;
-  std::optional<Frame> frame_;  // Of each transaction.
   std::array<LogFile, 2> log_;
 };
 
 /// A transaction of several statements. Rolled back unless committed.
 class SqliteTransaction {
  public:
-  enum class Kind {
-    view,   ///< Reads; one view of the file.
-    write,  ///< Waits for other writers at its beginning.
-  };
-  SqliteTransaction(const SqliteDatabase& db, std::string operation, Kind kind);
+  /// `begin` is the kind: "BEGIN" for one view of the file, "BEGIN IMMEDIATE" to write.
+  SqliteTransaction(const SqliteDatabase& db, std::string operation, const char* begin);
   ~SqliteTransaction();
   SqliteTransaction(const SqliteTransaction&) = delete;
   SqliteTransaction& operator=(const SqliteTransaction&) = delete;

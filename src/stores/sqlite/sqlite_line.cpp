@@ -14,7 +14,8 @@ namespace distlock {
 namespace {
 
 using Access = SqliteConnection::Access;
-using Kind = SqliteTransaction::Kind;
+
+constexpr const char* kWrite = "BEGIN IMMEDIATE";
 
 ClaimBasis basis_of(bool exists) {
   return exists ? ClaimBasis{FromFree{}} : ClaimBasis{FromAbsent{}};
@@ -61,8 +62,8 @@ Standing SqliteLine::stand(std::string_view name, const Claim& claim) {
   check_fences(claim);
   // Another clock than the one that the cutoff is by cannot tell whether it has passed (R4, R8).
   if (claim.cutoff.clock != connection_.clock().name) return {};
-  const bool called = bell_.attend(claim.process, claim.ts, name);
-  Plan done = called ? claim_in_turn(name, claim) : stand_in_turn(name, claim);
+  bell_.attend(claim.process, claim.ts, name);
+  Plan done = stand_in_turn(name, claim);
   Standing& standing = done.standing;
   if (!standing.in_line) forget(claim.ts);
   if (standing.in_line) standing.holder_ended = attend_holder(name, claim.ts, done.witness);
@@ -96,11 +97,6 @@ bool SqliteLine::attend_holder(std::string_view name, const Token& ticket,
 
 // A call that only keeps a place writes nothing, and waits for no writer. A place is not worth a
 // wait for the disk: the end of the machine ends its waiters too. A hold is.
-// The bell has rung: mostly the lock is free, and a look before would say no more.
-SqliteLine::Plan SqliteLine::claim_in_turn(std::string_view name, const Claim& claim) {
-  return *connection_.write_durably(Access::write, [&] { return carry_out(name, claim, true); });
-}
-
 SqliteLine::Plan SqliteLine::stand_in_turn(std::string_view name, const Claim& claim) {
   Plan seen;
   {
@@ -118,13 +114,13 @@ SqliteLine::Plan SqliteLine::stand_in_turn(std::string_view name, const Claim& c
     const SqliteCall call = connection_.begin_call(Access::quick_write);
     if (auto done = carry_out(name, claim, false)) return *std::move(done);
   }
-  return claim_in_turn(name, claim);
+  return *connection_.write_durably(Access::write, [&] { return carry_out(name, claim, true); });
 }
 
 // Nothing: it would grant the lock now, which the caller had not said.
 std::optional<SqliteLine::Plan> SqliteLine::carry_out(std::string_view name, const Claim& claim,
                                                       bool grants) {
-  SqliteTransaction transaction(connection_.db(), "stand in line", Kind::write);
+  SqliteTransaction transaction(connection_.db(), "stand in line", kWrite);
   Plan plan = this->plan(name, claim, connection_.write_time());
   if (!plan.writes()) return plan;
   if (plan.grants && !grants) return std::nullopt;
@@ -157,9 +153,9 @@ Freed SqliteLine::release_and_tell(std::string_view name, const Token& ts, Relea
 
 Freed SqliteLine::write_release(std::string_view name, const Token& ts) {
   const SqliteRelease release = release_row(connection_, name, ts);
-  awaited(name) = release.awaited.has_value();
-  if (!release.awaited) return {.result = release.result};
-  return line::freed(line_of(release.awaited->lock));
+  awaited(name) = release.awaited;
+  const auto row = release.awaited ? row_of(connection_, name) : std::nullopt;
+  return row ? line::freed(line_of(row->lock)) : Freed{.result = release.result};
 }
 
 std::atomic<bool>& SqliteLine::awaited(std::string_view name) {
@@ -196,7 +192,7 @@ std::shared_ptr<void> SqliteLine::listen(std::string_view process, Rung rung) {
 
 std::optional<LockRecord> SqliteLine::claim_beside(std::string_view name, const ClaimBasis& basis,
                                                    const Claim& claim) {
-  SqliteTransaction transaction(connection_.db(), "claim", Kind::write);
+  SqliteTransaction transaction(connection_.db(), "claim", kWrite);
   connection_.forget_write_time();
   const auto row = row_of(connection_, name);
   if (!row) return std::nullopt;

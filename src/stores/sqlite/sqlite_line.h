@@ -46,7 +46,6 @@ class SqliteLine : public Line {
   bool attend_holder(std::string_view name, const Token& ticket, const std::string& witness);
   void tell_of_holder(std::string_view name, const std::vector<Waiter>& line);
   Plan stand_in_turn(std::string_view name, const Claim& claim);
-  Plan claim_in_turn(std::string_view name, const Claim& claim);
   std::optional<Plan> carry_out(std::string_view name, const Claim& claim, bool grants);
   Freed write_release(std::string_view name, const Token& ts);
 

@@ -117,14 +117,12 @@ SqliteRelease release_row(SqliteConnection& connection, std::string_view name, c
   while (true) {
     SqliteRun run(connection.statements().release);
     if (run.bind(1, name).bind(2, hex).step()) {
-      SqliteRelease release{ReleaseResult::freed, std::nullopt};
-      // Before the end of the write, which would be the end of its view of the file.
-      if (run.integer(0) != 0) release.awaited = row_of(connection, name);
+      const bool awaited = run.integer(0) != 0;
       run.finish();
-      return release;
+      return {ReleaseResult::freed, awaited};
     }
     const auto result = release_without_effect(connection, name, ts);
-    if (result) return {*result, std::nullopt};
+    if (result) return {*result, false};
     // Between the two, a delayed claim of ours has come through.
   }
 }

@@ -34,10 +34,10 @@ void write_line(SqliteConnection& connection, std::string_view name,
 /// One statement; nothing happens if there is no such place.
 void remove_place(SqliteConnection& connection, std::string_view name, const Token& ticket);
 
-/// The result of a release, and the lock as it left it, if somebody stands in line.
+/// The result of a release, and whether somebody stands in line.
 struct SqliteRelease {
   ReleaseResult result = ReleaseResult::not_ours;
-  std::optional<SqliteRow> awaited;
+  bool awaited = false;
 };
 SqliteRelease release_row(SqliteConnection& connection, std::string_view name, const Token& ts);
 

@@ -79,7 +79,7 @@ bool has_waiters(const SqliteDatabase& db) {
 }
 
 void create_schema(const SqliteDatabase& db) {
-  SqliteTransaction transaction(db, kOpen, SqliteTransaction::Kind::write);
+  SqliteTransaction transaction(db, kOpen, "BEGIN IMMEDIATE");
   if (!is_ours(db)) db.execute(kOpen, Effect::writes, kSchema);
   if (!has_freed_at(db)) db.execute(kOpen, Effect::writes, kFreedAt);
   if (!has_waiters(db)) db.execute(kOpen, Effect::writes, kWaiters);
@@ -88,7 +88,7 @@ void create_schema(const SqliteDatabase& db) {
 }
 
 bool is_whole(const SqliteDatabase& db) {
-  SqliteTransaction one_view(db, kOpen, SqliteTransaction::Kind::view);
+  SqliteTransaction one_view(db, kOpen, "BEGIN");
   return is_ours(db) && has_freed_at(db) && has_waiters(db) && has_witness(db);
 }
 

@@ -222,7 +222,7 @@ std::map<std::string, SqlitePlaces> stored_lines(const SqliteStatement& statemen
 // The statements on witnesses are those of the pings, in their order.
 Listing SqliteStore::list_all(std::vector<std::string>& witnesses) {
   const SqliteCall call = connection_.begin_call(Access::read);
-  SqliteTransaction one_view(connection_.db(), "list", SqliteTransaction::Kind::view);
+  SqliteTransaction one_view(connection_.db(), "list", "BEGIN");
   Listing listing;
   auto lines = stored_lines(connection_.statements().places);
   const auto judge_lock = [&](Document lock) {
