@@ -73,6 +73,7 @@ struct World {
   std::uint64_t told_to_majority(std::size_t number) const;
   StoredLock carried_by(const std::string& name, const std::vector<bool>& members_that_count) const;
 
+  std::vector<std::uint64_t> came_back_;  // How often the member of that place has, so far.
   std::vector<bool> counting_;
   std::vector<bool> counting_for_some_;  // As long as they have not heard what a minority was told.
 };

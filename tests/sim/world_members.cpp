@@ -32,6 +32,7 @@ void World::add_members() {
   oracle.judge_a_mirrored_store();
   counting_.assign(setup.members, true);
   counting_for_some_ = counting_;
+  came_back_.assign(setup.members, 0);
   const mirrored::SetTerms terms{kSet, setup.longest_window(), {}};
   for (std::size_t i = 0; i < setup.members; ++i) {
     SimMember& member = *members.emplace_back(std::make_unique<SimMember>(
@@ -79,7 +80,8 @@ void World::note_counting() {
     const auto identity = identity_of(i);
     const auto own = identity ? mirrored::returns_at(identity->returns, i) : 0;
     counting_[i] = identity && own >= mirrored::returns_at(known, i);
-    counting_for_some_[i] = identity && own >= told_to_majority(i);
+    came_back_[i] = std::max<std::uint64_t>(came_back_[i], own);
+    counting_for_some_[i] = identity && own >= std::max(came_back_[i], told_to_majority(i));
   }
 }
 
