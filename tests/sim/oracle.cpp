@@ -44,13 +44,13 @@ void Oracle::lock_rolled_back(const std::string& name, const StoredLock& now) {
 }
 
 void Oracle::majority_carries(const std::string& name, const StoredLock& now,
-                              const StoredLock& for_some) {
+                              const StoredLock& for_uninformed) {
   const auto note = [&](std::vector<Version>& versions, const StoredLock& lock) {
     if (versions.empty() || !(versions.back().lock == lock))
       versions.push_back({scheduler_.now(), lock});
   };
   note(history(name).versions, now);
-  note(history(name).versions_for_some, for_some);
+  note(history(name).versions_for_uninformed, for_uninformed);
 }
 
 void Oracle::claim_took_effect(const Doer& by, const std::string& name, const StoredLock& before,

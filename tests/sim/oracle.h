@@ -86,7 +86,8 @@ class Oracle {
   }
   /// This is what a majority of the members carries; and what it does for a process that has not
   /// heard of returns that only a minority was told of.
-  void majority_carries(const std::string& name, const StoredLock& now, const StoredLock& for_some);
+  void majority_carries(const std::string& name, const StoredLock& now,
+                        const StoredLock& for_uninformed);
 
   // Beliefs of processes, and the news that they get.
   void granted(const Belief& belief, Time asked);
@@ -140,7 +141,7 @@ class Oracle {
   };
   struct LockHistory {
     std::vector<Version> versions;
-    std::vector<Version> versions_for_some;
+    std::vector<Version> versions_for_uninformed;
     Fence greatest_granted = 0;
   };
 

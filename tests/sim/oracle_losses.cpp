@@ -56,7 +56,7 @@ bool Oracle::was_stored(const std::vector<Version>& versions, const Token& ts, T
 
 void Oracle::still_held_said(const Belief& belief, Time asked, bool answer) {
   const LockHistory& lock = history(belief.lock);
-  const auto& versions = mirrored_ ? lock.versions_for_some : lock.versions;
+  const auto& versions = mirrored_ ? lock.versions_for_uninformed : lock.versions;
   if (answer && !was_stored(versions, belief.ts, asked)) {
     violate("still_held() of " + belief.process + " said yes, but the store did not have the hold");
   }

@@ -55,7 +55,7 @@ TEST_CASE("a hold that nobody was ever told of is a stray after a while", "[sim]
   CHECK(scene.is_stray());
 }
 
-TEST_CASE("a process may count on a member whose return a minority was told of", "[sim][M6]") {
+TEST_CASE("still_held() is judged by what a process can have heard", "[sim][M6]") {
   Scene scene;
   scene.oracle.judge_a_mirrored_store();
   const StoredLock taken{.exists = true, .taken = true, .process = "p", .ts = scene.ts, .fence = 1};

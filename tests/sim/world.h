@@ -75,7 +75,8 @@ struct World {
 
   std::vector<std::uint64_t> came_back_;  // How often the member of that place has, so far.
   std::vector<bool> counting_;
-  std::vector<bool> counting_for_some_;  // As long as they have not heard what a minority was told.
+  std::vector<bool>
+      counting_for_uninformed_;  // For a process that has not heard what a minority was told.
 };
 
 /// How a run went.

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <map>
 
 #include "sim/sim_clock.h"
@@ -9,6 +10,8 @@
 // The members of a mirrored store, and which of them count.
 namespace distlock::sim {
 namespace {
+
+constexpr std::uint64_t kNoMajorityWith = std::numeric_limits<std::uint64_t>::max();
 
 // As a member that one process founded.
 void make_member(MemoryTables& tables, const mirrored::SetTerms& terms,
@@ -31,7 +34,7 @@ MemoryTables World::of_another_set(std::size_t number) const {
 void World::add_members() {
   oracle.judge_a_mirrored_store();
   counting_.assign(setup.members, true);
-  counting_for_some_ = counting_;
+  counting_for_uninformed_ = counting_;
   came_back_.assign(setup.members, 0);
   const mirrored::SetTerms terms{kSet, setup.longest_window(), {}};
   for (std::size_t i = 0; i < setup.members; ++i) {
@@ -81,16 +84,18 @@ void World::note_counting() {
     const auto own = identity ? mirrored::returns_at(identity->returns, i) : 0;
     counting_[i] = identity && own >= mirrored::returns_at(known, i);
     came_back_[i] = std::max<std::uint64_t>(came_back_[i], own);
-    counting_for_some_[i] = identity && own >= std::max(came_back_[i], told_to_majority(i));
+    counting_for_uninformed_[i] = identity && own >= std::max(came_back_[i], told_to_majority(i));
   }
 }
 
-// How often a member has come back, as far as nobody can miss it who asks a majority (M6).
+// The greatest number of that place which any majority with it tells (M6).
 std::uint64_t World::told_to_majority(std::size_t number) const {
   std::vector<std::uint64_t> told;
   for (std::size_t i = 0; i < members.size(); ++i) {
     const auto other = identity_of(i);
-    if (i != number && other) told.push_back(mirrored::returns_at(other->returns, number));
+    if (i == number) continue;
+    // No majority needs to hear of one that has no identity.
+    told.push_back(other ? mirrored::returns_at(other->returns, number) : kNoMajorityWith);
   }
   std::sort(told.begin(), told.end(), std::greater<>());
   const std::size_t majority = setup.members / 2 + 1;
@@ -98,7 +103,8 @@ std::uint64_t World::told_to_majority(std::size_t number) const {
 }
 
 void World::tell_majority(const std::string& name) {
-  oracle.majority_carries(name, carried_by(name, counting_), carried_by(name, counting_for_some_));
+  oracle.majority_carries(name, carried_by(name, counting_),
+                          carried_by(name, counting_for_uninformed_));
 }
 
 // Free, unless a majority carries one hold.
