@@ -9,6 +9,13 @@
 #include "log.h"
 
 namespace distlock {
+namespace {
+
+bool are_of_one_ticket(const PendingRelease& one, const PendingRelease& other) {
+  return one.ts == other.ts && one.name == other.name;
+}
+
+}  // namespace
 
 void PendingReleases::add(std::string_view name, const Token& ts,
                           SteadyTime settled_after) noexcept {
@@ -29,9 +36,9 @@ void PendingReleases::add_place(std::string_view name, const Token& ticket) noex
 }
 
 void PendingReleases::merge(PendingRelease release) {
-  const auto known = std::find_if(
-      releases_.begin(), releases_.end(),
-      [&](const PendingRelease& one) { return one.ts == release.ts && one.name == release.name; });
+  const auto known =
+      std::find_if(releases_.begin(), releases_.end(),
+                   [&](const PendingRelease& one) { return are_of_one_ticket(one, release); });
   if (known == releases_.end()) {
     releases_.push_back(std::move(release));
     return;
@@ -100,8 +107,9 @@ PendingReleases::Outcome PendingReleases::try_one(const PendingRelease& release,
 
 void PendingReleases::put_last(const PendingRelease& release, Outcome outcome) {
   const boost::lock_guard<boost::mutex> lock(mutex_);
-  const auto at = std::find_if(releases_.begin(), releases_.end(),
-                               [&](const PendingRelease& one) { return one.ts == release.ts; });
+  const auto at = std::find_if(releases_.begin(), releases_.end(), [&](const PendingRelease& one) {
+    return are_of_one_ticket(one, release);
+  });
   if (at == releases_.end()) return;
   at->failure_logged = at->failure_logged || outcome == Outcome::failed;
   std::rotate(at, at + 1, releases_.end());
@@ -112,7 +120,7 @@ void PendingReleases::settle(const PendingRelease& release) {
     const boost::lock_guard<boost::mutex> lock(mutex_);
     // A release that was added again meanwhile, and has more to do, stays.
     std::erase_if(releases_, [&](const PendingRelease& one) {
-      return one.ts == release.ts && one.settled_after <= release.settled_after &&
+      return are_of_one_ticket(one, release) && one.settled_after <= release.settled_after &&
              one.place == release.place && one.hold == release.hold;
     });
   }

@@ -232,10 +232,10 @@ TEST_CASE("no ring is heard for a place that was left, or that has become a hold
   const LockRecord holder = held(*store, "jobs");
   held(*store, "more");
   std::atomic<int> heard_of_jobs = 0;
-  std::atomic<bool> heard_of_more = false;
+  std::atomic<int> heard_of_more = 0;
   const auto listening = store->line()->listen("waiter", [&](std::string_view name) {
     if (name == "jobs") ++heard_of_jobs;
-    if (name == "more") heard_of_more = true;
+    if (name == "more") ++heard_of_more;
   });
   const Claim waiter = line_up(*store, {"waiter"})[0];
   SECTION("left") { store->line()->leave("jobs", waiter.ts); }
@@ -245,7 +245,7 @@ TEST_CASE("no ring is heard for a place that was left, or that has become a hold
   }
   store->line()->ring("jobs", {"waiter"});
   REQUIRE(store->line()->stand("more", claim_by(*store, "waiter")).in_line);
-  // This ring is heard behind all earlier ones.
-  while (!heard_of_more) store->line()->ring("more", {"waiter"});
+  // Rings of one look are told in any order. The second look is behind that.
+  while (heard_of_more < 2) store->line()->ring("more", {"waiter"});
   CHECK(heard_of_jobs == 0);
 }

@@ -49,7 +49,7 @@ std::vector<std::size_t> carriers_of_shown(const Records& records, std::size_t u
   return carriers.empty() ? carriers_of_most(records, !in_the_way) : carriers;
 }
 
-// The clocks beside it as well, since the pings that they stamped are named so, too.
+// It names the clocks that run beside this one, too, since pings name theirs in that form.
 void name_clock(StoreNow& now, const Token& member) {
   now.clock = clock_name(member, now.clock);
   if (!now.unrelated.empty()) now.unrelated = clock_name(member, now.unrelated);

@@ -235,3 +235,23 @@ TEST_CASE("a thread in a cycle pings for the others to see, but not after a stop
   CHECK_FALSE(one.lock->lock(stop.get_token()));
   CHECK(one.a.store->calls("ping") == (at_once ? 1 : 2));
 }
+
+TEST_CASE("a wait whose late hold could not be freed goes on with another ticket",
+          "[waiting][R9][R18]") {
+  InLine one;
+  const auto held = one.held_by("b");
+  FaultyStore& store = *one.a.store;
+  store.before("inspect", [&] {
+    REQUIRE(held->unlock() == UnlockResult::released);
+    store.after("stand", [&] {
+      one.fleet.clock->advance(16min);
+      store.fail("release", Fault::rejected, 3);
+      store.after("stand", [&] { one.a.pinger->ping_round(); });
+    });
+  });
+  REQUIRE(one.lock->try_lock_for(1h));
+  CHECK(one.lock->held());
+  one.a.pinger->ping_round();
+  CHECK(one.fleet.stored("jobs").ts == one.lock->record().ts);
+  CHECK(one.fleet.stored("jobs").taken());
+}

@@ -97,7 +97,9 @@ TEST_CASE("a forked child does not draw its parent's random numbers", "[pinger][
   static_cast<void>(some_bits());
   int equal = 0;  // Now and then by chance.
   for (int i = 0; i < 10; ++i) {
-    const int of_child = WEXITSTATUS(answer_of_child(some_bits));
+    const int answer = answer_of_child(some_bits);
+    REQUIRE(WIFEXITED(answer));
+    const int of_child = WEXITSTATUS(answer);
     equal += of_child == some_bits() ? 1 : 0;
   }
   CHECK(equal < 10);
