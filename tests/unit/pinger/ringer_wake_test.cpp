@@ -94,3 +94,38 @@ TEST_CASE("the turns of a lock whose document is gone are over", "[waiting][R19]
   it.fleet.clock->advance(line::kTurn);
   CHECK(it.session.ringer.round().next == SteadyTime::max());
 }
+
+TEST_CASE("a release of what is another's ends no turns of the one before it", "[waiting][R19]") {
+  Releasing it;
+  REQUIRE(it.release("jobs", it.held("jobs", 3)) == ReleaseResult::freed);
+  REQUIRE(it.release("jobs", Token{{99}}) == ReleaseResult::not_ours);
+  it.store->forget_calls();
+  it.fleet.clock->advance(line::kTurn);
+  it.session.ringer.round();
+  CHECK(it.store->calls("ring") == 1);
+}
+
+TEST_CASE("a lock that was freed without a time has no turns", "[waiting][R17][R19]") {
+  Releasing it;
+  const Token jobs = it.held("jobs", 0);
+  it.fleet.memory.tables.put_lock(
+      {{"_id", std::string("jobs")}, {"state", std::int32_t{0}}, {"ts", jobs}});
+  REQUIRE(it.release("jobs", jobs) == ReleaseResult::already_free);
+  CHECK(it.session.ringer.round().next == SteadyTime::max());
+  CHECK(it.store->calls("ring") == 0);
+}
+
+TEST_CASE("a lock whose release was undone has no turns", "[waiting][R3][R19]") {
+  Releasing it;
+  const Token jobs = it.held("jobs", 3);
+  REQUIRE(it.release("jobs", jobs) == ReleaseResult::freed);
+  Document freed = *it.fleet.memory.tables.raw_lock("jobs");
+  for (auto& [name, value] : freed) {
+    if (name == "state") value = std::int32_t{1};
+  }
+  it.fleet.memory.tables.put_lock(freed);
+  it.store->forget_calls();
+  it.fleet.clock->advance(line::kTurn);
+  it.session.ringer.round();
+  CHECK(it.store->calls("ring") == 0);
+}
