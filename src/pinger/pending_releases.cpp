@@ -15,6 +15,11 @@ bool are_of_one_ticket(const PendingRelease& one, const PendingRelease& other) {
   return one.ts == other.ts && one.name == other.name;
 }
 
+auto find(std::vector<PendingRelease>& all, const PendingRelease& wanted) {
+  return std::find_if(all.begin(), all.end(),
+                      [&](const PendingRelease& one) { return are_of_one_ticket(one, wanted); });
+}
+
 }  // namespace
 
 void PendingReleases::add(std::string_view name, const Token& ts,
@@ -36,9 +41,7 @@ void PendingReleases::add_place(std::string_view name, const Token& ticket) noex
 }
 
 void PendingReleases::merge(PendingRelease release) {
-  const auto known =
-      std::find_if(releases_.begin(), releases_.end(),
-                   [&](const PendingRelease& one) { return are_of_one_ticket(one, release); });
+  const auto known = find(releases_, release);
   if (known == releases_.end()) {
     releases_.push_back(std::move(release));
     return;
@@ -107,9 +110,7 @@ PendingReleases::Outcome PendingReleases::try_one(const PendingRelease& release,
 
 void PendingReleases::put_last(const PendingRelease& release, Outcome outcome) {
   const boost::lock_guard<boost::mutex> lock(mutex_);
-  const auto at = std::find_if(releases_.begin(), releases_.end(), [&](const PendingRelease& one) {
-    return are_of_one_ticket(one, release);
-  });
+  const auto at = find(releases_, release);
   if (at == releases_.end()) return;
   at->failure_logged = at->failure_logged || outcome == Outcome::failed;
   std::rotate(at, at + 1, releases_.end());

@@ -70,13 +70,11 @@ struct World {
   void add_members();
   void tell_majority(const std::string& name);
   void note_counting();
-  std::uint64_t told_to_majority(std::size_t number) const;
-  StoredLock carried_by(const std::string& name, const std::vector<bool>& members_that_count) const;
 
   std::vector<std::uint64_t> came_back_;  // How often the member of that place has, so far.
   std::vector<bool> counting_;
-  std::vector<bool>
-      counting_for_uninformed_;  // For a process that has not heard what a minority was told.
+  // For a process that has not heard what a minority was told.
+  std::vector<bool> counting_for_uninformed_;
 };
 
 /// How a run went.

@@ -23,6 +23,35 @@ void make_member(MemoryTables& tables, const mirrored::SetTerms& terms,
   tables.claim(mirrored::kIdentityName, FromAbsent{}, claim, now);
 }
 
+using Identities = std::vector<std::optional<mirrored::Identity>>;  // Of all members.
+
+// The greatest number of that place which any majority with it tells (M6).
+std::uint64_t told_to_majority(std::size_t place, const Identities& identities) {
+  std::vector<std::uint64_t> told;
+  for (std::size_t i = 0; i < identities.size(); ++i) {
+    if (i == place) continue;
+    // No majority needs to hear of one that has no identity.
+    const auto& other = identities[i];
+    told.push_back(other ? mirrored::returns_at(other->returns, place) : kNoMajorityWith);
+  }
+  std::sort(told.begin(), told.end(), std::greater<>());
+  const std::size_t majority = identities.size() / 2 + 1;
+  return told.size() < majority ? 0 : told.at(majority - 1);
+}
+
+// Free, unless a majority carries one hold.
+StoredLock carried_by(const std::vector<StoredLock>& members, const std::vector<bool>& counting) {
+  StoredLock carried;
+  carried.exists = carried.sound = true;
+  std::map<Token, std::size_t> carriers;
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    const StoredLock& lock = members[i];
+    if (!lock.taken || !lock.ts || !counting.at(i)) continue;
+    if (++carriers[*lock.ts] > members.size() / 2) carried = lock;
+  }
+  return carried;
+}
+
 }  // namespace
 
 MemoryTables World::of_another_set(std::size_t number) const {
@@ -76,49 +105,30 @@ bool World::counts_for_good(std::size_t number) const {
 
 void World::note_counting() {
   mirrored::Returns known;
+  Identities identities;
   for (std::size_t i = 0; i < members.size(); ++i) {
-    if (const auto identity = identity_of(i)) known = mirrored::merged(known, identity->returns);
+    identities.push_back(identity_of(i));
+    if (const auto& identity = identities.back()) {
+      known = mirrored::merged(known, identity->returns);
+    }
   }
   for (std::size_t i = 0; i < members.size(); ++i) {
-    const auto identity = identity_of(i);
+    const auto& identity = identities[i];
     const auto own = identity ? mirrored::returns_at(identity->returns, i) : 0;
     counting_[i] = identity && own >= mirrored::returns_at(known, i);
     came_back_[i] = std::max<std::uint64_t>(came_back_[i], own);
-    counting_for_uninformed_[i] = identity && own >= std::max(came_back_[i], told_to_majority(i));
+    counting_for_uninformed_[i] =
+        identity && own >= std::max(came_back_[i], told_to_majority(i, identities));
   }
-}
-
-// The greatest number of that place which any majority with it tells (M6).
-std::uint64_t World::told_to_majority(std::size_t number) const {
-  std::vector<std::uint64_t> told;
-  for (std::size_t i = 0; i < members.size(); ++i) {
-    const auto other = identity_of(i);
-    if (i == number) continue;
-    // No majority needs to hear of one that has no identity.
-    told.push_back(other ? mirrored::returns_at(other->returns, number) : kNoMajorityWith);
-  }
-  std::sort(told.begin(), told.end(), std::greater<>());
-  const std::size_t majority = setup.members / 2 + 1;
-  return told.size() < majority ? 0 : told.at(majority - 1);
 }
 
 void World::tell_majority(const std::string& name) {
-  oracle.majority_carries(name, carried_by(name, counting_),
-                          carried_by(name, counting_for_uninformed_));
-}
-
-// Free, unless a majority carries one hold.
-StoredLock World::carried_by(const std::string& name,
-                             const std::vector<bool>& members_that_count) const {
-  StoredLock carried;
-  carried.exists = carried.sound = true;
-  std::map<Token, std::size_t> carriers;
-  for (std::size_t i = 0; i < members.size(); ++i) {
-    const StoredLock lock = stored_lock(members[i]->servers.tables().raw_lock(name));
-    if (!lock.taken || !lock.ts || !members_that_count.at(i)) continue;
-    if (++carriers[*lock.ts] > setup.members / 2) carried = lock;
+  std::vector<StoredLock> locks;
+  for (const auto& member : members) {
+    locks.push_back(stored_lock(member->servers.tables().raw_lock(name)));
   }
-  return carried;
+  oracle.majority_carries(name, carried_by(locks, counting_),
+                          carried_by(locks, counting_for_uninformed_));
 }
 
 }  // namespace distlock::sim

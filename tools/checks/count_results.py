@@ -34,10 +34,11 @@ def count(report: Any) -> Any:
     cases = ElementTree.parse(report).getroot().findall("testcase")
     if not cases:
         return [("failed", layer, "no test ran in this layer", "")]
-    return [
-        (*judge(case)[:1], f"{layer}: {case.get('name')}", judge(case)[1], end_of_output(case))
-        for case in cases
-    ]
+    outcomes = []
+    for case in cases:
+        verdict, why = judge(case)
+        outcomes.append((verdict, f"{layer}: {case.get('name')}", why, end_of_output(case)))
+    return outcomes
 
 
 def main(folder: pathlib.Path) -> int:
