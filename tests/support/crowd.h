@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 #include <functional>
 #include <future>
+#include <latch>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -144,6 +145,34 @@ class Candidate {
   std::promise<void> go_;
   std::optional<LockRecord> hold_;
   UnlockResult result_ = UnlockResult::pending;
+  boost::thread thread_;
+};
+
+/// A thread that tries a lock object, and is kept in the middle of its look at the store.
+class KeptTry {
+ public:
+  KeptTry(Crowd& crowd, DistributedLock& lock) {
+    crowd.store->before("inspect", [this] {
+      looks_.count_down();
+      go_on_.wait();
+    });
+    thread_ = boost::thread([&lock] { (void)lock.lock_try("x"); });
+    looks_.wait();
+  }
+  ~KeptTry() { end(); }
+  KeptTry(const KeptTry&) = delete;
+  KeptTry& operator=(const KeptTry&) = delete;
+
+  /// Lets it go on, and waits for its end.
+  void end() {
+    if (!thread_.joinable()) return;
+    go_on_.count_down();
+    thread_.join();
+  }
+
+ private:
+  std::latch looks_{1};
+  std::latch go_on_{1};
   boost::thread thread_;
 };
 

@@ -16,6 +16,10 @@
 
 namespace distlock::testing {
 
+/// How long a ping keeps a hold valid, with the default options (R9).
+constexpr auto kValidByPing =
+    std::chrono::minutes{16} - std::chrono::seconds{70} - std::chrono::milliseconds{960};
+
 /// One process of a fleet: its own handle on the store, which can be made to fail, and a pinger
 /// that pings when the test says so.
 template <class Handle>
@@ -65,6 +69,11 @@ class Fleet {
             .ts = ts,
             .takeover_after = std::chrono::minutes{16},
             .cutoff = {now.time + std::chrono::hours{1}, now.clock}};
+  }
+
+  /// A hold that this process states, and that no part of it knows of.
+  void put_stray(const std::string& process, const std::string& name, const Token& ts) {
+    store->claim(name, FromAbsent{}, claim_by(process, ts)).value();
   }
 
   LockRecord stored(const std::string& name) {

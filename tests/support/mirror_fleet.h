@@ -100,6 +100,14 @@ class MirrorFleet {
     }
   }
   void empty(std::size_t member) { stores[member].tables.clear(); }
+  /// "jobs" is held on that member alone, by somebody who knows of no set.
+  void put_taken(std::size_t member) {
+    Store& store = *stores[member].store;
+    store.ping("eve");
+    Claim claim{.process = "eve", .who = "eve:1", .why = "x", .ts = Token{{1}}};
+    claim.cutoff = store.list().now;
+    store.claim("jobs", FromAbsent{}, claim).value();
+  }
 
   std::shared_ptr<ManualClock> clock = std::make_shared<ManualClock>();
   std::vector<std::shared_ptr<SteppedClock>> clocks;  ///< Those of the members.

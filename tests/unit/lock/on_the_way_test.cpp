@@ -84,19 +84,11 @@ TEST_CASE("a lock object to which a hold is on its way refuses other threads at 
 TEST_CASE("a hold passes by a thread whose lock object is busy", "[waiting][R21][threads]") {
   PassingScene scene;
   const LockRecord first = scene.first->hold();
-  std::latch looks(1);
-  std::latch go_on(1);
-  scene.crowd.store->before("inspect", [&] {
-    looks.count_down();
-    go_on.wait();
-  });
-  boost::thread trying([&] { (void)scene.second().lock->lock_try("x"); });
-  looks.wait();
+  KeptTry trying(scene.crowd, *scene.second().lock);
   scene.first->give_up();
   comes_to_be([&] { return scene.second().has_it() || scene.third().has_it(); });
   const bool by_second = scene.second().has_it();
-  go_on.count_down();
-  trying.join();
+  trying.end();
   CHECK_FALSE(by_second);
   CHECK(scene.third().hold().ts == first.ts);
 }

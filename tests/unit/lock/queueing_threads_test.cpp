@@ -103,22 +103,14 @@ TEST_CASE("a thread that waits for an object keeps its turn while another thread
   Crowd crowd;
   DistributedLock tried(crowd.pinger, "jobs", patient_options());
   DistributedLock other(crowd.pinger, "jobs", patient_options());
-  std::latch looks(1);
-  std::latch go_on(1);
-  crowd.store->before("inspect", [&] {
-    looks.count_down();
-    go_on.wait();
-  });
-  boost::thread trying([&] { (void)tried.lock_try("x"); });
-  looks.wait();
+  KeptTry trying(crowd, tried);
   {
     const Queued one(tried);
     comes_to_be([&] { return crowd.clock->waits(one.id); });
     const Queued behind(other);
     CHECK_NOTHROW(comes_to_be([&] { return crowd.clock->waits(behind.id); }));
     CHECK(crowd.store->calls("stand") == 0);
-    go_on.count_down();
-    trying.join();
+    trying.end();
   }
   CHECK(tried.held());
 }
@@ -248,14 +240,7 @@ TEST_CASE("a thread that stands in line behind the first of its process is rung"
   crowd.inner->release("jobs", *lost.record().ts);
   (void)lost.still_held();
   (void)before.lock_try("before");
-  std::latch looks(1);
-  std::latch go_on(1);
-  crowd.store->before("inspect", [&] {
-    looks.count_down();
-    go_on.wait();
-  });
-  boost::thread trying([&] { (void)tried.lock_try("x"); });
-  looks.wait();
+  KeptTry trying(crowd, tried);
   {
     const Queued first(tried);
     comes_to_be([&] { return crowd.clock->waits(first.id); });
@@ -266,8 +251,7 @@ TEST_CASE("a thread that stands in line behind the first of its process is rung"
     before.unlock();
     CHECK_NOTHROW(comes_to_be([&] { return got.load(); }));
     stop.request_stop();
-    go_on.count_down();
-    trying.join();
+    trying.end();
   }
   stands.join();
 }

@@ -14,10 +14,6 @@ namespace {
 
 constexpr const char* kStray = "took effect after it was given up";
 
-void claim_as(Fleet& fleet, const std::string& process, const std::string& name, const Token& ts) {
-  REQUIRE(fleet.store->claim(name, FromAbsent{}, fleet.claim_by(process, ts)));
-}
-
 /// A member that counts the looks at the locks of a test, and how fresh they had to be. A look may
 /// be made to fail.
 class Asked : public FaultyStore {
@@ -71,7 +67,7 @@ TEST_CASE("a stray hold is logged once, and one that became pending meanwhile is
   Fleet fleet;
   const auto store = std::make_shared<FaultyStore>(fleet.store);
   Session session({.store = store, .clock = fleet.clock, .process = "a"}, {}, PingerDrive::caller);
-  claim_as(fleet, "a", "jobs", Token{{9}});
+  fleet.put_stray("a", "jobs", Token{{9}});
   Captured log;
   SECTION("logged") {
     store->fail("release", Fault::rejected);
@@ -96,8 +92,8 @@ TEST_CASE("a stop after quick releases frees all that was undone, and logs it",
   REQUIRE(lock->lock_try("x"));
   REQUIRE(lock->unlock() == UnlockResult::released);
   REQUIRE(a.store->quick_releases == 1);
-  claim_as(fleet, "a", "one", Token{{8}});
-  claim_as(fleet, "a", "two", Token{{9}});
+  fleet.put_stray("a", "one", Token{{8}});
+  fleet.put_stray("a", "two", Token{{9}});
   Captured log;
   a.store->before("holds", [&] { fleet.clock->advance(5s); });
   a.store->after("release", [&] { fleet.clock->advance(5s); });

@@ -8,12 +8,6 @@ using namespace distlock;
 using namespace std::chrono_literals;
 using namespace distlock::testing;
 
-namespace {
-
-constexpr auto kLeaseLeft = 16min - 70s - 960ms;
-
-}  // namespace
-
 TEST_CASE("a pinger that was stopped has no next round", "[pinger][R12]") {
   Fleet fleet;
   const auto a = fleet.process("a");
@@ -37,7 +31,7 @@ TEST_CASE("a round logs a loss that came before it, also if its ping fails", "[l
   const auto a = fleet.process("a");
   const auto lock = a.lock("balancer");
   REQUIRE(lock->lock_try("x"));
-  fleet.clock->advance(kLeaseLeft);
+  fleet.clock->advance(kValidByPing);
   a.pinger->watch_round();
   Captured log;
   a.store->fail("ping", Fault::rejected);
@@ -117,7 +111,7 @@ TEST_CASE("a ping that is confirmed after a newer one takes nothing back", "[pin
   const auto lock = a.lock("balancer");
   REQUIRE(lock->lock_try("x"));
   CHECK(a.store->calls("ping") == 2);
-  CHECK(lock->valid_until() == first + 1s + kLeaseLeft);
+  CHECK(lock->valid_until() == first + 1s + kValidByPing);
 }
 
 TEST_CASE("a round whose ping sees the store's clock step says so, and no other does",
@@ -162,7 +156,7 @@ TEST_CASE("a callback that was taken away is not called at a loss", "[log][lifet
   REQUIRE(lock->lock_try("x"));
   const auto stop = lock->stop_token();
   Captured log;
-  fleet.clock->advance(kLeaseLeft - 1ns);
+  fleet.clock->advance(kValidByPing - 1ns);
   a.pinger->watch_round();
   fleet.clock->advance(1ns);
   a.pinger->watch_round();

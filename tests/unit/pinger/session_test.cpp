@@ -52,11 +52,6 @@ std::set<std::string> names_of_threads() {
   return names;
 }
 
-/// A hold that this process states, and that no part of it knows of.
-void make_stray(Fleet& fleet, const std::string& process, const std::string& name) {
-  REQUIRE(fleet.store->claim(name, FromAbsent{}, fleet.claim_by(process, Token{{9}})));
-}
-
 }  // namespace
 
 TEST_CASE("the threads of a pinger have names, and rest after one round",
@@ -98,7 +93,7 @@ TEST_CASE("a look that finds a stray hold frees it for good, and looks again",
   Fleet fleet;
   const auto a = fleet.process("a");
   a.store->has_line = true;
-  make_stray(fleet, "a", "jobs");
+  fleet.put_stray("a", "jobs", Token{{9}});
   Captured log;
   const auto lock = a.lock("jobs");
   CHECK(lock->lock_try("x"));
@@ -110,7 +105,7 @@ TEST_CASE("a look that finds a stray hold frees it for good, and looks again",
 TEST_CASE("a look that cannot free a stray hold leaves it to the rounds", "[unknown_outcome][R8]") {
   Fleet fleet;
   const auto a = fleet.process("a");
-  make_stray(fleet, "a", "jobs");
+  fleet.put_stray("a", "jobs", Token{{9}});
   a.store->fail("release", Fault::rejected);
   CHECK_FALSE(a.lock("jobs")->lock_try("x"));
   CHECK(a.store->calls("inspect") == 1);

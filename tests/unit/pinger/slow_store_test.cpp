@@ -68,7 +68,8 @@ struct BusyProcess {
     kept = process.lock("kept", options.lock);
     REQUIRE(kept->lock_try("x"));
     for (int i = 0; i < 4; ++i) make_missing("missing" + std::to_string(i));
-    for (std::uint8_t i = 0; i < 4; ++i) make_stray("stray" + std::to_string(i), {{9, i}});
+    for (std::uint8_t i = 0; i < 4; ++i)
+      fleet.put_stray("a", "stray" + std::to_string(i), {{9, i}});
   }
 
   void make_pending(const std::string& name) const {
@@ -81,14 +82,6 @@ struct BusyProcess {
     broken.push_back(process.lock(name, options.lock));
     REQUIRE(broken.back()->lock_try("x"));
     REQUIRE(fleet.store->release(name, *broken.back()->record().ts) == ReleaseResult::freed);
-  }
-  void make_stray(const std::string& name, const Token& ts) const {
-    const Claim claim{.process = "a",
-                      .who = "a:1:1",
-                      .why = "",
-                      .ts = ts,
-                      .cutoff = {fleet.store->list().now.time + 1h, "memory"}};
-    REQUIRE(fleet.store->claim(name, FromAbsent{}, claim));
   }
 
   // All but what the process knows that it holds.

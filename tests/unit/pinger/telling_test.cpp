@@ -14,8 +14,6 @@ using namespace distlock::testing;
 
 namespace {
 
-constexpr auto kUntilItRunsOut = 16min - 70s - 960ms;
-
 /// Holds whose announcements wait: no thread was started.
 struct Untold {
   Token claim() {
@@ -56,7 +54,7 @@ TEST_CASE("a hold that ran out is announced also if nobody has looked before it 
   lock->on_lost([&](LossReason reason) { told.push_back(reason); });
   REQUIRE(lock->lock_try("x"));
   const auto stop = lock->stop_token();
-  fleet.clock->advance(kUntilItRunsOut);
+  fleet.clock->advance(kValidByPing);
   const std::vector once{LossReason::deadline_passed};
 
   SECTION("by a claim of the same thread") {
@@ -66,7 +64,7 @@ TEST_CASE("a hold that ran out is announced also if nobody has looked before it 
     CHECK_FALSE(lock->stop_token().stop_requested());
   }
   SECTION("by a claim of the same thread that a rival has made vain") {
-    fleet.clock->advance(16min - kUntilItRunsOut);
+    fleet.clock->advance(16min - kValidByPing);
     const auto rival = fleet.process("b").lock("balancer");
     REQUIRE(rival->lock_try("y"));
     CHECK_FALSE(lock->lock_try("y"));
@@ -108,7 +106,7 @@ TEST_CASE("an unlock in the last moment is no loss", "[lifetime][R9]") {
   lock->on_lost([&](LossReason) { ++told; });
   REQUIRE(lock->lock_try("x"));
   const auto stop = lock->stop_token();
-  fleet.clock->advance(kUntilItRunsOut - 1ns);
+  fleet.clock->advance(kValidByPing - 1ns);
   a.store->before("release", [&] {
     fleet.clock->advance(1h);
     a.pinger->watch_round();
@@ -125,7 +123,7 @@ TEST_CASE("a claim that came too late is no hold that could be lost", "[lifetime
   const auto lock = a.lock("balancer");
   int told = 0;
   lock->on_lost([&](LossReason) { ++told; });
-  a.store->after("claim", [&] { fleet.clock->advance(kUntilItRunsOut); });
+  a.store->after("claim", [&] { fleet.clock->advance(kValidByPing); });
   a.store->before("release", [&] {
     CHECK_FALSE(lock->held());
     a.pinger->watch_round();
@@ -216,7 +214,7 @@ TEST_CASE("tokens are stopped before any callback runs", "[lifetime][R9]") {
     REQUIRE(lock.lock_try("x"));
     tokens.push_back(lock.stop_token());
   }
-  fleet.clock->advance(kUntilItRunsOut);
+  fleet.clock->advance(kValidByPing);
   a.pinger->watch_round();
   CHECK(told == 10);
 }
@@ -234,7 +232,7 @@ TEST_CASE("a lock that its own stop token destroys calls nothing afterwards", "[
     lock.reset();
     destroyed = true;
   });
-  fleet.clock->advance(kUntilItRunsOut);
+  fleet.clock->advance(kValidByPing);
   a.pinger->watch_round();
   CHECK(destroyed);
   CHECK_FALSE(told_late);
@@ -286,7 +284,7 @@ TEST_CASE("all tokens of a hold are stopped at its end", "[lifetime][R9]") {
   REQUIRE(lock->lock_try("x"));
   const auto first = lock->stop_token();
   const auto second = lock->stop_token();
-  fleet.clock->advance(kUntilItRunsOut);
+  fleet.clock->advance(kValidByPing);
   a.pinger->watch_round();
   CHECK(first.stop_requested());
   CHECK(second.stop_requested());

@@ -13,12 +13,6 @@ namespace {
 
 using Condition = MemberState::Condition;
 
-void put_taken(MirrorFleet& fleet, std::size_t member) {
-  Claim claim{.process = "eve", .who = "eve:1", .why = "x", .ts = Token{{1}}};
-  claim.cutoff = fleet.stores[member].store->list().now;
-  REQUIRE(fleet.stores[member].store->claim("jobs", FromAbsent{}, claim));
-}
-
 }  // namespace
 
 TEST_CASE("a member that cannot be taken back holds up no other", "[mirrored][M6]") {
@@ -31,7 +25,7 @@ TEST_CASE("a member that cannot be taken back holds up no other", "[mirrored][M6
   fleet.empty(comes_back);
   fleet.rounds({&ann}, 10min);
   REQUIRE(ann.condition(stays_out) == Condition::kept_out);
-  put_taken(fleet, stays_out);
+  fleet.put_taken(stays_out);
   fleet.rounds({&ann}, 2h);
   CHECK(ann.condition(comes_back) == Condition::counts);
   CHECK(ann.condition(stays_out) == Condition::kept_out);

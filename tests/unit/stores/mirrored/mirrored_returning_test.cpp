@@ -25,14 +25,6 @@ bool readmit(const MirrorProcess& process, std::size_t member) {
   return process.store->members()->readmit(member);
 }
 
-void put_taken(MirrorFleet& fleet, std::size_t member) {
-  fleet.stores[member].store->ping("eve");
-  const StoreNow now = fleet.stores[member].store->list().now;
-  Claim claim{.process = "eve", .who = "eve:1", .why = "x", .ts = Token{{1}}};
-  claim.cutoff = now;
-  REQUIRE(fleet.stores[member].store->claim("jobs", FromAbsent{}, claim));
-}
-
 }  // namespace
 
 TEST_CASE("a window that is longer than the set's is refused", "[mirrored][M6]") {
@@ -86,13 +78,13 @@ TEST_CASE("a member with taken locks of its own is not taken back", "[mirrored][
   ann.pinger->ping_round();
   fleet.empty(1);
   SECTION("when it is found") {
-    put_taken(fleet, 1);
+    fleet.put_taken(1);
     fleet.rounds({&ann}, 200 * 30s);
     CHECK(state(ann, 1).condition == Condition::empty);
   }
   SECTION("when the wait is over") {
     fleet.rounds({&ann}, 3 * 30s);
-    put_taken(fleet, 1);
+    fleet.put_taken(1);
     fleet.rounds({&ann}, 200 * 30s);
     CHECK(state(ann, 1).condition == Condition::kept_out);
   }
@@ -116,7 +108,7 @@ TEST_CASE(
     });
   };
   fleet.empty(1);
-  put_taken(fleet, 1);
+  fleet.put_taken(1);
   fleet.rounds({&ann}, 9 * 30s);
   CHECK(told("has locks of its own") == 1);
   fleet.empty(1);
