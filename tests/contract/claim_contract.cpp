@@ -176,7 +176,9 @@ TEST_CASE("a claim past its cutoff takes nothing", "[store][R8]") {
     CHECK_FALSE((lock && lock->taken()));
   }
   SECTION("from a free one") {
-    under_test->put_lock(free_lock("jobs"));
+    const bool freed_from_it = GENERATE(false, true);
+    const Document lock = free_lock("jobs");
+    under_test->put_lock(freed_from_it ? with(lock, "ts", claim.ts) : lock);
     const auto before = under_test->raw_lock("jobs");
     CHECK_FALSE(store->claim("jobs", FromFree{}, claim));
     CHECK(under_test->raw_lock("jobs") == before);

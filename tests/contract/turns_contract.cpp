@@ -75,6 +75,22 @@ TEST_CASE("a claim out of turn marks those in front, and a marked one may claim 
   CHECK(line_of(*store).stand("jobs", claims[1]).hold);
 }
 
+TEST_CASE("a claim from a free lock ends the place of its ticket and no other",
+          "[store][line][R17]") {
+  const auto under_test = make_store_under_test();
+  const auto store = under_test->open();
+  const LockRecord holder = held(*store, "jobs");
+  const auto claims = line_up(*store, {"a", "b", "c"});
+  Document freed = with(*under_test->raw_lock("jobs"), "state", std::int32_t{0});
+  under_test->put_lock(with(freed, "freed_at", store->list().now.time - 10s));
+  Claim late = claims[1];
+  late.cutoff.time = store->list().now.time - 1s;
+  CHECK_FALSE(store->claim("jobs", FromFree{}, late));
+  CHECK(standing(*store, "jobs") == Processes{"a", "b", "c"});
+  REQUIRE(store->claim("jobs", FromFree{holder.ts}, claims[1]));
+  CHECK(standing(*store, "jobs") == Processes{"a", "c"});
+}
+
 TEST_CASE("a request that a release has overtaken does not push in", "[store][line][R17]") {
   const auto under_test = make_store_under_test();
   const auto store = under_test->open();

@@ -80,7 +80,15 @@ TEST_CASE("an array is not taken for its element", "[mongo][R2][R3][R14]") {
 
   SECTION("an array of the free state is not free") {
     server.put(kLocks, json(R"({"_id": "jobs", "state": [0], "who": ""})"));
+    const auto before = server.raw(kLocks, "jobs");
     CHECK_FALSE(store->claim("jobs", FromFree{}, our_claim(*store)));
+    CHECK(server.raw(kLocks, "jobs") == before);
+  }
+  SECTION("a decimal of the free state is not free") {
+    server.put(kLocks, json(R"({"_id": "jobs", "state": {"$numberDecimal": "0"}, "who": ""})"));
+    const auto before = server.raw(kLocks, "jobs");
+    CHECK_FALSE(store->claim("jobs", FromFree{}, our_claim(*store)));
+    CHECK(server.raw(kLocks, "jobs") == before);
   }
   SECTION("an array with our token is not our hold") {
     server.put(kLocks, json(R"({"_id": "jobs", "state": 1, "ts": [)" + ts + "]}"));

@@ -23,14 +23,35 @@ Bson still_as(const FromHold& basis) {
   return doc({{"$and", array({std::move(held), equal("$when", *basis.when)})}});
 }
 
-template <class Basis>
-Bson claim_from(std::string_view name, const Basis& basis, const Claim& claim) {
+Bson conditions_of(const ClaimBasis& from, Bson still, const Claim& claim) {
+  return doc({{"$and", array({std::move(still), fence_fits(from, claim), before_cutoff(claim)})}});
+}
+
+// In a query an array matches by its elements, and a decimal is a number.
+Bson is_free() {
+  return doc({{"$eq", 0}, {"$not", doc({{"$type", array({"array", "decimal"})}})}});
+}
+
+// Most conditions stand in the pipeline, since the server works on those of a query several times.
+// So it gives the free document as it is where it refuses. Any other document matches nothing.
+Bson claim_from(std::string_view name, const FromFree& basis, const Claim& claim) {
+  Bson conditions = conditions_of(basis, still_as(basis), claim);
+  Bson line = doc({{"line", line_without(claim.ts)}});
+  Bson claimed =
+      doc({{"$mergeObjects", array({"$$ROOT", claimed_fields(claim), std::move(line)})}});
+  Bson made = doc({{"$cond", array({std::move(conditions), std::move(claimed), "$$ROOT"})}});
+  return doc({{"findAndModify", kLocks},
+              {"query", doc({{"_id", name}, {"state", is_free()}})},
+              {"update", array({doc({{"$replaceWith", std::move(made)}})})},
+              {"fields", doc({{"line", 0}})},
+              {"new", true}});
+}
+
+Bson claim_from(std::string_view name, const FromHold& basis, const Claim& claim) {
   const std::string place = "line." + to_hex(claim.ts);
   return doc(
       {{"findAndModify", kLocks},
-       {"query", doc({{"_id", name},
-                      {"$expr", doc({{"$and", array({still_as(basis), fence_fits(basis, claim),
-                                                     before_cutoff(claim)})}})}})},
+       {"query", doc({{"_id", name}, {"$expr", conditions_of(basis, still_as(basis), claim)}})},
        {"update", array({doc({{"$set", claimed_fields(claim)}}), doc({{"$unset", place}})})},
        {"fields", doc({{"line", 0}})},
        {"new", true}});

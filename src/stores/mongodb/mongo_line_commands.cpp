@@ -12,6 +12,7 @@ constexpr std::string_view kWaitersArray = "distlock_waiters";  // the line as a
 constexpr std::string_view kUnmarked = "distlock_unmarked";     // those not passed over
 constexpr std::string_view kPlace = "distlock_place";
 constexpr std::string_view kOpenPlaces = "distlock_open";
+constexpr std::string_view kSound = "distlock_sound";  // the line is no malformed one
 
 std::string ref(std::string_view field) { return "$" + std::string(field); }
 
@@ -46,23 +47,29 @@ Bson waiters() {
 
 Bson unmarked_of(BsonValue waiters) { return filtered(std::move(waiters), negated(marked())); }
 
-// As document_from() reads a line. The server asks only where it would write to it.
-Bson line_is_sound() {
-  Bson passed =
-      doc({{"$in", array({doc({{"$type", "$$w.v.passed"}}), array({"missing", "date"})})}});
+// As document_from() reads a line; `all` are its waiters. Types are compared as a list: the server
+// works through each expression anew with every command.
+Bson are_sound(BsonValue all) {
+  Bson types = array({doc({{"$type", "$$w.v.process"}}), doc({{"$type", "$$w.v.who"}}),
+                      doc({{"$type", "$$w.v.since"}}), doc({{"$type", "$$w.v.passed"}})});
+  Bson right = array({array({"string", "string", "date", "missing"}),
+                      array({"string", "string", "date", "date"})});
   Bson ticket = doc({{"$regexMatch", doc({{"input", "$$w.k"}, {"regex", "^[0-9a-f]{24}$"}})}});
-  Bson sound = all_of({type_is("$$w.v", "object"), type_is("$$w.v.process", "string"),
-                       type_is("$$w.v.who", "string"), type_is("$$w.v.since", "date"),
-                       std::move(passed), std::move(ticket)});
+  Bson sound =
+      all_of({doc({{"$in", array({std::move(types), std::move(right)})}}), std::move(ticket)});
   Bson each = doc({{"$map", doc({{"input", "$$all"}, {"as", "w"}, {"in", std::move(sound)}})}});
-  Bson different = doc({{"$setUnion", array({"$$all.k"})}});
-  Bson all_sound =
-      all_of({doc({{"$allElementsTrue", array({std::move(each)})}}),
-              equal(doc({{"$size", "$$all"}}), doc({{"$size", std::move(different)}}))});
-  Bson object =
-      doc({{"$let", doc({{"vars", doc({{"all", waiters()}})}, {"in", std::move(all_sound)}})}});
-  return doc({{"$or", array({type_is("$line", "missing"),
-                             all_of({type_is("$line", "object"), std::move(object)})})}});
+  Bson different = doc({{"$size", doc({{"$setUnion", array({"$$all.k"})}})}});
+  Bson all_sound = all_of({doc({{"$allElementsTrue", array({std::move(each)})}}),
+                           equal(doc({{"$size", "$$all"}}), std::move(different))});
+  return doc(
+      {{"$let", doc({{"vars", doc({{"all", std::move(all)}})}, {"in", std::move(all_sound)}})}});
+}
+
+// The server asks only where it would write to the line.
+Bson line_is_sound(BsonValue waiters) {
+  return doc(
+      {{"$or", array({type_is("$line", "missing"),
+                      all_of({type_is("$line", "object"), are_sound(std::move(waiters))})})}});
 }
 
 // As line::may_claim() counts it. A command that had to wait for others has an early $$NOW.
@@ -101,14 +108,22 @@ Bson place_of(std::string_view hex) {
                 either(ticket_among(tickets, hex), 0, std::move(last)));
 }
 
-// Made by this very upsert.
-Bson is_new() { return all_of({type_is("$state", "missing"), type_is("$ts", "missing")}); }
+Bson merged(std::initializer_list<BsonValue> objects) {
+  return doc({{"$mergeObjects", array(objects)}});
+}
+
+// A document that this very upsert has made becomes a free lock.
+Bson free_if_new(std::string_view name) {
+  Bson is_new = all_of({type_is("$state", "missing"), type_is("$ts", "missing")});
+  Bson free = doc({{"_id", literal(name)}, {"state", 0}, {"who", ""}});
+  return doc(
+      {{"$replaceWith", merged({"$$ROOT", either(std::move(is_new), std::move(free), doc({}))})}});
+}
 
 Bson may_claim(const Claim& claim) {
-  Bson free = doc({{"$or", array({is_new(), all_of({state_is_sound(), equal("$state", 0)})})}});
   return all_of({before_cutoff(claim), fence_can_grow(claim), negated(equal("$ts", claim.ts)),
-                 std::move(free), doc({{"$lt", array({ref(kPlace), ref(kOpenPlaces)})}}),
-                 line_is_sound()});
+                 state_is_sound(), equal("$state", 0),
+                 doc({{"$lt", array({ref(kPlace), ref(kOpenPlaces)})}}), ref(kSound)});
 }
 
 // All tickets in front of this one; all there are for one that is not in line.
@@ -137,23 +152,13 @@ Bson line_after_claim(std::string_view hex) {
                             {"in", doc({{"$arrayToObject", std::move(all)}})}})}});
 }
 
-Bson merged(std::initializer_list<BsonValue> objects) {
-  return doc({{"$mergeObjects", array(objects)}});
-}
-
 Bson branch(Bson condition, Bson then) {
   return doc({{"case", std::move(condition)}, {"then", std::move(then)}});
 }
 
-Bson granted(std::string_view name, const Claim& claim, std::string_view hex) {
+Bson granted(const Claim& claim, std::string_view hex) {
   Bson line = doc({{"line", line_after_claim(hex)}});
-  return branch(may_claim(claim), merged({"$$ROOT", doc({{"_id", literal(name)}}),
-                                          claimed_fields(claim), std::move(line)}));
-}
-
-Bson free_if_new(std::string_view name) {
-  Bson free = doc({{"_id", literal(name)}, {"state", 0}, {"who", ""}});
-  return either(is_new(), std::move(free), doc({}));
+  return branch(may_claim(claim), merged({"$$ROOT", claimed_fields(claim), std::move(line)}));
 }
 
 // The line with this at the ticket's place, or at its end.
@@ -161,16 +166,15 @@ Bson line_with(std::string_view hex, Bson place) {
   return doc({{"line", merged({"$line", doc({{hex, std::move(place)}})})}});
 }
 
-Bson entered(std::string_view name, const Claim& claim, std::string_view hex) {
+Bson entered(const Claim& claim, std::string_view hex) {
   const auto most = static_cast<std::int32_t>(line::kPlacesMost);
   Bson may_enter =
       all_of({before_cutoff(claim), negated(ticket_among(ref(kWaitersArray) + ".k", hex)),
               doc({{"$lt", array({doc({{"$size", ref(kWaitersArray)}}), most})}}),
-              negated(equal("$ts", claim.ts)), line_is_sound()});
+              negated(equal("$ts", claim.ts)), ref(kSound)});
   Bson place =
       doc({{"process", literal(claim.process)}, {"who", literal(claim.who)}, {"since", "$$NOW"}});
-  return branch(std::move(may_enter),
-                merged({"$$ROOT", free_if_new(name), line_with(hex, std::move(place))}));
+  return branch(std::move(may_enter), merged({"$$ROOT", line_with(hex, std::move(place))}));
 }
 
 // Its owner is there, so that nothing is held against it.
@@ -187,24 +191,36 @@ Bson without_empty_line() {
 
 }  // namespace
 
+// Large and always the same, so it is made once. Never destroyed: threads may claim at exit.
 Bson newcomers_turn() {
-  Bson unmarked = doc({{"$size", unmarked_of(waiters())}});
-  Bson open = doc({{"$lt", array({std::move(unmarked), open_places()})}});
-  return doc(
-      {{"$or", array({type_is("$line", "missing"), all_of({std::move(open), line_is_sound()})})}});
+  static const Bson* const turn = [] {
+    Bson unmarked = doc({{"$size", unmarked_of(waiters())}});
+    Bson open = doc({{"$lt", array({std::move(unmarked), open_places()})}});
+    Bson open_and_sound = all_of({std::move(open), line_is_sound(waiters())});
+    return new Bson(
+        doc({{"$or", array({type_is("$line", "missing"), std::move(open_and_sound)})}}));
+  }();
+  return Bson(turn->get());
+}
+
+Bson line_without(const Token& ticket) {
+  Bson others = filtered(waiters(), negated(equal("$$w.k", literal(to_hex(ticket)))));
+  return either(type_is("$line", "object"), doc({{"$arrayToObject", std::move(others)}}), "$line");
 }
 
 Bson stand_command(std::string_view name, const Claim& claim) {
   const std::string hex = to_hex(claim.ts);
   Bson cases =
-      doc({{"branches",
-            array({granted(name, claim, hex), entered(name, claim, hex), unmarked_again(hex)})},
-           {"default", merged({"$$ROOT", free_if_new(name)})}});
+      doc({{"branches", array({granted(claim, hex), entered(claim, hex), unmarked_again(hex)})},
+           {"default", "$$ROOT"}});
+  Bson judged = doc({{kPlace, place_of(hex)},
+                     {kOpenPlaces, open_places()},
+                     {kSound, line_is_sound(ref(kWaitersArray))}});
   Bson pipeline =
-      array({set(kWaitersArray, waiters()), set(kUnmarked, unmarked_of(ref(kWaitersArray))),
-             set(kPlace, place_of(hex)), set(kOpenPlaces, open_places()),
+      array({free_if_new(name), set(kWaitersArray, waiters()),
+             set(kUnmarked, unmarked_of(ref(kWaitersArray))), doc({{"$set", std::move(judged)}}),
              doc({{"$replaceWith", doc({{"$switch", std::move(cases)}})}}), without_empty_line(),
-             doc({{"$unset", array({kWaitersArray, kUnmarked, kPlace, kOpenPlaces})}})});
+             doc({{"$unset", array({kWaitersArray, kUnmarked, kPlace, kOpenPlaces, kSound})}})});
   Bson shown;
   for (const std::string_view field :
        {"state", "process", "who", "why", "when", "ts", "fence", "takeover_after"})

@@ -139,13 +139,10 @@ std::optional<Carried> MongoStore::carried(std::string_view name) {
   return carried_in(field_of(call, *result, "lock"));
 }
 
-// A claim from no document leaves a free one where it came too late. Any other document that does
-// not carry the claim's `ts` is no answer to it.
-std::optional<LockRecord> refused(const MongoCall& call, const ClaimBasis& basis,
-                                  const Document& instead) {
-  const bool too_late = std::holds_alternative<FromAbsent>(basis);
-  if (too_late && state_in(instead) == LockState::free) return std::nullopt;
-  call.odd("has another document than the one that was claimed", Effect::writes);
+// A claim from a free document gives it as it is where it is refused. One from no document leaves a
+// free one.
+bool is_refusal(const ClaimBasis& basis, const Document& lock) {
+  return !std::holds_alternative<FromHold>(basis) && state_in(lock) == LockState::free;
 }
 
 std::optional<LockRecord> MongoStore::claim(std::string_view name, const ClaimBasis& basis,
@@ -158,7 +155,9 @@ std::optional<LockRecord> MongoStore::claim(std::string_view name, const ClaimBa
   if (call.clock() != claim.cutoff.clock) return std::nullopt;
   const auto document = value_of(call, call.write(claim_command(name, basis, claim)));
   if (!document) return std::nullopt;
-  if (!carries(*document, claim.ts)) return refused(call, basis, *document);
+  if (is_refusal(basis, *document)) return std::nullopt;
+  if (!carries(*document, claim.ts))
+    call.odd("has another document than the one that was claimed", Effect::writes);
   return written(*document, lock_from);
 }
 
