@@ -34,8 +34,13 @@ bool has(const Bson& command, const char* path) { return find(command.get(), pat
 
 TEST_CASE("texts of callers are never read as expressions", "[mongo]") {
   const Bson claim = claim_command("$lock", FromFree{}, claim_with_why("$$ROOT"));
-  CHECK(text_under(claim, "update.0.$set.why.$literal") == "$$ROOT");
+  CHECK(text_under(claim, "update.0.$replaceWith.$cond.1.$mergeObjects.1.why.$literal") ==
+        "$$ROOT");
   CHECK(text_under(claim, "query._id") == "$lock");
+
+  const Bson taken = claim_command("$lock", FromHold{kSomeTs}, claim_with_why("$$ROOT"));
+  CHECK(text_under(taken, "update.0.$set.why.$literal") == "$$ROOT");
+  CHECK(text_under(taken, "query._id") == "$lock");
 
   const Bson first = claim_command("$lock", FromAbsent{}, claim_with_why(""));
   CHECK(text_under(first, "update.0.$replaceWith.$cond.1._id.$literal") == "$lock");
