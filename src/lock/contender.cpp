@@ -91,7 +91,7 @@ bool Contender::look_and_claim(std::string_view why, LockRecord* other) {
     }
     if (out_of_time()) break;
     // An absent document tells no time, and a fail-over may have changed the clock of the cutoff.
-    if (judgement.verdict == Verdict::absent && round > 0) session->ping();
+    if (judgement.verdict == Verdict::absent && round > 0) session->ping_unless_stopped();
     tried = claim(claim_from(look, judgement.verdict), why, 1);
     if (tried.held) return true;
     if (out_of_time()) break;

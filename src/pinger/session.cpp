@@ -147,8 +147,14 @@ bool Session::ensure_pinged(nanoseconds validity, const Limit& limit) {
   }
   const bool must =
       protocol::must_ping_before_claim(last_ping(), clock.steady_now(), validity, options);
+  check_usable();
   if (must && !limit.over(clock)) ping();
   return last_ping().has_value();
+}
+
+void Session::ping_unless_stopped() {
+  check_usable();
+  ping();
 }
 
 // A ping that is confirmed meanwhile waits for the mutex, and then extends the validity begun here.

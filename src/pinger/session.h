@@ -52,10 +52,12 @@ class DistributedLockPinger::Session {
 
   /// Pings once. Errors: those of Store::ping().
   void ping();
+  /// For a lock: a stop may have come since it asked. Errors: those of ping() and check_usable().
+  void ping_unless_stopped();
   SteadyTime round() noexcept;
 
   /// Makes sure that a claim now would be born with time to live (R7, R9). Pings no more where
-  /// `limit` is over; false if there was no ping then. Errors: those of Store::ping().
+  /// `limit` is over; false if there was no ping then. Errors: those of ping_unless_stopped().
   bool ensure_pinged(std::chrono::nanoseconds validity, const Limit& limit);
   /// From now on `claim_validity` counts from the last confirmed ping, and from each later one. For
   /// a claim that is sent after it, of an enlisted hold. Only after ensure_pinged().

@@ -48,7 +48,7 @@ MORE = (
     (r"src/(cli/|log|line_writer|fork_guard|pinger/(running_pingers|shared_pingers)|uri/)",
      ("process_tests",), ""),
     (r"src/stores/mongodb/", ("contract_mongo_standalone",), "standalone"),
-    (r"src/stores/mongodb/", ("contract_mongo_replica_set",), "replica-set"),
+    (r"src/stores/mongodb/", ("contract_mongo_replica_set", "mongo_tests"), "all"),
 )
 IN_PROCESSES = {"R16": "process_tests", "R23": "sqlite_tests"}  # The simulation hangs at their forks.
 STARTED = ("distlock", "distlock_tool")  # By process_tests.
