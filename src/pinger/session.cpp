@@ -147,8 +147,8 @@ bool Session::ensure_pinged(nanoseconds validity, const Limit& limit) {
   }
   const bool must =
       protocol::must_ping_before_claim(last_ping(), clock.steady_now(), validity, options);
-  check_usable();
-  if (must && !limit.over(clock)) ping();
+  if (must && !limit.over(clock)) ping_unless_stopped();
+  check_usable();  // A stop may have come during the wait, or during the ping.
   return last_ping().has_value();
 }
 

@@ -76,7 +76,7 @@ void SimProcess::run_worker(int number, int locks) {
 
 void SimProcess::run_pings() {
   std::stop_token ending = ending_.get_token();
-  while (!dead_ && !(ending.stop_requested() && working_ == 0)) {
+  while (!dead_ && !must_stop()) {
     const SteadyTime before = clock_->steady_at_this_moment();
     const std::int64_t failures = pinger_->stats().health.failures;
     const SteadyTime next = pinger_->ping_round();
@@ -85,16 +85,33 @@ void SimProcess::run_pings() {
     if (!dead_ && heard) {
       world_.oracle.heard_of_ping(id_, before, world_.setup.call_limit);
     }
-    clock_->wait_until(next, working_ == 0 ? ending : std::stop_token{});
+    clock_->wait_until(std::min(next, clock_->steady_at(stops_at_)),
+                       working_ == 0 ? ending : std::stop_token{});
   }
-  if (dead_) return end_watch();
+  if (!dead_) stop_pinger();
+  end_watch();
+}
+
+bool SimProcess::must_stop() const {
+  return world_.scheduler.now() >= stops_at_ || (ending_.stop_requested() && working_ == 0);
+}
+
+void SimProcess::stop_pinger() {
   world_.trace.say(id_, [] { return "stops its pinger"; });
+  stopped_among_workers_ = working_ > 0;
   pinger_->stop();
   for (const auto& store : stores_) {
-    if (!dead_) store->expect_silence();
+    if (dead_) return;
+    if (!stopped_among_workers_) store->expect_silence();
+    // Between a worker's last question and its call there may be an interruption.
+    else if (world_.setup.interruptions == 0)
+      store->expect_no_claims();
   }
-  stopped_ = true;
-  end_watch();
+  ending_.request_stop();
+  while (!dead_ && working_ > 0) {
+    clock_->wait_until(clock_->steady_at_this_moment() + kWatchPause, {});
+  }
+  stopped_ = !dead_;
 }
 
 void SimProcess::run_watch() {

@@ -47,12 +47,15 @@ class SimProcess {
   void set_wall_off(std::chrono::milliseconds off);
   /// Its workers finish, then its pinger stops.
   void end_soon();
+  /// Its pinger stops then, whatever its workers do.
+  void stop_at(Time then) { stops_at_ = then; }
+  bool stopped_among_workers() const { return stopped_among_workers_; }
 
   const std::string& id() const { return id_; }
   const std::string& host() const { return host_; }
   bool alive() const { return !dead_ && !stopped_; }
   bool dead() const { return dead_; }
-  bool ending() const { return ending_.stop_requested(); }
+  bool ending() const { return stopped_among_workers_ || ending_.stop_requested(); }
   std::stop_token ending_token() const { return ending_.get_token(); }
   /// How often it has stood still: what took long since may have been that.
   int pauses() const { return pauses_; }
@@ -84,6 +87,8 @@ class SimProcess {
   void at_point(const Call& call, std::size_t member);
   void spring(const Ambush& ambush);
   void run_pings();
+  bool must_stop() const;
+  void stop_pinger();
   void run_watch();
   void run_ringer();
   void end_watch();
@@ -102,6 +107,7 @@ class SimProcess {
   std::function<void(const std::string& lock)> once_unlocked_;
   std::optional<BeforeRelease> before_release_;
   Fiber* pinging_ = nullptr;
+  Time stops_at_ = kNever;
   std::stop_source ending_;
   std::stop_source stopping_watch_;
   std::stop_source released_;
@@ -110,6 +116,7 @@ class SimProcess {
   int pauses_ = 0;
   bool holds_on_ = false;
   bool dead_ = false;
+  bool stopped_among_workers_ = false;
   bool stopped_ = false;
 };
 

@@ -75,6 +75,12 @@ void make_some_hurry(Setup& setup) {
   }
 }
 
+// Drawn apart, so that all other runs stay what they were.
+void perhaps_stop_a_pinger(Setup& setup) {
+  Random random(setup.seed ^ 0x570b);
+  if (random.chance(0.1)) setup.first_stops_at = random.between(Time{0}, setup.horizon);
+}
+
 LockOptions lock_options(const Timing& timing, Random& random) {
   LockOptions options;
   options.takeover_after = timing.takeover_after;
@@ -138,6 +144,7 @@ Setup setup_from(std::uint64_t seed, const Narrowing& narrowing) {
   leave_out_what_is_not_promised(setup.faults);
   setup.processes = std::min(narrowing.processes.value_or(setup.processes), setup.processes);
   setup.workers = narrowing.workers.value_or(setup.workers);
+  perhaps_stop_a_pinger(setup);
   setup.horizon = narrowing.horizon.value_or(setup.horizon);
   return setup;
 }

@@ -27,8 +27,9 @@ struct Setup {
   PingerOptions pinger;
   std::chrono::milliseconds call_limit{0};
   double interruptions = 0;
-  bool long_end = false;      // days more, for the cleanup
-  Time violated_at = kNever;  // then a violation is made up, for tests of the simulation
+  Time first_stops_at = kNever;  // its pinger, while its workers are at work
+  bool long_end = false;         // days more, for the cleanup
+  Time violated_at = kNever;     // then a violation is made up, for tests of the simulation
 
   /// The smallest tolerance for clocks that any process of the run has.
   std::chrono::milliseconds tolerance() const;

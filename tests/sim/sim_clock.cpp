@@ -6,8 +6,11 @@
 
 namespace distlock::sim {
 
-SteadyTime SimClock::steady_at_this_moment() const {
-  const auto ticks = static_cast<double>(scheduler_.now().count()) * rate_;
+SteadyTime SimClock::steady_at_this_moment() const { return steady_at(scheduler_.now()); }
+
+SteadyTime SimClock::steady_at(Time then) const {
+  if (then == kNever) return SteadyTime::max();
+  const auto ticks = static_cast<double>(then.count()) * rate_;
   return SteadyTime{steady_offset_ + Time{static_cast<std::int64_t>(ticks)}};
 }
 

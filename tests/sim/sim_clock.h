@@ -18,6 +18,8 @@ class SimClock : public Clock {
 
   /// The steady clock, for the oracle: reading it gives nobody else a turn.
   SteadyTime steady_at_this_moment() const;
+  /// Its time at that true time.
+  SteadyTime steady_at(Time then) const;
 
   void set_wall_off(std::chrono::milliseconds off) { wall_off_ = off; }
   std::chrono::milliseconds wall_off() const { return wall_off_; }

@@ -27,6 +27,10 @@ void SimStore::check_allowed(const Call& call) {
       !identity) {
     oracle_.violate(process_ + " calls the store after stop(): " + std::string(call.verb));
   }
+  const bool claims = call.verb == "claim" || call.verb == "stand" || call.verb == "ping";
+  if (claimless_ && claims) {
+    oracle_.violate(process_ + " claims or pings after stop(): " + std::string(call.verb));
+  }
 }
 
 void SimStore::begin(Call& call) {

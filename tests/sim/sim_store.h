@@ -27,6 +27,8 @@ class SimStore : public Store, private Line {
   void die() { dead_ = true; }
   /// The pinger has said that it calls the store no more (R12).
   void expect_silence() { silent_ = true; }
+  /// The same, while locks have calls under way.
+  void expect_no_claims() { claimless_ = true; }
 
   /// Whether this process has ever read that clock of the store.
   bool has_read(const std::string& clock) const { return clocks_read_.contains(clock); }
@@ -77,6 +79,7 @@ class SimStore : public Store, private Line {
   std::set<std::string> clocks_read_;
   bool dead_ = false;
   bool silent_ = false;
+  bool claimless_ = false;
   Time cut_off_until_{0};
 };
 

@@ -70,6 +70,7 @@ class Run {
       SimProcess& process = world_.add_process(
           "host" + std::to_string(i), world_.setup.lock_options[static_cast<std::size_t>(i)]);
       process.start(world_.setup.workers, world_.setup.locks);
+      if (i == 0) process.stop_at(world_.setup.first_stops_at);
     }
     rival_.start();
     world_.scheduler.spawn(outside_, "nemesis", [this] { nemesis_.work(); });
@@ -92,7 +93,7 @@ class Run {
     }
     until(world_.scheduler.now() + time_to_settle(world_.setup));
     for (const auto& process : world_.processes) {
-      if (violated() || process->dead()) continue;
+      if (violated() || process->dead() || process->stopped_among_workers()) continue;
       if (process->alive())
         return world_.oracle.violate(process->id() + " does not come to an end");
       check_nothing_left(*process);

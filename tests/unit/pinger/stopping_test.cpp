@@ -6,7 +6,6 @@
 
 #include "support/fleet.h"
 #include "support/known_free.h"
-#include "support/pausing_clock.h"
 #include "support/thrown.h"
 
 using namespace distlock;
@@ -92,57 +91,6 @@ TEST_CASE("a stopped pinger's locks claim nothing", "[pinger][R12]") {
   CHECK(thrown_by([&] { return lock->lock_try("x"); }) == Errc::stopped);
   CHECK(a.store->calls("claim") == 0);
   CHECK(a.store->calls("ping") == 0);
-}
-
-TEST_CASE("a stop in the middle of a look lets no claim follow", "[pinger][R12]") {
-  Fleet fleet;
-  const auto a = fleet.process("a");
-  const auto lock = a.lock("balancer");
-  a.pinger->ping_round();
-  a.store->before("inspect", [&] { a.pinger->stop(); });
-  CHECK(thrown_by([&] { return lock->lock_try("x"); }) == Errc::stopped);
-  CHECK(a.store->calls("claim") == 0);
-}
-
-TEST_CASE("a stop in the middle of any look lets no ping follow", "[pinger][R8][R12]") {
-  Fleet fleet;
-  const auto a = fleet.process("a");
-  const auto lock = a.lock("balancer");
-  // Nobody knows what the first claim did, so that there are more looks, and a ping.
-  a.store->fail("claim", Fault::lost_request);
-  int looks = 0;
-  const int stopped_in = GENERATE(1, 2, 3);
-  std::function<void()> stop_in_time = [&] {
-    a.store->before("inspect", stop_in_time);
-    if (++looks != stopped_in) return;
-    a.pinger->stop();
-    a.store->forget_calls();
-  };
-  a.store->before("inspect", stop_in_time);
-  // The second look asks what became of the claim.
-  const Errc expected = stopped_in == 2 ? Errc::outcome_unknown : Errc::stopped;
-  CHECK(thrown_by([&] { return lock->lock_try("x"); }) == expected);
-  REQUIRE(looks >= stopped_in);
-  CHECK(a.store->calls("ping") == 0);
-  CHECK(a.store->calls("claim") == 0);
-}
-
-TEST_CASE("a stop before the pinger's first good ping lets none follow", "[pinger][R12][threads]") {
-  const auto clock = std::make_shared<PausingClock>();
-  const auto store = std::make_shared<FaultyStore>(make_memory_store(clock));
-  store->fail("ping", Fault::rejected);
-  const auto pinger =
-      std::make_shared<DistributedLockPinger>(Environment{.store = store, .clock = clock});
-  DistributedLock lock(pinger, "balancer");
-  clock->thread = std::this_thread::get_id();
-  clock->then = [&] {
-    pinger->stop();
-    store->forget_calls();
-  };
-  clock->go();
-  CHECK(thrown_by([&] { return lock.lock_try("x"); }) == Errc::stopped);
-  REQUIRE(clock->thread == std::thread::id());
-  CHECK(store->calls() == 0);
 }
 
 TEST_CASE("a stop in the middle of a claim leaves its ping", "[pinger][R7][R12]") {
@@ -239,29 +187,6 @@ TEST_CASE("after a stop no call reaches the store", "[pinger][R12]") {
   }
 
   CHECK(b.store->calls() == 0);
-}
-
-TEST_CASE("a claim during a stop's last calls is refused", "[pinger][R12][threads]") {
-  Fleet fleet;
-  const auto a = fleet.process("a");
-  const auto lock = a.lock("balancer");
-  a.pinger->ping_round();
-  std::promise<void> in_farewell;
-  std::promise<void> go_on;
-  a.store->before("remove_ping", [&] {
-    in_farewell.set_value();
-    go_on.get_future().wait();
-  });
-  boost::thread stopper;
-  // It was let in before the stop, and claims when the ping is about to be removed.
-  a.store->before("inspect", [&] {
-    stopper = boost::thread([&] { a.pinger->stop(); });
-    in_farewell.get_future().wait();
-  });
-  CHECK(thrown_by([&] { return lock->lock_try("x"); }) == Errc::stopped);
-  CHECK(a.store->calls("claim") == 0);
-  go_on.set_value();
-  stopper.join();
 }
 
 TEST_CASE("every stop() returns when no call is under way any more", "[pinger][R12]") {
