@@ -111,6 +111,20 @@ TEST_CASE("a loss ends also those that have left the command's group",
   CHECK_FALSE(holder->rest_of_output().empty());
 }
 
+TEST_CASE(
+    "after a loss also one that has left the command's group, and stands still, has its grace",
+    "[process][run][break][R9]") {
+  ToolFixture fixture;
+  const auto holder = fixture.start(
+      run({"--takeover-after", "60s", "--ping-every", "2s"},
+          "setsid sh -c 'trap \"echo told; exit 0\" TERM; kill -STOP $$; sleep 100' & "
+          "until grep -q '^State:.T' /proc/$!/status; do sleep 0.01; done; echo ready; wait"));
+  REQUIRE(holder->next_output() == "ready");
+  REQUIRE(fixture.status({"break", "--yes", "jobs"}) == 0);
+  CHECK(holder->next_output() == "told");
+  CHECK(holder->wait() == 75);
+}
+
 TEST_CASE("the processes that a command has started are gone when its tool says 75",
           "[process][run][break][unsanitized][R9]") {
   ToolFixture fixture;
