@@ -5,7 +5,10 @@
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
+#include <optional>
 #include <sstream>
+#include <thread>
 
 #include "process/tool_fixture.h"
 
@@ -21,16 +24,27 @@ std::string text_of(const fs::path& file) {
   return text.str();
 }
 
-/// The process besides the tool that watches over its command.
-pid_t keeper_of(const ToolProcess& tool) {
+/// The process besides the tool that watches over its command. None may have its name yet.
+std::optional<pid_t> perhaps_keeper_of(const ToolProcess& tool) {
   const std::string parent = "\nPPid:\t" + std::to_string(tool.id()) + '\n';
   for (const auto& process : fs::directory_iterator("/proc")) {
     const std::string status = text_of(process.path() / "status");
     const bool keeper = status.starts_with("Name:\tdistlock-keeper\n");
     if (keeper && status.find(parent) != status.npos) return std::stoi(process.path().filename());
   }
-  FAIL("it has no keeper");
-  return -1;
+  return std::nullopt;
+}
+
+pid_t keeper_of(const ToolProcess& tool) {
+  std::optional<pid_t> keeper;
+  while (!keeper) keeper = perhaps_keeper_of(tool);
+  return *keeper;
+}
+
+/// Whether it still does something.
+bool runs(pid_t id) {
+  const std::string status = text_of("/proc/" + std::to_string(id) + "/status");
+  return !status.empty() && status.find("\nState:\tZ") == status.npos;
 }
 
 /// Kills the process when the test ends, too.
@@ -42,7 +56,9 @@ class Survivor {
   Survivor& operator=(const Survivor&) = delete;
 
   void end() {
-    if (id_ > 0) kill(id_, SIGKILL);
+    if (id_ <= 0) return;
+    kill(id_, SIGKILL);
+    while (runs(id_)) std::this_thread::yield();
     id_ = -1;
   }
 
@@ -50,10 +66,10 @@ class Survivor {
   pid_t id_;
 };
 
-/// Whether it still does something.
-bool runs(pid_t id) {
-  const std::string status = text_of("/proc/" + std::to_string(id) + "/status");
-  return !status.empty() && status.find("\nState:\tZ") == status.npos;
+/// Whether `distlock list` says that the lock can be taken over, and when.
+std::string takeover_of_jobs(ToolFixture& fixture) {
+  REQUIRE(fixture.status({"list", "--json"}) == 0);
+  return nlohmann::json::parse(fixture.output)["locks"][0]["takeover"]["how"];
 }
 
 const ToolFixture::Words kTry{"run", "-n", "jobs", "--", "sh", "-c", "echo $DISTLOCK_FENCE"};
@@ -133,7 +149,10 @@ TEST_CASE("processes that have closed their descriptors keep the lock of a run t
   CHECK(holder->wait() == 128 + SIGKILL);
   CHECK(holder->rest_of_output().empty());  // The command has ended.
   CHECK(fixture.status(kTry) == 1);
+  CHECK(takeover_of_jobs(fixture) == "later");
   survivor.end();
+  // Its keeper has to notice.
+  while (takeover_of_jobs(fixture) != "now") continue;
   const auto next = fixture.start(kWait);
   CHECK(next->next_output() == "2");
   CHECK(next->wait() == 0);
