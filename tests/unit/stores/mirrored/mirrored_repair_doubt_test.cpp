@@ -22,6 +22,22 @@ TEST_CASE("an unlock in the middle of a repair leaves nothing behind", "[mirrore
   CHECK(held.lock->lock_try("again"));
 }
 
+TEST_CASE("a hold that is lost in the middle of a repair is its owner's to free",
+          "[mirrored][M9]") {
+  HeldOnTwo held;
+  held.ann.members[2]->after("claim", [&] {
+    for (const std::size_t member : {0U, 1U}) {
+      held.fleet.stores[member].tables.put_lock(
+          {{"_id", std::string("jobs")}, {"state", std::int32_t{0}}});
+    }
+    CHECK_FALSE(held.lock->still_held());
+  });
+  held.fleet.rounds({&held.ann}, 30s);
+  REQUIRE(held.lock->lost());
+  CHECK(held.fleet.holders("jobs") == Names{"", "", "ann"});
+  CHECK(held.ann.pinger->stats().pending_releases == 0);
+}
+
 TEST_CASE("a repair that was not confirmed protects nothing", "[mirrored][M9][R8]") {
   HeldOnTwo held;
   const auto bob = held.fleet.process("bob");

@@ -1,6 +1,8 @@
 #include <boost/thread/thread.hpp>
 #include <catch2/catch.hpp>
 #include <latch>
+#include <string>
+#include <utility>
 
 #include "unit/stores/mirrored/held_on_two.h"
 
@@ -13,6 +15,21 @@ namespace {
 
 Token token_on(const MirrorFleet& fleet, std::size_t member) {
   return fleet.stores[member].store->inspect("jobs", Freshness::fresh).lock->ts.value();
+}
+
+MirrorProcess pinging(MirrorFleet& fleet, const std::string& name) {
+  MirrorProcess process = fleet.process(name);
+  process.pinger->ping_round();
+  return process;
+}
+
+/// The looks at the first member, and the claims there, of three rounds.
+std::pair<int, int> asked_in_rounds(MirrorFleet& fleet, const MirrorProcess& process) {
+  const FaultyStore& member = *process.members[0];
+  const int looks = member.calls("inspect");
+  const int claims = member.calls("claim");
+  fleet.rounds({&process}, 90s);
+  return {member.calls("inspect") - looks, member.calls("claim") - claims};
 }
 
 }  // namespace
@@ -145,16 +162,53 @@ TEST_CASE("while all members protect all holds a round asks nothing more", "[mir
   const auto lock = ann.lock("jobs");
   REQUIRE(lock->lock_try("x"));
   fleet.rounds({&ann}, 60s);
-  const auto before = ann.members[0]->calls("claim");
-  const auto looks = ann.members[0]->calls("inspect");
-  fleet.rounds({&ann}, 30s);
-  CHECK(ann.members[0]->calls("claim") == before);
-  const auto of_one_round = ann.members[0]->calls("inspect") - looks;
-  const auto none = fleet.process("bob");
-  none.pinger->ping_round();
-  const auto of_none = none.members[0]->calls("inspect");
-  fleet.rounds({&none}, 30s);
-  CHECK(of_one_round == none.members[0]->calls("inspect") - of_none);
+  CHECK(asked_in_rounds(fleet, ann) == asked_in_rounds(fleet, pinging(fleet, "bob")));
+}
+
+TEST_CASE("a member that can grant a hold no more is asked for it once", "[mirrored][M9]") {
+  HeldOnTwo held;
+  Store& member = *held.fleet.stores[2].store;
+  Claim other{.process = "bob", .who = "bob:1", .why = "y", .ts = Token{{7}}};
+  other.takeover_after = 16min;
+  other.cutoff = member.list().now;
+  other.fence = 9;
+  REQUIRE(member.claim("jobs", FromAbsent{}, other));
+  REQUIRE(member.release("jobs", other.ts) == ReleaseResult::freed);
+  held.fleet.rounds({&held.ann}, 60s);
+  const auto asked = asked_in_rounds(held.fleet, held.ann);
+  CHECK(asked == asked_in_rounds(held.fleet, pinging(held.fleet, "bob")));
+  CHECK(held.lock->held());
+}
+
+TEST_CASE("a member that does not count is asked for no repair", "[mirrored][M9][M6]") {
+  MirrorFleet fleet;
+  const auto ann = fleet.process("ann");
+  const auto lock = ann.lock("jobs");
+  REQUIRE(lock->lock_try("x"));
+  fleet.empty(2);
+  fleet.rounds({&ann}, 60s);
+  REQUIRE(ann.condition(2) != MemberState::Condition::counts);
+  const int looks = asked_in_rounds(fleet, ann).first;
+  CHECK(looks == asked_in_rounds(fleet, pinging(fleet, "bob")).first);
+  CHECK(fleet.holders("jobs") == Names{"ann", "ann", ""});
+}
+
+TEST_CASE("a member that can grant a hold no more keeps no other from it", "[mirrored][M9]") {
+  MirrorFleet fleet(5);
+  const auto ann = fleet.process("ann");
+  const auto lock = ann.lock("jobs");
+  REQUIRE(lock->lock_try("x"));
+  const std::size_t hopeless = GENERATE(3, 4);
+  const std::size_t other = 7 - hopeless;
+  const Document free{{"_id", std::string("jobs")}, {"state", std::int32_t{0}}};
+  fleet.stores[other].tables.put_lock(free);
+  Document later = free;
+  later.emplace_back("fence", std::int64_t{9});
+  fleet.stores[hopeless].tables.put_lock(later);
+  ann.members[other]->fail("claim", Fault::rejected);
+  fleet.rounds({&ann}, 120s);
+  CHECK(fleet.holders("jobs")[other] == "ann");
+  CHECK(fleet.holders("jobs")[hopeless].empty());
 }
 
 TEST_CASE("a lock claimed again from its own release gets to members that lacked it",
