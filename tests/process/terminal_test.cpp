@@ -50,6 +50,7 @@ class Image {
       const int nothing = open("/dev/null", O_RDWR);
       for (const int stream : {0, 1, 2}) dup2(nothing, stream);
     }
+    heed_the_keyboard();
     execve(argv_[0], argv_.data(), envp_.data());
     _exit(99);
   }

@@ -82,6 +82,7 @@ ToolProcess::ToolProcess(const std::vector<std::string>& words, const Environmen
     dup2(in.ends[0], STDIN_FILENO);
     dup2(out.ends[1], STDOUT_FILENO);
     dup2(err.ends[1], STDERR_FILENO);
+    heed_the_keyboard();
     prctl(PR_CAPBSET_DROP, CAP_DAC_OVERRIDE);
     prctl(PR_CAPBSET_DROP, CAP_DAC_READ_SEARCH);
     execve(argv[0], argv.data(), envp.data());
@@ -92,6 +93,11 @@ ToolProcess::ToolProcess(const std::vector<std::string>& words, const Environmen
   input_ = in.ends[1];
   output_.descriptor = out.ends[0];
   messages_.descriptor = err.ends[0];
+}
+
+void heed_the_keyboard() {
+  signal(SIGINT, SIG_DFL);
+  signal(SIGQUIT, SIG_DFL);
 }
 
 ToolProcess::~ToolProcess() {

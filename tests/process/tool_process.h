@@ -14,6 +14,10 @@ namespace distlock::testing {
 /// The path of the tool: of the built one, or of one with a bug that tools/mutants has planted.
 std::string tool_path();
 
+/// In a child before its exec. Programs that a shell has started in the background ignore both, and
+/// so would the tool.
+void heed_the_keyboard();
+
 /// The built tool as a process of its own, with pipes for its standard streams.
 ///
 /// Every wait is for something that the tool does, and fails the test if that takes minutes.
