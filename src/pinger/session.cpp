@@ -133,6 +133,15 @@ bool Session::free_if_stray(const LockRecord& seen) {
   }
 }
 
+void Session::free_if_stopped() noexcept {
+  if (!stopped_) return;
+  Chores::attempt("freeing what is pending", [&] {
+    const Clock& clock = *environment.clock;
+    ChoreTime time(clock, clock.steady_now() + environment.store->call_limit());
+    pending.work_off(environment, ringer, time);
+  });
+}
+
 bool Session::ensure_pinged(nanoseconds validity, const Limit& limit) {
   Clock& clock = *environment.clock;
   const auto last_ping = [&] {

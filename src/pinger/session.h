@@ -78,6 +78,9 @@ class DistributedLockPinger::Session {
   /// a quick release was undone (R3). Where that fails it is a pending release. True: it was freed.
   bool free_if_stray(const LockRecord& seen);
 
+  /// Works off now, after a stop, all that a lock has left pending: no round comes any more.
+  void free_if_stopped() noexcept;
+
   /// `process:thread` of the thread of this process that holds validly by that `ts`, if one does.
   std::optional<std::string> holder_of(const Token& ts) const;
 

@@ -93,7 +93,7 @@ class Run {
     }
     until(world_.scheduler.now() + time_to_settle(world_.setup));
     for (const auto& process : world_.processes) {
-      if (violated() || process->dead() || process->stopped_among_workers()) continue;
+      if (violated() || process->dead()) continue;
       if (process->alive())
         return world_.oracle.violate(process->id() + " does not come to an end");
       check_nothing_left(*process);

@@ -10,6 +10,7 @@
 #include <system_error>
 #include <utility>
 
+#include "fork_guard.h"
 #include "stores/sqlite/sqlite_clock.h"
 #include "text.h"
 
@@ -17,6 +18,8 @@ namespace distlock {
 namespace {
 
 constexpr int kPrimaryCode = 0xFF;
+
+PerProcess<boost::mutex> one_closes_at_a_time;
 
 // Names the file that another user has and this one may not use, if that is why.
 std::string withheld(const std::string& database) {
@@ -76,8 +79,7 @@ void call_function(sqlite3_context* context, int, sqlite3_value**) {
 
 // Of two that close at once, SQLite takes neither for the last, and both leave its log behind.
 void SqliteDatabase::Close::operator()(sqlite3* db) const noexcept {
-  static auto& one_at_a_time = *new boost::mutex;  // For stores that outlive all statics, too.
-  const boost::lock_guard<boost::mutex> lock(one_at_a_time);
+  const boost::lock_guard<boost::mutex> lock(one_closes_at_a_time.get());
   sqlite3_close_v2(db);
 }
 

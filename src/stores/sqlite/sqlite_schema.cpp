@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "fork_guard.h"
 #include "text.h"
 
 namespace distlock {
@@ -13,6 +14,8 @@ namespace {
 constexpr std::int64_t kApplicationId = 0x646c636b;  // "dlck"
 constexpr std::int64_t kVersion = 1;
 constexpr const char* kOpen = "open";
+
+PerProcess<boost::timed_mutex> one_makes_at_a_time;
 
 // Columns have no types, so that they hold whatever is put there and it is judged as a document,
 // like everywhere (R14). Times are milliseconds, `ts` 24 hexadecimal digits.
@@ -94,12 +97,10 @@ bool is_whole(const SqliteDatabase& db) {
 
 // SQLite's write lock is waited for by looking at it. Where hundreds of threads open a new file at
 // once, they leave its holder no time. So one of them makes what is not there, and the others find
-// it. A child of fork() may find the mutex held by a thread that it has not: it goes on without.
+// it.
 boost::unique_lock<boost::timed_mutex> alone_to_make(const SqliteDatabase& db) {
-  static auto& one_at_a_time =
-      *new boost::timed_mutex;  // For stores that outlive all statics, too.
   const boost::chrono::milliseconds limit(db.time_to_wait().count());
-  return {one_at_a_time, limit};
+  return {one_makes_at_a_time.get(), limit};
 }
 
 bool has_write_ahead_log(const SqliteDatabase& db) {

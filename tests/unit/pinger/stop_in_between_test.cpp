@@ -101,3 +101,44 @@ TEST_CASE("a claim during a stop's last calls is refused", "[pinger][R12][thread
   go_on.set_value();
   stopper.join();
 }
+
+TEST_CASE("a stop in the middle of claiming an old hold anew leaves nothing taken",
+          "[pinger][R9][R12]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  a.store->has_line = GENERATE(false, true);
+  const auto lock = a.lock("balancer");
+  REQUIRE(lock->lock_try("x"));
+  fleet.clock->advance(16min);
+  a.store->before("ping", [&] { a.pinger->stop(); });
+  SECTION("by reclaim()") {
+    CHECK(thrown_by([&] { return lock->reclaim("y"); }) == Errc::stopped);
+  }
+  SECTION("by lock_try()") {
+    CHECK(thrown_by([&] { return lock->lock_try("y"); }) == Errc::stopped);
+  }
+  SECTION("by a wait") {
+    CHECK(thrown_by([&] { return lock->try_lock_for(1min); }) == Errc::stopped);
+  }
+  CHECK_FALSE(fleet.stored("balancer").taken());
+  CHECK(a.pinger->stats().pending_releases == 0);
+}
+
+TEST_CASE("a stop in the middle of a step that fails gives the place up", "[waiting][R12][R17]") {
+  Fleet fleet;
+  const auto held = fleet.process("a").lock("balancer");
+  REQUIRE(held->lock_try("x"));
+  const auto b = fleet.process("b");
+  b.store->has_line = true;
+  const auto lock = b.lock("balancer");
+  // The first look finds it in line, and the second one fails.
+  b.store->before("inspect", [&] {
+    REQUIRE(fleet.stored("balancer").line.size() == 1);
+    b.store->before("inspect", [&] {
+      b.store->fail("inspect", Fault::rejected);
+      b.pinger->stop();
+    });
+  });
+  CHECK(thrown_by([&] { return lock->try_lock_for(1min); }) == Errc::stopped);
+  CHECK(fleet.stored("balancer").line.empty());
+}
