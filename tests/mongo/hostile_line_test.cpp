@@ -69,6 +69,21 @@ TEST_CASE("a malformed line in a server is refused, and left as it is, but its l
   CHECK(freed.next.empty());
 }
 
+TEST_CASE("a waiter beside a malformed place gets the lock no more than others do",
+          "[mongo][line][R14]") {
+  const Server server(standalone_uri());
+  const auto store = open_mongo_store(server.connection(), {});
+  const std::string line = "{\"" + to_hex(kOurs) + "\": " + place() + ", \"" + kTicket + R"(": 7})";
+  server.put(kLocks, lock_with(line, GENERATE(0, 1)));
+  const auto before = server.raw(kLocks, "jobs");
+  Standing standing;
+  const auto error =
+      failure_of([&] { standing = store->line()->stand("jobs", our_claim(*store)); });
+  CHECK(error.value_or(Errc::bad_record) == Errc::bad_record);
+  CHECK_FALSE(standing.hold);
+  CHECK(server.raw(kLocks, "jobs") == before);
+}
+
 TEST_CASE("ten thousand places of nobody take nobody in, and pass the lock on all the same",
           "[mongo][line][R17]") {
   const Server server(standalone_uri());

@@ -13,7 +13,10 @@ SqliteCall::SqliteCall(SqliteTurns::Turn turn, SqliteDatabase& db, SqliteGate* g
     : turn_(std::move(turn)), db_(db), gate_(gate) {}
 
 SqliteCall::SqliteCall(SqliteCall&& other) noexcept
-    : turn_(std::move(other.turn_)), db_(other.db_), gate_(std::exchange(other.gate_, nullptr)) {}
+    : turn_(std::move(other.turn_)),
+      in_(std::move(other.in_)),
+      db_(other.db_),
+      gate_(std::exchange(other.gate_, nullptr)) {}
 
 SqliteCall::~SqliteCall() {
   if (gate_ == nullptr) return;

@@ -9,6 +9,7 @@
 #include "distlock/store.h"
 #include "stores/sqlite/sqlite_clock.h"
 #include "stores/sqlite/sqlite_database.h"
+#include "stores/sqlite/sqlite_forks.h"
 #include "stores/sqlite/sqlite_gate.h"
 #include "stores/sqlite/sqlite_statements.h"
 #include "stores/sqlite/sqlite_syncs.h"
@@ -26,6 +27,7 @@ class SqliteCall {
 
  private:
   SqliteTurns::Turn turn_;
+  InSqlite in_;
   SqliteDatabase& db_;
   SqliteGate* gate_;
 };

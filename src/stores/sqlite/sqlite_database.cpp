@@ -12,6 +12,7 @@
 
 #include "fork_guard.h"
 #include "stores/sqlite/sqlite_clock.h"
+#include "stores/sqlite/sqlite_forks.h"
 #include "text.h"
 
 namespace distlock {
@@ -77,9 +78,16 @@ void call_function(sqlite3_context* context, int, sqlite3_value**) {
 
 }  // namespace
 
+void SqliteStatement::Finalize::operator()(sqlite3_stmt* statement) const noexcept {
+  const InSqlite in;
+  sqlite3_finalize(statement);
+}
+
 // Of two that close at once, SQLite takes neither for the last, and both leave its log behind.
 void SqliteDatabase::Close::operator()(sqlite3* db) const noexcept {
   const boost::lock_guard<boost::mutex> lock(one_closes_at_a_time.get());
+  const InSqlite in;
+  note_closing(db);
   sqlite3_close_v2(db);
 }
 
@@ -154,12 +162,14 @@ void SqliteRun::finish() {
 
 SqliteDatabase::SqliteDatabase(const std::string& path, std::chrono::milliseconds busy_limit)
     : path_(path), busy_limit_(busy_limit) {
+  forget_connections_of_parent(path);
   sqlite3* db = nullptr;
   constexpr int kFlags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
   const int code = sqlite3_open_v2(path.c_str(), &db, kFlags, nullptr);
   db_.reset(db);
   if (db == nullptr)
     throw Error(Errc::not_applied, "open " + distlock::quoted(path) + ": out of memory");
+  note_opened(db);
   if (code != SQLITE_OK) {
     throw Error(errc_of(code, Effect::reads, sqlite3_system_errno(db)),
                 "open " + distlock::quoted(path) + ": " + problem_of(db, path));

@@ -30,7 +30,7 @@ class SqliteStatement {
 
  private:
   struct Finalize {
-    void operator()(sqlite3_stmt* statement) const noexcept { sqlite3_finalize(statement); }
+    void operator()(sqlite3_stmt* statement) const noexcept;
   };
 
   std::string operation_;

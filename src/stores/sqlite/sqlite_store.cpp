@@ -258,6 +258,7 @@ Listing SqliteStore::list() {
 
 std::shared_ptr<Store> open_sqlite_store(const ConnectionString& connection,
                                          const StoreOptions& options) {
+  const InSqlite in;
   return std::make_shared<SqliteStore>(connection, options);
 }
 
