@@ -17,7 +17,7 @@ struct Quoted {
   std::string_view text;
 };
 void append(std::string& text, Escaped part) { text += escaped(part.text); }
-void append(std::string& text, Quoted part) { text += quoted(part.text); }
+void append(std::string& text, Quoted part) { text += in_quotes(part.text); }
 
 void append(std::string& text, const LockRecord& lock) {
   text += "{ _id: \"" + escaped(lock.name) +

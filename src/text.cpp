@@ -122,6 +122,6 @@ std::string escaped(std::string_view text) {
   return out;
 }
 
-std::string quoted(std::string_view text) { return '"' + escaped(text) + '"'; }
+std::string in_quotes(std::string_view text) { return '"' + escaped(text) + '"'; }
 
 }  // namespace distlock

@@ -14,6 +14,6 @@ bool is_utf8(std::string_view text);
 std::string escaped(std::string_view text);
 
 /// `escaped(text)` in double quotes.
-std::string quoted(std::string_view text);
+std::string in_quotes(std::string_view text);
 
 }  // namespace distlock

@@ -194,7 +194,7 @@ ContenderWindow CommandOptions::window() const {
 
 // A word that has no place on the command line may still be somebody's password.
 std::string shown(const std::string& word) {
-  return word.find("://") == std::string::npos ? distlock::quoted(word) : "a connection string";
+  return word.find("://") == std::string::npos ? in_quotes(word) : "a connection string";
 }
 
 std::string option_name(const std::string& word) {

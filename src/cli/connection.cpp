@@ -62,9 +62,9 @@ void make_folders(const std::filesystem::path& folder) {
   if (mkdir(folder.c_str(), S_IRWXU) == 0) {
     chmod(folder.c_str(), S_IRWXU);
   } else if (const int error = errno; error != EEXIST) {
-    throw Error(Errc::permission_denied,
-                "cannot make the folder " + distlock::quoted(folder.string()) + ": " +
-                    std::strerror(error) + "; name another place with --uri sqlite:PATH");
+    throw Error(Errc::permission_denied, "cannot make the folder " + in_quotes(folder.string()) +
+                                             ": " + std::strerror(error) +
+                                             "; name another place with --uri sqlite:PATH");
   }
 }
 
@@ -101,7 +101,7 @@ void check_is_there(const ConnectionString& connection) {
     check_is_there(*std::find_if(members.begin(), members.end(), lacks_file));
   }
   if (!lacks_file(connection)) return;
-  throw Error(Errc::not_applied, "there is no file " + distlock::quoted(connection.path()) +
+  throw Error(Errc::not_applied, "there is no file " + in_quotes(connection.path()) +
                                      "; check the path, or make it with distlock run");
 }
 

@@ -85,7 +85,7 @@ std::string in_words(const Cycle& cycle) {
   std::string words;
   for (const Wait& wait : cycle) {
     words += words.empty() ? escaped(std::string(thread_of(wait.waiter.who))) : ", which";
-    words += " waits for " + distlock::quoted(wait.lock) + ", held by ";
+    words += " waits for " + in_quotes(wait.lock) + ", held by ";
     words += escaped(std::string(thread_of(wait.holder)));
   }
   return words;

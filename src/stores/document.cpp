@@ -114,7 +114,7 @@ class Reader {
                            std::string_view expected) const {
     const Value* id = find_field(document_, "_id");
     const bool named = id != nullptr && std::holds_alternative<std::string>(*id);
-    const std::string which = named ? quoted(id_of(document_)) : id_of(document_);
+    const std::string which = named ? in_quotes(id_of(document_)) : id_of(document_);
     throw Error(Errc::bad_record, std::string(collection_) + " document " + which + ": field \"" +
                                       std::string(field) + "\" " + found + ", expected " +
                                       std::string(expected) + std::string(kNothingChanged));
@@ -270,7 +270,7 @@ void check_fences(const Claim& claim) {
 
 void check_room_for_fences(const LockRecord& lock, const Claim& claim) {
   if (lock.fence < first_fence_most(claim.fences)) return;
-  throw Error(Errc::bad_record, std::string(kLocks) + " document " + quoted(lock.name) +
+  throw Error(Errc::bad_record, std::string(kLocks) + " document " + in_quotes(lock.name) +
                                     ": field \"fence\" is " + std::to_string(lock.fence) +
                                     ", expected one that can still grow by " +
                                     std::to_string(claim.fences) + std::string(kNothingChanged));

@@ -57,5 +57,5 @@ TEST_CASE("escaped text cannot be confused with another", "[text]") {
 }
 
 TEST_CASE("quoted text is escaped and in double quotes", "[text]") {
-  CHECK(quoted("a\nb") == "\"a\\x0ab\"");
+  CHECK(in_quotes("a\nb") == "\"a\\x0ab\"");
 }

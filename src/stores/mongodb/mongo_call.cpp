@@ -265,7 +265,7 @@ std::string MongoCall::why_refused(const Bson& command) const {
 
 std::string MongoCall::what() const {
   std::string text =
-      std::string(doing_.verb) + (doing_.object.empty() ? "" : " " + quoted(doing_.object));
+      std::string(doing_.verb) + (doing_.object.empty() ? "" : " " + in_quotes(doing_.object));
   return server_ ? text + " on " + address_of(server_) : text;
 }
 

@@ -57,7 +57,7 @@ void SqliteConnection::settle_doubt(Access access) {
   if (!syncs_ || !syncs_->in_doubt()) return;
   if (db_.empty_log()) return syncs_->settle();
   if (access == Access::quick_write) return;
-  throw Error(Errc::not_applied, distlock::quoted(db_.path()) +
+  throw Error(Errc::not_applied, in_quotes(db_.path()) +
                                      ": what was written before may not be on the disk; nothing "
                                      "was changed, look at the disk, and for room on it");
 }
@@ -67,7 +67,7 @@ SqliteCall SqliteConnection::begin_call(Access access) {
   SqliteTurns::Turn turn =
       access == Access::ping ? turns_.enter_first(give_up_at) : turns_.enter(give_up_at);
   if (!turn.owns_lock()) {
-    throw Error(Errc::not_applied, distlock::quoted(db_.path()) +
+    throw Error(Errc::not_applied, in_quotes(db_.path()) +
                                        ": other threads of this process were using it all the "
                                        "time; nothing was changed");
   }
@@ -77,7 +77,7 @@ SqliteCall SqliteConnection::begin_call(Access access) {
   if (gate != nullptr) gate->enter(since_boot() + (give_up_at - since_boot()) / 2);
   SqliteCall call(std::move(turn), db_, gate);
   if (db_.file_was_replaced()) {
-    throw Error(Errc::not_applied, distlock::quoted(db_.path()) +
+    throw Error(Errc::not_applied, in_quotes(db_.path()) +
                                        ": the file was replaced or removed while it was open; "
                                        "nothing was changed, open it anew");
   }

@@ -28,7 +28,7 @@ std::string withheld(const std::string& database) {
     const std::string path = database + end;
     if (faccessat(AT_FDCWD, path.c_str(), R_OK | W_OK, AT_EACCESS) == 0 || errno == ENOENT)
       continue;
-    return "; this user may not read and write " + distlock::quoted(path) +
+    return "; this user may not read and write " + in_quotes(path) +
            ": users share a file in a folder of their group with mode 2770 (docs/security.md)";
   }
   return "";
@@ -68,7 +68,7 @@ std::string problem_of(sqlite3* db, const std::string& database) {
   const char* name = sqlite3_db_filename(db, "main");
   const std::string file = name != nullptr ? name : "";
   throw Error(errc_of(sqlite3_extended_errcode(db), effect, sqlite3_system_errno(db)),
-              operation + " in " + distlock::quoted(file) + ": " + problem_of(db, file));
+              operation + " in " + in_quotes(file) + ": " + problem_of(db, file));
 }
 
 void call_function(sqlite3_context* context, int, sqlite3_value**) {
@@ -167,17 +167,16 @@ SqliteDatabase::SqliteDatabase(const std::string& path, std::chrono::millisecond
   constexpr int kFlags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
   const int code = sqlite3_open_v2(path.c_str(), &db, kFlags, nullptr);
   db_.reset(db);
-  if (db == nullptr)
-    throw Error(Errc::not_applied, "open " + distlock::quoted(path) + ": out of memory");
+  if (db == nullptr) throw Error(Errc::not_applied, "open " + in_quotes(path) + ": out of memory");
   note_opened(db);
   if (code != SQLITE_OK) {
     throw Error(errc_of(code, Effect::reads, sqlite3_system_errno(db)),
-                "open " + distlock::quoted(path) + ": " + problem_of(db, path));
+                "open " + in_quotes(path) + ": " + problem_of(db, path));
   }
   // SQLite falls back to reading where it may not write.
   if (sqlite3_db_readonly(db, "main") != 0) {
     throw Error(Errc::permission_denied,
-                "open " + distlock::quoted(path) + ": the file is read-only; make it writable");
+                "open " + in_quotes(path) + ": the file is read-only; make it writable");
   }
   sqlite3_busy_handler(db, wait_for_writer, this);
   log_ = {LogFile{file() + "-wal", {}}, LogFile{file() + "-shm", {}}};

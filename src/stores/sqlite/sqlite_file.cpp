@@ -23,9 +23,8 @@ constexpr mode_t kPrivateFile = 0600;
 
 [[noreturn]] void fail(const std::string& operation, const std::string& path, int error) {
   const bool denied = error == EACCES || error == EPERM || error == EROFS;
-  throw Error(
-      denied ? Errc::permission_denied : Errc::not_applied,
-      operation + ' ' + distlock::quoted(path) + ": " + std::generic_category().message(error));
+  throw Error(denied ? Errc::permission_denied : Errc::not_applied,
+              operation + ' ' + in_quotes(path) + ": " + std::generic_category().message(error));
 }
 
 // Gives `path` a new file that appears with its mode already right. Not opened under its own name:
@@ -42,7 +41,7 @@ void make_new_file(const std::string& path) {
 }
 
 [[noreturn]] void refuse(const std::string& path, const std::string& problem) {
-  throw Error(Errc::invalid_argument, distlock::quoted(path) + ' ' + problem);
+  throw Error(Errc::invalid_argument, in_quotes(path) + ' ' + problem);
 }
 
 // A mount of its own, as of one file into a container.
@@ -82,7 +81,7 @@ void check_folder(const std::filesystem::path& path) {
   struct stat status {};
   if (stat(path.parent_path().c_str(), &status) == 0) return;
   refuse(path.string(), "cannot be made: there is no folder " +
-                            distlock::quoted(path.parent_path().string()) +
+                            in_quotes(path.parent_path().string()) +
                             "; make it, or check the path");
 }
 

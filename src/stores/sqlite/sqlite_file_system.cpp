@@ -43,7 +43,7 @@ void refuse_shared_file_system(const std::string& path) {
   const char* name = shared_file_system(static_cast<std::uint32_t>(status.f_type));
   if (name == nullptr) return;
   throw Error(Errc::invalid_argument,
-              distlock::quoted(path) + " is on a file system that other hosts may share (" + name +
+              in_quotes(path) + " is on a file system that other hosts may share (" + name +
                   "), where two could hold one lock; use a local disk, or MongoDB");
 }
 

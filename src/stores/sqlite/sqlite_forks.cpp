@@ -72,7 +72,7 @@ void forget_connections_of_parent(const std::string& path) {
   const std::lock_guard<std::mutex> lock(use().mutex);
   if (use().forked_inside) {
     throw Error(Errc::forked,
-                "open " + quoted(path) +
+                "open " + in_quotes(path) +
                     ": this process was forked while another thread was using SQLite, which would "
                     "wait here for that thread for ever; fork while no other thread uses a lock on "
                     "a SQLite file, or before any does, or execute a program");

@@ -41,7 +41,7 @@ constexpr const char* kWaiters = R"(
 constexpr const char* kWitness = "ALTER TABLE lockpings ADD COLUMN witness";
 
 [[noreturn]] void refuse(const SqliteDatabase& db, const std::string& problem) {
-  throw Error(Errc::bad_record, "open " + distlock::quoted(db.path()) + ": " + problem);
+  throw Error(Errc::bad_record, "open " + in_quotes(db.path()) + ": " + problem);
 }
 
 // Whether the file has our tables; false if it has none at all.
@@ -117,7 +117,7 @@ void turn_on_write_ahead_log(const SqliteDatabase& db) {
   for (int attempt = 1;; ++attempt) {
     try {
       if (has_write_ahead_log(db)) return;
-      throw Error(Errc::not_applied, "open " + distlock::quoted(db.path()) +
+      throw Error(Errc::not_applied, "open " + in_quotes(db.path()) +
                                          ": this file system has no shared memory, which the "
                                          "write-ahead log needs; use a local disk");
     } catch (const Error& error) {
@@ -133,7 +133,7 @@ std::optional<std::chrono::milliseconds> epoch_in(const SqliteDatabase& db,
   SqliteRun run(select);
   if (!run.bind(1, name).step()) return std::nullopt;
   if (sqlite3_column_type(run.get(), 0) != SQLITE_INTEGER) {
-    refuse(db, "table \"clocks\" has no integer for clock " + distlock::quoted(name));
+    refuse(db, "table \"clocks\" has no integer for clock " + in_quotes(name));
   }
   return std::chrono::milliseconds{run.integer(0)};
 }

@@ -86,7 +86,7 @@ int SqliteSyncs::sync() {
 
 void SqliteSyncs::fail(int error) {
   in_doubt_ = true;
-  throw Error(Errc::outcome_unknown, distlock::quoted(database_) +
+  throw Error(Errc::outcome_unknown, in_quotes(database_) +
                                          ": what was written may not be on the disk, " +
                                          std::generic_category().message(error) +
                                          "; look at the disk, and for room on it");
