@@ -49,8 +49,8 @@ int coordinate(const std::string& file, int rounds) {
       std::cerr << "refused: a later hold was here\n";
       return 2;
     }
-    std::cout << "round " << round + 1 << ", " << lock.remaining() / 1ms << " ms left" << std::endl;
     if (stop.stop_requested()) return 3;
+    std::cout << "round " << round + 1 << ", " << lock.remaining() / 1ms << " ms left" << std::endl;
   }
   return 0;
 }
