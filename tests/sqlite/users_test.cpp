@@ -196,3 +196,17 @@ TEST_CASE("a file beside the database that another user withholds is named", "[s
                  what.find("docs/security.md") != std::string::npos;
         }) == 0);
 }
+
+TEST_CASE("a file that a user may only read is refused when it is opened", "[sqlite][as_root]") {
+  if (!may_be_others()) return;
+  const SharedFolder shared(02770);
+  REQUIRE(status_of(kAnn, kGroup, [&] { return claims(shared.file, "anns"); }) == 0);
+  REQUIRE(chmod(shared.file.c_str(), 0440) == 0);
+  CHECK(status_of(kBob, kGroup, [&] {
+          const auto error = error_of([&] { open_at(shared.file); });
+          const std::string what = error ? error->what() : "";
+          return error && error->errc() == Errc::permission_denied &&
+                 what.find("locks.db\": the file is read-only; make it writable") !=
+                     std::string::npos;
+        }) == 0);
+}
