@@ -137,3 +137,18 @@ TEST_CASE("a wrong password is refused at open and not shown", "[mongo]") {
 TEST_CASE("a server that is not there is not reached", "[mongo]") {
   CHECK(opening("mongodb://127.0.0.1:1/").errc == Errc::not_applied);
 }
+
+TEST_CASE("the server's own notes name the program that asked", "[mongo]") {
+  const auto [options, name] = GENERATE(
+      table<std::string, std::string>({{"", "distlock"}, {"appName=balancer", "balancer"}}));
+  const Server server(standalone_uri());
+  server.run(doc({{"profile", 2}}));
+  open_mongo_store(server.connection(options), {})->ping("db7");
+  const auto by = [&](const std::string& filter) {
+    return server.first(json(R"({"find": "system.profile", "filter": {"command.findAndModify":)"
+                             R"("lockpings", "appName": )" +
+                             filter + "}}"));
+  };
+  CHECK(by('"' + name + '"'));
+  CHECK_FALSE(by(R"({"$ne": ")" + name + "\"}"));
+}

@@ -78,3 +78,16 @@ TEST_CASE("an X.509 user without a certificate of the server's authority is refu
   CHECK(refusal("strange-client.pem") == Errc::not_applied);
   CHECK(refusal("") == Errc::permission_denied);
 }
+
+TEST_CASE("a key with a password is opened by it, and refused by another that is not shown",
+          "[security]") {
+  const Secured secured;
+  const std::string uri = secured.uri() +
+                          "&tlsCertificateKeyFile=" + secured.file("locked-client.pem") +
+                          "&tlsCertificateKeyFilePassword=";
+  check_works(uri + "a%25key%26word");
+  std::string message;
+  const ConnectionString wrong(uri + "another%25word");
+  CHECK(failure_of([&] { open_store(wrong, {.call_limit = 4s}); }, &message));
+  CHECK_THAT(message, Catch::Contains("the password of its key") && !Catch::Contains("another"));
+}

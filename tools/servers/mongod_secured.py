@@ -15,6 +15,7 @@ HOST = "subjectAltName=IP:127.0.0.1"
 SERVER = "/O=distlock/OU=servers/CN=127.0.0.1"
 CLIENT = "/O=distlock/OU=clients/CN=ann"
 PASSWORD = "p%ss/w:rd@"  # All that has to be encoded in a URI, before a random part.
+KEY_PASSWORD = "a%key&word"  # As tests/security has it.
 LONG_AGO = "-100d"  # So that what is made for 30 days has run out by now.
 
 
@@ -41,6 +42,13 @@ class Authority:
                       "-CAcreateserial", "-days", "30", "-extfile", extensions, "-out", signed)
         self._join(key, signed)
         return key
+
+    def lock(self, name: str, password: str) -> None:
+        """locked-NAME.pem: NAME.pem, with a password on its key."""
+        locked = self.folder / f"locked-{name}.pem"
+        self._openssl("rsa", "-aes256", "-in", self.folder / f"{name}.pem", "-out", locked,
+                      "-passout", f"pass:{password}")
+        self._join(locked, self.folder / f"{name}.crt")
 
     def _openssl(self, *words: Any) -> None:
         subprocess.run(["openssl", *words], check=True, capture_output=True,
@@ -75,6 +83,7 @@ def start_secured(servers: Any, folder: pathlib.Path) -> str:
     to the database `x509`."""
     ours = Authority(folder, "authority")
     ours.sign("client", CLIENT)
+    ours.lock("client", KEY_PASSWORD)
     Authority(folder, "stranger").sign("strange-client", CLIENT)
     key = folder / "key"
     key.write_text(secrets.token_hex(64))

@@ -80,6 +80,10 @@ std::string message_of(const bson_error_t& error) {
   for (auto at = failures.find("] ["); at != text.npos; at = failures.find("] [")) {
     failures.replace(at, 3, "; ");
   }
+  if (failures.find("initialize TLS") != text.npos) {
+    return "no server could be asked, since the files of TLS cannot be used; look at tlsCAFile, "
+           "tlsCertificateKeyFile and the password of its key";
+  }
   return "no server answered: " + failures;
 }
 

@@ -84,6 +84,10 @@ TEST_CASE("where no server answers, the error says why, and names no option of t
       Catch::StartsWith("opening: no server answered: no db7; no db8 (MongoDB"));
   CHECK_THAT(said("No suitable servers found: `serverSelectionTimeoutMS` expired"),
              Catch::StartsWith("opening: no server that can write answered in time (MongoDB"));
+  CHECK_THAT(
+      said("No suitable servers found: `serverSelectionTimeoutMS` expired: [Failed initialize TLS "
+           "state.]"),
+      Catch::Contains("tlsCAFile, tlsCertificateKeyFile and the password of its key (MongoDB"));
   CHECK_THAT(said("Invalid ] read [ preference"),
              Catch::StartsWith("opening: Invalid ] read [ preference (MongoDB"));
 }
