@@ -193,7 +193,7 @@ void Contender::end_acquiring() noexcept {
   // Our pings go on, so nobody could take over what we no longer count as held.
   if (claimed) session->pending.add(name, *claimed->ts);
   leave_late_grant_pending();
-  session->free_if_stopped();
+  session->free_if_stopped(name, limit);
   session->holds.delist(hold);
   const Guard lock(mutex);
   claimed.reset();

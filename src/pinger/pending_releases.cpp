@@ -68,13 +68,15 @@ bool PendingReleases::frees(const Token& ts) const {
                      [&](const PendingRelease& one) { return one.ts == ts && one.hold; });
 }
 
-void PendingReleases::work_off(const Environment& environment, Ringer& ringer, ChoreTime& time) {
+void PendingReleases::work_off(const Environment& environment, Ringer& ringer, ChoreTime& time,
+                               std::optional<std::string_view> of_lock) {
   std::vector<PendingRelease> tried;
   {
     const boost::lock_guard<boost::mutex> lock(mutex_);
     tried = releases_;
   }
   for (const PendingRelease& release : tried) {
+    if (of_lock && release.name != *of_lock) continue;
     if (!time.for_a_call()) return;
     const Outcome outcome = try_one(release, environment, ringer, time);
     if (outcome == Outcome::settled) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <boost/thread/mutex.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,10 +41,11 @@ class PendingReleases {
   /// Whether it will free that hold, and not only give a place up.
   bool frees(const Token& ts) const;
 
-  /// Tries each once, as far as there is time, and keeps what is not settled, to be tried last next
-  /// time. Waiters that are next are rung (R19). A release that the store refuses, or does not
-  /// answer, holds up no other for longer than its call.
-  void work_off(const Environment& environment, Ringer& ringer, ChoreTime& time);
+  /// Tries each once, or each of `of_lock`, as far as there is time, and keeps what is not settled,
+  /// to be tried last next time. Waiters that are next are rung (R19). A release that the store
+  /// refuses, or does not answer, holds up no other for longer than its call.
+  void work_off(const Environment& environment, Ringer& ringer, ChoreTime& time,
+                std::optional<std::string_view> of_lock = std::nullopt);
 
  private:
   enum class Outcome { settled, kept, failed };

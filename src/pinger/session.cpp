@@ -133,12 +133,12 @@ bool Session::free_if_stray(const LockRecord& seen) {
   }
 }
 
-void Session::free_if_stopped() noexcept {
-  if (!stopped_) return;
+void Session::free_if_stopped(std::string_view lock, const Limit& limit) noexcept {
+  const Clock& clock = *environment.clock;
+  if (!stopped_ || limit.over(clock)) return;
   Chores::attempt("freeing what is pending", [&] {
-    const Clock& clock = *environment.clock;
     ChoreTime time(clock, clock.steady_now() + environment.store->call_limit());
-    pending.work_off(environment, ringer, time);
+    pending.work_off(environment, ringer, time, lock);
   });
 }
 

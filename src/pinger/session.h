@@ -78,8 +78,9 @@ class DistributedLockPinger::Session {
   /// a quick release was undone (R3). Where that fails it is a pending release. True: it was freed.
   bool free_if_stray(const LockRecord& seen);
 
-  /// Works off now, after a stop, all that a lock has left pending: no round comes any more.
-  void free_if_stopped() noexcept;
+  /// Works off now, after a stop, what is pending of `lock`: no round comes any more. Not where
+  /// `limit` is over: then it is left to takeover.
+  void free_if_stopped(std::string_view lock, const Limit& limit) noexcept;
 
   /// `process:thread` of the thread of this process that holds validly by that `ts`, if one does.
   std::optional<std::string> holder_of(const Token& ts) const;

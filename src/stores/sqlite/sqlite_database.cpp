@@ -162,6 +162,7 @@ void SqliteRun::finish() {
 
 SqliteDatabase::SqliteDatabase(const std::string& path, std::chrono::milliseconds busy_limit)
     : path_(path), busy_limit_(busy_limit) {
+  const InSqlite in;
   forget_connections_of_parent(path);
   sqlite3* db = nullptr;
   constexpr int kFlags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;

@@ -5,13 +5,13 @@
 
 struct sqlite3;
 
-// SQLite knows no forks. By its memory a child has the locks of its parent's connections, which the
-// kernel gives to no child. So it would take none itself: the log would be removed under it, or be
-// another one than everybody's. And a mutex of SQLite's may be held by a thread that the child has
-// not.
+// In a child of fork() SQLite still believes that it has its parent's locks of files. The kernel
+// gives them to no child, so the child would work without locks: others could remove the log that
+// it uses. And a mutex of SQLite may belong to a thread that does not exist in the child.
 namespace distlock {
 
-/// While it lives, this thread may be in the middle of a call of SQLite.
+/// While it lives, this thread may be in the middle of a call of SQLite. The first of a thread
+/// waits for a fork that is under way, for a second at most. Destroyed by the thread that made it.
 class InSqlite {
  public:
   InSqlite();
@@ -23,11 +23,12 @@ class InSqlite {
   bool counts_ = true;
 };
 
-/// Before a connection to `path` is opened. In a child of fork(), has SQLite forget its parent's
-/// connections, which nobody uses there. Errors: `forked` if another thread was in the middle of a
-/// call of SQLite at the fork.
+/// Before a connection to `path` is opened, inside. In a child of fork(), has SQLite forget its
+/// parent's connections, which nobody uses there. It closes no descriptor. Errors: `forked` if
+/// another thread was in the middle of a call of SQLite at the fork.
 void forget_connections_of_parent(const std::string& path);
 
+/// Both inside.
 void note_opened(sqlite3* db);
 void note_closing(sqlite3* db) noexcept;
 

@@ -142,3 +142,48 @@ TEST_CASE("a stop in the middle of a step that fails gives the place up", "[wait
   CHECK(thrown_by([&] { return lock->try_lock_for(1min); }) == Errc::stopped);
   CHECK(fleet.stored("balancer").line.empty());
 }
+
+TEST_CASE("a wait that ends after a stop frees what it left, and nothing of other locks",
+          "[pinger][R12]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  const auto other = a.lock("other");
+  REQUIRE(other->lock_try("x"));
+  a.store->fail("release", Fault::rejected, 3);
+  REQUIRE(other->unlock() == UnlockResult::pending);
+  const auto lock = a.lock("balancer");
+  REQUIRE(lock->lock_try("x"));
+  fleet.clock->advance(16min);
+  a.store->fail("release", Fault::rejected);  // In the farewell.
+  a.store->before("ping", [&] {
+    a.pinger->stop();
+    a.store->forget_calls();
+  });
+  CHECK(thrown_by([&] { return lock->try_lock_for(1min); }) == Errc::stopped);
+  CHECK_FALSE(fleet.stored("balancer").taken());
+  CHECK(a.store->calls("release") == 1);
+}
+
+TEST_CASE("a wait that is over calls no store after a stop", "[pinger][R12][R15]") {
+  Fleet fleet;
+  const auto held = fleet.process("a").lock("balancer");
+  REQUIRE(held->lock_try("x"));
+  const auto b = fleet.process("b");
+  b.store->has_line = true;
+  const auto lock = b.lock("balancer");
+  b.pinger->ping_round();
+  const bool by_deadline = GENERATE(true, false);
+  std::stop_source stop;
+  b.store->fail("stand", Fault::lost_request);
+  b.store->before("stand", [&] {
+    if (by_deadline) {
+      fleet.clock->advance(2min);
+    } else {
+      stop.request_stop();
+    }
+    b.pinger->stop();
+    b.store->forget_calls();
+  });
+  (void)thrown_by([&] { return lock->try_lock_for(1min, stop.get_token()); });
+  CHECK(b.store->calls() == 0);
+}
