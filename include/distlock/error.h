@@ -21,7 +21,7 @@ enum class Errc {
   permission_denied,  ///< The store refused this user, or the file system this process.
   already_held,       ///< lock_try() by the thread that holds this object's lock already.
   lock_lost,          ///< The hold is past its deadline or no longer ours (R9).
-  forked,             ///< A handle used in a child that was forked after it was made (R16).
+  forked,             ///< In a forked child: a handle of the parent's, or no SQLite file (R16).
   stopped,            ///< The pinger was stopped: nothing would keep a hold alive (R12).
   deadlock,           ///< A wait that can never end; what() shows the cycle (R22).
 };

@@ -86,8 +86,8 @@ class DISTLOCK_EXPORT DistributedLockPinger {
   /// Ends the pings within milliseconds of the store call that is under way, if any. Removes this
   /// process's ping if nothing is held or pending (R12). Where others wait for a lock that was just
   /// freed, sees to it that they are told (R19): some milliseconds where the first of them is
-  /// there, a second at most. After it the pinger calls the store no more and no lock claims.
-  /// unlock() still frees what is held, and the watch over its deadline goes on.
+  /// there, a second at most. After it only releases call the store: an unlock(), or of a claim
+  /// that was under way. The watch over the deadline of what is held goes on.
   void stop() noexcept;
 
   class Session;  // of the library

@@ -27,13 +27,13 @@ Bson conditions_of(const ClaimBasis& from, Bson still, const Claim& claim) {
   return doc({{"$and", array({std::move(still), fence_fits(from, claim), before_cutoff(claim)})}});
 }
 
-// In a query an array matches by its elements, and a decimal is a number.
+// A query for 0 also finds an array with a 0 in it, and a decimal 0. Both are malformed here.
 Bson is_free() {
   return doc({{"$eq", 0}, {"$not", doc({{"$type", array({"array", "decimal"})}})}});
 }
 
-// Most conditions stand in the pipeline, since the server works on those of a query several times.
-// So it gives the free document as it is where it refuses. Any other document matches nothing.
+// The server evaluates a query several times, so most conditions stand in the pipeline. Where one
+// fails, the answer is the free document, unchanged. A document in another state does not match.
 Bson claim_from(std::string_view name, const FromFree& basis, const Claim& claim) {
   Bson conditions = conditions_of(basis, still_as(basis), claim);
   Bson line = doc({{"line", line_without(claim.ts)}});

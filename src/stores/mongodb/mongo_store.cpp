@@ -139,8 +139,8 @@ std::optional<Carried> MongoStore::carried(std::string_view name) {
   return carried_in(field_of(call, *result, "lock"));
 }
 
-// A claim from a free document gives it as it is where it is refused. One from no document leaves a
-// free one.
+// A refused claim from a free document gives that document unchanged. One from no document leaves a
+// free document behind.
 bool is_refusal(const ClaimBasis& basis, const Document& lock) {
   return !std::holds_alternative<FromHold>(basis) && state_in(lock) == LockState::free;
 }

@@ -8,18 +8,17 @@
 #include <cstdarg>
 #include <cstdint>
 #include <mutex>
-#include <thread>
 #include <vector>
 
 #include "distlock/error.h"
 #include "fork_guard.h"
+#include "stores/sqlite/sqlite_clock.h"
 #include "text.h"
 
 namespace distlock {
 namespace {
 
 using namespace std::chrono_literals;
-using std::chrono::steady_clock;
 
 // No thread waits for longer: what it waits for may itself wait for this thread, as a handler of
 // the program's for forks may.
@@ -52,8 +51,8 @@ thread_local int depth = 0;
 // long.
 void before_fork() {
   ++use().forks;
-  const auto until = steady_clock::now() + kForkWaits;
-  while (use().inside > 0 && steady_clock::now() < until) std::this_thread::sleep_for(kPause);
+  const auto until = since_boot() + kForkWaits;
+  while (use().inside > 0 && since_boot() < until) nap(kPause);
 }
 
 void in_parent() { --use().forks; }
@@ -131,10 +130,10 @@ void close_in_child(sqlite3* db) {
 
 InSqlite::InSqlite() {
   if (depth++ > 0) return;
-  const auto until = steady_clock::now() + kCallWaits;
-  while (++use().inside, use().forks > 0 && steady_clock::now() < until) {
+  const auto until = since_boot() + kCallWaits;
+  while (++use().inside, use().forks > 0 && since_boot() < until) {
     --use().inside;
-    std::this_thread::sleep_for(kPause);
+    nap(kPause);
   }
 }
 
