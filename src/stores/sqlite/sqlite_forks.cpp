@@ -74,6 +74,8 @@ Fcntl fcntl_of_system = nullptr;
 
 int close_unless_forgetting(int descriptor) { return forgets ? 0 : close_of_system(descriptor); }
 
+// SQLite calls it as it calls fcntl().
+// NOLINTNEXTLINE(cert-dcl50-cpp)
 int fcntl_unless_forgetting(int descriptor, int operation, ...) {
   if (forgets) return 0;
   va_list rest;
