@@ -74,8 +74,7 @@ Fcntl fcntl_of_system = nullptr;
 
 int close_unless_forgetting(int descriptor) { return forgets ? 0 : close_of_system(descriptor); }
 
-// SQLite calls it as it calls fcntl().
-// NOLINTNEXTLINE(cert-dcl50-cpp)
+// NOLINTNEXTLINE(cert-dcl50-cpp): SQLite calls it as it calls fcntl().
 int fcntl_unless_forgetting(int descriptor, int operation, ...) {
   if (forgets) return 0;
   va_list rest;
