@@ -12,7 +12,6 @@
 #include <filesystem>
 #include <mutex>
 #include <optional>
-#include <stop_token>
 
 #include "distlock/distributed_lock.h"
 #include "distlock/error.h"

@@ -104,8 +104,8 @@ void replace(const char* name, Call call, Call& before) {
 class Forgetting {
  public:
   Forgetting() {
-    replace<Close>("close", close_unless_forgetting, close_of_system);
-    replace<Fcntl>("fcntl", fcntl_unless_forgetting, fcntl_of_system);
+    replace("close", close_unless_forgetting, close_of_system);
+    replace("fcntl", fcntl_unless_forgetting, fcntl_of_system);
     forgets = true;
   }
   ~Forgetting() {
@@ -131,8 +131,10 @@ void close_in_child(sqlite3* db) {
 
 InSqlite::InSqlite() {
   if (depth++ > 0) return;
-  const auto until = since_boot() + kCallWaits;
-  while (++use().inside, use().forks > 0 && since_boot() < until) {
+  ++use().inside;
+  if (use().forks == 0) return;
+  for (const auto until = since_boot() + kCallWaits; use().forks > 0 && since_boot() < until;
+       ++use().inside) {
     --use().inside;
     nap(kPause);
   }
