@@ -12,6 +12,7 @@
 #include "distlock/distributed_lock.h"
 #include "distlock/stores.h"
 #include "fork_guard.h"
+#include "process/busy_threads.h"
 #include "support/leave.h"
 #include "support/thrown.h"
 
@@ -70,36 +71,18 @@ class ClockOfParent : public Clock {
   const ForkGuard guard_;
 };
 
-/// While it lives, threads do again and again what takes the mutexes that a wait meets at its end:
-/// they claim, wait and free, ask for losses, and listen to the wait's stop token.
-class BusyThreads {
- public:
-  BusyThreads(const std::shared_ptr<DistributedLockPinger>& pinger, const DistributedLock& held,
-              std::stop_token of_the_wait) {
-    again([lock = std::make_shared<DistributedLock>(pinger, "busy")] {
-      if (lock->lock_try("x")) lock->unlock();
-      if (lock->try_lock_for(1min)) lock->unlock();
-    });
-    again([&held] { (void)held.lost(); });
-    again([token = std::move(of_the_wait)] { const std::stop_callback listening(token, [] {}); });
-  }
-  ~BusyThreads() {
-    stop_.request_stop();
-    threads_.join_all();
-  }
-  BusyThreads(const BusyThreads&) = delete;
-  BusyThreads& operator=(const BusyThreads&) = delete;
-
- private:
-  void again(std::function<void()> something) {
-    threads_.create_thread([something = std::move(something), ended = stop_.get_token()] {
-      while (!ended.stop_requested()) something();
-    });
-  }
-
-  std::stop_source stop_;
-  boost::thread_group threads_;
-};
+/// Threads do again and again what takes the mutexes that a wait meets at its end: they claim, wait
+/// and free, ask for losses, and listen to the wait's stop token.
+void keep_busy(BusyThreads& busy, const std::shared_ptr<DistributedLockPinger>& pinger,
+               const DistributedLock& held, std::stop_token of_the_wait) {
+  busy.again([lock = std::make_shared<DistributedLock>(pinger, "busy")] {
+    if (lock->lock_try("x")) lock->unlock();
+    if (lock->try_lock_for(1min)) lock->unlock();
+  });
+  busy.again([&held] { (void)held.lost(); });
+  busy.again(
+      [token = std::move(of_the_wait)] { const std::stop_callback listening(token, [] {}); });
+}
 
 }  // namespace
 
@@ -112,7 +95,8 @@ TEST_CASE("a child that is forked in the middle of a wait leaves the wait", "[pr
   DistributedLock held(pinger, "jobs");
   REQUIRE(held.lock_try("x"));
   const std::stop_source stop;
-  const BusyThreads busy(pinger, held, stop.get_token());
+  BusyThreads busy;
+  keep_busy(busy, pinger, held, stop.get_token());
   DistributedLock waits(pinger, "jobs",
                         {.poll_min = 5ms,
                          .poll_max = 10ms,

@@ -16,6 +16,7 @@
 #include "distlock/distributed_lock.h"
 #include "distlock/error.h"
 #include "distlock/stores.h"
+#include "process/busy_threads.h"
 #include "process/tool_fixture.h"
 #include "support/forked_child.h"
 #include "support/leave.h"
@@ -95,29 +96,6 @@ struct OwnFile {
   fs::path path;
   int descriptor;
   bool locked = false;
-};
-
-/// Threads that have SQLite work without a pause.
-class Workers {
- public:
-  Workers(int count, std::function<void()> work) : work_(std::move(work)) {
-    for (int i = 0; i < count; ++i) {
-      threads_.create_thread([this] {
-        while (!stop_) work_();
-      });
-    }
-  }
-  ~Workers() {
-    stop_ = true;
-    threads_.join_all();
-  }
-  Workers(const Workers&) = delete;
-  Workers& operator=(const Workers&) = delete;
-
- private:
-  std::function<void()> work_;
-  std::atomic<bool> stop_ = false;
-  boost::thread_group threads_;
 };
 
 // Of a module that was loaded before the library: all of its handlers for forks come later.
@@ -231,7 +209,8 @@ TEST_CASE("a child that closed its parent's descriptors keeps what it has by the
 TEST_CASE("a fork waits until other threads have left SQLite", "[process][R16]") {
   ToolFixture fixture;
   const ConnectionString file{"sqlite:" + fixture.file().string()};
-  const Workers busy(2, [&] { (void)open_store(file)->list(); });
+  BusyThreads busy;
+  for (int i = 0; i < 2; ++i) busy.again([&] { (void)open_store(file)->list(); });
   int refused = 0;
   for (int i = 0; i < 50; ++i) {
     const auto refusal = refusal_in_child(file);
@@ -263,7 +242,8 @@ TEST_CASE("a fork and a call of SQLite that wait for each other both go on", "[p
   const auto store = open_store(file);
   module_is_loaded = true;
   {
-    const Workers busy(1, [&] {
+    BusyThreads busy;
+    busy.again([&] {
       const std::lock_guard<std::mutex> lock(of_module);
       (void)store->list();
     });
