@@ -29,6 +29,8 @@ class Category : public std::error_category {
         return "the pinger was stopped";
       case Errc::deadlock:
         return "deadlock";
+      case Errc::store_replaced:
+        return "the store was replaced, open it anew";
     }
     return "unknown code " + std::to_string(code);
   }

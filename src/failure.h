@@ -8,7 +8,13 @@ namespace distlock {
 
 /// Whether the store did not answer, or not surely, so that another attempt may fare better.
 inline bool may_pass(const Error& error) {
-  return error.errc() == Errc::not_applied || error.errc() == Errc::outcome_unknown;
+  return error.errc() == Errc::not_applied || error.errc() == Errc::outcome_unknown ||
+         error.errc() == Errc::store_replaced;
+}
+
+/// Whether a wait goes on. A store that was replaced never comes back to this handle.
+inline bool may_wait_on(const Error& error) {
+  return may_pass(error) && error.errc() != Errc::store_replaced;
 }
 
 /// The facts about an exception where none may get through: in a destructor, an unlock, a thread.

@@ -23,7 +23,7 @@ struct DISTLOCK_EXPORT Environment {
   /// Gives 64 random bits a call. By default the system's.
   std::function<std::uint64_t()> random = {};
   /// For people, kept in `who`: which process of the host, and of which user. If it and `process`
-  /// are empty, the library writes `pid4711/ann`.
+  /// are empty, the library writes `pid4711/ann`. UTF-8 without a NUL, at most 1000 bytes.
   std::string label = {};
 };
 

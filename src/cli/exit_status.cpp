@@ -6,6 +6,7 @@ int exit_status_of(Errc code) {
   switch (code) {
     case Errc::not_applied:
     case Errc::outcome_unknown:
+    case Errc::store_replaced:
       return kStoreAway;
     case Errc::bad_record:
       return kMalformed;

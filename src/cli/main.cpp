@@ -81,25 +81,32 @@ int told(const Callable& command) try {
   return kInternal;
 }
 
-int carry_out(const RunArguments& arguments, const LockOptions& options, const EndingPlan& plan,
-              const StoreOptions& calls, const Signals& signals, Keeper& keeper) {
-  add_log_sink(arguments.common.verbosity);
-  StopOnSignal stop(signals);
+// The parts of a run that stay where it has to open its store anew.
+struct RunPlan {
+  const LockOptions& options;
+  const EndingPlan& ending;
+  const StoreOptions& calls;
+  const Signals& signals;
+  Keeper& keeper;
+};
 
-  const SteadyTime start = host_clock()->steady_now();
+// `start`: the beginning of the whole wait.
+int run_in_store(const RunArguments& arguments, const RunPlan& plan, StopOnSignal& stop,
+                 SteadyTime start) {
   Environment environment;
-  environment.store = open_for(arguments, calls, stop.token());
+  environment.store = open_for(arguments, plan.calls, stop.token());
   if (!environment.store) return tell_interrupted(arguments, stop.end().value_or(0), std::cerr);
   const auto waited = host_clock()->steady_now() - start;
   const auto pinger = std::make_shared<DistributedLockPinger>(
       environment, PingerOptions{.ping_every = arguments.ping_every});
-  DistributedLock lock(pinger, arguments.lock, options);
+  DistributedLock lock(pinger, arguments.lock, plan.options);
   const auto spawn = [&](const Command& command) {
-    keeper.guard(command.token, options.takeover_after,
-                 environment.store->share_witness(pinger->process()));
-    const Guarded hold{
-        .valid_until = [&] { return lock.valid_until(); }, .lost = lock.stop_token(), .plan = plan};
-    return run_to_end(command, signals, hold, keeper);
+    plan.keeper.guard(command.token, plan.options.takeover_after,
+                      environment.store->share_witness(pinger->process()));
+    const Guarded hold{.valid_until = [&] { return lock.valid_until(); },
+                       .lost = lock.stop_token(),
+                       .plan = plan.ending};
+    return run_to_end(command, plan.signals, hold, plan.keeper);
   };
   return run(arguments, lock,
              {.spawn = spawn,
@@ -108,6 +115,22 @@ int carry_out(const RunArguments& arguments, const LockOptions& options, const E
               .err = std::cerr,
               .err_is_terminal = isatty(STDERR_FILENO) != 0,
               .waited = std::chrono::floor<std::chrono::milliseconds>(waited)});
+}
+
+// A wait outlives its SQLite file: it goes on in the one that is there now.
+int carry_out(const RunArguments& arguments, const RunPlan& plan) {
+  add_log_sink(arguments.common.verbosity);
+  StopOnSignal stop(plan.signals);
+  const SteadyTime start = host_clock()->steady_now();
+  while (true) {
+    try {
+      return run_in_store(arguments, plan, stop, start);
+    } catch (const Error& error) {
+      const bool waits = !arguments.wait || start + *arguments.wait > host_clock()->steady_now();
+      if (error.errc() != Errc::store_replaced || !waits) throw;
+      std::cerr << "distlock: " << error.what() << "; waiting in the file that is there now\n";
+    }
+  }
 }
 
 // Zeros if `descriptor` is no terminal; 80 columns and 24 rows if the terminal does not say.
@@ -128,7 +151,7 @@ int carry_out(const RunArguments& arguments) {
   const Signals signals;
   ignore(SIGPIPE);
   const BackgroundMessages messages;
-  return told([&] { return carry_out(arguments, options, plan, calls, signals, keeper); });
+  return told([&] { return carry_out(arguments, RunPlan{options, plan, calls, signals, keeper}); });
 }
 
 // For those that only look: they make no store.

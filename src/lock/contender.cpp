@@ -94,7 +94,10 @@ bool Contender::look_and_claim(std::string_view why, LockRecord* other) {
     if (judgement.verdict == Verdict::absent && round > 0) session->ping_unless_stopped();
     tried = claim(claim_from(look, judgement.verdict), why, 1);
     if (tried.held) return true;
-    if (out_of_time()) break;
+    if (out_of_time()) {
+      if (tried.failure) throw Error(*tried.failure);  // Nobody was seen to hold it.
+      break;
+    }
     refusals.claim_refused(look.seen, judgement, name);
   }
   if (other != nullptr) *other = look.seen.lock.value_or(LockRecord{.name = name});

@@ -13,6 +13,8 @@ using std::chrono::nanoseconds;
 bool StandingInLine::look() {
   TimedInspection look;
   const protocol::Judgement judgement = lock_.judge_now(look);
+  answered_ = true;
+  if (judgement.verdict != protocol::Verdict::dead) forget_failed_takeover();
   if (request_.other != nullptr && look.seen.lock) *request_.other = *look.seen.lock;
   if (clock_.steady_now() >= request_.teller->due()) seen_ = look.seen.lock;
   look_again_in(nanoseconds{lock_.options.recheck});
@@ -66,12 +68,31 @@ bool StandingInLine::take_over(const TimedInspection& look) {
   // Its outcome may stay unknown, and the hold is freed later then: no claim may carry that `ts`
   // anew.
   ticket_spent_ = true;
-  auto [record, failure] =
-      lock_.claims.send({FromHold{*dead.ts, dead.when}},
-                        lock_.claims.claim_with(ticket_, request_.why, fences_), lock_.limit);
-  ticket_spent_ = failure.has_value();
+  auto record = sent_takeover({FromHold{*dead.ts, dead.when}});
   if (!record) return false;
+  forget_failed_takeover();
   return keep(std::move(*record));
+}
+
+// Looks and requests for a place in between may succeed, so its failures count by themselves.
+std::optional<LockRecord> StandingInLine::sent_takeover(const ClaimFrom& from) {
+  const SteadyTime asked = clock_.steady_now();
+  try {
+    auto [record, failure] = lock_.claims.send(
+        from, lock_.claims.claim_with(ticket_, request_.why, fences_), lock_.limit);
+    ticket_spent_ = failure.has_value();
+    if (failure) throw Error(*failure);
+    return std::move(record);
+  } catch (const Error& error) {
+    takeover_fails_since_ = std::min(takeover_fails_since_, asked);
+    takeover_failure_ = error;
+    throw;
+  }
+}
+
+void StandingInLine::forget_failed_takeover() {
+  takeover_failure_.reset();
+  takeover_fails_since_ = SteadyTime::max();
 }
 
 void StandingInLine::look_again_in(nanoseconds pause) {

@@ -88,7 +88,8 @@ bool StandingInLine::wait() {
     tell();
     rest(rung);
   }
-  if (failure_ && !request_.stop.stop_requested()) throw Error(*failure_);
+  const std::optional<Error>& failure = failure_ ? failure_ : takeover_failure_;
+  if (failure && !request_.stop.stop_requested()) throw Error(*failure);
   return false;
 }
 
@@ -106,6 +107,7 @@ void StandingInLine::tell() {
 bool StandingInLine::step_on() {
   try {
     if (step()) return true;
+    if (!std::exchange(answered_, false)) return false;
     store_answered_ = clock_.steady_now();
     failure_.reset();
     failures_ = 0;
@@ -198,6 +200,7 @@ bool StandingInLine::stand() {
     throw;
   }
   doubtful_ = doubtful_before;
+  answered_ = true;
   if (standing.hold) return keep(std::move(*standing.hold));
   // A store whose clock is another now has not looked: an earlier place is still there.
   perhaps_in_line_ = in_line_before || standing.in_line;
@@ -225,9 +228,11 @@ bool StandingInLine::keep(LockRecord record) {
 
 void StandingInLine::bear(const Error& error) {
   const SteadyTime now = clock_.steady_now();
-  if (!may_pass(error)) throw;
+  if (!may_wait_on(error)) throw;
   failure_ = error;
-  if (now - store_answered_ >= nanoseconds{lock_.patience()}) throw;
+  answered_ = false;
+  if (now - std::min(store_answered_, takeover_fails_since_) >= nanoseconds{lock_.patience()})
+    throw;
   log::store_failed_while_waiting(lock_.name, error.what());
   const auto random = lock_.session->environment.random();
   stand_at_ = now + protocol::poll_pause(failures_++, random, milliseconds{0}, lock_.options);

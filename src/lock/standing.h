@@ -50,6 +50,8 @@ class StandingInLine {
   bool attend(const std::optional<Token>& hold);
   bool lets_others_first(protocol::Reason reason, const LockRecord& dead);
   bool take_over(const TimedInspection& look);
+  std::optional<LockRecord> sent_takeover(const ClaimFrom& from);
+  void forget_failed_takeover();
   void look_again_in(std::chrono::nanoseconds pause);
   void look_at(SteadyTime next);
   void tell();
@@ -74,7 +76,10 @@ class StandingInLine {
   bool late_ = false;      // A call has outlasted the wait.
   SteadyTime last_sent_;
   SteadyTime store_answered_;
+  bool answered_ = false;  ///< The store has answered in this step.
   std::optional<Error> failure_;
+  std::optional<Error> takeover_failure_;  ///< Of the last takeover, of the same dead holder.
+  SteadyTime takeover_fails_since_ = SteadyTime::max();
   std::optional<LockRecord> seen_;  // The lock at the last look, where that is to be told.
   int failures_ = 0;
   std::optional<Token> ended_;     // The hold of a process that has ended, seen at a look.

@@ -74,7 +74,7 @@ bool Contender::wait_polling(const WaitRequest& request) {
       store_answered = clock.steady_now();
       if (request.other != nullptr) *request.other = seen;
     } catch (const Error& error) {
-      if (!may_pass(error) || clock.steady_now() >= store_answered + patience()) throw;
+      if (!may_wait_on(error) || clock.steady_now() >= store_answered + patience()) throw;
       failure = error;
       log::store_failed_while_waiting(name, error.what());
     }
@@ -94,7 +94,7 @@ void Contender::tell_behind_another(WaitTeller& teller) {
   try {
     seen = session->look(name, Freshness::ordinary).seen.lock;
   } catch (const Error& error) {
-    if (!may_pass(error)) throw;
+    if (!may_wait_on(error)) throw;
     teller.failed(error, clock.steady_now());
   }
   if (seen) teller.saw(*seen, std::nullopt, clock.steady_now());

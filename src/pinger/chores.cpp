@@ -52,12 +52,8 @@ void Chores::work_in_turn(ChoreTime& time) noexcept {
   next_ = 0;
 }
 
-void Chores::attempt(const char* what, const std::function<void()>& chore) noexcept {
-  try {
-    chore();
-  } catch (...) {
-    log::chore_failed(what, current_failure().what);
-  }
+void Chores::tell_failure(const char* what) noexcept {
+  log::chore_failed(what, current_failure().what);
 }
 
 // Each by itself: a lock that cannot be read says nothing of the next (R14).

@@ -32,7 +32,14 @@ class Chores {
   void work_off(SteadyTime begun, const std::stop_token& stop) noexcept;
 
   /// Does a chore that may fail; the other chores go on.
-  static void attempt(const char* what, const std::function<void()>& chore) noexcept;
+  template <class Operation>
+  static void attempt(const char* what, const Operation& chore) noexcept {
+    try {
+      chore();
+    } catch (...) {
+      tell_failure(what);
+    }
+  }
 
   /// Leaves a stray hold to the pending releases.
   void adopt(const StoredHold& hold);
@@ -48,6 +55,8 @@ class Chores {
   // Those of members make no call on any other store.
   static const std::array<Chore, protocol::kChores + protocol::kChoresOfMembers> kInTurn;
 
+  /// Of the exception that is being handled.
+  static void tell_failure(const char* what) noexcept;
   void work_in_turn(ChoreTime& time) noexcept;
   /// Asks the store about this process's holds, and announces those that it no longer has.
   void verify_holds(ChoreTime& time);

@@ -88,6 +88,7 @@ Environment completed(Environment environment) {
     environment.process = new_process(environment, host_name());
   }
   protocol::check_process(environment.process);
+  protocol::check_label(environment.label);
   return environment;
 }
 

@@ -17,6 +17,7 @@ using std::chrono::nanoseconds;
 
 constexpr std::size_t kIdBytesMax = 1000;
 constexpr std::size_t kWhyBytesMax = 10000;
+constexpr std::size_t kLabelBytesMax = 1000;
 constexpr std::chrono::hours kHundredYears{24LL * 36525};
 constexpr std::chrono::days kOtherClockMargin{1};
 // Any process removes the ping of one that holds nothing when it is as old as that, or older.
@@ -82,6 +83,13 @@ std::chrono::seconds unlock_pause(int attempt) { return std::chrono::seconds{1 <
 void check_name(std::string_view name) { check_id("lock name", name); }
 
 void check_process(std::string_view process) { check_id("process id", process); }
+
+// It stands in the `who` of each claim, which must be a well-formed text.
+void check_label(std::string_view label) {
+  if (label.size() > kLabelBytesMax) refuse("label has more than 1000 bytes: make it shorter");
+  if (label.find('\0') != label.npos) refuse("label has a NUL byte: leave it out");
+  if (!is_utf8(label)) refuse("label \"" + escaped(label) + "\" is not UTF-8");
+}
 
 void check_why(std::string_view why) {
   if (why.size() > kWhyBytesMax) refuse("why has more than 10000 bytes: say it shorter");

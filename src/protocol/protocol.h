@@ -32,6 +32,7 @@ inline constexpr int kClaimRoundsMax = 3;
 /// Errors: `invalid_argument`, naming what is wrong and what to do.
 void check_name(std::string_view name);
 void check_process(std::string_view process);
+void check_label(std::string_view label);
 void check_why(std::string_view why);
 void check_options(const LockOptions& options);
 void check_options(const PingerOptions& options);

@@ -158,6 +158,26 @@ TEST_CASE("processes that have closed their descriptors keep the lock of a run t
   CHECK(next->wait() == 0);
 }
 
+// Its members could not see such a program: a command keeps the witness of one file.
+TEST_CASE("a run on mirrored files that is killed leaves its lock to the window",
+          "[process][run][R23][M4]") {
+  ToolFixture fixture;
+  std::string members;
+  for (const char* name : {"a", "b", "c"}) {
+    members += (members.empty() ? "" : ",") + (fixture.folder.path() / name).string();
+  }
+  const std::string uri = "mirrored+sqlite:" + members;
+  const std::string bare = std::string(DISTLOCK_BARE_PROGRAM) + " session";
+  const auto holder =
+      fixture.start({"run", "--uri", uri, "jobs", "--", "sh", "-c", bare + "; exec cat"});
+  const Survivor survivor(std::stoi(holder->next_output()));
+  kill(keeper_of(*holder), SIGKILL);
+  holder->send(SIGKILL);
+  CHECK(holder->wait() == 128 + SIGKILL);
+  CHECK(holder->rest_of_output().empty());
+  CHECK(fixture.status({"run", "-n", "--uri", uri, "jobs", "--", "true"}) == 1);
+}
+
 TEST_CASE("the lock of a run that is killed stays until its keeper has ended the command's group",
           "[process][run][R23][R1]") {
   ToolFixture fixture;

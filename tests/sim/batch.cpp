@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kViolationsKept = 100;
 constexpr std::uint64_t kSeedsAtOnce = 32;
-constexpr std::string_view kStateHeader = "distlock simulation 4";
+constexpr std::string_view kStateHeader = "distlock simulation 5";
 
 template <std::size_t N>
 void write_numbers(std::ostream& out, const std::array<std::uint64_t, N>& numbers) {
@@ -97,8 +97,8 @@ void print_coverage(std::ostream& out, const Totals& totals) {
 
 std::vector<std::string> never_reached(const Totals& totals, bool mirrored) {
   std::vector<std::string> missing;
-  const std::size_t first = mirrored ? kFaultsOfAll : 0;
-  const std::size_t last = mirrored ? kFaults : kFaultsOfAll;
+  const std::size_t first = mirrored ? kFaultsOfOneStore : 0;
+  const std::size_t last = mirrored ? kFaults : kFaultsOfOneStore;
   for (std::size_t i = first; i < last; ++i) {
     if (totals.faults.mattered[i] == 0) {
       missing.push_back("fault " + std::string(name_of(static_cast<Fault>(i))));

@@ -1,5 +1,7 @@
 #include "sim/bell.h"
 
+#include "sim/events.h"
+
 namespace distlock::sim {
 
 std::shared_ptr<void> Bell::listen(std::string_view process, Rung rung) {
@@ -13,7 +15,9 @@ void Bell::ring(const std::string& process, const std::string& lock, Time delay)
   scheduler_.at(scheduler_.now() + delay, [this, process, lock] {
     for (const auto& known : listeners_) {
       const auto listener = known.lock();
-      if (listener && listener->process == process) listener->rung(lock);
+      if (!listener || listener->process != process) continue;
+      count(Event::rung);
+      listener->rung(lock);
     }
   });
 }

@@ -39,15 +39,19 @@ constexpr std::array<std::string_view, kEvents> kNames{
     "lost",
     "callback_threw",
     "passed_on",
+    "stood_in_line",
+    "rung",
+    "left_line",
+    "passed_over",
     "kept_out",
     "readmitted",
     "repaired",
     "strange",
 };
 
-void count(Event event) { ++events_so_far().happened[static_cast<std::size_t>(event)]; }
-
 }  // namespace
+
+void count(Event event) { ++events_so_far().happened[static_cast<std::size_t>(event)]; }
 
 std::string_view name_of(Event event) { return kNames[static_cast<std::size_t>(event)]; }
 

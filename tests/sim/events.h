@@ -6,8 +6,8 @@
 
 namespace distlock::sim {
 
-/// The events that the library logs: each stands for a branch of the protocol, so a batch of runs
-/// in which one never happens has not tried everything.
+/// The events that the library logs, and those of a line: each stands for a branch of the protocol,
+/// so a batch of runs in which one never happens has not tried everything.
 enum class Event : std::uint8_t {
   pinged,
   ping_failed,
@@ -39,14 +39,20 @@ enum class Event : std::uint8_t {
   lost,
   callback_threw,
   passed_on,
+  // Not logged: counted by the simulation's store.
+  stood_in_line,
+  rung,
+  left_line,
+  passed_over,
+  // Of mirrored stores.
   kept_out,
   readmitted,
   repaired,
   strange,
 };
-inline constexpr std::size_t kEvents = 34;
+inline constexpr std::size_t kEvents = 38;
 /// The events from here on are of mirrored stores.
-inline constexpr std::size_t kEventsOfAll = 30;
+inline constexpr std::size_t kEventsOfAll = 34;
 
 std::string_view name_of(Event event);
 
@@ -58,5 +64,6 @@ struct EventCounts {
 
 /// Of the run that is under way in this thread.
 EventCounts& events_so_far();
+void count(Event event);
 
 }  // namespace distlock::sim

@@ -48,6 +48,12 @@ constexpr std::array<Described, kFaults> kDescribed{{
     {"lock_deleted", "somebody deletes a lock's document; matters: it was taken"},
     {"ping_deleted", "somebody deletes a ping; matters: its process holds"},
     {"token_collision", "two locks' holds get the same ObjectId; matters: both at once"},
+    {"ring_lost", "a ring is not delivered; matters: its process stands in line for a free lock"},
+    {"ring_again", "a ring comes once more, later; matters: its process still stands in line"},
+    {"ring_astray", "somebody else in line is rung, too; matters: there is somebody"},
+    {"place_lost", "somebody takes a place out of a line; matters: each time"},
+    {"stranger_in_line", "a ticket of nobody stands first; matters: in front of others"},
+    {"line_malformed", "somebody spoils a line; matters: others stood in it"},
     {"member_lost", "a member is away for good; matters: while held"},
     {"member_slow", "a member is slow; matters: while held"},
     {"member_emptied", "a member loses its data; matters: while held"},
@@ -86,6 +92,7 @@ Faults::Faults(const FaultSet& set, Random random) : set_(set), random_(random) 
   for (std::size_t i = 0; i < kFaultsOfAll; ++i) {
     probability_[i] = kLikely[random_.below(kLikely.size())];
   }
+  for (std::size_t i = kFaultsOfAll; i < kFaultsOfOneStore; ++i) probability_[i] = 0.3;
 }
 
 bool Faults::strikes(Fault fault) {
@@ -93,6 +100,12 @@ bool Faults::strikes(Fault fault) {
   if (!random_.chance(probability_[static_cast<std::size_t>(fault)])) return false;
   note(fault);
   return true;
+}
+
+bool of_the_line_alone(const FaultSet& set) {
+  FaultSet others = set;
+  for (std::size_t i = kFaultsOfAll; i < kFaultsOfOneStore; ++i) others.reset(i);
+  return others.none();
 }
 
 FaultSet swarm(Random& random) {

@@ -56,6 +56,13 @@ enum class Fault : std::uint8_t {
   lock_deleted,
   ping_deleted,
   token_collision,
+  // of the line and its bell
+  ring_lost,
+  ring_again,
+  ring_astray,
+  place_lost,
+  stranger_in_line,
+  line_malformed,
   // of a member of a mirrored store
   member_lost,
   member_slow,
@@ -65,11 +72,18 @@ enum class Fault : std::uint8_t {
   member_of_before,
   return_undone,
 };
-inline constexpr std::size_t kFaults = 43;
-/// Those before the members of mirrored stores. Their draws stay what they were.
+inline constexpr std::size_t kFaults = 49;
+/// Those before the line's. Their draws stay what they were.
 inline constexpr std::size_t kFaultsOfAll = 36;
+/// Those before the members of mirrored stores.
+inline constexpr std::size_t kFaultsOfOneStore = 42;
 
-inline bool of_a_member(Fault fault) { return static_cast<std::size_t>(fault) >= kFaultsOfAll; }
+inline bool of_a_member(Fault fault) {
+  return static_cast<std::size_t>(fault) >= kFaultsOfOneStore;
+}
+inline bool of_the_line(Fault fault) {
+  return static_cast<std::size_t>(fault) >= kFaultsOfAll && !of_a_member(fault);
+}
 
 std::string_view name_of(Fault fault);
 /// The effect of a fault, and when it counts as having mattered, for the table.
@@ -113,6 +127,9 @@ class Faults {
   std::array<double, kFaults> probability_{};
   FaultCounts counts_;
 };
+
+/// Whether nothing goes wrong but what befalls the line and its bell.
+bool of_the_line_alone(const FaultSet& set);
 
 /// A random subset: each run lacks most faults, so that no fault hides another in all of them.
 FaultSet swarm(Random& random);

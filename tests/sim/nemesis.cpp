@@ -22,6 +22,7 @@ constexpr std::array kOfTheStore{Fault::failover_keeping, Fault::failover_droppi
                                  Fault::store_away, Fault::store_refuses};
 constexpr std::array kOfDocuments{Fault::operator_break, Fault::malformed_document,
                                   Fault::lock_deleted, Fault::ping_deleted, Fault::token_collision};
+constexpr std::array kOfLines{Fault::place_lost, Fault::stranger_in_line, Fault::line_malformed};
 
 template <std::size_t N>
 bool contains(const std::array<Fault, N>& faults, Fault fault) {
@@ -39,6 +40,7 @@ Nemesis::Nemesis(World& world)
     const auto fault = static_cast<Fault>(i);
     const bool ours = contains(kOfProcesses, fault) || contains(kOfClocks, fault) ||
                       contains(kOfTheStore, fault) || contains(kOfDocuments, fault) ||
+                      contains(kOfLines, fault) ||
                       (of_a_member(fault) && fault != Fault::return_undone);
     if (ours && has(world.setup.faults, fault)) faults_.push_back(fault);
   }
@@ -111,6 +113,7 @@ void Nemesis::strike(Fault fault) {
   if (contains(kOfClocks, fault)) return strike_clock(fault);
   if (contains(kOfTheStore, fault)) return strike_store(fault);
   if (of_a_member(fault)) return strike_member(fault);
+  if (of_the_line(fault)) return strike_line(fault);
   strike_documents(fault);
 }
 
@@ -250,6 +253,7 @@ void Nemesis::make_peace() {
   world_.scheduler.end_pauses();
   for (const auto& process : world_.processes) process->clock().set_wall_off(milliseconds{0});
   for (const std::string& name : spoiled_) {
+    mend_line(name);
     if (world_.oracle.now_stored(name).sound) continue;
     world_.servers.meddle(name, [&](MemoryTables& tables) {
       tables.put_lock({{"_id", name}, {"state", 0}, {"who", std::string()}});

@@ -60,6 +60,9 @@ class Nemesis {
   void step_store_clock(bool above);
   void break_lock(const std::string& name);
   void spoil(const std::string& name);
+  void strike_line(Fault fault);
+  void put_line(const std::string& name, const Value& line);
+  void mend_line(const std::string& name);
   void delete_lock(const std::string& name);
   void delete_ping(const std::string& name);
   void collide();

@@ -166,11 +166,20 @@ void Servers::change_lock(const std::shared_ptr<Call>& call, const StoreNow& now
   const StoredLock after = stored_lock(primary_.raw_lock(call->object));
   if (found && !before.taken && after.taken) {
     const StoreTime latest = std::max(now.time, this->now().time);
+    note_passed_over(*found, *after.ts);
     oracle_.granted_from_free(doer_of(*call), *found, *after.ts, now.time, latest);
   }
   call->changed = call->changed || !(before == after);
   note_change(*call, before, after, repeated);
   oracle_.lock_changed(doer_of(*call), call->object, before, after);
+}
+
+void Servers::note_passed_over(const Document& before, const Token& ts) {
+  const std::vector<Waiter> line = distlock::line_of(before);
+  const auto first = std::find_if(line.begin(), line.end(), [&](const Waiter& waiter) {
+    return waiter.ticket == ts || !waiter.passed_over;
+  });
+  if (first != line.end() && first->ticket != ts) count(Event::passed_over);
 }
 
 void Servers::note_change(const Call& call, const StoredLock& before, const StoredLock& after,

@@ -59,6 +59,8 @@ class Servers {
   void meddle(const std::string& lock, const std::function<void(MemoryTables&)>& change);
   /// As the primary holds it.
   const MemoryTables& tables() const { return primary_; }
+  std::vector<Waiter> places_of(const std::string& lock) const;
+  bool taken(const std::string& lock) const { return stored_lock(primary_.raw_lock(lock)).taken; }
   /// As a majority has it, so that no fail-over undoes it.
   const MemoryTables& confirmed_tables() const { return confirmed_; }
   StoreNow now() const;
@@ -86,6 +88,7 @@ class Servers {
   void release_at_old_primary(const std::shared_ptr<Call>& call);
   void change_lock(const std::shared_ptr<Call>& call, const StoreNow& now);
   void change_pings(const std::shared_ptr<Call>& call, const StoreNow& now);
+  static void note_passed_over(const Document& before, const Token& ts);
   void note_change(const Call& call, const StoredLock& before, const StoredLock& after,
                    bool repeated);
   Time replication_lag(const Call& call);

@@ -78,6 +78,11 @@ void Servers::heal() {
   refusing_claims_until_ = Time{0};
 }
 
+std::vector<Waiter> Servers::places_of(const std::string& lock) const {
+  const auto document = primary_.raw_lock(lock);
+  return document ? distlock::line_of(*document) : std::vector<Waiter>{};
+}
+
 void Servers::meddle(const std::string& lock, const std::function<void(MemoryTables&)>& change) {
   if (!unconfirmed_.empty()) confirm_up_to(unconfirmed_.back().number);
   const StoredLock before = stored_lock(primary_.raw_lock(lock));

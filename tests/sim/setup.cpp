@@ -56,7 +56,7 @@ void make_mirrored(Setup& setup) {
   setup.long_end = false;
   const double share = random.chance(0.2) ? 0 : 0.4;
   constexpr auto kLast = static_cast<std::size_t>(Fault::return_undone);
-  for (std::size_t i = kFaultsOfAll; i < kLast; ++i) setup.faults[i] = random.chance(share);
+  for (std::size_t i = kFaultsOfOneStore; i < kLast; ++i) setup.faults[i] = random.chance(share);
   // Drawn apart, so that all other runs stay what they were.
   setup.faults[kLast] = Random(setup.seed ^ 0x4e73).chance(0.25);
 }
@@ -73,6 +73,15 @@ void make_some_hurry(Setup& setup) {
   for (LockOptions& options : setup.lock_options) {
     if (random.chance(0.1)) options.pass_rule = PassRule::never;
   }
+}
+
+// Drawn apart, so that all other runs stay what they were.
+void trouble_some_lines(Setup& setup) {
+  Random random(setup.seed ^ 0x11e8);
+  if (!random.chance(0.3)) return;
+  if (random.chance(0.3)) setup.faults.reset();
+  for (std::size_t i = kFaultsOfAll; i < kFaultsOfOneStore; ++i)
+    setup.faults[i] = random.chance(0.5);
 }
 
 // Drawn apart, so that all other runs stay what they were.
@@ -134,7 +143,10 @@ Setup setup_from(std::uint64_t seed, const Narrowing& narrowing) {
   setup.faults = swarm(random);
 
   // A mirrored store has no line, so nothing is passed on there.
-  if (!narrowing.calm && !narrowing.mirrored) make_some_hurry(setup);
+  if (!narrowing.calm && !narrowing.mirrored) {
+    make_some_hurry(setup);
+    trouble_some_lines(setup);
+  }
   if (narrowing.mirrored) {
     make_mirrored(setup);
     ping_less_often(setup, timing);

@@ -154,10 +154,13 @@ Standing SimStore::stand(std::string_view name, const Claim& claim) {
   // A wait sends it anew by itself, and so reckons with a late one, but not with a double of what
   // was answered: no store makes one.
   call->may_be_doubled = false;
-  return perform(call);
+  Standing standing = perform(call);
+  if (standing.in_line) count(Event::stood_in_line);
+  return standing;
 }
 
 void SimStore::leave(std::string_view name, const Token& ticket) {
+  count(Event::left_line);
   call("leave", name, true, true,
        [lock = std::string(name), ticket](MemoryTables& tables, const StoreNow&) {
          tables.leave(lock, ticket);
@@ -182,8 +185,28 @@ void SimStore::ring(std::string_view name, const std::vector<std::string>& proce
   if (dead_) throw Error(Errc::not_applied, "the process is gone");
   for (const std::string& process : processes) {
     if (faults_.strikes(Fault::lost_request)) continue;
-    servers_.bell().ring(process, std::string(name),
-                         random_.between(Time{100'000}, Time{5'000'000}));
+    ring_for(process, std::string(name));
+  }
+}
+
+void SimStore::ring_for(const std::string& process, const std::string& name) {
+  const Time delay = random_.between(Time{100'000}, Time{5'000'000});
+  const std::vector<Waiter> places = servers_.places_of(name);
+  const bool stands = std::any_of(places.begin(), places.end(),
+                                  [&](const Waiter& waiter) { return waiter.process == process; });
+  if (faults_.strikes(Fault::ring_lost)) {
+    if (stands && !servers_.taken(name)) faults_.mattered(Fault::ring_lost);
+    return;
+  }
+  servers_.bell().ring(process, name, delay);
+  if (faults_.strikes(Fault::ring_again)) {
+    if (stands) faults_.mattered(Fault::ring_again);
+    servers_.bell().ring(process, name, delay + random_.between(Time{0}, Time{2 * call_limit_}));
+  }
+  if (!places.empty() && faults_.strikes(Fault::ring_astray)) {
+    const std::string& astray = places[random_.below(places.size())].process;
+    if (astray != process) faults_.mattered(Fault::ring_astray);
+    servers_.bell().ring(astray, name, delay);
   }
 }
 

@@ -55,6 +55,7 @@ class SimStore : public Store, private Line {
   void leave(std::string_view name, const Token& ticket) override;
   Freed release_and_tell(std::string_view name, const Token& ts, ReleaseRule rule) override;
   void ring(std::string_view name, const std::vector<std::string>& processes) override;
+  void ring_for(const std::string& process, const std::string& name);
   std::shared_ptr<void> listen(std::string_view process, Rung rung) override;
 
   template <class Operation>

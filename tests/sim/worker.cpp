@@ -105,7 +105,9 @@ bool Worker::wait_for(DistributedLock& lock) {
       in_line ? Time{process_.options().recheck} * 3 / 2 : Time{process_.options().poll_max};
   const Time look = longest + std::chrono::seconds{1};
   const bool in_vain = !got && !process_.ending() && limit > look;
-  if (in_vain && world_.setup.faults.none()) {
+  // Nobody gets a lock whose line is malformed (R14).
+  const FaultSet& faults = world_.setup.faults;
+  if (in_vain && of_the_line_alone(faults) && !has(faults, Fault::line_malformed)) {
     world_.oracle.waited_in_vain(process_.id(), lock_name_, world_.scheduler.now() - look);
   }
   return got;

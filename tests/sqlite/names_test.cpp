@@ -67,7 +67,7 @@ TEST_CASE("a file that is moved to its second name takes nothing more", "[sqlite
   fs::remove(file);
   const auto error = error_of([&] { store->ping("holder"); });
   REQUIRE(error);
-  CHECK(error->errc() == Errc::not_applied);
+  CHECK(error->errc() == Errc::store_replaced);
   CHECK_THAT(error->what(), Catch::Contains("replaced or removed"));
 }
 

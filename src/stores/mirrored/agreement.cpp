@@ -143,7 +143,10 @@ Inspection merged(std::vector<Inspection> members, std::size_t majority) {
   }
   name_clocks(all, shown.member);
   if (all.lock) {
-    for (const std::size_t i : carriers) all.lock->members.push_back(members[i].member);
+    for (const std::size_t i : carriers) {
+      // With a lesser fence than the member's it was granted by data of before (M3, M6).
+      if (records[i]->fence >= members[i].fence) all.lock->members.push_back(members[i].member);
+    }
   }
   all.members = std::move(members);
   return all;

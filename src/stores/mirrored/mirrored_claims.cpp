@@ -44,8 +44,9 @@ std::optional<milliseconds> MirroredStore::time_left(const StoreNow& cutoff) con
   return std::nullopt;
 }
 
-// Members to claim. Once this process pings, only those with its ping: a hold without a ping can be
-// taken over by no process (R7), and protects nothing (M5).
+// Members to claim. Once this process pings, only those with a ping of its own that is younger than
+// the window: a hold without a ping can be taken over by no process (R7), and one with an older
+// ping protects nothing (M5).
 std::vector<MirroredStore::Candidate> MirroredStore::candidates(
     const std::vector<MemberBasis>& bases, const Claim& claim, milliseconds left) const {
   std::vector<Candidate> chosen;
@@ -53,6 +54,10 @@ std::vector<MirroredStore::Candidate> MirroredStore::candidates(
   const bool pings = std::any_of(all_.begin(), all_.end(), [&](const auto& member) {
     return member->last_ping(claim.process).has_value();
   });
+  const SteadyTime steady_now = clock_->steady_now();
+  // A claim that states no window is that of a program of its own.
+  const milliseconds oldest =
+      claim.takeover_after > milliseconds{0} ? claim.takeover_after : kWindowMost;
   for (const auto& member : all_) {
     const auto identity = member->identity();
     const auto now = member->at_most();
@@ -62,7 +67,7 @@ std::vector<MirroredStore::Candidate> MirroredStore::candidates(
       return one.member == identity->token;
     });
     const auto ping = member->last_ping(claim.process);
-    const bool pinged = ping && ping->member == identity->token;
+    const bool pinged = ping && ping->member == identity->token && steady_now - ping->sent < oldest;
     if (basis == bases.end() || (pings && !pinged)) continue;
     Candidate candidate{member, claim, basis->basis, *identity};
     candidate.claim.cutoff = {now->time + left, now->clock, now->steady, now->unrelated};

@@ -15,6 +15,11 @@ using Guard = boost::lock_guard<boost::mutex>;
 constexpr CallRules kIdentity{.effect = Effect::reads, .with_identity = false};
 constexpr CallRules kGiveBack{.effect = Effect::writes, .with_identity = false};
 
+bool has_no_lock(const Listing& listing) {
+  return std::all_of(listing.locks.begin(), listing.locks.end(),
+                     [](const auto& lock) { return lock.id == kIdentityName; });
+}
+
 }  // namespace
 
 Token MirroredStore::new_token() const {
@@ -93,10 +98,10 @@ void MirroredStore::refuse_no_set() {
 
 // A claim of each member's identity. Each member's clock is known.
 std::vector<MirroredStore::Candidate> MirroredStore::identities_of_empty(
-    const Replies<Inspection>& seen) const {
-  const SetTerms terms{new_token(), options_.longest_takeover, {}};
+    const Replies<Inspection>& seen, const SetTerms& terms) const {
   std::vector<Candidate> claims;
   for (std::size_t i = 0; i < seen.size(); ++i) {
+    if (!lacks_identity(*seen[i].answer, all_[i]->place)) continue;
     StoreNow cutoff = all_[i]->at_most().value();
     cutoff.time += call_limit_;
     const Claim claim = identity_claim(new_token(), terms, all_[i]->place, cutoff);
@@ -105,13 +110,13 @@ std::vector<MirroredStore::Candidate> MirroredStore::identities_of_empty(
   return claims;
 }
 
-bool MirroredStore::without_locks() {
+bool MirroredStore::each_listing(const std::function<bool(const Listing&)>& is_so) {
   const auto listings = ask_all<Listing>(kIdentity, [](Member& member) { return member.list(); });
-  return std::all_of(listings.begin(), listings.end(), [](const auto& listing) {
-    return listing.answer && std::all_of(listing.answer->locks.begin(), listing.answer->locks.end(),
-                                         [](const auto& lock) { return lock.id == kIdentityName; });
-  });
+  return std::all_of(listings.begin(), listings.end(),
+                     [&](const auto& listing) { return listing.answer && is_so(*listing.answer); });
 }
+
+bool MirroredStore::without_locks() { return each_listing(has_no_lock); }
 
 // A new store may be slow to make its first collection. A member that got no identity now would be
 // kept out for the longest window (M6).
@@ -130,7 +135,8 @@ void MirroredStore::claim_the_others(const std::vector<Candidate>& to,
 // Makes a set of members that are all empty, so no hold exists. The process that wins the first
 // member's identity claims the others' too. A second founder stops at the first member.
 std::optional<Token> MirroredStore::claim_identities(const Replies<Inspection>& seen) {
-  const std::vector<Candidate> to = identities_of_empty(seen);
+  const std::vector<Candidate> to =
+      identities_of_empty(seen, {new_token(), options_.longest_takeover, {}});
   Replies<ClaimAnswer> replies(all_.size());
   send(kIdentityName, {to.front()}, replies);
   const bool first = replies.front().answer && replies.front().answer->granted;
@@ -159,6 +165,25 @@ std::optional<Token> MirroredStore::set_of_another_founder() {
   return std::nullopt;
 }
 
+// A founder that died has left its set to a minority of the members. No process has pinged there,
+// no lock was granted, and nobody is kept out: no set with a majority is like that. Whoever comes
+// later makes the others members of the same set.
+std::optional<Token> MirroredStore::complete_founding(const Replies<Inspection>& seen) {
+  std::optional<SetTerms> terms;
+  for (std::size_t i = 0; i < seen.size(); ++i) {
+    if (marker_in(*seen[i].answer, all_[i]->place)) return std::nullopt;
+    const auto identity = identity_in(*seen[i].answer, all_[i]->place);
+    if (!identity) continue;
+    if (terms && terms->set != identity->set) return std::nullopt;
+    terms = {identity->set, identity->longest_takeover, {}};
+  }
+  const auto unused = [](const Listing& all) { return has_no_lock(all) && all.pings.empty(); };
+  if (!terms || !each_listing(unused)) return std::nullopt;
+  Replies<ClaimAnswer> replies(all_.size());
+  send(kIdentityName, identities_of_empty(seen, *terms), replies);
+  return set_of_majority(look_at_identities());
+}
+
 Token MirroredStore::found(const Replies<Inspection>& seen) {
   const bool all_answer = std::all_of(seen.begin(), seen.end(),
                                       [](const auto& reply) { return reply.answer.has_value(); });
@@ -172,6 +197,7 @@ Token MirroredStore::found(const Replies<Inspection>& seen) {
   std::optional<Token> set;
   if (without_locks) set = claim_identities(seen);
   if (!set) set = set_of_another_founder();
+  if (!set && !empty) set = complete_founding(seen);
   if (set) return *set;
   if (!empty || without_locks) refuse_no_set();
   throw Error(Errc::not_applied,

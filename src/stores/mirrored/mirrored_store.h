@@ -114,11 +114,14 @@ class MirroredStore : public Store, private Members {
   Replies<Inspection> look_at_identities();
   Token found(const Replies<Inspection>& seen);
   [[noreturn]] static void refuse_no_set();
-  std::vector<Candidate> identities_of_empty(const Replies<Inspection>& seen) const;
+  std::vector<Candidate> identities_of_empty(const Replies<Inspection>& seen,
+                                             const SetTerms& terms) const;
   bool without_locks();
+  bool each_listing(const std::function<bool(const Listing&)>& is_so);
   void claim_the_others(const std::vector<Candidate>& to, Replies<ClaimAnswer>& replies);
   std::optional<Token> claim_identities(const Replies<Inspection>& seen);
   std::optional<Token> set_of_another_founder();
+  std::optional<Token> complete_founding(const Replies<Inspection>& seen);
   std::optional<Token> known_set();
 
   std::optional<SetTerms> terms(const Replies<Inspection>& seen) const;

@@ -56,6 +56,7 @@ class MongoStore : public Store {
     const Uri uri = tuned_uri(connection, call_limit_);
     const char* database = mongoc_uri_get_database(uri.get());
     settings_ = {database == nullptr ? "config" : database, call_limit_ * 9 / 10};
+    settings_of_two_ = {settings_.database, settings_.server_limit / 2};
     pool_ = open_pool(uri, connection);
     check_server(pool_.get(), connection, servers);
     line_ = make_mongo_line(pool_.get(), settings_);
@@ -82,6 +83,7 @@ class MongoStore : public Store {
 
   std::chrono::milliseconds call_limit_;
   MongoSettings settings_;
+  MongoSettings settings_of_two_;  ///< For a call of two commands.
   Pool pool_;
   std::unique_ptr<Line> line_;
   std::atomic<bool> indexes_made_ = false;
@@ -195,7 +197,7 @@ void MongoStore::remove_ping(std::string_view process) {
 }
 
 std::int64_t MongoStore::forget_pings(std::chrono::milliseconds age) {
-  const MongoCall call = this->call("removal of old pings");
+  const MongoCall call(pool_.get(), settings_of_two_, Doing{"removal of old pings", {}});
   std::vector<PingRecord> old;
   call.read_each(forgettable_pings_command(age, call.clock()), ordinary(call),
                  [&](const Document& ping) {

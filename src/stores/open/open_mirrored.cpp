@@ -25,7 +25,10 @@ using OpeningMembers = std::vector<std::shared_ptr<OpeningMember>>;
 // So that a call of the mirrored store ends within the limit that it was given.
 StoreOptions options_of_members(const StoreOptions& options) {
   const auto limit = options.call_limit / mirrored::kCallsInOne;
-  return {.call_limit = std::max(limit, std::chrono::milliseconds{1})};
+  // A command keeps the witness of one file alone, so that members would see it end too early.
+  const bool of_a_command = options.witness == WitnessRule::command;
+  return {.call_limit = std::max(limit, std::chrono::milliseconds{1}),
+          .witness = of_a_command ? WitnessRule::none : options.witness};
 }
 
 std::shared_ptr<Store> open_member(const ConnectionString& member, const StoreOptions& options) {

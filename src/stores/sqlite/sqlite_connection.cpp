@@ -77,9 +77,9 @@ SqliteCall SqliteConnection::begin_call(Access access) {
   if (gate != nullptr) gate->enter(since_boot() + (give_up_at - since_boot()) / 2);
   SqliteCall call(std::move(turn), db_, gate);
   if (db_.file_was_replaced()) {
-    throw Error(Errc::not_applied, in_quotes(db_.path()) +
-                                       ": the file was replaced or removed while it was open; "
-                                       "nothing was changed, open it anew");
+    throw Error(Errc::store_replaced, in_quotes(db_.path()) +
+                                          ": the file was replaced or removed while it was open; "
+                                          "nothing was changed, open it anew");
   }
   settle_doubt(access);
   forget_write_time();

@@ -92,7 +92,7 @@ void SqliteDatabase::Close::operator()(sqlite3* db) const noexcept {
 }
 
 Errc errc_of(int code, Effect effect, int system_error) {
-  if (code == SQLITE_READONLY_DBMOVED) return Errc::not_applied;
+  if (code == SQLITE_READONLY_DBMOVED) return Errc::store_replaced;
   switch (code & kPrimaryCode) {
     case SQLITE_PERM:
     case SQLITE_READONLY:

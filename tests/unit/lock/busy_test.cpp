@@ -124,3 +124,27 @@ TEST_CASE("a wait for a lock whose store applies no claim ends with the store's 
   CHECK(thrown_by([&] { (void)lock->try_lock_for(24h); }) == Errc::outcome_unknown);
   CHECK(fleet.clock->waited() < 10min);
 }
+
+TEST_CASE("a wait in line ends where no takeover from a dead holder is applied",
+          "[lock][R2][R6][R15][R18]") {
+  Fleet fleet;
+  const auto dead = fleet.process("dead").lock("balancer");
+  REQUIRE(dead->lock_try("x"));
+  fleet.clock->advance(16min);
+  const auto b = fleet.process("b");
+  b.store->has_line = true;
+  const auto waiter = b.lock("balancer");
+  // Looks, pings and requests for a place succeed all the time.
+  b.store->fail("claim", GENERATE(Fault::lost_request, Fault::rejected), 100'000);
+  const auto waited_from = fleet.clock->waited();
+  SECTION("without a deadline after the patience") {
+    CHECK_THROWS_AS(waiter->lock(), Error);
+    CHECK(fleet.clock->waited() >= waited_from + 30s);
+    CHECK(fleet.clock->waited() <= waited_from + 60s);
+  }
+  SECTION("with one by the deadline, and with its error") {
+    CHECK_THROWS_AS(waiter->try_lock_for(20s), Error);
+    CHECK(fleet.clock->waited() <= waited_from + 21s);
+  }
+  CHECK(fleet.stored("balancer").process == "dead");
+}

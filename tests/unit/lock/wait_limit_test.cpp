@@ -224,3 +224,19 @@ TEST_CASE("a thread is not taken for one that ended before it began", "[lock][R1
     REQUIRE(refused);
   }
 }
+
+TEST_CASE("a wait that ends with a claim that the store did not apply says so, and not busy",
+          "[waiting][R2][R15]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  a.store->has_line = false;
+  const auto lock = a.lock("balancer");
+  make_known_free(*lock);
+  const auto stranger = a.lock("balancer");
+  a.store->fail("claim", Fault::lost_request);
+  // The look that shows the claim gone outlasts the wait.
+  a.store->after("claim", [&] { a.store->before("inspect", [&] { fleet.clock->advance(1h); }); });
+  LockRecord other;
+  CHECK(thrown_by([&] { (void)stranger->try_lock_for(5s, {}, "x", &other); }) ==
+        Errc::outcome_unknown);
+}

@@ -109,3 +109,17 @@ TEST_CASE("a pinger without a store is refused before anything else is made up",
           "[pinger][input]") {
   CHECK(thrown_by([] { return completed({}); }) == Errc::invalid_argument);
 }
+
+TEST_CASE("a label that would spoil the documents is refused, as a process id is",
+          "[pinger][input][R14]") {
+  const std::string label =
+      GENERATE(as<std::string>{}, "\xe9t\xe9", std::string("a\0b", 3), std::string(1001, 'x'));
+  const Environment environment{.store = make_memory_store(), .process = "a:1:1", .label = label};
+  try {
+    completed(environment);
+    FAIL("no error");
+  } catch (const Error& error) {
+    CHECK(error.errc() == Errc::invalid_argument);
+    CHECK_THAT(error.what(), Catch::StartsWith("label "));
+  }
+}

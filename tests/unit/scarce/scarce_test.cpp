@@ -230,3 +230,20 @@ TEST_CASE("a member's call that gets no memory fails by itself, and ends no proc
   CHECK(store->list().locks.empty());
   CHECK(NoMemoryFor::refusals() > 0);
 }
+
+TEST_CASE("rounds of pings that get no memory end no process, and the next ones do their work",
+          "[scarce][pinger][R12][threads]") {
+  World world;
+  const auto lock = world.held("balancer");
+  const auto other = world.held("other");
+  {
+    const NoMemoryFor pings("LockPinger");
+    const int before = world.store->calls("ping");
+    REQUIRE(comes_true([&] { return NoMemoryFor::refusals() > 100; }));
+    CHECK(world.store->calls("ping") >= before);
+    CHECK_FALSE(lock->lost());
+  }
+  world.lose(*lock);
+  CHECK(comes_true([&] { return lock->lost().has_value(); }));
+  CHECK(other->held());
+}

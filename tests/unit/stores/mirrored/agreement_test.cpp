@@ -61,3 +61,15 @@ TEST_CASE("a list of a mirrored store tells which clocks run beside its own",
   REQUIRE(all.pings.size() == 1);
   CHECK(is_unrelated(all.now, *all.pings.front().record));
 }
+
+TEST_CASE("a hold is a member's only with a greater fence than holds that it has lost",
+          "[mirrored][M3][M6]") {
+  std::vector<Inspection> looks;
+  for (int i = 1; i <= 3; ++i) {
+    looks.push_back({.lock = held(), .now = file_now(), .fresh = true});
+    looks.back().member = member(i);
+    looks.back().lock->fence = 6;
+    looks.back().fence = i == 2 ? 7 : 6;
+  }
+  CHECK(merged(looks, kMajority).lock->members == std::vector<Token>{member(1), member(3)});
+}

@@ -100,9 +100,38 @@ TEST_CASE("a process that comes in the middle of a founding joins the set", "[mi
     CHECK_NOTHROW(ann.store->list());
     CHECK_NOTHROW(bob.store->list());
   }
-  SECTION("they do not come, and it waits no longer than a call may take") {
-    CHECK(thrown_by([&] { return ann.store->list(); }) == Errc::not_applied);
+  SECTION("they do not come, and it makes the others members of the same set") {
+    CHECK_NOTHROW(ann.store->list());
     CHECK(fleet.clock->waited() < ann.store->call_limit());
+    arrive();
+    const auto held = bob.lock("jobs");
+    CHECK(held->lock_try("x"));
+    CHECK_FALSE(ann.lock("jobs")->lock_try("x"));
+    for (std::size_t i = 0; i < 3; ++i) CHECK(ann.condition(i) == MemberState::Condition::counts);
+  }
+}
+
+TEST_CASE(
+    "a set that a founder left to one member is completed only where no lock was ever granted",
+    "[mirrored][M6]") {
+  MirrorFleet fleet;
+  {
+    const auto bob = fleet.process("bob");
+    bob.members[0]->fail("release", Fault::rejected);
+    bob.members[1]->fail("claim", Fault::lost_request, 2);
+    bob.members[2]->fail("claim", Fault::lost_request, 2);
+    REQUIRE(thrown_by([&] { return bob.store->list(); }) == Errc::not_applied);
+  }
+  const auto ann = fleet.process("ann");
+  SECTION("it was not") { CHECK(ann.lock("jobs")->lock_try("x")); }
+  SECTION("it was, or a process has pinged there") {
+    const std::size_t member = GENERATE(0, 1);
+    if (GENERATE(true, false)) {
+      fleet.put_taken(member);
+    } else {
+      fleet.stores[member].store->ping("eve");
+    }
+    CHECK(thrown_by([&] { return ann.store->list(); }) == Errc::not_applied);
   }
 }
 
@@ -123,4 +152,21 @@ TEST_CASE("a member's identity is neither listed nor lockable", "[mirrored][M6]"
   CHECK(thrown_by([&] {
           return ann.lock("distlock: member of a mirrored store")->lock_try("x");
         }) == Errc::invalid_argument);
+}
+
+TEST_CASE("a member that a process has not pinged for a window is not claimed",
+          "[mirrored][M5][R7]") {
+  MirrorFleet fleet;
+  const auto ann = fleet.process("ann");
+  ann.pinger->ping_round();
+  ann.members[2]->during_each_call([](const std::string& call) {
+    if (call == "ping") throw Error(Errc::not_applied, "no ping gets there");
+  });
+  fleet.rounds({&ann}, 20min);
+  const auto lock = ann.lock("jobs");
+  REQUIRE(lock->lock_try("x"));
+  CHECK(fleet.holders("jobs") == std::vector<std::string>{"ann", "ann", ""});
+  ann.set_away(2, false);
+  fleet.rounds({&ann}, 2 * 30s);
+  CHECK(fleet.holders("jobs") == std::vector<std::string>(3, "ann"));
 }

@@ -121,7 +121,7 @@ TEST_CASE("a file that is replaced while open takes nothing more", "[sqlite][R1]
            [&] { store->claim("mail", FromAbsent{}, claim); },
            [&] { store->release("jobs", *lock.ts); }, [&] { store->ping("holder"); },
            [&] { store->inspect("jobs", Freshness::fresh); }}) {
-    CHECK(failure_of(path.string(), call).first == Errc::not_applied);
+    CHECK(failure_of(path.string(), call).first == Errc::store_replaced);
   }
 }
 
@@ -141,7 +141,7 @@ TEST_CASE("a file whose write-ahead log is removed while open takes nothing more
     open_file(path)->ping("another");
   }
   const auto failed = failure_of(".db", [&] { store->ping("holder"); });
-  CHECK(failed.first == Errc::not_applied);
+  CHECK(failed.first == Errc::store_replaced);
   CHECK_THAT(failed.second, Catch::Contains("replaced or removed"));
 }
 
@@ -216,7 +216,7 @@ TEST_CASE("each error of SQLite is certain or unknown as it should be", "[sqlite
   CHECK(errc_of(SQLITE_BUSY_TIMEOUT, Effect::writes, 0) == Errc::not_applied);
   CHECK(errc_of(SQLITE_FULL, Effect::writes, 0) == Errc::not_applied);
   CHECK(errc_of(SQLITE_READONLY_DIRECTORY, Effect::writes, 0) == Errc::permission_denied);
-  CHECK(errc_of(SQLITE_READONLY_DBMOVED, Effect::writes, 0) == Errc::not_applied);
+  CHECK(errc_of(SQLITE_READONLY_DBMOVED, Effect::writes, 0) == Errc::store_replaced);
   CHECK(errc_of(SQLITE_CANTOPEN, Effect::writes, EACCES) == Errc::permission_denied);
   CHECK(errc_of(SQLITE_CANTOPEN, Effect::writes, EMFILE) == Errc::not_applied);
   CHECK(errc_of(SQLITE_NOTADB, Effect::reads, 0) == Errc::bad_record);
