@@ -76,7 +76,8 @@ class DISTLOCK_EXPORT DistributedLock {
   /// | another thread that holds by this object      | this object's record                     |
   /// | another thread that acquires by this object   | a record without a `ts`                  |
   ///
-  /// Errors: `not_applied`, `permission_denied`, `bad_record`: nothing is held. `outcome_unknown`:
+  /// Errors: `not_applied`, `permission_denied`, `bad_record`, `store_replaced`: nothing is held.
+  /// `outcome_unknown`:
   /// this object holds nothing, and the pinger frees a hold that the store may have granted.
   /// `already_held`: by this very thread. `stopped`, `forked`. `invalid_argument`: `why` is not
   /// UTF-8 or has a NUL.
@@ -95,7 +96,8 @@ class DISTLOCK_EXPORT DistributedLock {
   UnlockResult unlock(const LockRecord& hold) noexcept;
 
   /// Waits until the lock is held.
-  /// Errors: those of lock_try(); store failures only after LockOptions::store_patience.
+  /// Errors: those of lock_try(), of which store failures come only after
+  /// LockOptions::store_patience, and `store_replaced` at once.
   void lock();
   /// As lock(), but gives up (false) when a stop is requested. `other`: as lock_try().
   [[nodiscard]] bool lock(const std::stop_token& stop, std::string_view why = {},

@@ -75,7 +75,7 @@ struct DISTLOCK_EXPORT LockOptions {
   /// once a minute in the end (R22). At most an hour; at 0 it never looks. Needs WaitRule::in_line.
   std::chrono::milliseconds deadlock_after = std::chrono::seconds{5};
 
-  /// How long lock() goes on waiting while the store fails at every look.
+  /// How long a wait goes on while the store fails at every look. milliseconds::max(): for ever.
   std::chrono::milliseconds store_patience = std::chrono::seconds{30};
 
   /// The least window for a holder whose document states none: the original's processes and

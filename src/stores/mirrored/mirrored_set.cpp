@@ -166,8 +166,8 @@ std::optional<Token> MirroredStore::set_of_another_founder() {
 }
 
 // A founder that died has left its set to a minority of the members. No process has pinged there,
-// no lock was granted, and nobody is kept out: no set with a majority is like that. Whoever comes
-// later makes the others members of the same set.
+// no lock was granted, and nobody is kept out: no set with a majority is like that. So a later
+// process makes the others members of the same set.
 std::optional<Token> MirroredStore::complete_founding(const Replies<Inspection>& seen) {
   std::optional<SetTerms> terms;
   for (std::size_t i = 0; i < seen.size(); ++i) {

@@ -111,9 +111,7 @@ TEST_CASE("a process that comes in the middle of a founding joins the set", "[mi
   }
 }
 
-TEST_CASE(
-    "a set that a founder left to one member is completed only where no lock was ever granted",
-    "[mirrored][M6]") {
+TEST_CASE("a half-founded set is completed only where no lock was ever granted", "[mirrored][M6]") {
   MirrorFleet fleet;
   {
     const auto bob = fleet.process("bob");
