@@ -78,9 +78,8 @@ class DISTLOCK_EXPORT DistributedLock {
   ///
   /// Errors: `not_applied`, `permission_denied`, `bad_record`, `store_replaced`: nothing is held.
   /// `outcome_unknown`: this object holds nothing, and the pinger frees a hold that the store may
-  /// have granted. `already_held`: by this very thread. `stopped`, `forked`. `invalid_argument`: `why` is not
-  /// UTF-8 or has a NUL.
-  /// Source: the original's lock_try(); R2, R5 to R8, R14.
+  /// have granted. `already_held`: by this very thread. `stopped`, `forked`. `invalid_argument`:
+  /// `why` is not UTF-8 or has a NUL. Source: the original's lock_try(); R2, R5 to R8, R14.
   [[nodiscard]] bool lock_try(std::string_view why, LockRecord* other = nullptr);
 
   /// Gives the lock up: up to 3 attempts, with 2 s and 4 s between them (R11). Touches nothing but
