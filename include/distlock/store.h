@@ -35,8 +35,9 @@ struct Inspection {
   /// On a mirrored store, the answer of each member (Members); `lock` is then the record that most
   /// members carry. Otherwise empty.
   std::vector<Inspection> members;
-  Token member;     ///< In an answer of a member: that member.
-  Fence fence = 0;  ///< On a mirrored store, the lock's greatest fence that a member knows.
+  Token member;             ///< In an answer of a member: that member.
+  Fence fence = 0;          ///< On a mirrored store, the lock's greatest fence that a member knows.
+  Fence fence_of_lost = 0;  ///< Holds that this member has lost had no greater one (M6).
 };
 
 /// The hold that a lock's document carries: each field if it is well-formed there, whatever else

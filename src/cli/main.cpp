@@ -52,15 +52,17 @@ std::shared_ptr<Store> opened(const ConnectionString& connection, const StoreOpt
   return store;
 }
 
-// No store: a signal ended the wait.
+// No store: a signal ended the wait, of which `waited` is over.
 std::shared_ptr<Store> open_for(const RunArguments& arguments, const StoreOptions& calls,
-                                const std::stop_token& stop) {
+                                const std::stop_token& stop, std::chrono::nanoseconds waited) {
   const ConnectionString connection = connection_of(arguments.common);
   check_excludes(connection);
   make_default_folder(arguments.common.store);
-  const auto most = arguments.store_patience && arguments.wait
-                        ? std::min(arguments.store_patience, arguments.wait)
-                        : (arguments.wait ? arguments.wait : arguments.store_patience);
+  std::optional<std::chrono::milliseconds> most = arguments.store_patience;
+  if (arguments.wait) {
+    const auto left = *arguments.wait - std::chrono::floor<std::chrono::milliseconds>(waited);
+    most = std::min(most.value_or(left), std::max(left, std::chrono::milliseconds{0}));
+  }
   const auto clock = host_clock();
   const auto open = [&](StoreOptions options) {
     options.witness = WitnessRule::command;
@@ -92,10 +94,9 @@ struct RunPlan {
 
 // `start`: the beginning of the whole wait.
 int run_in_store(const RunArguments& arguments, const RunPlan& plan, StopOnSignal& stop,
-                 SteadyTime start) {
+                 const std::shared_ptr<Store>& store, SteadyTime start) {
   Environment environment;
-  environment.store = open_for(arguments, plan.calls, stop.token());
-  if (!environment.store) return tell_interrupted(arguments, stop.end().value_or(0), std::cerr);
+  environment.store = store;
   const auto waited = host_clock()->steady_now() - start;
   const auto pinger = std::make_shared<DistributedLockPinger>(
       environment, PingerOptions{.ping_every = arguments.ping_every});
@@ -123,8 +124,11 @@ int carry_out(const RunArguments& arguments, const RunPlan& plan) {
   StopOnSignal stop(plan.signals);
   const SteadyTime start = host_clock()->steady_now();
   while (true) {
+    const auto waited = host_clock()->steady_now() - start;
+    const auto store = open_for(arguments, plan.calls, stop.token(), waited);
+    if (!store) return tell_interrupted(arguments, stop.end().value_or(0), std::cerr);
     try {
-      return run_in_store(arguments, plan, stop, start);
+      return run_in_store(arguments, plan, stop, store, start);
     } catch (const Error& error) {
       const bool waits = !arguments.wait || start + *arguments.wait > host_clock()->steady_now();
       if (error.errc() != Errc::store_replaced || !waits) throw;

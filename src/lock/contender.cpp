@@ -81,10 +81,12 @@ bool Contender::lock_try(std::string_view why, LockRecord* other, const Limit& u
 bool Contender::look_and_claim(std::string_view why, LockRecord* other) {
   TimedInspection look;
   ClaimResult tried;
+  bool seen_taken = false;
   for (int round = 0; !out_of_time(); ++round) {
     const Inspection before = look.seen;
     const Judgement judgement = judge_now(look);
-    if (judgement.verdict == Verdict::busy) break;
+    seen_taken = judgement.verdict == Verdict::busy;
+    if (seen_taken) break;
     if (round == protocol::kClaimRoundsMax) {
       check_busy(name, tried, before, look.seen);
       break;
@@ -94,12 +96,11 @@ bool Contender::look_and_claim(std::string_view why, LockRecord* other) {
     if (judgement.verdict == Verdict::absent && round > 0) session->ping_unless_stopped();
     tried = claim(claim_from(look, judgement.verdict), why, 1);
     if (tried.held) return true;
-    if (out_of_time()) {
-      if (tried.failure) throw Error(*tried.failure);  // Nobody was seen to hold it.
-      break;
-    }
+    if (out_of_time()) break;
     refusals.claim_refused(look.seen, judgement, name);
   }
+  // Otherwise it is not known that another has it.
+  if (tried.failure && !seen_taken && !limit.stop.stop_requested()) throw Error(*tried.failure);
   if (other != nullptr) *other = look.seen.lock.value_or(LockRecord{.name = name});
   return false;
 }

@@ -61,6 +61,7 @@ bool StandingInLine::lets_others_first(protocol::Reason reason, const LockRecord
 
 bool StandingInLine::take_over(const TimedInspection& look) {
   const LockRecord& dead = *look.seen.lock;
+  if (std::exchange(takeover_of_, dead.ts) != dead.ts) forget_failed_takeover();
   if (!pinged() || !may_call()) return false;
   // No claim of this place was granted before that look. A claim that is still on its way may have
   // been since, perhaps before a pause: the place counts from its own beginning then.
@@ -69,8 +70,8 @@ bool StandingInLine::take_over(const TimedInspection& look) {
   // anew.
   ticket_spent_ = true;
   auto record = sent_takeover({FromHold{*dead.ts, dead.when}});
+  forget_failed_takeover();  // A refusal is an answer, too.
   if (!record) return false;
-  forget_failed_takeover();
   return keep(std::move(*record));
 }
 
@@ -86,6 +87,7 @@ std::optional<LockRecord> StandingInLine::sent_takeover(const ClaimFrom& from) {
   } catch (const Error& error) {
     takeover_fails_since_ = std::min(takeover_fails_since_, asked);
     takeover_failure_ = error;
+    look_at_ = SteadyTime::min();  // As soon as the store is asked again.
     throw;
   }
 }

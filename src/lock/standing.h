@@ -76,9 +76,10 @@ class StandingInLine {
   bool late_ = false;      // A call has outlasted the wait.
   SteadyTime last_sent_;
   SteadyTime store_answered_;
-  bool answered_ = false;  ///< The store has answered in this step.
+  bool answered_ = false;  // The store has answered in this step.
   std::optional<Error> failure_;
-  std::optional<Error> takeover_failure_;  ///< Of the last takeover, of the same dead holder.
+  std::optional<Token> takeover_of_;       // The dead hold that it tried to take over last.
+  std::optional<Error> takeover_failure_;  // The last, if that was not answered since.
   SteadyTime takeover_fails_since_ = SteadyTime::max();
   std::optional<LockRecord> seen_;  // The lock at the last look, where that is to be told.
   int failures_ = 0;

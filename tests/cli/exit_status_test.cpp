@@ -14,4 +14,7 @@ TEST_CASE("every failure of the library has its documented exit status", "[cli]"
   CHECK(exit_status_of(Errc::lock_lost) == 75);
   CHECK(exit_status_of(Errc::already_held) == 70);
   CHECK(exit_status_of(Errc::forked) == 70);
+  CHECK(exit_status_of(Errc::stopped) == 70);
+  CHECK(exit_status_of(Errc::deadlock) == 70);
+  CHECK(exit_status_of(Errc::store_replaced) == 69);
 }

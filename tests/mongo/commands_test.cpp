@@ -160,3 +160,22 @@ TEST_CASE("long lists are read whole while others use the store", "[mongo]") {
   INFO(message);
   CHECK(whole == 100);
 }
+
+TEST_CASE("every operation of a line is one command", "[mongo][line][R20][cost]") {
+  const Server server(GENERATE(values({standalone_uri(), replica_set_uri()})));
+  const auto store = open_mongo_store(server.connection(), {});
+  Line& line = *store->line();
+  store->ping("db7:1:1");
+  line.ring("jobs", {"db7:1:1"});  // The bell's collection is there from now on.
+  const Claim claim = our_claim(*store);
+  Claim other = claim;
+  other.ts = Token{{9}};
+  CHECK(commands_of(server, [&] { CHECK(line.stand("jobs", claim).hold); }) == 1);
+  CHECK(commands_of(server, [&] { CHECK(line.stand("jobs", other).in_line); }) == 1);
+  CHECK(commands_of(server, [&] { CHECK(line.stand("jobs", other).in_line); }) == 1);
+  CHECK(commands_of(server, [&] {
+          line.release_and_tell("jobs", kOurs, GENERATE(ReleaseRule::quick, ReleaseRule::durable));
+        }) == 1);
+  CHECK(commands_of(server, [&] { line.ring("jobs", {"db7:1:1"}); }) == 1);
+  CHECK(commands_of(server, [&] { line.leave("jobs", other.ts); }) == 1);
+}

@@ -5,6 +5,7 @@
 
 #include "mongo/faults.h"
 #include "stores/mongodb/mongo_store.h"
+#include "support/crossed_locks.h"
 #include "support/hot_lock.h"
 
 using namespace distlock;
@@ -69,4 +70,34 @@ TEST_CASE("fifty who wait get the lock one after the other while the primary cha
   wait_until_whole(replica_set_uri());
   const LockRecord left = *store->inspect("jobs", Freshness::fresh).lock;
   CHECK(left.line.empty());
+}
+
+TEST_CASE("two who wait for each other on a server hear of their deadlock",
+          "[mongo][R22][threads]") {
+  const Server server(GENERATE(values({standalone_uri(), replica_set_uri()})));
+  const std::string message =
+      message_of_a_deadlock([&] { return open_mongo_store(server.connection(), {}); });
+  CHECK_THAT(message,
+             Catch::StartsWith("deadlock: ") && Catch::Contains("one") && Catch::Contains("two"));
+}
+
+// It would look by itself in an hour.
+TEST_CASE("a stop ends a wait while the bell's cursor waits", "[mongo][R15][R19][threads]") {
+  const Server server(standalone_uri());
+  const auto store = open_mongo_store(server.connection(), {});
+  DistributedLock held(process_on(server), "jobs");
+  REQUIRE(held.lock_try("x"));
+  DistributedLock wanted(process_on(server), "jobs", {.recheck = 1h});
+  std::stop_source stop;
+  std::atomic<bool> waits{false};
+  wanted.on_waiting([&](const WaitReport&) { waits = true; });
+  bool got = true;
+  boost::thread waiter([&] { got = wanted.lock(stop.get_token()); });
+  const auto places = [&] { return store->inspect("jobs", Freshness::fresh).lock->line.size(); };
+  while (!waits) boost::this_thread::yield();
+  CHECK(places() == 1);
+  stop.request_stop();
+  waiter.join();
+  CHECK_FALSE(got);
+  CHECK(places() == 0);
 }

@@ -13,6 +13,7 @@
 #include "distlock/distributed_lock.h"
 #include "distlock/line.h"
 #include "sqlite/file_under_fault.h"
+#include "support/crossed_locks.h"
 #include "support/once_of_three.h"
 
 using namespace distlock;
@@ -149,4 +150,13 @@ TEST_CASE("a waiter that is paused at its turn is passed over, and first when it
     return numbers;
   };
   CHECK(once_of_three(awake_first, order) == awake_first);
+}
+
+TEST_CASE("two who wait for each other on a file hear of their deadlock",
+          "[sqlite][R22][threads]") {
+  const TemporaryFolder folder;
+  const auto file = folder.path() / "locks.db";
+  const std::string message = message_of_a_deadlock([&] { return open_at(file); });
+  CHECK_THAT(message,
+             Catch::StartsWith("deadlock: ") && Catch::Contains("one") && Catch::Contains("two"));
 }

@@ -144,8 +144,10 @@ Inspection merged(std::vector<Inspection> members, std::size_t majority) {
   name_clocks(all, shown.member);
   if (all.lock) {
     for (const std::size_t i : carriers) {
-      // With a lesser fence than the member's it was granted by data of before (M3, M6).
-      if (records[i]->fence >= members[i].fence) all.lock->members.push_back(members[i].member);
+      // Otherwise a hold that the member has lost may have had the same fence (M3, M6).
+      const Fence of_lost = members[i].fence_of_lost;
+      if (of_lost == 0 || records[i]->fence > of_lost)
+        all.lock->members.push_back(members[i].member);
     }
   }
   all.members = std::move(members);

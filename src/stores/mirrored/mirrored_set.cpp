@@ -141,6 +141,12 @@ std::optional<Token> MirroredStore::claim_identities(const Replies<Inspection>& 
   send(kIdentityName, {to.front()}, replies);
   const bool first = replies.front().answer && replies.front().answer->granted;
   if (first) claim_the_others(to, replies);
+  return founded_by(to, replies);
+}
+
+// The set, or nothing; then what the claims may have got is given back.
+std::optional<Token> MirroredStore::founded_by(const std::vector<Candidate>& to,
+                                               const Replies<ClaimAnswer>& replies) {
   const auto after = look_at_identities();
   const Member* twice = given_twice();
   const auto founded = set_of_majority(after);
@@ -174,14 +180,16 @@ std::optional<Token> MirroredStore::complete_founding(const Replies<Inspection>&
     if (marker_in(*seen[i].answer, all_[i]->place)) return std::nullopt;
     const auto identity = identity_in(*seen[i].answer, all_[i]->place);
     if (!identity) continue;
-    if (terms && terms->set != identity->set) return std::nullopt;
+    const bool was_used = identity->fence > 0 || !identity->returns.empty();
+    if (was_used || (terms && terms->set != identity->set)) return std::nullopt;
     terms = {identity->set, identity->longest_takeover, {}};
   }
   const auto unused = [](const Listing& all) { return has_no_lock(all) && all.pings.empty(); };
   if (!terms || !each_listing(unused)) return std::nullopt;
   Replies<ClaimAnswer> replies(all_.size());
-  send(kIdentityName, identities_of_empty(seen, *terms), replies);
-  return set_of_majority(look_at_identities());
+  const std::vector<Candidate> to = identities_of_empty(seen, *terms);
+  send(kIdentityName, to, replies);
+  return founded_by(to, replies);
 }
 
 Token MirroredStore::found(const Replies<Inspection>& seen) {

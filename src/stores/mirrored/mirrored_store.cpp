@@ -117,9 +117,8 @@ std::vector<Inspection> MirroredStore::looks(std::string_view name, Freshness fr
     if (!counts(reply, set)) continue;
     Inspection one = *reply.answer;
     one.member = reply.identity->token;
-    // A hold that the member lost may have had the fence of its identity.
-    const Fence of_lost = reply.identity->fence == 0 ? 0 : reply.identity->fence + 1;
-    one.fence = std::max(of_lost, one.lock ? one.lock->fence : 0);
+    one.fence_of_lost = reply.identity->fence;
+    one.fence = std::max(one.fence_of_lost, one.lock ? one.lock->fence : 0);
     seen.push_back(std::move(one));
   }
   if (seen.size() < majority()) throw_too_few(replies, Errc::not_applied);

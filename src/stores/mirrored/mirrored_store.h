@@ -121,6 +121,8 @@ class MirroredStore : public Store, private Members {
   void claim_the_others(const std::vector<Candidate>& to, Replies<ClaimAnswer>& replies);
   std::optional<Token> claim_identities(const Replies<Inspection>& seen);
   std::optional<Token> set_of_another_founder();
+  std::optional<Token> founded_by(const std::vector<Candidate>& to,
+                                  const Replies<ClaimAnswer>& replies);
   std::optional<Token> complete_founding(const Replies<Inspection>& seen);
   std::optional<Token> known_set();
 

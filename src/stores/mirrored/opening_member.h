@@ -13,10 +13,23 @@
 namespace distlock::mirrored {
 
 /// A member that may be away when the mirrored store is opened. Calls try to open it, until it is
-/// there. Between two tries, and during one of another thread, they fail at once.
+/// there. Between two tries, and during one of another thread, they fail at once. A member whose
+/// file was replaced is away for longer than a call of the mirrored store takes (M6), and is opened
+/// anew then.
 ///
-/// Errors: those of the store, and of its opening.
+/// Errors: those of the store, and of its opening; `not_applied` where its file was replaced.
 class OpeningMember : public Store {
+  template <class Operation>
+  auto in_store(const Operation& operation) {
+    const std::shared_ptr<Store> store = opened();
+    try {
+      return operation(*store);
+    } catch (const Error& error) {
+      if (error.errc() != Errc::store_replaced) throw;
+      replaced(store, error.what());
+    }
+  }
+
  public:
   using Open = std::function<std::shared_ptr<Store>()>;
 
@@ -29,35 +42,43 @@ class OpeningMember : public Store {
         clock_(std::move(clock)) {}
 
   /// The store, opened now if need be.
-  Store& opened();
+  std::shared_ptr<Store> opened();
 
   std::chrono::milliseconds call_limit() const override { return call_limit_; }
   std::string description() const override { return description_; }
   Inspection inspect(std::string_view name, Freshness freshness) override {
-    return opened().inspect(name, freshness);
+    return in_store([&](Store& store) { return store.inspect(name, freshness); });
   }
-  std::optional<Carried> carried(std::string_view name) override { return opened().carried(name); }
+  std::optional<Carried> carried(std::string_view name) override {
+    return in_store([&](Store& store) { return store.carried(name); });
+  }
   std::optional<LockRecord> claim(std::string_view name, const ClaimBasis& basis,
                                   const Claim& claim) override {
-    return opened().claim(name, basis, claim);
+    return in_store([&](Store& store) { return store.claim(name, basis, claim); });
   }
   ReleaseResult release(std::string_view name, const Token& ts) override {
-    return opened().release(name, ts);
+    return in_store([&](Store& store) { return store.release(name, ts); });
   }
   PingRecord ping(std::string_view process, const PingHealth& health) override {
-    return opened().ping(process, health);
+    return in_store([&](Store& store) { return store.ping(process, health); });
   }
-  void remove_ping(std::string_view process) override { opened().remove_ping(process); }
+  void remove_ping(std::string_view process) override {
+    in_store([&](Store& store) { store.remove_ping(process); });
+  }
   std::int64_t forget_pings(std::chrono::milliseconds age) override {
-    return opened().forget_pings(age);
+    return in_store([&](Store& store) { return store.forget_pings(age); });
   }
   std::vector<StoredHold> holds(std::string_view process) override {
-    return opened().holds(process);
+    return in_store([&](Store& store) { return store.holds(process); });
   }
-  Listing list() override { return opened().list(); }
+  Listing list() override {
+    return in_store([](Store& store) { return store.list(); });
+  }
 
  private:
-  bool begin();
+  /// Leaves that store alone, and throws that the member is away.
+  [[noreturn]] void replaced(const std::shared_ptr<Store>& store, const std::string& what);
+  std::shared_ptr<Store> begin();
   void end(std::shared_ptr<Store> store, std::optional<Error> failure);
 
   const Open open_;
@@ -66,7 +87,7 @@ class OpeningMember : public Store {
   const std::shared_ptr<Clock> clock_;
 
   boost::mutex mutex_;
-  // Guarded by `mutex_`. Once there, `store_` stays.
+  // Guarded by `mutex_`. Once there, `store_` stays until it is replaced.
   std::shared_ptr<Store> store_;
   bool opening_ = false;
   std::optional<Error> failure_;  ///< Of the last try.

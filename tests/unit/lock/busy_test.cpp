@@ -148,3 +148,20 @@ TEST_CASE("a wait in line ends where no takeover from a dead holder is applied",
   }
   CHECK(fleet.stored("balancer").process == "dead");
 }
+
+TEST_CASE("a takeover that failed is forgotten once the lock is another's",
+          "[lock][R2][R6][R15][R18]") {
+  Fleet fleet;
+  const auto dead = fleet.process("dead").lock("balancer");
+  REQUIRE(dead->lock_try("x"));
+  fleet.clock->advance(16min);
+  const auto b = fleet.process("b");
+  b.store->has_line = true;
+  const auto waiter = b.lock("balancer", {.recheck = 1h});
+  const auto rival = fleet.process("c").lock("balancer");
+  b.store->fail("claim", Fault::rejected, 1);
+  b.store->before("claim",
+                  [&] { b.store->before("claim", [&] { REQUIRE(rival->lock_try("y")); }); });
+  CHECK_FALSE(waiter->try_lock_for(20s));
+  CHECK(rival->held());
+}

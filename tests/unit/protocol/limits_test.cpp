@@ -47,6 +47,7 @@ TEST_CASE("a lock's options are allowed up to their limits, to the millisecond",
   first_refused(LockOptions{.poll_min = 0ms});
   last_allowed(LockOptions{.recheck = 1ms});
   first_refused(LockOptions{.recheck = 0ms});
+  first_refused(LockOptions{.recheck = -1ms});
   last_allowed(LockOptions{.recheck = 1h});
   first_refused(LockOptions{.recheck = 1h + 1ms});
   last_allowed(LockOptions{.deadlock_after = 0ms});

@@ -1,5 +1,6 @@
 #include "stores/mirrored/agreement.h"
 
+#include <array>
 #include <catch2/catch.hpp>
 #include <string>
 
@@ -69,7 +70,8 @@ TEST_CASE("a hold is a member's only with a greater fence than holds that it has
     looks.push_back({.lock = held(), .now = file_now(), .fresh = true});
     looks.back().member = member(i);
     looks.back().lock->fence = 6;
-    looks.back().fence = i == 2 ? 7 : 6;
+    looks.back().fence = 6;
+    looks.back().fence_of_lost = std::array<Fence, 4>{0, 0, 6, 5}.at(static_cast<std::size_t>(i));
   }
   CHECK(merged(looks, kMajority).lock->members == std::vector<Token>{member(1), member(3)});
 }

@@ -188,3 +188,22 @@ TEST_CASE("the string of a set's founder says the longest window", "[mirrored][M
   CHECK_FALSE(window_of(files, 2h));
   CHECK(window_of(files + "?longestTakeoverMS=90000000", 3h) == Errc::invalid_argument);
 }
+
+TEST_CASE("a member whose file was replaced is away for a while, and opened anew then",
+          "[mirrored][M2][M6]") {
+  MirrorFleet fleet;
+  const auto first = std::make_shared<FaultyStore>(fleet.stores[0].store);
+  std::vector<std::shared_ptr<Store>> files{first, fleet.stores[1].store};
+  std::size_t opened = 0;
+  OpeningMember member([&] { return files.at(opened++); }, 1s, "third", fleet.clock);
+  CHECK_NOTHROW(member.list());
+  first->during_each_call(
+      [](const std::string&) { throw Error(Errc::store_replaced, "another file is there"); });
+  for (int i = 0; i < 5; ++i) {
+    CHECK(thrown_by([&] { member.list(); }) == Errc::not_applied);
+    fleet.clock->advance(1s);
+    CHECK(opened == 1);
+  }
+  CHECK_NOTHROW(member.list());
+  CHECK(opened == 2);
+}
