@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "distlock/distributed_lock.h"
+#include "distlock/error.h"
 #include "distlock/stores.h"
 #include "rounds.h"
 
@@ -48,11 +49,27 @@ class StopOnSignal {
   std::stop_source source_;
 };
 
+/// Waits for a store that is slow to answer, as on a machine that starts many processes at once.
+std::shared_ptr<distlock::Store> opened(const Arguments& arguments, distlock::Clock& clock,
+                                        const std::stop_token& stop) {
+  using namespace std::chrono_literals;
+  // Two calls have to fit between a ping and the deadline that it gives.
+  const distlock::StoreOptions options{.call_limit = arguments.takeover_after / 6};
+  const distlock::SteadyTime give_up_at = clock.steady_now() + 10s;
+  while (true) {
+    try {
+      return distlock::open_store(distlock::ConnectionString{arguments.uri}, options);
+    } catch (const distlock::Error& error) {
+      const bool may_pass = error.errc() == distlock::Errc::not_applied;
+      if (!may_pass || stop.stop_requested() || clock.steady_now() >= give_up_at) throw;
+    }
+    clock.wait_until(clock.steady_now() + 100ms, stop);
+  }
+}
+
 int balance(const Arguments& arguments, const std::stop_token& stop) {
   const auto clock = distlock::host_clock();
-  // Two calls have to fit between a ping and the deadline that it gives.
-  const auto store = distlock::open_store(distlock::ConnectionString{arguments.uri},
-                                          {.call_limit = arguments.takeover_after / 6});
+  const auto store = opened(arguments, *clock, stop);
   const auto pinger = std::make_shared<distlock::DistributedLockPinger>(
       distlock::Environment{.store = store, .clock = clock, .process = {}, .random = {}},
       distlock::PingerOptions{.ping_every = arguments.ping_every});
