@@ -1,4 +1,4 @@
-// `distlock run` with a store that is away when it starts.
+// `distlock run` with a store that is away when it starts, or gone while it waits.
 #include <signal.h>
 
 #include <catch2/catch.hpp>
@@ -35,4 +35,24 @@ TEST_CASE("a run without a limit waits for a store that is away, until a signal"
   CHECK_THAT(run->next_message(), Catch::Contains("waiting for the store"));
   run->send(SIGTERM);
   CHECK(run->wait() == 128 + SIGTERM);
+}
+
+TEST_CASE("a wait goes on where its file was removed and made again", "[process][run][R15]") {
+  ToolFixture fixture;
+  const bool limited = GENERATE(true, false);
+  const auto holder = fixture.hold();
+  ToolFixture::Words words{"run", "jobs", "--", "sh", "-c", "echo $DISTLOCK_FENCE"};
+  if (limited) words.insert(words.begin() + 1, {"--wait", "5m"});
+  const auto waiter = fixture.start(words);
+  const auto stands = [&] {
+    return fixture.status({"status", "jobs"}) == 0 &&
+           fixture.output.find("1st") != std::string::npos;
+  };
+  while (!stands()) continue;
+  for (const auto& file : std::filesystem::directory_iterator(fixture.folder.path()))
+    std::filesystem::remove(file.path());
+  REQUIRE(fixture.status({"run", "another", "--", "true"}) == 0);  // It makes the file anew.
+  CHECK(waiter->next_output() == "1");
+  CHECK(waiter->wait() == 0);
+  CHECK_THAT(waiter->rest_of_messages(), Catch::Contains("replaced or removed"));
 }

@@ -133,25 +133,6 @@ TEST_CASE("a file or folder that may not be written is 77, and works again when 
   CHECK(fixture.output == "2\n");
 }
 
-TEST_CASE("a wait goes on where its file was removed and made again", "[sqlite][process][R15]") {
-  ToolFixture fixture;
-  const bool limited = GENERATE(true, false);
-  const auto holder = fixture.hold();
-  ToolFixture::Words words{"run", "jobs", "--", "sh", "-c", "echo $DISTLOCK_FENCE"};
-  if (limited) words.insert(words.begin() + 1, {"--wait", "5m"});
-  const auto waiter = fixture.start(words);
-  const auto stands = [&] {
-    return fixture.status({"status", "jobs"}) == 0 &&
-           fixture.output.find("1st") != std::string::npos;
-  };
-  while (!stands()) continue;
-  for (const auto& file : fs::directory_iterator(fixture.folder.path())) fs::remove(file.path());
-  open_at(fixture.file());
-  CHECK(waiter->next_output() == "1");
-  CHECK(waiter->wait() == 0);
-  CHECK_THAT(waiter->rest_of_messages(), Catch::Contains("replaced or removed"));
-}
-
 TEST_CASE("a command whose folder is removed or whose file is replaced is ended with 75",
           "[sqlite][process][unsanitized][R9]") {
   ToolFixture fixture;
