@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 #include <optional>
 
+#include "support/dead_holder.h"
 #include "support/fleet.h"
 #include "support/known_free.h"
 #include "support/thrown.h"
@@ -70,9 +71,7 @@ TEST_CASE("grants that come too late to be held are an error, not busy", "[lock]
 
 TEST_CASE("a takeover that the store does not apply is an error", "[lock][R2][R6]") {
   Fleet fleet;
-  const auto dead = fleet.process("dead").lock("balancer");
-  REQUIRE(dead->lock_try("x"));
-  fleet.clock->advance(16min);
+  const auto dead = dead_holder(fleet);
   const auto b = fleet.process("b");
   const auto contender = b.lock("balancer");
   b.store->fail("claim", Fault::lost_request, 100);
@@ -83,9 +82,7 @@ TEST_CASE("a takeover that the store does not apply is an error", "[lock][R2][R6
 TEST_CASE("a lock is busy whose dead holder the store lets nobody take over from",
           "[lock][R2][R6]") {
   Fleet fleet;
-  const auto dead = fleet.process("dead").lock("balancer");
-  REQUIRE(dead->lock_try("x"));
-  fleet.clock->advance(16min);
+  const auto dead = dead_holder(fleet);
   const auto b = fleet.process_with(std::make_shared<RefusingStore>(fleet.store), "b");
   b.store->refusals = 100;
   LockRecord other;
@@ -128,9 +125,7 @@ TEST_CASE("a wait for a lock whose store applies no claim ends with the store's 
 TEST_CASE("a wait in line ends where no takeover from a dead holder is applied",
           "[lock][R2][R6][R15][R18]") {
   Fleet fleet;
-  const auto dead = fleet.process("dead").lock("balancer");
-  REQUIRE(dead->lock_try("x"));
-  fleet.clock->advance(16min);
+  const auto dead = dead_holder(fleet);
   const auto b = fleet.process("b");
   b.store->has_line = true;
   const auto waiter = b.lock("balancer");
@@ -152,9 +147,7 @@ TEST_CASE("a wait in line ends where no takeover from a dead holder is applied",
 TEST_CASE("a takeover that failed is forgotten once the lock is another's",
           "[lock][R2][R6][R15][R18]") {
   Fleet fleet;
-  const auto dead = fleet.process("dead").lock("balancer");
-  REQUIRE(dead->lock_try("x"));
-  fleet.clock->advance(16min);
+  const auto dead = dead_holder(fleet);
   const auto b = fleet.process("b");
   b.store->has_line = true;
   const auto waiter = b.lock("balancer", {.recheck = 1h});

@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 #include <mutex>
 
+#include "support/dead_holder.h"
 #include "support/fleet.h"
 #include "support/known_free.h"
 #include "support/thrown.h"
@@ -56,9 +57,7 @@ TEST_CASE("a refused lock_try changes nothing", "[lock][R6]") {
 
 TEST_CASE("a look that fails is an error, and nothing is claimed", "[lock][R6][R8]") {
   Fleet fleet;
-  const auto dead = fleet.process("dead").lock("balancer");
-  REQUIRE(dead->lock_try("x"));
-  fleet.clock->advance(16min);
+  const auto dead = dead_holder(fleet);
   const auto b = fleet.process("b");
   b.store->always_fresh = false;
   const auto contender = b.lock("balancer");
@@ -137,9 +136,7 @@ TEST_CASE("watching begins anew with every new holder", "[lock][R6]") {
 
 TEST_CASE("a lock whose document vanishes under a takeover is claimed from nothing", "[lock][R2]") {
   Fleet fleet;
-  const auto dead = fleet.process("dead").lock("balancer");
-  REQUIRE(dead->lock_try("x"));
-  fleet.clock->advance(16min);
+  const auto dead = dead_holder(fleet);
   const auto b = fleet.process("b");
   b.store->before("claim", [&] { fleet.memory.tables.clear(); });
   const auto contender = b.lock("balancer");

@@ -1,5 +1,6 @@
 #include <catch2/catch.hpp>
 
+#include "support/dead_holder.h"
 #include "support/fleet.h"
 #include "support/known_free.h"
 #include "support/server_fleet.h"
@@ -108,9 +109,7 @@ TEST_CASE("pings keep a hold alive for ever", "[lock][R6][R12]") {
 
 TEST_CASE("of two contenders that judge one holder dead only one takes over", "[lock][R2]") {
   Fleet fleet;
-  const auto dead = fleet.process("dead").lock("balancer");
-  REQUIRE(dead->lock_try("x"));
-  fleet.clock->advance(16min);
+  const auto dead = dead_holder(fleet);
   const auto a = fleet.process("a");
   const auto first = a.lock("balancer");
   const auto second = fleet.process("b").lock("balancer");
@@ -123,9 +122,7 @@ TEST_CASE("of two contenders that judge one holder dead only one takes over", "[
 
 TEST_CASE("a takeover is one write, and the lock is never free in between", "[lock][R2]") {
   Fleet fleet;
-  const auto dead = fleet.process("dead").lock("balancer");
-  REQUIRE(dead->lock_try("x"));
-  fleet.clock->advance(16min);
+  const auto dead = dead_holder(fleet);
   const auto b = fleet.process("b");
   const auto contender = b.lock("balancer");
   b.store->before("claim", [&] {
