@@ -123,9 +123,10 @@ Reply<Answer> reply_of(Member& member, const CallRules& rules, const MemberCall<
     reply.answer = call(member);
     if (rules.with_identity) reply.identity = member.identity_after(asked);
   } catch (const Error& error) {
+    reply.failure = error;
     // Of one member: the others may go on.
     const bool replaced = error.errc() == Errc::store_replaced;
-    reply.failure = replaced ? Error(Errc::not_applied, error.what()) : error;
+    if (replaced) reply.failure.emplace(Errc::not_applied, error.what());
   } catch (...) {
     try {
       reply.failure = strange_failure(rules, current_failure().what);
