@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 #include <thread>
 
+#include "distlock/line.h"
 #include "mongo/attempts.h"
 #include "mongo/server.h"
 #include "stores/mongodb/mongo_documents.h"

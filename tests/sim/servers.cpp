@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "sim/events.h"
 #include "stores/mirrored/identity.h"
 
 namespace distlock::sim {

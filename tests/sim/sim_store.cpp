@@ -1,5 +1,6 @@
 #include "sim/sim_store.h"
 
+#include "sim/events.h"
 #include "sim/forked_child.h"
 #include "stores/mirrored/identity.h"
 

@@ -7,6 +7,7 @@
 #include "distlock/error.h"
 #include "support/fleet.h"
 #include "support/known_free.h"
+#include "support/thrown.h"
 
 using namespace distlock;
 using namespace std::chrono_literals;

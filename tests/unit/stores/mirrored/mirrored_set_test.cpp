@@ -7,6 +7,7 @@
 
 using namespace distlock;
 using namespace distlock::testing;
+using namespace std::chrono_literals;
 
 // Which stores become the members of a mirrored store, and which count as such (M6, M7).
 
