@@ -92,3 +92,17 @@ TEST_CASE("locks are listed by name", "[store]") {
   CHECK(listing.locks[2].id == "b");
   CHECK(listing.locks[3].id == "\xc3\xa9");
 }
+
+TEST_CASE("a text that is no UTF-8 is read as it stands", "[store][R9][R14]") {
+  const auto under_test = make_store_under_test();
+  const auto store = under_test->open();
+  const std::string text = "caf\xe9 \xff";
+  under_test->put_lock(with(with(taken_lock("jobs", "db7", kTheirs), "why", text), "who", text));
+  const LockRecord lock = store->inspect("jobs", Freshness::ordinary).lock.value();
+  CHECK(lock.why == text);
+  CHECK(lock.who == text);
+  CHECK(store->carried("jobs")->ts == kTheirs);
+  CHECK(store->list().locks.at(0).record->why == text);
+  CHECK(store->holds("db7").size() == 1);
+  CHECK(store->release("jobs", kTheirs) == ReleaseResult::freed);
+}

@@ -9,7 +9,8 @@
 
 namespace distlock {
 
-/// A stored document as MongoDB hands it over. Throws `bad_record` if its bytes are not valid BSON.
+/// A stored document as MongoDB hands it over. Names and texts may be other bytes than UTF-8: one
+/// field of a stranger must not hide whose lock it is. Throws `bad_record` if it is not valid BSON.
 Document document_from(const bson_t* bson);
 
 /// The document that `iter` stands on, or nothing if it stands on something else. Throws as above.

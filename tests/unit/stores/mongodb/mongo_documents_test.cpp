@@ -55,6 +55,26 @@ TEST_CASE("texts keep what is behind a NUL", "[mongo]") {
   CHECK(document_from(bson.get()) == Document{{"who", "a\0b"s}});
 }
 
+TEST_CASE("names and texts that are no UTF-8 are read as they stand", "[mongo][R9][R14]") {
+  const Bson bson = doc({{"\xff", 7}, {"who", "caf\xe9"}, {"state", 1}});
+  CHECK(document_from(bson.get()) == Document{{"\xff", 7}, {"who", "caf\xe9"s}, {"state", 1}});
+}
+
+TEST_CASE("a place in line whose bytes are broken makes the line malformed", "[mongo][line][R14]") {
+  const Bson sound =
+      doc({{"_id", "jobs"},
+           {"line", doc({{"4d7f000000000000000000aa",
+                          doc({{"process", "p"}, {"who", "w"}, {"since", StoreTime{}}})},
+                         {"next", 7}})}});
+  std::vector<std::uint8_t> bytes(bson_get_data(sound.get()),
+                                  bson_get_data(sound.get()) + sound.get()->len);
+  const std::string_view name = "next";
+  *(std::search(bytes.begin(), bytes.end(), name.begin(), name.end()) - 1) = 0x20;
+  bson_t broken;
+  REQUIRE(bson_init_static(&broken, bytes.data(), bytes.size()));
+  CHECK(document_from(&broken) == Document{{"_id", "jobs"s}, {"line", Foreign{"object"}}});
+}
+
 TEST_CASE("a document whose bytes are broken is refused, not read as far as they go",
           "[mongo][R14]") {
   const Bson sound = doc({{"_id", "jobs"}, {"fence", 7}});
