@@ -226,6 +226,13 @@ void member_carries_locks(std::string_view store) {
         "empty it, and it takes part again");
 }
 
+void member_waits_for_fence(std::string_view store, std::string_view lock, std::string_view where) {
+  write(LogLevel::warning, "dist_lock: \"", Escaped{store},
+        "\" cannot take part in its mirrored store again while the document of lock \"",
+        Escaped{lock}, "\" on \"", Escaped{where},
+        "\" is malformed: it hides a fence, and has to be mended");
+}
+
 void member_is_back(std::string_view store) {
   write(LogLevel::info, "dist_lock: \"", Escaped{store},
         "\" takes part in its mirrored store again");

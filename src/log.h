@@ -74,6 +74,8 @@ void no_witness(std::string_view file);
 /// Of a member of a mirrored store (M6).
 void member_kept_out(std::string_view store, std::chrono::milliseconds longest);
 void member_carries_locks(std::string_view store);
+/// A malformed document elsewhere hides a fence that it must know.
+void member_waits_for_fence(std::string_view store, std::string_view lock, std::string_view where);
 void member_is_back(std::string_view store);
 void member_of_another_set(std::string_view store);
 void member_of_another_place(std::string_view store);

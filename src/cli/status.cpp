@@ -59,10 +59,11 @@ void print_text(std::ostream& out, const View& view, const ListArguments& argume
   print_locks(out, view, none, layout);
 }
 
-// Nothing of a store that is not mirrored.
+// Nothing of a store that is not mirrored. Without -v only the members that do not count.
 void print_members_below(std::ostream& out, const std::vector<MemberState>& members,
                          const Layout& layout) {
-  if (members.empty() || !layout.verbose) return;
+  if (!layout.verbose) return print_absent_members(out, members, layout.in_colour);
+  if (members.empty()) return;
   out << '\n';
   print_members(out, members, layout.in_colour);
 }
@@ -74,7 +75,8 @@ View seen_by(const Look& look, Format format, Store& store, std::ostream& out,
   try {
     return look();
   } catch (const Error&) {
-    if (format == Format::text) print_members_below(out, members_of(store), layout);
+    const bool in_table = format == Format::text && layout.verbose;
+    if (in_table) print_members_below(out, members_of(store), layout);
     throw;
   }
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include "cli/table.h"
 #include "cli/view_cells.h"
@@ -76,6 +77,18 @@ std::string state_of(const MemberState& member) {
   if (member.lacks > 0) add("behind");
   if (is_skewed(member)) add("skewed");
   return state.empty() ? "ok" : state;
+}
+
+void print_absent_members(std::ostream& out, const std::vector<MemberState>& members,
+                          bool in_colour) {
+  const char* before = "\n";
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    if (members[i].condition == Condition::counts) continue;
+    out << std::exchange(before, "") << "member " << i + 1 << " ("
+        << escaped(members[i].description)
+        << ") does not count: " << dressed({state_of(members[i]), Style::bad}, in_colour) << "; "
+        << escaped(note_on(members[i])) << '\n';
+  }
 }
 
 void print_members(std::ostream& out, const std::vector<MemberState>& members, bool in_colour) {

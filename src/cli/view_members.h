@@ -19,8 +19,12 @@ std::string carriers_text(const LockRecord& lock, const std::vector<MemberState>
 /// Whether its clock is more than a second from the middle one of all members'.
 bool is_skewed(const MemberState& member);
 
-/// One word a fault: `ok`, `away`, `empty`, `strange`, `behind`, `skewed`.
+/// One word a fault: `ok`, `away`, `empty`, `kept out`, `strange`, `behind`, `skewed`.
 std::string state_of(const MemberState& member);
+
+/// A line for each member that does not count, and why.
+void print_absent_members(std::ostream& out, const std::vector<MemberState>& members,
+                          bool in_colour);
 
 /// One table of members.
 void print_members(std::ostream& out, const std::vector<MemberState>& members, bool in_colour);

@@ -75,7 +75,8 @@ TEST_CASE("a list of a mirrored store says on which members each lock is", "[cli
 TEST_CASE("with -v the members of a mirrored store are shown, and what is wrong with each",
           "[cli][view][M6][M8]") {
   MirrorLooker looker;
-  CHECK_THAT(looker.status_of({}), !Catch::Contains("MEMBER  STATE"));
+  const std::string plain = looker.status_of({});
+  CHECK_THAT(plain, !Catch::Contains("MEMBER  STATE") && !Catch::Contains("does not count"));
   CHECK_THAT(looker.status_of({.common = verbose()}),
              Catch::Contains("MEMBER  STATE") && Catch::Contains("lacks 1 hold of a majority"));
   looker.observer.set_away(2, true);
@@ -96,6 +97,12 @@ TEST_CASE("a member that is kept out is shown, and for how long still", "[cli][v
   }
   CHECK_THAT(looker.listed({.common = verbose()}),
              Catch::Contains("2       kept out") && Catch::Contains("counts again in 1h"));
+  const std::string line =
+      "\nmember 2 (memory:) does not count: kept out; it lost its data, and "
+      "counts again in 1h if a process pings for so long\n";
+  CHECK_THAT(looker.status_of({}), Catch::EndsWith(line));
+  CHECK_THAT(looker.status_of({.lock = "jobs"}), Catch::EndsWith(line));
+  CHECK_THAT(looker.listed({}), Catch::EndsWith(line));
   const auto json = nlohmann::json::parse(looker.listed({.format = Format::json}));
   CHECK(json["members"][1]["state"] == "kept_out");
   CHECK(json["members"][1]["kept_out_for_ms"] == 3'600'000);

@@ -121,6 +121,7 @@ void bell_refused(std::string_view) {}
 void no_witness(std::string_view) {}
 void member_kept_out(View, milliseconds) { count(Event::kept_out); }
 void member_carries_locks(View) {}
+void member_waits_for_fence(View, View, View) {}
 void member_is_back(View) { count(Event::readmitted); }
 void member_of_another_set(View) { count(Event::strange); }
 void member_of_another_place(View) {}

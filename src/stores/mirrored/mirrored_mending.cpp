@@ -185,6 +185,17 @@ void MirroredStore::mark(const std::shared_ptr<Member>& member, const ClaimBasis
   if (replies[member->place.number].answer == false) tell_of_locks(*member);
 }
 
+void MirroredStore::tell_of_hidden_fences(Member& returning, const Replies<Listing>& replies) {
+  for (const auto& member : all_) {
+    const auto& listing = replies[member->place.number].answer;
+    const auto lock = listing ? malformed_lock(*listing) : std::nullopt;
+    if (!lock || member.get() == &returning) continue;
+    const std::string where = member->store->description();
+    if (returning.tells_first("hidden by " + *lock + " on " + where))
+      log::member_waits_for_fence(returning.store->description(), *lock, where);
+  }
+}
+
 // The greatest fence that Q other members know. A hold that counted on the lost data was granted by
 // Q - 1 of the other 2Q - 2. So one of any Q knows its fence. `pinged_since`: a listing counts only
 // if it shows a ping that was sent since then. The server was no deposed one then.
@@ -204,8 +215,9 @@ std::optional<Fence> MirroredStore::fence_for(Member& returning, const SetTerms&
     ++known;
     greatest = std::max({greatest, *fence, reply.identity->fence});
   }
-  if (known < majority()) return std::nullopt;
-  return greatest;
+  if (known >= majority()) return greatest;
+  tell_of_hidden_fences(returning, replies);
+  return std::nullopt;
 }
 
 // Exactly from what was seen: a member that was emptied again has another mark.
