@@ -5,7 +5,7 @@
 namespace distlock::testing {
 namespace {
 
-// A database of its own of one server, which members need not know.
+// A database of its own, each on the next of three servers.
 class Database : public StoreUnderTest {
  public:
   std::shared_ptr<Store> open() override { return store_->open(); }
@@ -19,7 +19,13 @@ class Database : public StoreUnderTest {
   }
 
  private:
-  std::unique_ptr<StoreUnderTest> store_ = make_mongo_under_test(standalone_uri());
+  static std::string next_uri() {
+    static std::size_t next = 0;
+    const auto uris = member_uris();
+    return uris.at(next++ % uris.size());
+  }
+
+  std::unique_ptr<StoreUnderTest> store_ = make_mongo_under_test(next_uri());
 };
 
 }  // namespace

@@ -18,8 +18,13 @@ std::string new_database() {
   return "t" + std::to_string(getpid()) + "_" + std::to_string(now) + "_" + std::to_string(count++);
 }
 
+// Where the slash behind the hosts is.
+std::size_t host_end(const std::string& uri) {
+  return uri.find('/', std::string_view("mongodb://").size());
+}
+
 std::string with_database(const std::string& uri, const std::string& database) {
-  const auto slash = uri.find('/', std::string_view("mongodb://").size());
+  const auto slash = host_end(uri);
   return uri.substr(0, slash + 1) + database + uri.substr(slash + 1);
 }
 
@@ -52,6 +57,15 @@ std::string required_variable(const char* name) {
     throw std::runtime_error(std::string(name) +
                              " is not set: run this under tools/with-mongod all --");
   return value;
+}
+
+std::vector<std::string> member_uris() {
+  const ConnectionString mirrored(required_variable("DISTLOCK_MONGODB_MIRRORED_URI"));
+  std::vector<std::string> uris;
+  for (const ConnectionString& member : mirrored.members()) {
+    uris.push_back(member.text().substr(0, host_end(member.text()) + 1));
+  }
+  return uris;
 }
 
 void wait_until(std::string_view what, const std::function<bool()>& condition,

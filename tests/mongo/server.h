@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "distlock/connection_string.h"
 #include "stores/document.h"
@@ -23,6 +24,9 @@ inline std::string replica_set_uri() {
   return required_variable("DISTLOCK_MONGODB_REPLICA_SET_URI");
 }
 inline std::string ahead_set_uri() { return required_variable("DISTLOCK_MONGODB_AHEAD_SET_URI"); }
+
+/// The three servers that do not know each other, as members of a mirrored store.
+std::vector<std::string> member_uris();
 
 /// Waits until `condition` is true; throws after `limit`. `what` is for that message.
 void wait_until(std::string_view what, const std::function<bool()>& condition,

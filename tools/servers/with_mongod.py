@@ -9,8 +9,8 @@ replica-set         DISTLOCK_MONGODB_REPLICA_SET_URI (3 members, the primary is 
 both                both
 mirrored            DISTLOCK_MONGODB_MIRRORED_URI: the members of a mirrored store, 3 servers that
                     do not know each other, none of them founded yet
-all                 both, and DISTLOCK_MONGODB_AHEAD_SET_URI: a member with the right time, one
-                    whose clock is 10 minutes ahead (needs libfaketime), and an arbiter
+all                 both, mirrored, and DISTLOCK_MONGODB_AHEAD_SET_URI: a member with the right
+                    time, one whose clock is 10 minutes ahead (needs libfaketime), and an arbiter
 cluster             DISTLOCK_MONGODB_CONFIG_SERVER_URI, DISTLOCK_MONGODB_SHARD_URI: a config server
                     and a shard server, each a set of one member
 secured             DISTLOCK_MONGODB_SECURED_URI: with users and TLS; the URI's is root. Beside its
@@ -44,7 +44,7 @@ KINDS = {
     "replica-set": ["REPLICA_SET"],
     "both": ["STANDALONE", "REPLICA_SET"],
     "mirrored": ["MIRRORED"],
-    "all": ["STANDALONE", "REPLICA_SET", "AHEAD_SET"],
+    "all": ["STANDALONE", "REPLICA_SET", "AHEAD_SET", "MIRRORED"],
     "cluster": ["CLUSTER"],
     "secured": ["SECURED"],
 }
