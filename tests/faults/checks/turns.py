@@ -1,4 +1,5 @@
-"""Whether all that came for a lock got their turn, once, or heard that their time was over."""
+"""Whether all that came for a lock got their turn, once, or heard that their time was over. Whether
+those who came for more turns got them by turns."""
 
 from typing import Any
 
@@ -19,3 +20,18 @@ def violations(events: list[dict[str, Any]], patient: Any, impatient: Any, kille
             wrong.append(f"{name} heard {heard.get(name, 'nothing')}")
     both = set(killed) & (set(patient) | set(impatient))
     return wrong + [f"{name} was not to be killed" for name in sorted(both)]
+
+
+def unfair(events: list[dict[str, Any]], names: Any, turns: int) -> Any:
+    """One line each: who had two turns more than one that waited, and who had not so many turns."""
+    had = dict.fromkeys(names, 0)
+    wrong = []
+    grants = [event for event in events if event["event"] == "grant" and event["process"] in had]
+    for event in sorted(grants, key=lambda event: event["at"]):
+        name = event["process"]
+        least = min(had, key=had.__getitem__)
+        if had[name] > had[least]:
+            wrong.append(f"{name} had its turn {had[name] + 1} before {least} had {had[least] + 1}")
+        had[name] += 1
+    return wrong + [f"{name} had {count} turns instead of {turns}"
+                    for name, count in sorted(had.items()) if count != turns]

@@ -14,6 +14,10 @@ def told(*words: Any) -> Any:
     return [dict(zip(("process", "event"), word.split())) for word in words]
 
 
+def in_order(names: str) -> Any:
+    return [{"process": name, "event": "grant", "at": at} for at, name in enumerate(names)]
+
+
 class Turns(unittest.TestCase):
     def test_a_turn_or_a_time_out_for_everybody_is_good(self) -> None:
         self.assertEqual([], turns.violations(
@@ -39,6 +43,18 @@ class Turns(unittest.TestCase):
 
     def test_a_killed_one_may_have_got_anything(self) -> None:
         self.assertEqual([], turns.violations(told("a grant"), "", "", "ab"))
+
+    def test_turns_by_turns_are_fair(self) -> None:
+        self.assertEqual([], turns.unfair(in_order("abcbca"), "abc", 2))
+
+    def test_a_turn_that_comes_before_anothers_is_found(self) -> None:
+        self.assertEqual(1, len(turns.unfair(in_order("aabb"), "ab", 2)))
+
+    def test_a_turn_that_never_comes_is_found(self) -> None:
+        self.assertEqual(1, len(turns.unfair(in_order("aba"), "ab", 2)))
+
+    def test_the_order_is_that_of_the_clock(self) -> None:
+        self.assertEqual([], turns.unfair(in_order("abab")[::-1], "ab", 2))
 
 
 if __name__ == "__main__":

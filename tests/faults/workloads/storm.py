@@ -1,6 +1,6 @@
-"""Very many processes come at once for one lock, some of them are killed as they wait; and very many
-locks are held at once. All others get their turn or their time-out, and the server is left with the
-connections that it had."""
+"""Very many processes come at once for one lock, some of them are killed as they wait. All others get
+their turn or their time-out. Then each asks for more turns, and all get them by turns. At last very
+many locks are held at once, and the server is left with the connections that it had."""
 
 from typing import Any
 
@@ -8,11 +8,12 @@ from tests.faults import checks, stores
 from tests.faults.remotes import Remotes, finish_all
 from tests.faults.processes import wait_for
 
-ABOUT = "many come at once, all get their turn or time-out, and nothing is left behind"
+ABOUT = "many come at once, all get as many turns or their time-out, and nothing is left behind"
 STORES = ("mongod", "sqlite")
 COUNT = 100  # Processes for one lock; every tenth is impatient, every tenth is killed.
 HOLDERS = 20  # Processes that hold four locks at once for each process of the crowd.
 STARTED_AT_ONCE = 20
+TURNS = 3  # That each asks for once more.
 LEASE, PING, CALL = 32.0, 3.0, 6.0
 HOLD, IMPATIENT, PATIENCE = 5, 1, 500_000  # Milliseconds.
 
@@ -33,7 +34,7 @@ def start(remotes: Any, names: list[str]) -> Any:
     return started
 
 
-def come_at_once(rig: Any, remotes: Any, count: Any) -> Any:
+def come_at_once(rig: Any, remotes: Any, store: Any, count: Any) -> Any:
     """Gives a line for each fault that it finds."""
     keeper = remotes.start("keeper").wait_started()
     keeper.ask("wait", "storm", PATIENCE)
@@ -54,9 +55,28 @@ def come_at_once(rig: Any, remotes: Any, count: Any) -> Any:
     patient = set(crowd) - set(victims) - set(impatient)
     for name in patient:
         crowd[name].answer(turns[name], PATIENCE / 1000)
-    finish_all([keeper, *(crowd[name] for name in crowd.keys() - set(victims))])
     events = [event for event in rig.history.all() if event["process"] in crowd]
-    return checks.turns.violations(events, patient, impatient, victims)
+    living = [crowd[name] for name in crowd.keys() - set(victims)]
+    unfair = come_again(rig, store, keeper, living)
+    finish_all([keeper, *living])
+    return checks.turns.violations(events, patient, impatient, victims) + unfair
+
+
+def come_again(rig: Any, store: Any, keeper: Any, crowd: Any) -> Any:
+    """All stand in line before the first has its turn, and stand behind the others for the next one."""
+    keeper.ask("wait", "storm", PATIENCE, limit=PATIENCE / 1000)
+    since = rig.history.size()
+    asked = [(remote, [remote.tell("turn", "storm", PATIENCE, HOLD) for _ in range(TURNS)])
+             for remote in crowd]
+    ids = {remote.id for remote in crowd}
+    wait_for("all in line", lambda: ids <= {process for _, process in store.line("storm")})
+    keeper.ask("unlock", "storm")
+    for remote, turns in asked:
+        for turn in turns:
+            remote.answer(turn, PATIENCE / 1000)
+    names = {remote.name for remote in crowd}
+    rig.say(f"{len(names)} have had {TURNS} turns more")
+    return checks.turns.unfair(rig.history.since(since)[0], names, TURNS)
 
 
 def hold_many(remotes: Any, store: Any, locks: Any) -> Any:
@@ -93,7 +113,7 @@ def run(rig: Any) -> Any:
     before = min(store.connections() for _ in range(10))
     remotes = Remotes(rig, store, host, lease=LEASE, ping=PING, call=CALL)
     try:
-        wrong = come_at_once(rig, remotes, count)
+        wrong = come_at_once(rig, remotes, store, count)
         rig.say("all have had their turn")
         wrong += hold_many(remotes, store, 4 * count)
     finally:
