@@ -18,6 +18,7 @@ MUTANTS = ROOT / "tests/mutants"
 ATTEMPTS = 4  # Each with another seed; what is found is found by chance.
 LOST, BOTH, EARLY = "are lost", "both believed", "after its last ping"
 PUSHED, DEAR = "pushed in past", "the dead cost .* s$"
+UNFAIR = "had its turn .* before"
 
 # Name, patch, command, and what must be found: another fault of the run shows nothing.
 TABLE = (
@@ -46,6 +47,10 @@ TABLE = (
      "line_standalone", PUSHED),
     ("places out of order, sqlite", MUTANTS / "r17-sqlite-newcomer-is-first.patch",
      "line --store sqlite", PUSHED),
+    ("the first have turn after turn, mongod", HERE / "newcomer-goes-to-the-front-mongod.patch",
+     "storm --store mongod --count 40", UNFAIR),
+    ("the first have turn after turn, sqlite", MUTANTS / "r17-sqlite-newcomer-is-first.patch",
+     "storm --store sqlite --count 40", UNFAIR),
     ("each of the dead is waited for, sqlite", HERE / "dead-wait-for-each.patch",
      "line --store sqlite", DEAR),
     ("the dead are waited for each time, sqlite", MUTANTS / "r17-claim-marks-nobody.patch",
