@@ -2,8 +2,8 @@
 //
 // Processes that want one lock, hold it for so long and stay away for so long: how often it changes
 // hands, how evenly, and how long a hand-off takes. That is from before unlock() in one process to
-// the return of lock() in another that waited. Each process has so many threads that do it, which
-// pass the lock on, or never. Prints a row of a markdown table.
+// the return of lock() in another that waited; of one process, in its threads. Each process has so
+// many threads that do it, which pass the lock on, or never. Prints a row of a markdown table.
 
 #include <unistd.h>
 
@@ -28,7 +28,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Shared by the processes: when the lock was given up last, and by which of them.
+// Shared by the processes: when the lock was given up last, and by which of the contenders.
 struct Shared {
   std::atomic<std::int64_t> released_at{0};
   std::atomic<int> releaser{-1};
@@ -37,6 +37,7 @@ struct Shared {
 struct Run {
   std::string uri;
   int number = 0;
+  int processes = 1;
   int threads = 1;
   LockOptions options;
   std::chrono::milliseconds held{};
@@ -50,8 +51,8 @@ struct Result {
   std::vector<Nanoseconds> hand_offs;
 };
 
-// One thread's.
-std::vector<Nanoseconds> contend(const Run& run, Shared& shared, int& grants) {
+// One thread's. `contender` is its process, or the thread where there is one process.
+std::vector<Nanoseconds> contend(const Run& run, Shared& shared, int contender, int& grants) {
   DistributedLock lock(ConnectionString(run.uri), "bench_waiting", run.options);
   std::vector<Nanoseconds> hand_offs;
   while (Clock::now() < run.end) {
@@ -61,10 +62,10 @@ std::vector<Nanoseconds> contend(const Run& run, Shared& shared, int& grants) {
     const Nanoseconds released{shared.released_at};
     const bool counts = got >= run.begin && got < run.end;
     if (counts) ++grants;
-    const bool waited = asked.time_since_epoch() < released && shared.releaser != run.number;
+    const bool waited = asked.time_since_epoch() < released && shared.releaser != contender;
     if (counts && waited) hand_offs.push_back(got.time_since_epoch() - released);
     std::this_thread::sleep_for(run.held);
-    shared.releaser = run.number;
+    shared.releaser = contender;
     shared.released_at = Nanoseconds{Clock::now().time_since_epoch()}.count();
     lock.unlock();
     std::this_thread::sleep_for(run.between);
@@ -76,8 +77,11 @@ Result contend_by_threads(const Run& run, Shared& shared) {
   Result result;
   result.grants.resize(static_cast<std::size_t>(run.threads));
   std::vector<std::future<std::vector<Nanoseconds>>> threads;
-  for (int& grants : result.grants) {
-    threads.push_back(std::async(std::launch::async, [&] { return contend(run, shared, grants); }));
+  for (int i = 0; i < run.threads; ++i) {
+    threads.push_back(std::async(std::launch::async, [&, i] {
+      const int contender = run.processes == 1 ? i : run.number;
+      return contend(run, shared, contender, result.grants[static_cast<std::size_t>(i)]);
+    }));
   }
   for (auto& thread : threads) {
     const auto hand_offs = thread.get();
@@ -125,12 +129,13 @@ int start(const Run& run, Shared& shared) {
   return ends[0];
 }
 
-void measure(const char* store, Run run, std::chrono::seconds length, int processes) {
+void measure(const char* store, Run run, std::chrono::seconds length) {
   auto& shared = shared_by_processes<Shared>();
   run.begin = Clock::now() + std::chrono::seconds{2};
   run.end = run.begin + length;
   std::vector<int> pipes;
-  for (run.number = 0; run.number < processes; ++run.number) pipes.push_back(start(run, shared));
+  for (run.number = 0; run.number < run.processes; ++run.number)
+    pipes.push_back(start(run, shared));
   Samples samples;
   int together = 0;
   std::vector<int> grants;
@@ -147,8 +152,8 @@ void measure(const char* store, Run run, std::chrono::seconds length, int proces
   if (together == 0) throw std::runtime_error("nobody got the lock");
   const auto [fewest, most] = std::minmax_element(grants.begin(), grants.end());
   const auto [least, greatest] = std::minmax_element(of_threads.begin(), of_threads.end());
-  std::printf("| %s | %d × %d | %ld | %.0f | %d | %d | %d | %d | %.2f | %.2f | %.2f |\n", store,
-              processes, run.threads, static_cast<long>(run.held.count()),
+  std::printf("| %s | %d × %d | %ld | %.0f | %d | %d | %d | %d | %.3f | %.3f | %.3f |\n", store,
+              run.processes, run.threads, static_cast<long>(run.held.count()),
               together / std::chrono::duration<double>(length).count(), *fewest, *most, *least,
               *greatest, samples.percentile(50) / 1000, samples.percentile(99) / 1000,
               samples.percentile(100) / 1000);
@@ -169,11 +174,12 @@ int main(int argc, char** argv) {
     distlock::set_log_level(distlock::LogLevel::warning);
     Run run;
     run.uri = argv[2];
+    run.processes = std::atoi(argv[4]);
     run.held = std::chrono::milliseconds{std::atoi(argv[5])};
     if (argc > 6) run.between = std::chrono::milliseconds{std::atoi(argv[6])};
     if (argc > 7) run.threads = std::atoi(argv[7]);
     if (argc > 8) run.options.pass_rule = distlock::PassRule::never;
-    measure(argv[1], run, std::chrono::seconds{std::atoi(argv[3])}, std::atoi(argv[4]));
+    measure(argv[1], run, std::chrono::seconds{std::atoi(argv[3])});
     return 0;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "waiting: %s\n", error.what());

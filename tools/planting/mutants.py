@@ -45,7 +45,7 @@ MORE = (
     (r"src/stores/sqlite/", ("differential_sqlite", "sqlite_tests"), ""),
     (r"src/stores/sqlite/sqlite_store", ("process_tests",), ""),
     (r"src/stores/mongodb/", ("mongo_wire_tests",), ""),
-    (r"src/(cli/|log|line_writer|fork_guard|pinger/(running_pingers|shared_pingers)|uri/)",
+    (r"src/(cli/|log|line_writer|fork_guard|pinger/(running_pingers|shared_pingers)|uri/|stores/open/)",
      ("process_tests",), ""),
     (r"src/stores/mongodb/", ("contract_mongo_standalone",), "standalone"),
     (r"src/stores/mongodb/", ("contract_mongo_replica_set", "mongo_tests"), "all"),
@@ -53,7 +53,7 @@ MORE = (
 IN_PROCESSES = {"R16": "process_tests", "R23": "sqlite_tests"}  # The simulation hangs at their forks.
 STARTED = ("distlock", "distlock_tool")  # By process_tests.
 NOT_SIMULATED = re.compile(r"src/(log\w*|line_writer|fork_guard|pinger/identity)\.(cpp|h)"
-                           r"|src/(cli|uri|stores/mongodb|stores/sqlite)/")
+                           r"|src/(cli|uri|stores/mongodb|stores/open|stores/sqlite)/")
 NOT_TRIED = "not tried"
 NAMED_MOST = 3  # Of the tests that find a bug.
 # A program of tests hangs that takes so many times what it takes without a bug, and so many seconds.
