@@ -34,7 +34,6 @@ StandingInLine::StandingInLine(Contender& lock, Lobby::Place& place, const WaitR
       line_(*lock.session->environment.store->line()),
       clock_(*lock.session->environment.clock),
       last_(last_look(request, clock_.steady_now(), lock.options.poll_min)),
-      store_answered_(clock_.steady_now()),
       deadlocks_(request.deadlock_watch(lock.options, *lock.session)) {}
 
 StandingInLine::~StandingInLine() {
@@ -105,13 +104,15 @@ void StandingInLine::tell() {
 }
 
 bool StandingInLine::step_on() {
+  const SteadyTime begun = clock_.steady_now();
   try {
     if (step()) return true;
     if (!std::exchange(answered_, false)) return false;
-    store_answered_ = clock_.steady_now();
+    fails_since_ = SteadyTime::max();
     failure_.reset();
     failures_ = 0;
   } catch (const Error& error) {
+    fails_since_ = std::min(fails_since_, begun);
     bear(error);
   }
   return false;
@@ -231,8 +232,7 @@ void StandingInLine::bear(const Error& error) {
   if (!may_wait_on(error)) throw;
   failure_ = error;
   answered_ = false;
-  if (now - std::min(store_answered_, takeover_fails_since_) >= nanoseconds{lock_.patience()})
-    throw;
+  if (now - std::min(fails_since_, takeover_fails_since_) >= nanoseconds{lock_.patience()}) throw;
   log::store_failed_while_waiting(lock_.name, error.what());
   const auto random = lock_.session->environment.random();
   stand_at_ = now + protocol::poll_pause(failures_++, random, milliseconds{0}, lock_.options);

@@ -75,8 +75,8 @@ class StandingInLine {
   bool doubtful_ = false;  // The outcome of a request with this ticket is unknown.
   bool late_ = false;      // A call has outlasted the wait.
   SteadyTime last_sent_;
-  SteadyTime store_answered_;
   bool answered_ = false;  // The store has answered in this step.
+  SteadyTime fails_since_ = SteadyTime::max();
   std::optional<Error> failure_;
   std::optional<Token> takeover_of_;       // The dead hold that it tried to take over last.
   std::optional<Error> takeover_failure_;  // The last, if that was not answered since.

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <boost/thread/lock_guard.hpp>
 
 #include "distlock/error.h"
@@ -64,17 +65,19 @@ bool Contender::wait_polling(const WaitRequest& request) {
   session->check_usable();
   Clock& clock = *session->environment.clock;
   const Limit until{request.deadline, request.stop};
-  SteadyTime store_answered = clock.steady_now();
+  SteadyTime fails_since = SteadyTime::max();
   std::optional<Error> failure;
   LockRecord seen;
   for (int round = 0; !until.over(clock); ++round) {
+    const SteadyTime begun = clock.steady_now();
     try {
       failure.reset();
       if (lock_try(request.why, &seen, until)) return true;
-      store_answered = clock.steady_now();
+      fails_since = SteadyTime::max();
       if (request.other != nullptr) *request.other = seen;
     } catch (const Error& error) {
-      if (!may_wait_on(error) || clock.steady_now() >= store_answered + patience()) throw;
+      fails_since = std::min(fails_since, begun);
+      if (!may_wait_on(error) || clock.steady_now() - fails_since >= patience()) throw;
       failure = error;
       log::store_failed_while_waiting(name, error.what());
     }

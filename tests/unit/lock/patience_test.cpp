@@ -43,6 +43,27 @@ TEST_CASE("a wait in line ends after its patience as well", "[waiting][R15][R22]
   CHECK(fleet.clock->waited() <= patience + 15s);
 }
 
+TEST_CASE("patience counts from the first failure, however rare the looks are", "[waiting][R15]") {
+  Fleet fleet;
+  const auto held = fleet.process("a").lock("balancer");
+  REQUIRE(held->lock_try("x"));
+  const auto b = fleet.process("b");
+  b.store->has_line = GENERATE(true, false);
+  const LockOptions options{
+      .poll_min = 2min, .poll_max = 2min, .recheck = 2min, .deadlock_after = 0ms};
+  const auto waiter = b.lock("balancer", options);
+  int looks = 0;
+  std::function<void()> count = [&] {
+    ++looks;
+    if (looks == 3) b.store->fail("inspect", Fault::rejected, 1);
+    if (looks == 5) REQUIRE(held->unlock() == UnlockResult::released);
+    b.store->before("inspect", count);
+  };
+  b.store->before("inspect", count);
+  CHECK_NOTHROW(waiter->lock());
+  CHECK(looks >= 5);
+}
+
 TEST_CASE("a wait ends at once where its store was replaced", "[waiting][R15]") {
   Fleet fleet;
   const auto b = fleet.process("b");
@@ -64,7 +85,8 @@ TEST_CASE("patience counts from the last answer of the store", "[waiting][R15]")
   const auto waiter = b.lock("balancer", {.deadlock_after = 0ms});
   int looks = 0;
   std::function<void()> count = [&] {
-    if (++looks == 100) b.store->fail("inspect", Fault::rejected, 5);
+    ++looks;
+    if (looks == 3 || looks == 100) b.store->fail("inspect", Fault::rejected, 5);
     if (looks == 110) REQUIRE(held->unlock() == UnlockResult::released);
     b.store->before("inspect", count);
   };
