@@ -118,3 +118,32 @@ TEST_CASE("dates of the year 9999 in a line hold nobody up", "[mongo][line][R17]
   // So long passed over, by whatever clock, it stands no more.
   CHECK(store->inspect("jobs", Freshness::fresh).lock->line.empty());
 }
+
+TEST_CASE("an earlier version takes a lock past its line, and who waits gets it afterwards",
+          "[mongo][line][R14][R17]") {
+  const Server server(standalone_uri());
+  const auto store = open_mongo_store(server.connection(), {});
+  // As that version writes: it leaves fields alone that it does not know.
+  const auto change = [&](const std::string& from, const std::string& set) {
+    const auto reply = server.run(json(R"({"findAndModify": "locks", "query": {"_id": "jobs", )" +
+                                       from + R"(}, "update": {"$set": {)" + set + "}}}"));
+    const auto updated = find(reply.get(), "lastErrorObject.updatedExisting");
+    REQUIRE(updated);
+    REQUIRE(bson_iter_as_bool(&*updated));
+  };
+  const std::string freed = R"("state": 0)";
+  const std::string taken = R"("state": 1, "process": "db7:2:2", "who": "db7:2:2:3:0",
+      "why": "old", "fence": {"$numberLong": "9"}, "ts": {"$oid": "4d7f0000000000000000cc02"})";
+  server.put(kLocks, lock_with("{}", 1));
+  REQUIRE(store->line()->stand("jobs", our_claim(*store)).in_line);
+  change(R"("ts": {"$oid": "4d7f0000000000000000cc01"})", freed);
+  change(freed, taken);
+  const Standing passed_by = store->line()->stand("jobs", our_claim(*store));
+  CHECK_FALSE(passed_by.hold);
+  CHECK(passed_by.in_line);
+  CHECK(store->inspect("jobs", Freshness::fresh).lock->line.size() == 1);
+  change(R"("ts": {"$oid": "4d7f0000000000000000cc02"})", freed);
+  const Standing standing = store->line()->stand("jobs", our_claim(*store));
+  REQUIRE(standing.hold);
+  CHECK(standing.hold->fence == 10);
+}

@@ -210,3 +210,25 @@ TEST_CASE("a file that a user may only read is refused when it is opened", "[sql
                      std::string::npos;
         }) == 0);
 }
+
+TEST_CASE("a bell that a user may only read is left alone, and that user waits without it",
+          "[sqlite][bell][R19][as_root]") {
+  if (!may_be_others()) return;
+  const SharedFolder shared(02770);
+  const fs::path bell = shared.file.string() + "-bell";
+  const AnnHolds ann(shared.file);
+  REQUIRE(chmod(bell.c_str(), 0440) == 0);
+  CHECK(status_of(kBob, kGroup, [&] {
+          const auto store = open_at(shared.file);
+          const auto listening = store->line()->listen("bob", [](std::string_view) {});
+          Claim claim = claim_by(*store, "bob");
+          claim.ts =
+              *token_from_hex("4d7f0000000000000000bb01");  // Not the one that Ann counts up to.
+          const Standing standing = store->line()->stand("jobs", claim);
+          const bool rang = !error_of([&] { store->line()->ring("jobs", {"ann"}); });
+          return standing.in_line && rang && !bell_is_usable(shared.file);
+        }) == 0);
+  struct stat status {};
+  REQUIRE(stat(bell.c_str(), &status) == 0);
+  CHECK((status.st_mode & 0777) == 0440);
+}
