@@ -8,7 +8,8 @@
       --sample N               N of them, one of each rule at least
       --seed TEXT              which ones (the name of the last commit, by default); it is printed
       --lanes N                so many at once (the processors, by default)
-      --table FILE             writes the table as Markdown, too
+      --table FILE             puts their rows into a table in Markdown, each as it is found
+      --left                   only those that the table has no row of
 
 A bug is a patch with a head: "Rule: R8" and "Idea: what is done wrong". It is compiled against
 build/dev, so that a bug in one file costs one compilation.
@@ -19,7 +20,6 @@ import concurrent.futures
 import contextlib
 import html
 import os
-import pathlib
 import queue
 import re
 import resource
@@ -33,6 +33,7 @@ from typing import Any
 
 from tools.planting.mutant_build import ROOT, Build, Lane, Spoiled
 from tools.planting.mutant_choice import chosen
+from tools.planting.mutant_table import Table
 
 PATCHES = ROOT / "tests/mutants"
 UNIT = ("unit_tests", "contract_memory", "contract_sqlite")
@@ -225,10 +226,9 @@ class Judged:
         what = f"{self.bug.name}: {named(self.tests) or 'no test'} | {self.simulation or '-'}"
         return what if self.found else f"SURVIVED {what}"
 
-    def row(self) -> str:
-        cells = (self.bug.name, self.bug.rule, self.bug.idea, named(self.tests) or "–",
-                 self.simulation or "–")
-        return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+    def put_into(self, table: Table) -> None:
+        if not self.spoiled:
+            table.add(self.bug, named(self.tests) or "–", self.simulation or "–")
 
 
 def in_a_free_lane(lanes: Any, bug: Bug, asked: argparse.Namespace) -> Any:
@@ -241,7 +241,7 @@ def in_a_free_lane(lanes: Any, bug: Bug, asked: argparse.Namespace) -> Any:
         lanes.put(lane)
 
 
-def judge_all(bugs: Any, asked: argparse.Namespace) -> Any:
+def judge_all(bugs: Any, asked: argparse.Namespace, table: Table | None) -> Any:
     build = Build(sorted({name for bug in bugs for name in bug.programs()}))
     lanes = queue.Queue()
     for number in range(asked.lanes):
@@ -250,27 +250,9 @@ def judge_all(bugs: Any, asked: argparse.Namespace) -> Any:
         waiting = [pool.submit(in_a_free_lane, lanes, bug, asked) for bug in bugs]
         for done in concurrent.futures.as_completed(waiting):
             print(done.result().line(), flush=True)
+            if table:
+                done.result().put_into(table)
         return [one.result() for one in waiting]
-
-
-def write_table(file: Any, judged: Any, schedules: int) -> None:
-    head = f"""# Planted bugs
-
-Written by `tools/mutants --table docs/generated/mutants.md`, and not by hand. Each line is a patch of
-[tests/mutants](../../tests/mutants): one wrong idea, planted in a copy of the sources. The tests are the
-unit tests, the stores' contract and, for the tool, its own. For what those let pass, there are more, by the files that the
-bug changes: real processes, with a tool and a library that have the bug; threads that the system refuses; SQLite files in
-trouble; MongoDB's answers without a server, and the contract on a real one and on a replica set. The simulation is `tools/sim`, with the number of schedules after which it found the bug
-and what it said; – where {schedules} schedules did not, and "not tried" where it was not asked: it
-lacks that code, or the tests had found the bug already (`--quick`).
-
-{len(judged)} bugs, {sum(one.found for one in judged)} found; {sum(bool(one.tests) for one in judged)} \
-by tests, {sum(one.by_simulation for one in judged)} by the simulation.
-
-| bug | rule | what is done wrong | tests that find it | simulation |
-| --- | --- | --- | --- | --- |
-"""
-    pathlib.Path(file).write_text(head + "".join(one.row() + "\n" for one in judged))
 
 
 def main() -> int:
@@ -282,15 +264,18 @@ def main() -> int:
     parser.add_argument("--seed")
     parser.add_argument("--lanes", type=int, default=os.cpu_count())
     parser.add_argument("--table")
+    parser.add_argument("--left", action="store_true")
     asked = parser.parse_args()
+    if asked.left and not asked.table:
+        parser.error("--left goes with --table FILE")
     begun = time.monotonic()
     bugs = [Bug(path) for path in sorted(PATCHES.glob("*.patch"))]
+    table = Table(asked.table, bugs) if asked.table else None
+    wanted = table.left(chosen(bugs, asked)) if table and asked.left else chosen(bugs, asked)
     try:
-        judged = judge_all(chosen(bugs, asked), asked)
+        judged = judge_all(wanted, asked, table)
     except Spoiled as spoiled:
         sys.exit(f"tools/mutants: without a bug: {spoiled}")
-    if asked.table:
-        write_table(asked.table, judged, asked.schedules)
     wrong = sum(not one.found for one in judged)
     print(f"{len(judged)} bugs, {wrong} not found, {time.monotonic() - begun:.0f} s")
     return 1 if wrong or not judged else 0
