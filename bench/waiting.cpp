@@ -2,8 +2,9 @@
 //
 // Processes that want one lock, hold it for so long and stay away for so long: how often it changes
 // hands, how evenly, and how long a hand-off takes. That is from before unlock() in one process to
-// the return of lock() in another that waited; of one process, in its threads. Each process has so
-// many threads that do it, which pass the lock on, or never. Prints a row of a markdown table.
+// the return of lock() in another that waited. With one process: from one thread to another. Each
+// process has so many threads that do it, which pass the lock on, or never. Prints a row of a
+// markdown table.
 
 #include <unistd.h>
 
@@ -152,7 +153,7 @@ void measure(const char* store, Run run, std::chrono::seconds length) {
   if (together == 0) throw std::runtime_error("nobody got the lock");
   const auto [fewest, most] = std::minmax_element(grants.begin(), grants.end());
   const auto [least, greatest] = std::minmax_element(of_threads.begin(), of_threads.end());
-  std::printf("| %s | %d × %d | %ld | %.0f | %d | %d | %d | %d | %.3f | %.3f | %.3f |\n", store,
+  std::printf("| %s | %d × %d | %ld | %.3g | %d | %d | %d | %d | %.3f | %.3f | %.3f |\n", store,
               run.processes, run.threads, static_cast<long>(run.held.count()),
               together / std::chrono::duration<double>(length).count(), *fewest, *most, *least,
               *greatest, samples.percentile(50) / 1000, samples.percentile(99) / 1000,

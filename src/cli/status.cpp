@@ -62,7 +62,7 @@ void print_text(std::ostream& out, const View& view, const ListArguments& argume
 // Nothing of a store that is not mirrored. Without -v only the members that do not count.
 void print_members_below(std::ostream& out, const std::vector<MemberState>& members,
                          const Layout& layout) {
-  if (!layout.verbose) return print_absent_members(out, members, layout.in_colour);
+  if (!layout.verbose) return print_members_that_do_not_count(out, members, layout.in_colour);
   if (members.empty()) return;
   out << '\n';
   print_members(out, members, layout.in_colour);

@@ -19,6 +19,14 @@ std::string clock_text(const MemberState& member) {
   return member.ahead->count() < 0 ? '-' + by : '+' + by;
 }
 
+std::string note_on_kept_out(std::chrono::milliseconds still) {
+  if (still > still.zero())
+    return "it lost its data, and counts again in " + rounded_text(still) +
+           " if a process pings for so long";
+  return "it lost its data, and could count again; the log of a process that pings says what keeps "
+         "it out";
+}
+
 std::string note_on(const MemberState& member) {
   switch (member.condition) {
     case Condition::away:
@@ -26,9 +34,7 @@ std::string note_on(const MemberState& member) {
     case Condition::empty:
       return "it was emptied or exchanged, and counts for nobody";
     case Condition::kept_out:
-      return "it lost its data, and counts again in " +
-             rounded_text(member.kept_out_for.value_or(std::chrono::milliseconds{0})) +
-             " if a process pings for so long";
+      return note_on_kept_out(member.kept_out_for.value_or(std::chrono::milliseconds{0}));
     case Condition::strange:
       return "it is of another set, or named at another place";
     case Condition::counts:
@@ -79,15 +85,14 @@ std::string state_of(const MemberState& member) {
   return state.empty() ? "ok" : state;
 }
 
-void print_absent_members(std::ostream& out, const std::vector<MemberState>& members,
-                          bool in_colour) {
+void print_members_that_do_not_count(std::ostream& out, const std::vector<MemberState>& members,
+                                     bool in_colour) {
   const char* before = "\n";
   for (std::size_t i = 0; i < members.size(); ++i) {
     if (members[i].condition == Condition::counts) continue;
-    out << std::exchange(before, "") << "member " << i + 1 << " ("
-        << escaped(members[i].description)
-        << ") does not count: " << dressed({state_of(members[i]), Style::bad}, in_colour) << "; "
-        << escaped(note_on(members[i])) << '\n';
+    out << std::exchange(before, "") << "member " << i + 1
+        << " does not count: " << dressed({state_of(members[i]), Style::bad}, in_colour)
+        << "; -v says more\n";
   }
 }
 

@@ -22,9 +22,9 @@ bool is_skewed(const MemberState& member);
 /// One word a fault: `ok`, `away`, `empty`, `kept out`, `strange`, `behind`, `skewed`.
 std::string state_of(const MemberState& member);
 
-/// A line for each member that does not count, and why.
-void print_absent_members(std::ostream& out, const std::vector<MemberState>& members,
-                          bool in_colour);
+/// A line of at most 80 letters for each member that does not count.
+void print_members_that_do_not_count(std::ostream& out, const std::vector<MemberState>& members,
+                                     bool in_colour);
 
 /// One table of members.
 void print_members(std::ostream& out, const std::vector<MemberState>& members, bool in_colour);

@@ -80,6 +80,7 @@ TEST_CASE("with -v the members of a mirrored store are shown, and what is wrong 
   CHECK_THAT(looker.status_of({.common = verbose()}),
              Catch::Contains("MEMBER  STATE") && Catch::Contains("lacks 1 hold of a majority"));
   looker.observer.set_away(2, true);
+  CHECK_THAT(looker.listed({}), Catch::EndsWith("\nmember 3 does not count: away; -v says more\n"));
   const std::string away = looker.status_of({.common = verbose(), .lock = "jobs"});
   CHECK_THAT(away, Catch::Contains("away") && Catch::Contains("the member is away"));
   looker.observer.set_away(2, false);
@@ -97,9 +98,7 @@ TEST_CASE("a member that is kept out is shown, and for how long still", "[cli][v
   }
   CHECK_THAT(looker.listed({.common = verbose()}),
              Catch::Contains("2       kept out") && Catch::Contains("counts again in 1h"));
-  const std::string line =
-      "\nmember 2 (memory:) does not count: kept out; it lost its data, and "
-      "counts again in 1h if a process pings for so long\n";
+  const std::string line = "\nmember 2 does not count: kept out; -v says more\n";
   CHECK_THAT(looker.status_of({}), Catch::EndsWith(line));
   CHECK_THAT(looker.status_of({.lock = "jobs"}), Catch::EndsWith(line));
   CHECK_THAT(looker.listed({}), Catch::EndsWith(line));
@@ -107,6 +106,13 @@ TEST_CASE("a member that is kept out is shown, and for how long still", "[cli][v
   CHECK(json["members"][1]["state"] == "kept_out");
   CHECK(json["members"][1]["kept_out_for_ms"] == 3'600'000);
   CHECK(json["members"][0]["kept_out_for_ms"].is_null());
+  looker.fleet.stores[2].tables.put_lock({{"_id", std::string("x")}, {"state", std::string("?")}});
+  for (int i = 0; i < 130; ++i) {
+    looker.fleet.clock->advance(30s);
+    looker.holder.pinger->ping_round();
+  }
+  CHECK_THAT(looker.status_of({.common = verbose(), .lock = "jobs"}),
+             Catch::Contains("2       kept out") && Catch::Contains("says what keeps it out"));
 }
 
 TEST_CASE("readmit takes an emptied member back", "[cli][M6]") {

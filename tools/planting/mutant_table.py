@@ -19,8 +19,8 @@ trouble; MongoDB's answers without a server, and the contract on a real one and 
 with the number of schedules after which it found the bug and what it said; – where it found nothing, and "not tried" where it was
 not asked: it lacks that code, or the tests had found the bug already (`--quick`).
 
-A row goes with its patch: of a bug whose patch was changed since, none is here. The last column says when it was tried, and begins
-with a mark of the patch.
+A row is dropped when its patch changes. The last column has a mark of the patch, the day, and how many schedules the simulation may
+run at most.
 
 """
 COLUMNS = """| bug | rule | what is done wrong | tests that find it | simulation | tried |
@@ -38,9 +38,10 @@ def mark(bug: Any) -> str:
 class Table:
     """Threads: any."""
 
-    def __init__(self, file: str, bugs: Iterable[Any]) -> None:
+    def __init__(self, file: str, bugs: Iterable[Any], schedules: int) -> None:
         """Keeps the rows of the bugs that are as they were."""
         self.file = pathlib.Path(file)
+        self.schedules = schedules
         self.bugs = {bug.name: bug for bug in bugs}
         self.rows: dict[str, str] = {}
         self._mutex = threading.Lock()
@@ -48,21 +49,30 @@ class Table:
             name = row.split(" | ")[0].removeprefix("| ")
             if name in self.bugs and f" | {mark(self.bugs[name])}, " in row:
                 self.rows[name] = row
+        self._write()
 
     def left(self, bugs: Iterable[Any]) -> list[Any]:
         return [bug for bug in bugs if bug.name not in self.rows]
 
     def add(self, bug: Any, tests: str, simulation: str) -> None:
         cells = (bug.name, bug.rule, bug.idea, tests, simulation,
-                 f"{mark(bug)}, {datetime.date.today()}")
+                 f"{mark(bug)}, {datetime.date.today()}, {self.schedules}")
         with self._mutex:
             self.rows[bug.name] = "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
             self._write()
 
+    def drop(self, bug: Any) -> None:
+        with self._mutex:
+            self.rows.pop(bug.name, None)
+            self._write()
+
     def _write(self) -> None:
+        """Whole, or not at all."""
         found = sum(not SURVIVED.search(row) for row in self.rows.values())
         left = len(self.bugs) - len(self.rows)
         count = f"{len(self.rows)} bugs, {found} found." + (
             f" {left} more have not been tried as they are now.\n\n" if left else "\n\n")
         rows = "".join(f"{self.rows[name]}\n" for name in sorted(self.rows))
-        self.file.write_text(HEAD + count + COLUMNS + rows)
+        new = self.file.with_name(self.file.name + ".new")
+        new.write_text(HEAD + count + COLUMNS + rows)
+        new.replace(self.file)

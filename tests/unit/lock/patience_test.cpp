@@ -76,7 +76,7 @@ TEST_CASE("a wait ends at once where its store was replaced", "[waiting][R15]") 
   CHECK(fleet.clock->waited() == 0s);
 }
 
-TEST_CASE("patience counts from the last answer of the store", "[waiting][R15]") {
+TEST_CASE("an answer of the store begins patience anew", "[waiting][R15]") {
   Fleet fleet;
   const auto held = fleet.process("a").lock("balancer");
   REQUIRE(held->lock_try("x"));

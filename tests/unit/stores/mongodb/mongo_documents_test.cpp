@@ -60,7 +60,7 @@ TEST_CASE("names and texts that are no UTF-8 are read as they stand", "[mongo][R
   CHECK(document_from(bson.get()) == Document{{"\xff", 7}, {"who", "caf\xe9"s}, {"state", 1}});
 }
 
-TEST_CASE("a place in line whose bytes are broken makes the line malformed", "[mongo][line][R14]") {
+TEST_CASE("a line whose bytes are broken is malformed", "[mongo][line][R14]") {
   const Bson sound =
       doc({{"_id", "jobs"},
            {"line", doc({{"4d7f000000000000000000aa",
