@@ -190,7 +190,9 @@ void MirroredStore::tell_of_hidden_fences(Member& returning, const MemberList& h
   for (const auto& member : hiding) {
     const std::string lock = malformed_lock(*replies[member->place.number].answer).value_or("");
     const std::string where = member->store->description();
-    if (returning.tells_first("hidden by " + lock + " on " + where))
+    std::string news = "hidden by ";
+    news.append(lock).append(" on ").append(where);
+    if (returning.tells_first(news))
       log::member_waits_for_fence(returning.store->description(), lock, where);
   }
 }
