@@ -9,6 +9,38 @@ using namespace distlock;
 using namespace distlock::testing;
 using namespace std::chrono_literals;
 
+namespace {
+
+/// "b" waits for what "a" holds; `at_look` is told before each look of b's, from 1 on.
+class WaitForAnother {
+ public:
+  WaitForAnother(const LockOptions& options, std::function<void(WaitForAnother&, int)> at_look)
+      : at_look_(std::move(at_look)) {
+    REQUIRE(held->lock_try("x"));
+    b.store->has_line = GENERATE(true, false);
+    waiter = b.lock("balancer", options);
+    arm();
+  }
+
+  Fleet fleet;
+  decltype(fleet.process("a").lock("balancer")) held = fleet.process("a").lock("balancer");
+  decltype(fleet.process("b")) b = fleet.process("b");
+  decltype(b.lock("balancer")) waiter;
+  int looks = 0;
+
+ private:
+  void arm() {
+    b.store->before("inspect", [this] {
+      at_look_(*this, ++looks);
+      arm();
+    });
+  }
+
+  std::function<void(WaitForAnother&, int)> at_look_;
+};
+
+}  // namespace
+
 // How long a wait bears a store that fails (R15).
 
 TEST_CASE("a store that fails for too long ends the wait with its error", "[waiting][R15]") {
@@ -44,24 +76,14 @@ TEST_CASE("a wait in line ends after its patience as well", "[waiting][R15][R22]
 }
 
 TEST_CASE("patience counts from the first failure, however rare the looks are", "[waiting][R15]") {
-  Fleet fleet;
-  const auto held = fleet.process("a").lock("balancer");
-  REQUIRE(held->lock_try("x"));
-  const auto b = fleet.process("b");
-  b.store->has_line = GENERATE(true, false);
   const LockOptions options{
       .poll_min = 2min, .poll_max = 2min, .recheck = 2min, .deadlock_after = 0ms};
-  const auto waiter = b.lock("balancer", options);
-  int looks = 0;
-  std::function<void()> count = [&] {
-    ++looks;
-    if (looks == 3) b.store->fail("inspect", Fault::rejected, 1);
-    if (looks == 5) REQUIRE(held->unlock() == UnlockResult::released);
-    b.store->before("inspect", count);
-  };
-  b.store->before("inspect", count);
-  CHECK_NOTHROW(waiter->lock());
-  CHECK(looks >= 5);
+  WaitForAnother scene(options, [](WaitForAnother& at, int look) {
+    if (look == 3) at.b.store->fail("inspect", Fault::rejected, 1);
+    if (look == 5) REQUIRE(at.held->unlock() == UnlockResult::released);
+  });
+  CHECK_NOTHROW(scene.waiter->lock());
+  CHECK(scene.looks >= 5);
 }
 
 TEST_CASE("a wait ends at once where its store was replaced", "[waiting][R15]") {
@@ -77,20 +99,10 @@ TEST_CASE("a wait ends at once where its store was replaced", "[waiting][R15]") 
 }
 
 TEST_CASE("an answer of the store begins patience anew", "[waiting][R15]") {
-  Fleet fleet;
-  const auto held = fleet.process("a").lock("balancer");
-  REQUIRE(held->lock_try("x"));
-  const auto b = fleet.process("b");
-  b.store->has_line = GENERATE(true, false);
-  const auto waiter = b.lock("balancer", {.deadlock_after = 0ms});
-  int looks = 0;
-  std::function<void()> count = [&] {
-    ++looks;
-    if (looks == 3 || looks == 100) b.store->fail("inspect", Fault::rejected, 5);
-    if (looks == 110) REQUIRE(held->unlock() == UnlockResult::released);
-    b.store->before("inspect", count);
-  };
-  b.store->before("inspect", count);
-  CHECK_NOTHROW(waiter->lock());
-  CHECK(fleet.clock->waited() > 60s);
+  WaitForAnother scene({.deadlock_after = 0ms}, [](WaitForAnother& at, int look) {
+    if (look == 3 || look == 100) at.b.store->fail("inspect", Fault::rejected, 5);
+    if (look == 110) REQUIRE(at.held->unlock() == UnlockResult::released);
+  });
+  CHECK_NOTHROW(scene.waiter->lock());
+  CHECK(scene.fleet.clock->waited() > 60s);
 }
