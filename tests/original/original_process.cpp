@@ -20,8 +20,9 @@ OriginalProcess::OriginalProcess(sim::World& world, const std::string& host,
     : world_(world),
       host_(host),
       clock_(world.scheduler, Time{std::chrono::hours{1}}, 1),
-      store_(world.servers, world.scheduler, world.faults, world.oracle, world.trace,
-             new_id(world, host), world.setup.call_limit, world.random.fork()),
+      store_(*world.all_servers().front(), world.scheduler, world.faults,
+             world.all_servers().front()->oracle(), world.trace, new_id(world, host),
+             world.setup.call_limit, world.random.fork()),
       program_{store_.process(), constants,          store_, clock_, world.trace,
                witness,          world.random.fork()} {
   store_.on_point([this](const sim::Call&) { at_point(); });

@@ -97,12 +97,10 @@ void print_coverage(std::ostream& out, const Totals& totals) {
 
 std::vector<std::string> never_reached(const Totals& totals, bool mirrored) {
   std::vector<std::string> missing;
-  const std::size_t first = mirrored ? kFaultsOfOneStore : 0;
-  const std::size_t last = mirrored ? kFaults : kFaultsOfOneStore;
-  for (std::size_t i = first; i < last; ++i) {
-    if (totals.faults.mattered[i] == 0) {
-      missing.push_back("fault " + std::string(name_of(static_cast<Fault>(i))));
-    }
+  for (std::size_t i = 0; i < kFaults; ++i) {
+    const auto fault = static_cast<Fault>(i);
+    if (mirrored ? of_the_line(fault) : of_a_member(fault)) continue;
+    if (totals.faults.mattered[i] == 0) missing.push_back("fault " + std::string(name_of(fault)));
   }
   const std::size_t first_event = mirrored ? kEventsOfAll : 0;
   const std::size_t last_event = mirrored ? kEvents : kEventsOfAll;

@@ -68,24 +68,28 @@ void Nemesis::set_the_scene() {
     }
   }
   set_members_apart();
-  if (!world_.faults.enabled(Fault::foreign_cleanup)) return;
+  if (world_.faults.enabled(Fault::foreign_cleanup)) leave_old_pings(some_servers());
+}
+
+void Nemesis::leave_old_pings(Servers& servers) {
   world_.faults.note(Fault::foreign_cleanup);
-  const StoreNow now = world_.servers.now();
-  world_.servers.meddle("", [&](MemoryTables& tables) {
+  const StoreNow now = servers.now();
+  servers.meddle("", [&](MemoryTables& tables) {
     tables.put_ping({{"_id", std::string("gone:1:1")},
                      {"ping", now.time - std::chrono::days{6}},
                      {"clock", now.clock}});
   });
-  leave_a_dead_hold(now);
+  leave_a_dead_hold(servers);
 }
 
 // Of a process that died long ago: its ping must stay, and the lock be had.
-void Nemesis::leave_a_dead_hold(const StoreNow& now) {
+void Nemesis::leave_a_dead_hold(Servers& servers) {
+  const StoreNow now = servers.now();
   const std::string name = world_.lock_name(0);
   const bool ages_ago = random_.chance(0.3);
   const StoreTime last =
       now.time - (ages_ago ? std::chrono::days{150 * 365} : std::chrono::days{7});
-  world_.servers.meddle(name, [&](MemoryTables& tables) {
+  servers.meddle(name, [&](MemoryTables& tables) {
     tables.put_ping({{"_id", std::string("dead:1:1")}, {"ping", last}, {"clock", now.clock}});
     tables.put_lock({{"_id", name},
                      {"state", 1},
@@ -188,15 +192,16 @@ void Nemesis::strike_clock(Fault fault) {
   process->set_wall_off(before + (ahead ? off : -off));
 }
 
-bool Nemesis::all_will_see_a_step() const {
-  const std::string clock = world_.servers.now().clock;
+bool Nemesis::all_will_see_a_step(std::size_t number) const {
+  const std::string clock = world_.all_servers()[number]->now().clock;
   return std::all_of(world_.processes.begin(), world_.processes.end(), [&](const auto& process) {
-    return !process->alive() || process->store().has_read(clock);
+    return !process->alive() || process->stores()[number]->has_read(clock);
   });
 }
 
 void Nemesis::step_store_clock(bool above) {
-  Servers& servers = some_servers();
+  const std::size_t number = some_member();
+  Servers& servers = *world_.all_servers()[number];
   if (servers.kind() == StoreKind::steady) return;
   const std::size_t member = servers.primary_member();
   const milliseconds tolerance = world_.setup.tolerance();
@@ -204,11 +209,11 @@ void Nemesis::step_store_clock(bool above) {
   if (above) {
     // Once, and for good. A process that lives through it sees it; a later one has its wall clock
     // to see it by.
-    if (stepped_above_ || (walls_follow_ && !all_will_see_a_step())) return;
+    if (stepped_above_ || (walls_follow_ && !all_will_see_a_step(number))) return;
     stepped_above_ = true;
     off = tolerance + random_.between(tolerance / 8, milliseconds{hours{5}});
     if (random_.chance(0.5)) off = -off;
-    world_.oracle.clocks_beyond_tolerance();
+    servers.oracle().clocks_beyond_tolerance();
     if (walls_follow_) {
       for (const auto& process : world_.processes) process->set_wall_off(off);
     }
@@ -254,10 +259,7 @@ void Nemesis::make_peace() {
   for (const auto& process : world_.processes) process->clock().set_wall_off(milliseconds{0});
   for (const std::string& name : spoiled_) {
     mend_line(name);
-    if (world_.oracle.now_stored(name).sound) continue;
-    world_.servers.meddle(name, [&](MemoryTables& tables) {
-      tables.put_lock({{"_id", name}, {"state", 0}, {"who", std::string()}});
-    });
+    for (Servers* servers : world_.all_servers()) mend(*servers, name);
   }
 }
 

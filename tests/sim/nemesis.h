@@ -33,6 +33,7 @@ class Nemesis {
   void strike_member(Fault fault);
   void set_members_apart();
   Servers& some_servers();
+  std::size_t some_member();
   std::size_t gone() const;
   bool is_one_too_many(std::size_t number) const;
   bool has_data_of_before(std::size_t number) const;
@@ -55,17 +56,20 @@ class Nemesis {
   SimProcess* somebody();
   void fall_upon(SimProcess& process, Fault fault, Time duration);
   void restart(SimProcess& process);
-  void leave_a_dead_hold(const StoreNow& now);
-  bool all_will_see_a_step() const;
+  void leave_old_pings(Servers& servers);
+  void leave_a_dead_hold(Servers& servers);
+  bool all_will_see_a_step(std::size_t number) const;
   void step_store_clock(bool above);
-  void break_lock(const std::string& name);
-  void spoil(const std::string& name);
+  void break_lock(Servers& servers, const std::string& name);
+  void break_lock_everywhere(const std::string& name);
+  void spoil(Servers& servers, const std::string& name);
   void strike_line(Fault fault);
   void put_line(const std::string& name, const Value& line);
   void mend_line(const std::string& name);
-  void delete_lock(const std::string& name);
-  void delete_ping(const std::string& name);
-  void collide();
+  void mend(Servers& servers, const std::string& name);
+  void delete_lock(Servers& servers, const std::string& name);
+  void delete_ping(Servers& servers, const std::string& name);
+  void collide(Servers& servers);
   Time window() const;
 
   World& world_;

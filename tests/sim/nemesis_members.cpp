@@ -14,10 +14,11 @@ void Nemesis::set_members_apart() {
   }
 }
 
-Servers& Nemesis::some_servers() {
-  if (world_.members.empty()) return world_.servers;
-  return world_.members[random_.below(world_.members.size())]->servers;
+std::size_t Nemesis::some_member() {
+  return world_.members.empty() ? 0 : random_.below(world_.members.size());
 }
+
+Servers& Nemesis::some_servers() { return *world_.all_servers()[some_member()]; }
 
 std::size_t Nemesis::gone() const {
   std::size_t gone = 0;

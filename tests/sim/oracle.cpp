@@ -25,14 +25,18 @@ void Oracle::lock_changed(const Doer& by, const std::string& name, const StoredL
   if (changed_) changed_(name, after);
   LockHistory& lock = history(name);
   lock.versions.push_back({scheduler_.now(), after});
-  if (by.process.empty()) {
-    if (before.ts) excused_.insert(*before.ts);
-    if (!after.exists || !after.sound || after.fence < before.fence) lock.greatest_granted = 0;
-    return;
-  }
+  if (by.process.empty()) return touched(name, before, after);
   if (by.call == "claim") return claim_took_effect(by, name, before, after);
   if (by.call == "release") return release_took_effect(by, name, before);
   violate(std::string(by.call) + " of " + std::string(by.process) + " changed lock " + name);
+}
+
+void Oracle::touched(const std::string& name, const StoredLock& before, const StoredLock& after) {
+  if (before.ts) excused_.insert(*before.ts);
+  if (!after.exists || !after.sound || after.fence < before.fence) {
+    history(name).greatest_granted = 0;
+  }
+  if (touched_) touched_(name, before, after);
 }
 
 void Oracle::lock_rolled_back(const std::string& name, const StoredLock& now) {

@@ -74,6 +74,14 @@ class Oracle {
   void on_change(std::function<void(const std::string& name, const StoredLock& after)> changed) {
     changed_ = std::move(changed);
   }
+  /// Calls back for each change of a lock by an outsider.
+  void on_touch(std::function<void(const std::string& name, const StoredLock& before,
+                                   const StoredLock& after)>
+                    touched) {
+    touched_ = std::move(touched);
+  }
+  /// An outsider changed a lock, perhaps on a single member.
+  void touched(const std::string& name, const StoredLock& before, const StoredLock& after);
   /// Calls back for each hold that a process was told of.
   void on_grant(std::function<void(const Belief& belief)> granted) { grant_ = std::move(granted); }
   /// Of the whole. A lock may be busy there that nobody holds, by what is left on a minority.
@@ -161,6 +169,8 @@ class Oracle {
 
   const Scheduler& scheduler_;
   std::function<void(const std::string& name, const StoredLock& after)> changed_;
+  std::function<void(const std::string& name, const StoredLock& before, const StoredLock& after)>
+      touched_;
   std::function<void(const Belief& belief)> grant_;
   bool judging_ = true;
   bool mirrored_ = false;

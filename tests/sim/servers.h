@@ -55,9 +55,13 @@ class Servers {
   std::size_t primary_member() const { return primary_member_; }
   static constexpr std::size_t kMembers = 3;
 
+  /// An outsider removes that ping.
+  void meddle_with_ping(const std::string& process);
   /// An outsider changes the data, at once and for good.
   void meddle(const std::string& lock, const std::function<void(MemoryTables&)>& change);
   /// As the primary holds it.
+  /// That judges what is written here.
+  Oracle& oracle() { return oracle_; }
   const MemoryTables& tables() const { return primary_; }
   std::vector<Waiter> places_of(const std::string& lock) const;
   bool taken(const std::string& lock) const { return stored_lock(primary_.raw_lock(lock)).taken; }

@@ -83,6 +83,11 @@ std::vector<Waiter> Servers::places_of(const std::string& lock) const {
   return document ? distlock::line_of(*document) : std::vector<Waiter>{};
 }
 
+void Servers::meddle_with_ping(const std::string& process) {
+  oracle_.ping_removed({}, process, true);
+  meddle("", [&](MemoryTables& tables) { tables.remove_ping(process); });
+}
+
 void Servers::meddle(const std::string& lock, const std::function<void(MemoryTables&)>& change) {
   if (!unconfirmed_.empty()) confirm_up_to(unconfirmed_.back().number);
   const StoredLock before = stored_lock(primary_.raw_lock(lock));

@@ -171,15 +171,27 @@ class Run {
   // A hold without a ping is refused to everybody (R7), and so is one with a ping of the future.
   void free_what_only_people_can() {
     rival_.end();
-    for (int i = 0; i < world_.setup.locks && world_.members.empty(); ++i) {
+    if (!outsiders_left_holds()) return;
+    for (int i = 0; i < world_.setup.locks; ++i) {
       const std::string name = world_.lock_name(static_cast<std::uint64_t>(i));
-      const StoredLock stored = world_.oracle.now_stored(name);
-      const bool pinged = world_.servers.tables().raw_ping(stored.process).has_value();
-      if (!stored.taken || (pinged && !rival_.left(stored))) continue;
-      world_.servers.meddle(name, [&](MemoryTables& tables) {
-        tables.put_lock({{"_id", name}, {"state", 0}, {"who", std::string()}});
-      });
+      for (Servers* servers : world_.all_servers()) free_what_only_people_can(*servers, name);
     }
+  }
+
+  // A minority of members keeps nobody out, whatever is left there.
+  bool outsiders_left_holds() const {
+    const FaultSet& faults = world_.setup.faults;
+    return world_.members.empty() || has(faults, Fault::original_process) ||
+           has(faults, Fault::ping_deleted) || has(faults, Fault::store_steps_above);
+  }
+
+  void free_what_only_people_can(Servers& servers, const std::string& name) {
+    const StoredLock stored = stored_lock(servers.tables().raw_lock(name));
+    const bool pinged = servers.tables().raw_ping(stored.process).has_value();
+    if (!stored.taken || (pinged && !rival_.left(stored))) return;
+    servers.meddle(name, [&](MemoryTables& tables) {
+      tables.put_lock({{"_id", name}, {"state", 0}, {"who", std::string()}});
+    });
   }
 
   // The pings of the dead go after four days, and one more if by another clock (R13).

@@ -77,6 +77,10 @@ void World::add_members() {
       if (after.taken && after.ts) oracle.claim_of_member(after);
       tell_majority(name);
     });
+    member.oracle.on_touch(
+        [this](const std::string& name, const StoredLock& before, const StoredLock& after) {
+          if (name != mirrored::kIdentityName) oracle.touched(name, before, after);
+        });
   }
 }
 
