@@ -79,6 +79,9 @@ struct Claim {
   /// refuses the claim if the stored one is not less (R10, M3). A hold that is claimed anew from
   /// itself, FromHold with the claim's own `ts`, may keep its fence (M9).
   Fence fence = 0;
+  /// A majority of a mirrored store's members carry this very hold. So it may also have the fence
+  /// that is stored in a free document: FromFree with another `ts` (M9).
+  bool repairs = false;
   /// How many fences the hold gets, at least 1, for those that it is passed on to (R21): that one
   /// and the next. The last of them is stored, so that it says which they are. A claim for several
   /// is refused where they would come to the greatest fence there is.

@@ -1,7 +1,9 @@
 #include "lock/contender.h"
 
+#include <algorithm>
 #include <boost/thread/lock_guard.hpp>
 #include <boost/thread/lock_types.hpp>
+#include <limits>
 
 #include "log.h"
 #include "pinger/identity.h"
@@ -52,6 +54,15 @@ void check_busy(const std::string& name, const ClaimResult& last, const Inspecti
                   " claims of it, perhaps because they came to it too late; nothing is held");
 }
 
+// Every store refuses such a claim, and nobody would hear why (R10).
+void check_fence_can_grow(const Inspection& seen, const std::string& name) {
+  const Fence fence = std::max(seen.fence, seen.lock ? seen.lock->fence : 0);
+  if (fence < std::numeric_limits<Fence>::max() - 1) return;
+  throw Error(Errc::bad_record, "lock \"" + escaped(name) + "\": its fence is " +
+                                    std::to_string(fence) +
+                                    ", and cannot grow; nothing was changed");
+}
+
 }  // namespace
 
 Contender::Contender(std::shared_ptr<DistributedLockPinger> given_pinger,
@@ -92,6 +103,7 @@ bool Contender::look_and_claim(std::string_view why, LockRecord* other) {
       break;
     }
     if (out_of_time()) break;
+    check_fence_can_grow(look.seen, name);
     // An absent document tells no time, and a fail-over may have changed the clock of the cutoff.
     if (judgement.verdict == Verdict::absent && round > 0) session->ping_unless_stopped();
     tried = claim(claim_from(look, judgement.verdict), why, 1);

@@ -19,7 +19,15 @@ Claim claim_of(const LockRecord& hold) {
           .ts = *hold.ts,
           .takeover_after = *hold.takeover_after,
           .cutoff = {},
-          .fence = hold.fence};
+          .fence = hold.fence,
+          .repairs = true};
+}
+
+// It has granted a later claim, or may have lost one, or somebody has freed the hold there (M3,
+// M6). The same fence is that of a claim that never had a majority: the hold has it.
+bool is_hopeless(const Inspection& member, const Claim& hold) {
+  if (member.fence_of_lost >= hold.fence || member.fence > hold.fence) return true;
+  return member.fence == hold.fence && member.lock && member.lock->ts == hold.ts;
 }
 
 }  // namespace
@@ -39,9 +47,7 @@ Repair repair_of(const std::vector<Inspection>& members, const Token& ts,
     if (std::find(lacking.begin(), lacking.end(), member.member) == lacking.end()) continue;
     if (carries(member, ts)) {
       repair.bases.push_back({member.member, FromHold{ts, member.lock->when}});
-    } else if (member.fence >= repair.claim.fence) {
-      // It has granted another claim, or may have lost one, or somebody has freed the hold there
-      // (M3, M6).
+    } else if (is_hopeless(member, repair.claim)) {
       repair.hopeless.push_back(member.member);
     } else if (const auto basis = basis_if_free(member)) {
       repair.bases.push_back({member.member, *basis});

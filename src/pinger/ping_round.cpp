@@ -45,8 +45,14 @@ bool Session::ping_noting_failure() noexcept {
 void Session::ping() {
   Clock& clock = *environment.clock;
   const PingHealth health = health_at(clock.steady_now());
-  const auto [record, span] =
-      timed(clock, [&] { return environment.store->ping(environment.process, health); });
+  const auto [record, span] = timed(clock, [&] {
+    try {
+      return environment.store->ping(environment.process, health);
+    } catch (...) {
+      extend_by_members();
+      throw;
+    }
+  });
   if (note_good_ping(record, span)) log::store_clock_stepped(record.clock.value_or(""));
 }
 
@@ -87,8 +93,14 @@ bool Session::note_good_ping(const PingRecord& record, const LocalSpan& span) {
 }
 
 void Session::extend_holds(const LocalSpan& span) {
+  if (environment.store->members() != nullptr) return extend_by_members();
+  holds.extend(span.sent, span.received);
+}
+
+// Each ping that a member has confirmed counts (M5), also where too few have confirmed this one.
+void Session::extend_by_members() {
   Members* const members = environment.store->members();
-  if (members == nullptr) return holds.extend(span.sent, span.received);
+  if (members == nullptr) return;
   std::vector<MemberPing> pings = members->pings(environment.process);
   holds.forget_members(pings);
   std::erase_if(pings, [](const MemberPing& ping) { return !ping.counts; });

@@ -113,6 +113,7 @@ class DistributedLockPinger::Session {
   PingHealth health_at(SteadyTime now) const;
   void note_member(const Token& member, const StoreNow& now, const SteadySpan& span);
   void extend_holds(const LocalSpan& span);
+  void extend_by_members();
   bool note_good_ping(const PingRecord& record, const LocalSpan& span);
   void note_bad_ping(std::string_view error);
   void log_losses();

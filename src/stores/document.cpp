@@ -276,11 +276,6 @@ void check_room_for_fences(const LockRecord& lock, const Claim& claim) {
                                     std::to_string(claim.fences) + std::string(kNothingChanged));
 }
 
-void check_written_fence(std::string_view name, Fence fence) {
-  written<LockRecord>({{"_id", std::string(name)}, {"state", std::int32_t{0}}, {"fence", fence}},
-                      lock_from);
-}
-
 std::array<std::pair<std::string_view, std::int64_t>, 4> fields_of(const PingHealth& health) {
   return {{{kHealthFields[0], health.successes},
            {kHealthFields[1], health.failures},

@@ -94,11 +94,10 @@ Record written(const Document& document, Record (*judge)(const Document&)) {
 /// How a process's pings have fared, as fields of its ping's document.
 std::array<std::pair<std::string_view, std::int64_t>, 4> fields_of(const PingHealth& health);
 
-/// The greatest first fence of a block of `fences`, which never ends with the greatest fence there
-/// is (R21). So its last fence alone says which they are.
+/// The greatest first fence of a claim for so many. The greatest fence there is cannot grow, so
+/// that nobody is ever given it (R10).
 constexpr Fence first_fence_most(Fence fences) {
-  constexpr Fence kGreatest = std::numeric_limits<Fence>::max();
-  return fences == 1 ? kGreatest : kGreatest - fences;
+  return std::numeric_limits<Fence>::max() - fences;
 }
 /// The last fence of a claim that begins with `first`, or nothing where there is no room for all.
 constexpr std::optional<Fence> last_of_block(Fence first, Fence fences) {
@@ -106,17 +105,16 @@ constexpr std::optional<Fence> last_of_block(Fence first, Fence fences) {
 }
 /// Errors: `invalid_argument` if the claim is for less than one fence.
 void check_fences(const Claim& claim);
-/// Whether the claim is of the very hold that it starts from, so that the fence may stay (M9).
-inline bool is_renewal(const ClaimBasis& basis, const Claim& claim) {
-  const auto* hold = std::get_if<FromHold>(&basis);
-  return hold != nullptr && hold->ts == claim.ts;
+/// Whether the stored fence may be that of the claim (M9): it is of the very hold that it starts
+/// from, or of a hold that a majority carries, and starts from what a lost claim has left.
+inline bool may_keep_fence(const ClaimBasis& basis, const Claim& claim) {
+  if (const auto* hold = std::get_if<FromHold>(&basis)) return hold->ts == claim.ts;
+  const auto* free = std::get_if<FromFree>(&basis);
+  return free != nullptr && claim.repairs && free->ts && *free->ts != claim.ts;
 }
 /// Of a lock that a claim has its turn for. Errors: `bad_record` if its fence leaves no room for
 /// those of the claim.
 void check_room_for_fences(const LockRecord& lock, const Claim& claim);
-
-/// Judges a lock that a claim has just written, which has this fence. Errors: as written().
-void check_written_fence(std::string_view name, Fence fence);
 
 /// The `_id` of a document, for people: the string, or what it is instead.
 std::string id_of(const Document& document);

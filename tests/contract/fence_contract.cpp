@@ -116,6 +116,46 @@ TEST_CASE("a hold that is claimed anew from itself may keep its fence", "[store]
   }
 }
 
+TEST_CASE("a repair may have the fence that a free lock has, and no smaller one",
+          "[store][M9][M3]") {
+  const auto under_test = make_store_under_test();
+  const auto store = under_test->open();
+  const Token freed = new_token();
+  under_test->put_lock(with(with(free_lock("jobs"), "fence", std::int64_t{5}), "ts", freed));
+  Claim repair = claim_by(*store, "holder");
+  repair.fence = 5;
+  SECTION("a repair has it") {
+    repair.repairs = true;
+    CHECK(claimed(*store, "jobs", FromFree{freed}, repair).fence == 5);
+    const auto stored = store->inspect("jobs", Freshness::fresh).lock;
+    CHECK(stored->ts == repair.ts);
+    CHECK(stored->fence == 5);
+    // The same request, come once more.
+    CHECK_FALSE(store->claim("jobs", FromFree{freed}, repair));
+  }
+  SECTION("a claim has it not") { CHECK_FALSE(store->claim("jobs", FromFree{freed}, repair)); }
+  SECTION("nor has a repair that does not say what it starts from") {
+    repair.repairs = true;
+    CHECK_FALSE(store->claim("jobs", FromFree{}, repair));
+  }
+  SECTION("nor where this very hold was freed") {
+    repair.repairs = true;
+    repair.ts = freed;
+    CHECK_FALSE(store->claim("jobs", FromFree{freed}, repair));
+  }
+  SECTION("nor over a hold") {
+    repair.repairs = true;
+    const LockRecord other = claimed(*store, "jobs", FromFree{freed}, claim_by(*store, "other"));
+    repair.fence = other.fence;
+    CHECK_FALSE(store->claim("jobs", FromHold{*other.ts, other.when}, repair));
+  }
+  SECTION("nor a smaller one") {
+    repair.repairs = true;
+    repair.fence = 4;
+    CHECK_FALSE(store->claim("jobs", FromFree{freed}, repair));
+  }
+}
+
 TEST_CASE("a claim for less than one fence is an error", "[store][R10][R21]") {
   const auto under_test = make_store_under_test();
   const auto store = under_test->open();

@@ -57,6 +57,13 @@ void Oracle::majority_carries(const std::string& name, const StoredLock& now,
   note(history(name).versions_for_uninformed, for_uninformed);
 }
 
+// A member may be given the hold of a majority with the fence of a claim that lost there. Whether
+// two holds have one fence is seen when they are told.
+bool Oracle::is_repair(const StoredLock& before, const StoredLock& after) const {
+  return changed_ && !before.taken && before.ts && before.ts != after.ts &&
+         before.fence == after.fence;
+}
+
 void Oracle::claim_took_effect(const Doer& by, const std::string& name, const StoredLock& before,
                                const StoredLock& after) {
   if (!after.taken || !after.ts || after.process != by.process) {
@@ -65,7 +72,7 @@ void Oracle::claim_took_effect(const Doer& by, const std::string& name, const St
   if (refused_.contains(*after.ts)) {
     violate("a claim on " + name + " took effect that had been refused");
   }
-  if (before.exists && before.sound && after.fence <= before.fence) {
+  if (before.exists && before.sound && after.fence <= before.fence && !is_repair(before, after)) {
     violate("the fence of " + name + " did not grow with a claim");
   }
   if (!pings_.contains(after.process) && !tampered_.contains(after.process)) {

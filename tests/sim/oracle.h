@@ -155,6 +155,7 @@ class Oracle {
 
   void claim_took_effect(const Doer& by, const std::string& name, const StoredLock& before,
                          const StoredLock& after);
+  bool is_repair(const StoredLock& before, const StoredLock& after) const;
   void check_takeover(const std::string& name, const StoredLock& before, const StoredLock& after);
   void check_rivals(const std::string& name, const StoredLock& after);
   static bool was_stored(const std::vector<Version>& versions, const Token& ts, Time since);

@@ -38,7 +38,7 @@ std::optional<Fence> next_fence(const Document& lock, const ClaimBasis& basis, c
     return std::nullopt;
   }
   const Fence first = claim.fence == 0 ? *fence + 1 : claim.fence;
-  const bool kept = first == *fence && is_renewal(basis, claim);
+  const bool kept = first == *fence && may_keep_fence(basis, claim);
   if (first <= *fence && !kept) return std::nullopt;
   return last_of_block(first, claim.fences);
 }

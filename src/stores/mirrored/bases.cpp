@@ -37,26 +37,29 @@ Fence fence_in(const std::optional<LockRecord>& lock) { return lock ? lock->fenc
 
 }  // namespace
 
-// A greater fence than theirs is that of another claim, which came first: it is left to end.
+// A hold with a greater fence than theirs is that of another claim, which came first: it is left to
+// end. Where such a claim was freed, it keeps nobody out.
 Bases bases_in(const std::vector<Inspection>& members, const ClaimBasis& basis,
                std::size_t majority) {
   Bases found;
-  Fence of_basis = 0;
-  Fence of_all = 0;
+  Fence of_holds = 0;
   std::vector<MemberBasis> others;
   for (const Inspection& seen : members) {
     found.greatest = std::max(found.greatest, seen.fence);
-    of_all = std::max(of_all, fence_in(seen.lock));
+    if (seen.lock && seen.lock->taken()) of_holds = std::max(of_holds, seen.lock->fence);
     if (is_as(basis, seen.lock)) {
       found.bases.push_back({seen.member, basis});
-      of_basis = std::max(of_basis, fence_in(seen.lock));
+      found.of_basis = std::max(found.of_basis, fence_in(seen.lock));
     } else if (const auto own = basis_if_free(seen)) {
       others.push_back({seen.member, *own});
     }
   }
-  const bool refused = of_all > of_basis || found.bases.size() < majority;
-  if (refused) return {.bases = {}, .greatest = found.greatest};
-  found.bases.insert(found.bases.end(), others.begin(), others.end());
+  const bool refused = of_holds > found.of_basis || found.bases.size() < majority;
+  if (refused) {
+    found.bases.clear();
+  } else {
+    found.bases.insert(found.bases.end(), others.begin(), others.end());
+  }
   return found;
 }
 

@@ -11,6 +11,7 @@ namespace distlock::mirrored {
 struct Bases {
   std::vector<MemberBasis> bases;  ///< Empty where the claim is refused.
   Fence greatest = 0;              ///< That any of the members knows.
+  Fence of_basis = 0;              ///< The lock's, where the basis holds.
 };
 
 /// The bases of a claim from `basis`, by a look at the members that count. The claim is refused

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <functional>
-#include <limits>
 
 #include "stores/document.h"
 #include "stores/mirrored/mirrored_store.h"
@@ -240,10 +239,15 @@ bool MirroredStore::undo(std::string_view name, const Token& ts,
 }
 
 // The hold that such a claim starts from, if it is the process's own and all members have freed it.
+// Not long ago: where a rival has the lock by now, the claim would leave its fence on members that
+// the rival did not reach, and be refused.
 std::optional<FreedHold> MirroredStore::freed_by_all(std::string_view name,
                                                      const ClaimBasis& basis) {
   const auto* from = std::get_if<FromFree>(&basis);
-  return from != nullptr && from->ts ? freed_.take(name, *from->ts) : std::nullopt;
+  if (from == nullptr || !from->ts) return std::nullopt;
+  const auto freed = freed_.take(name, *from->ts);
+  const bool recent = freed && clock_->steady_now() - freed->asked <= call_limit_;
+  return recent ? freed : std::nullopt;
 }
 
 // A claim from a malformed document is refused (R14).
@@ -256,17 +260,33 @@ Bases MirroredStore::look_for(std::string_view name, const ClaimBasis& basis) {
   }
 }
 
+// At least that of the claim, which only the members that it starts from may refuse. Others have
+// greater ones of claims that lost, and are to grant this hold, too.
+std::optional<Fence> MirroredStore::fence_of_claim(const ClaimBasis& basis, const Claim& claim,
+                                                   const Bases& found) const {
+  if (claim.fence != 0 && may_keep_fence(basis, claim)) return claim.fence;
+  if (claim.fence != 0 && claim.fence <= found.of_basis) return std::nullopt;
+  const Fence greatest = std::max(found.greatest, fence_of_lost());
+  if (greatest >= first_fence_most(claim.fences)) return std::nullopt;
+  return std::max(claim.fence, greatest + 1);
+}
+
 // A member where the basis does not hold is not asked by it. It would refuse now, but a late
 // release may make the basis true there, and then the same request may come again.
 std::optional<LockRecord> MirroredStore::claim(std::string_view name, const ClaimBasis& basis,
                                                const Claim& claim) {
+  check_fences(claim);
   check_not_identity(name);
-  const auto own = claim.fence != 0 ? freed_by_all(name, basis) : std::nullopt;
-  if (own) return claim_from_own_release(name, std::get<FromFree>(basis), *own, claim);
-  const Bases found = look_for(name, basis);
-  if (found.greatest == std::numeric_limits<Fence>::max()) return std::nullopt;
   Claim fenced = claim;
-  if (claim.fence == 0) fenced.fence = found.greatest + 1;
+  const auto own = claim.fence != 0 ? freed_by_all(name, basis) : std::nullopt;
+  if (own) {
+    fenced.fence = std::max(claim.fence, fence_of_lost() + 1);
+    return claim_from_own_release(name, std::get<FromFree>(basis), *own, fenced);
+  }
+  const Bases found = look_for(name, basis);
+  const auto fence = fence_of_claim(basis, claim, found);
+  if (!fence) return std::nullopt;
+  fenced.fence = *fence;
   return claim_from(name, found.bases, fenced);
 }
 

@@ -144,21 +144,26 @@ std::optional<Token> MirroredStore::claim_identities(const Replies<Inspection>& 
   return founded_by(to, replies);
 }
 
-// The set, or nothing; then what the claims may have got is given back.
+// The set, or nothing. The identities stay in either case: who sees no majority of them now may
+// have been asked too late, while another process has seen one, and has got a lock.
 std::optional<Token> MirroredStore::founded_by(const std::vector<Candidate>& to,
                                                const Replies<ClaimAnswer>& replies) {
   const auto after = look_at_identities();
-  const Member* twice = given_twice();
-  const auto founded = set_of_majority(after);
-  if (founded && twice == nullptr) return founded;
+  if (const Member* twice = given_twice()) {
+    give_back(to, replies);
+    refuse_twice(*twice);
+  }
+  return set_of_majority(after);
+}
+
+void MirroredStore::give_back(const std::vector<Candidate>& to,
+                              const Replies<ClaimAnswer>& replies) {
   for (const Candidate& one : to) {
     if (!perhaps_granted(replies[one.member->place.number])) continue;
     ask_those<ReleaseResult>({one.member}, kGiveBack, [ts = one.claim.ts](Member& member) {
       return member.store->release(kIdentityName, ts);
     });
   }
-  if (twice != nullptr) refuse_twice(*twice);
-  return std::nullopt;
 }
 
 // Another process, or another thread of this one, may be about to claim the other identities.
@@ -180,7 +185,7 @@ std::optional<Token> MirroredStore::complete_founding(const Replies<Inspection>&
     if (marker_in(*seen[i].answer, all_[i]->place)) return std::nullopt;
     const auto identity = identity_in(*seen[i].answer, all_[i]->place);
     if (!identity) continue;
-    const bool was_used = identity->fence > 0 || !identity->returns.empty();
+    const bool was_used = !identity->returns.empty();
     if (was_used || (terms && terms->set != identity->set)) return std::nullopt;
     terms = {identity->set, identity->longest_takeover, {}};
   }

@@ -75,6 +75,16 @@ template <class Answer>
                              " members of the mirrored store answer and count" + why);
 }
 
+// No claim comes near such a fence. Where a minority has one, an outsider wrote it, or it is that
+// of holds that never had a majority (M3). With it, the next holds would come to the greatest there
+// is.
+void leave_out_great_fences(std::vector<Inspection>& seen, std::size_t majority) {
+  constexpr Fence kGreat = Fence{1} << 62U;
+  const auto is_great = [](const Inspection& one) { return one.fence >= kGreat; };
+  const auto great = std::count_if(seen.begin(), seen.end(), is_great);
+  if (seen.size() - static_cast<std::size_t>(great) >= majority) std::erase_if(seen, is_great);
+}
+
 /// Nothing: the member says that there is nothing to free, and is none of the set.
 using Released = std::optional<ReleaseResult>;
 
@@ -106,6 +116,16 @@ std::vector<Answer> MirroredStore::counting(const Replies<Answer>& replies,
   return answers;
 }
 
+// The greatest fence that any member lost, as far as this process has read it. A hold that is to
+// get to a member that is away for a moment needs a greater one.
+Fence MirroredStore::fence_of_lost() const {
+  Fence greatest = 0;
+  for (const auto& member : all_) {
+    if (const auto identity = member->identity()) greatest = std::max(greatest, identity->fence);
+  }
+  return greatest;
+}
+
 std::vector<Inspection> MirroredStore::looks(std::string_view name, Freshness freshness) {
   const Token set = this->set();
   const auto replies =
@@ -121,13 +141,16 @@ std::vector<Inspection> MirroredStore::looks(std::string_view name, Freshness fr
     one.fence = std::max(one.fence_of_lost, one.lock ? one.lock->fence : 0);
     seen.push_back(std::move(one));
   }
+  leave_out_great_fences(seen, majority());
   if (seen.size() < majority()) throw_too_few(replies, Errc::not_applied);
   return seen;
 }
 
 Inspection MirroredStore::inspect(std::string_view name, Freshness freshness) {
   check_not_identity(name);
-  return merged(looks(name, freshness), majority());
+  Inspection all = merged(looks(name, freshness), majority());
+  all.fence = std::max(all.fence, fence_of_lost());
+  return all;
 }
 
 std::optional<Carried> MirroredStore::carried(std::string_view name) {

@@ -123,6 +123,7 @@ class MirroredStore : public Store, private Members {
   std::optional<Token> set_of_another_founder();
   std::optional<Token> founded_by(const std::vector<Candidate>& to,
                                   const Replies<ClaimAnswer>& replies);
+  void give_back(const std::vector<Candidate>& to, const Replies<ClaimAnswer>& replies);
   std::optional<Token> complete_founding(const Replies<Inspection>& seen);
   std::optional<Token> known_set();
 
@@ -156,6 +157,7 @@ class MirroredStore : public Store, private Members {
   std::vector<Answer> counting(const Replies<Answer>& replies, const Token& set) const;
   /// The answers that count. Errors: `not_applied` if they are fewer than a majority.
   std::vector<Inspection> looks(std::string_view name, Freshness freshness);
+  Fence fence_of_lost() const;
 
   std::vector<Candidate> candidates(const std::vector<MemberBasis>& bases, const Claim& claim,
                                     std::chrono::milliseconds left) const;
@@ -172,6 +174,8 @@ class MirroredStore : public Store, private Members {
   bool undo(std::string_view name, const Token& ts, const Replies<ClaimAnswer>& replies);
   std::optional<FreedHold> freed_by_all(std::string_view name, const ClaimBasis& basis);
   Bases look_for(std::string_view name, const ClaimBasis& basis);
+  std::optional<Fence> fence_of_claim(const ClaimBasis& basis, const Claim& claim,
+                                      const Bases& found) const;
 
   const MemberList all_;
   const std::shared_ptr<Clock> clock_;

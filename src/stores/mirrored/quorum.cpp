@@ -16,6 +16,13 @@ std::size_t number_of(const Answers& answers, const Wanted& wanted) {
 
 bool is_taken(const Carried& carried) { return carried.state && *carried.state != LockState::free; }
 
+using Content = std::pair<std::optional<Token>, std::optional<LockState>>;
+
+// Both states of a taken lock mean the same (R14).
+Content content_of(const Carried& carried) {
+  return {carried.ts, is_taken(carried) ? LockState::taken : carried.state};
+}
+
 }  // namespace
 
 void check_number(std::size_t members) {
@@ -48,9 +55,12 @@ std::optional<ReleaseResult> settle_release(
 }
 
 CarriedByMajority settle_carried(const std::vector<MemberCarries>& members) {
-  using Content = std::pair<std::optional<Token>, std::optional<LockState>>;
   const std::size_t majority = majority_of(members.size());
-  std::map<Content, std::size_t> alike;
+  struct Alike {
+    Carried shown;
+    std::size_t members = 0;
+  };
+  std::map<Content, Alike> alike;
   std::map<Token, std::size_t> takers;
   std::size_t absent = 0;
   std::size_t unsure = 0;  // might carry any hold
@@ -60,14 +70,16 @@ CarriedByMajority settle_carried(const std::vector<MemberCarries>& members) {
     } else if (!one.carried) {
       ++absent;
     } else {
-      ++alike[{one.carried->ts, one.carried->state}];
-      if (!one.carried->state) ++unsure;
-      if (one.carried->ts && is_taken(*one.carried)) ++takers[*one.carried->ts];
+      const Carried& carried = *one.carried;
+      Alike& same = alike.try_emplace(content_of(carried), Alike{carried}).first->second;
+      ++same.members;
+      if (!carried.state) ++unsure;
+      if (carried.ts && is_taken(carried)) ++takers[*carried.ts];
     }
   }
   if (absent >= majority) return {false, std::nullopt};
-  for (const auto& [content, count] : alike) {
-    if (count >= majority) return {false, Carried{content.first, content.second}};
+  for (const auto& [content, same] : alike) {
+    if (same.members >= majority) return {false, same.shown};
   }
   std::size_t most = 0;
   for (const auto& [ts, count] : takers) most = std::max(most, count);

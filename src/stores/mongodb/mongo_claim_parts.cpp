@@ -50,7 +50,7 @@ Bson fence_can_grow(const Claim& claim) {
 }
 
 Bson fence_fits(const ClaimBasis& basis, const Claim& claim) {
-  const bool may_stay = claim.fence != 0 && is_renewal(basis, claim);
+  const bool may_stay = claim.fence != 0 && may_keep_fence(basis, claim);
   return may_stay ? fence_below(claim.fence + 1) : fence_can_grow(claim);
 }
 

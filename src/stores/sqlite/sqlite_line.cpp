@@ -67,7 +67,6 @@ Standing SqliteLine::stand(std::string_view name, const Claim& claim) {
   Standing& standing = done.standing;
   if (!standing.in_line) forget(claim.ts);
   if (standing.in_line) standing.holder_ended = attend_holder(name, claim.ts, done.witness);
-  if (standing.hold) check_written_fence(name, standing.hold->fence);
   return std::move(standing);
 }
 

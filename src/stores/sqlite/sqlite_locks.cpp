@@ -68,6 +68,7 @@ std::optional<LockRecord> claim_row(SqliteConnection& connection, std::string_vi
   if (!from.empty()) run.bind(8, from);
   if (claim.fence != 0) run.bind(10, claim.fence);
   run.bind(11, claim.fences).bind(12, first_fence_most(claim.fences));
+  if (!std::holds_alternative<FromAbsent>(basis)) run.bind(13, may_keep_fence(basis, claim));
   const auto* hold = std::get_if<FromHold>(&basis);
   if (hold != nullptr && hold->when) run.bind(9, count_of(*hold->when));
   if (std::holds_alternative<FromFree>(basis) && in_line == InLine::may_pass) run.bind(9, 1);

@@ -28,8 +28,7 @@ constexpr std::string_view kClaimStored = R"(
     AND (fence IS NULL OR
          (typeof(fence) = 'integer' AND fence BETWEEN 0 AND 9223372036854775806))
     AND coalesce(?10, coalesce(fence, 0) + 1) <= ?12
-    AND (?10 IS NULL OR ?10 > coalesce(fence, 0)
-         OR (?10 = fence AND ts = ?5 AND state IN (1, 2))) )";
+    AND (?10 IS NULL OR ?10 > coalesce(fence, 0) OR (?13 AND ?10 = fence)) )";
 constexpr std::string_view kReturning = R"( RETURNING "when", fence, freed_at)";
 
 constexpr std::string_view kRelease = R"(

@@ -30,21 +30,34 @@ TEST_CASE("a document's takeover_after does not make lock() hammer the store", "
   CHECK(looks <= 20);
 }
 
-TEST_CASE("a hold with the last fence is of unknown outcome, and the pinger frees it",
-          "[lock][R8][R10]") {
+TEST_CASE("nobody is given the last fence there is", "[lock][R10][R14]") {
   Fleet fleet;
   fleet.memory.tables.put_lock({{"_id", std::string("balancer")},
                                 {"state", std::int32_t{0}},
                                 {"who", std::string()},
                                 {"fence", std::numeric_limits<std::int64_t>::max() - 1}});
+  const auto before = fleet.memory.tables.raw_lock("balancer");
+  const auto lock = fleet.process("a").lock("balancer");
+  CHECK(thrown_by([&] { return lock->lock_try("x"); }) == Errc::bad_record);
+  CHECK(thrown_by([&] { return lock->try_lock_for(1s); }) == Errc::bad_record);
+  CHECK_FALSE(lock->held());
+  CHECK(fleet.memory.tables.raw_lock("balancer") == before);
+}
+
+TEST_CASE("a claim that leaves a malformed document is of unknown outcome, and the pinger frees it",
+          "[lock][R8][R14]") {
+  Fleet fleet;
   const auto a = fleet.process("a");
+  const Document free{
+      {"_id", std::string("balancer")}, {"state", std::int32_t{0}}, {"who", std::string()}};
+  fleet.memory.tables.put_lock(free);
+  a.store->before("claim", [&] {
+    Document spoilt = free;
+    spoilt.emplace_back("freed_at", std::string("yesterday"));
+    fleet.memory.tables.put_lock(spoilt);
+  });
   const auto lock = a.lock("balancer");
-  try {
-    (void)lock->lock_try("x");
-    FAIL_CHECK("no error");
-  } catch (const Error& error) {
-    CHECK(error.errc() == Errc::outcome_unknown);
-  }
+  CHECK(thrown_by([&] { return lock->lock_try("x"); }) == Errc::outcome_unknown);
   CHECK_FALSE(lock->held());
   CHECK(a.pinger->stats().pending_releases == 1);
   a.pinger->ping_round();

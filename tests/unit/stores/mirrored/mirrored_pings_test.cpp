@@ -29,3 +29,18 @@ TEST_CASE("of members that forget pings the greatest number is told", "[mirrored
   ann.pinger->ping_round();
   CHECK(ann.store->forget_pings(24h) == 2);
 }
+
+TEST_CASE("a ping that too few members confirm counts for these", "[mirrored][M5][R9]") {
+  MirrorFleet fleet;
+  const auto ann = fleet.process("ann");
+  const auto lock = ann.lock("jobs");
+  REQUIRE(lock->lock_try("x"));
+  ann.set_away(2, true);
+  // Each of the others misses every other ping.
+  for (int i = 0; i < 60; ++i) {
+    ann.members[i % 2 == 0 ? 0 : 1]->fail("ping", Fault::rejected);
+    fleet.rounds({&ann}, 30s);
+  }
+  CHECK(lock->held());
+  CHECK(lock->remaining() > 13min);
+}

@@ -126,3 +126,18 @@ TEST_CASE("a hold is gone only if no majority can carry it", "[mirrored][M8]") {
     if (says_gone && could_be) FAIL_CHECK("a majority may carry it");
   });
 }
+
+TEST_CASE("a hold is carried alike in both states of a taken lock", "[mirrored][M8][R14]") {
+  const Token ours{{1}};
+  const MemberCarries taken{true, Carried{ours, LockState::taken}};
+  const MemberCarries by_mongodb{true, Carried{ours, LockState::taken_by_mongodb}};
+  const MemberCarries without{true, {}};
+  for (const auto& members :
+       {std::vector{taken, by_mongodb, without}, std::vector{without, by_mongodb, taken}}) {
+    const CarriedByMajority settled = settle_carried(members);
+    CHECK_FALSE(settled.undecided);
+    REQUIRE(settled.carried);
+    CHECK(settled.carried->ts == ours);
+    CHECK(settled.carried->state != LockState::free);
+  }
+}

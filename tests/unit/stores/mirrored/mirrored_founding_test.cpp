@@ -1,0 +1,65 @@
+#include <catch2/catch.hpp>
+
+#include "distlock/error.h"
+#include "distlock/members.h"
+#include "support/mirror_fleet.h"
+#include "support/thrown.h"
+
+// Founders that see too little of what they have made (M6).
+
+using namespace distlock;
+using namespace distlock::testing;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr const char* kIdentity = "distlock: member of a mirrored store";
+
+}  // namespace
+
+TEST_CASE("a founder that cannot look at its set takes none of it apart", "[mirrored][M6][M1]") {
+  MirrorFleet fleet;
+  const auto ann = fleet.process("ann");
+  const auto bob = fleet.process("bob");
+  const auto held = ann.lock("jobs");
+  // The last claim of a founder; then ann sees the set, and bob does not.
+  bob.members[2]->after("claim", [&] {
+    REQUIRE(held->lock_try("x"));
+    for (const std::size_t i : {0, 1}) bob.members[i]->fail("inspect", Fault::rejected);
+  });
+  static_cast<void>(thrown_by([&] { return bob.store->list(); }));
+  CHECK(fleet.holders(kIdentity)[0] == fleet.holders(kIdentity)[1]);
+  CHECK(fleet.holders(kIdentity)[0] == fleet.holders(kIdentity)[2]);
+  fleet.rounds({&ann}, 60s);
+  CHECK(held->still_held());
+  CHECK_FALSE(bob.lock("jobs")->lock_try("x"));
+  CHECK(held->unlock() == UnlockResult::released);
+  CHECK(bob.lock("jobs")->lock_try("x"));
+}
+
+TEST_CASE("a founder that got the first member late leaves a set to be completed",
+          "[mirrored][M6]") {
+  MirrorFleet fleet;
+  const auto bob = fleet.process("bob");
+  bob.members[0]->fail("claim", Fault::lost_reply);
+  static_cast<void>(thrown_by([&] { return bob.store->list(); }));
+  const auto ann = fleet.process("ann");
+  CHECK(ann.lock("jobs")->lock_try("x"));
+  for (std::size_t i = 0; i < 3; ++i) CHECK(ann.condition(i) == MemberState::Condition::counts);
+}
+
+TEST_CASE("a store that was named twice is founded and completed later as any other",
+          "[mirrored][M6][M7]") {
+  MirrorFleet fleet;
+  const auto again = std::make_shared<FaultyStore>(fleet.stores[0].store);
+  const auto doubled =
+      make_mirrored_store({fleet.stores[0].store, fleet.stores[1].store, again}, fleet.clock);
+  REQUIRE(thrown_by([&] { return doubled->list(); }) == Errc::invalid_argument);
+  REQUIRE(fleet.holders(kIdentity) == std::vector<std::string>(3, ""));
+  {
+    const auto bob = fleet.process("bob");
+    for (const std::size_t i : {1, 2}) bob.members[i]->fail("claim", Fault::lost_request, 2);
+    REQUIRE(thrown_by([&] { return bob.store->list(); }) == Errc::not_applied);
+  }
+  CHECK(fleet.process("ann").lock("jobs")->lock_try("x"));
+}

@@ -1,0 +1,146 @@
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <limits>
+
+#include "distlock/members.h"
+#include "support/mirror_fleet.h"
+#include "support/thrown.h"
+#include "unit/stores/mirrored/held_on_two.h"
+
+// Fences that single members have, and the hold has not: of lost claims, of what members lost, and
+// of outsiders (M3, M9).
+
+using namespace distlock;
+using namespace distlock::testing;
+using namespace std::chrono_literals;
+
+namespace {
+
+// Makes that member come back: its identity has a fence of its own from then on.
+void lose_and_readmit(MirrorFleet& fleet, const MirrorProcess& by, std::size_t member) {
+  fleet.empty(member);
+  fleet.rounds({&by}, 3 * 30s);
+  REQUIRE(by.store->members()->readmit(member));
+  fleet.rounds({&by}, 30s);
+  REQUIRE(by.condition(member) == MemberState::Condition::counts);
+}
+
+Document free_with(Fence fence) {
+  return {{"_id", std::string("jobs")}, {"state", std::int32_t{0}}, {"fence", fence}};
+}
+
+}  // namespace
+
+TEST_CASE("a hold gets to a member where a claim that lost has left its fence",
+          "[mirrored][M9][M3]") {
+  MirrorFleet fleet;
+  const auto ann = fleet.process("ann");
+  const auto bob = fleet.process("bob");
+  const auto lock = ann.lock("jobs");
+  REQUIRE(lock->lock_try("first"));
+  REQUIRE(lock->unlock() == UnlockResult::released);
+  // Bob gets the first member alone, and frees it.
+  bob.members[0]->after("claim", [&] { REQUIRE(lock->lock_try("again")); });
+  REQUIRE_FALSE(bob.lock("jobs")->lock_try("x"));
+  REQUIRE(fleet.holders("jobs") == Names{"", "ann", "ann"});
+  REQUIRE(fleet.fence(0, "jobs") == lock->fence());
+  fleet.rounds({&ann, &bob}, 60s);
+  CHECK(fleet.holders("jobs") == Names{"ann", "ann", "ann"});
+  ann.set_away(1, true);
+  fleet.rounds({&ann, &bob}, 20min);
+  CHECK(lock->held());
+  CHECK(lock->still_held());
+}
+
+TEST_CASE("a claim from a release of long ago looks first", "[mirrored][M2][M3]") {
+  MirrorFleet fleet;
+  const auto ann = fleet.process("ann");
+  const auto bob = fleet.process("bob");
+  const auto lock = ann.lock("jobs");
+  REQUIRE(lock->lock_try("first"));
+  REQUIRE(lock->unlock() == UnlockResult::released);
+  bob.pinger->ping_round();
+  bob.set_away(2, true);
+  const auto rivals = bob.lock("jobs");
+  REQUIRE(rivals->lock_try("x"));
+  bob.set_away(2, false);
+  const auto recent = GENERATE(true, false);
+  if (!recent) fleet.clock->advance(ann.store->call_limit() + 1ms);
+  CHECK_FALSE(lock->lock_try("again"));
+  const auto left = fleet.stores[2].store->inspect("jobs", Freshness::fresh).lock;
+  CHECK((left->fence == rivals->fence()) == recent);
+}
+
+TEST_CASE("a hold gets to a member that came back, though it was away at the claim",
+          "[mirrored][M6][M9]") {
+  MirrorFleet fleet;
+  const auto ann = fleet.process("ann");
+  const auto other = ann.lock("other");
+  for (int i = 0; i < 5; ++i) {
+    REQUIRE(other->lock_try("x"));
+    REQUIRE(other->unlock() == UnlockResult::released);
+  }
+  const auto lock = ann.lock("jobs");
+  const bool claimed_before = GENERATE(true, false);
+  if (claimed_before) {
+    REQUIRE(lock->lock_try("x"));
+    REQUIRE(lock->unlock() == UnlockResult::released);
+  }
+  lose_and_readmit(fleet, ann, 2);
+  if (claimed_before) {
+    REQUIRE(lock->lock_try("x"));
+    REQUIRE(lock->unlock() == UnlockResult::released);
+  }
+  ann.set_away(2, true);
+  REQUIRE(lock->lock_try("x"));
+  ann.set_away(2, false);
+  fleet.rounds({&ann}, 60s);
+  CHECK(fleet.holders("jobs") == Names{"ann", "ann", "ann"});
+  CHECK(lock->fence() == fleet.fence(2, "jobs"));
+}
+
+TEST_CASE("a great fence that one member alone has is left out", "[mirrored][M3][R10]") {
+  MirrorFleet fleet;
+  const auto ann = fleet.process("ann");
+  const auto lock = ann.lock("jobs");
+  REQUIRE(lock->lock_try("x"));
+  REQUIRE(lock->unlock() == UnlockResult::released);
+  const Fence great = GENERATE(Fence{1} << 62, std::numeric_limits<Fence>::max() - 1);
+  const std::size_t member = GENERATE(0, 1, 2);
+  fleet.stores[member].tables.put_lock(free_with(great));
+  const auto rivals = fleet.process("bob").lock("jobs");
+  REQUIRE(rivals->lock_try("x"));
+  CHECK(rivals->fence() == 2);
+  CHECK(rivals->unlock() == UnlockResult::released);
+  CHECK(lock->lock_try("x"));
+}
+
+TEST_CASE("a fence that a majority has counts, however great it is", "[mirrored][M3][R10]") {
+  MirrorFleet fleet;
+  const auto ann = fleet.process("ann");
+  ann.pinger->ping_round();
+  const Fence great = Fence{1} << 62;
+  for (const std::size_t i : {0, 1}) fleet.stores[i].tables.put_lock(free_with(great));
+  const auto lock = ann.lock("jobs");
+  SECTION("and grows") {
+    REQUIRE(lock->lock_try("x"));
+    CHECK(lock->fence() == great + 1);
+  }
+  SECTION("up to the last but one") {
+    for (const std::size_t i : {0, 1}) {
+      fleet.stores[i].tables.put_lock(free_with(std::numeric_limits<Fence>::max() - 1));
+    }
+    CHECK(thrown_by([&] { return lock->lock_try("x"); }) == Errc::bad_record);
+    CHECK(fleet.holders("jobs") == Names{"", "", ""});
+  }
+}
+
+TEST_CASE("a free document with a greater fence keeps nobody from claiming anew",
+          "[mirrored][M2]") {
+  HeldOnTwo held;
+  held.fleet.stores[2].tables.put_lock(free_with(5));
+  held.fleet.clock->advance(17min);
+  REQUIRE(held.lock->reclaim("again"));
+  CHECK(held.lock->fence() == 6);
+  CHECK(held.fleet.holders("jobs") == Names{"ann", "ann", "ann"});
+}
