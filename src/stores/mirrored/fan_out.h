@@ -66,15 +66,16 @@ class Answers {
     enough_.request_stop();
   }
   std::stop_token enough() const { return enough_.get_token(); }
-  /// Gives the answers so far. A member that was asked and is silent counts as away from now on.
+  /// Gives the answers so far. A member that was called and is silent counts as away from now on.
   Replies<Answer> close(const MemberList& asked, Effect effect) {
     const boost::lock_guard<boost::mutex> lock(mutex_);
     closed_ = true;
     for (const auto& member : asked) {
       Reply<Answer>& reply = replies_[member->place.number];
       if (reply.answer || reply.failure) continue;
-      member->present = false;
-      const bool perhaps = begun_[member->place.number] && effect == Effect::writes;
+      const bool begun = begun_[member->place.number];
+      if (begun) member->present = false;
+      const bool perhaps = begun && effect == Effect::writes;
       reply.failure.emplace(perhaps ? Errc::outcome_unknown : Errc::not_applied,
                             "no answer in time from " + member->store->description());
     }
@@ -99,7 +100,7 @@ class Answers {
 struct CallRules {
   Effect effect = Effect::reads;
   bool with_identity = true;  ///< Read after the answer.
-  Worker::Turn turn = Worker::Turn::last;
+  bool is_ping = false;
 };
 
 template <class Answer>
@@ -160,7 +161,7 @@ Replies<Answer> ask(const MemberList& asked, std::size_t all, MirrorDrive drive,
       if (answers->begin(number)) answers->give(number, reply_of(*one, rules, call, no_memory));
     };
     try {
-      member->worker.add(job, rules.turn);
+      (rules.is_ping ? member->pinging : member->calling).add(job);
     } catch (...) {
       const Error failure(Errc::not_applied, current_failure().what);
       answers->give(number, {std::nullopt, failure, std::nullopt});

@@ -18,7 +18,7 @@ constexpr int kCallsToIdentity = 2;
 
 }  // namespace
 
-Worker::~Worker() {
+Workers::~Workers() {
   {
     const Guard lock(mutex_);
     ending_ = true;
@@ -26,39 +26,44 @@ Worker::~Worker() {
   }
   changed_.notify_all();
   const boost::this_thread::disable_interruption no_interruption;
-  if (thread_.joinable()) thread_.join();
+  for (boost::thread& thread : threads_) thread.join();
 }
 
-void Worker::add(std::function<void()> job, Turn turn) {
+void Workers::add(std::function<void()> job) {
   {
     const Guard lock(mutex_);
-    if (!thread_.joinable()) {
-      try {
-        thread_ = boost::thread([this] { run(); });
-      } catch (const boost::thread_resource_error& error) {
-        throw Error(Errc::not_applied,
-                    std::string("a mirrored store needs a thread for each member, and there is "
-                                "none to be had; raise the limit (ulimit -u) or end other "
-                                "programs: ") +
-                        error.what());
-      }
-    }
-    jobs_.insert(turn == Turn::first ? jobs_.begin() : jobs_.end(), std::move(job));
+    if (idle_ <= jobs_.size() && threads_.size() < most_) start_one();
+    jobs_.push_back(std::move(job));
   }
-  changed_.notify_all();
+  changed_.notify_one();
 }
 
-void Worker::run() {
+// With the mutex. One thread is enough to get all done.
+void Workers::start_one() {
+  try {
+    threads_.emplace_back([this] { run(); });
+  } catch (const boost::thread_resource_error& error) {
+    if (!threads_.empty()) return;
+    throw Error(Errc::not_applied,
+                std::string("a mirrored store needs two threads for each member, and there is "
+                            "none to be had; raise the limit (ulimit -u) or end other programs: ") +
+                    error.what());
+  }
+}
+
+void Workers::run() {
+  boost::unique_lock<boost::mutex> lock(mutex_);
   while (true) {
-    std::function<void()> job;
-    {
-      boost::unique_lock<boost::mutex> lock(mutex_);
-      changed_.wait(lock, [this] { return ending_ || !jobs_.empty(); });
-      if (ending_) return;
-      job = std::move(jobs_.front());
-      jobs_.pop_front();
-    }
+    ++idle_;
+    changed_.wait(lock, [this] { return ending_ || !jobs_.empty(); });
+    --idle_;
+    if (ending_) return;
+    std::function<void()> job = std::move(jobs_.front());
+    jobs_.pop_front();
+    lock.unlock();
     job();
+    job = nullptr;
+    lock.lock();
   }
 }
 

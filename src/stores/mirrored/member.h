@@ -19,29 +19,35 @@
 
 namespace distlock::mirrored {
 
-/// A thread that makes the calls of one member, one after the other.
-class Worker {
+/// Threads that make the calls of one member, as many at once as it has threads. They are started
+/// as they are needed.
+class Workers {
  public:
-  Worker() = default;
-  /// Waits for the call under way. Calls that have not begun are dropped.
-  ~Worker();
-  Worker(const Worker&) = delete;
-  Worker& operator=(const Worker&) = delete;
+  explicit Workers(std::size_t most) : most_(most) {}
+  /// Waits for the calls under way. Calls that have not begun are dropped.
+  ~Workers();
+  Workers(const Workers&) = delete;
+  Workers& operator=(const Workers&) = delete;
 
-  enum class Turn { first, last };
   /// `job` must not throw. Errors: `not_applied` if there is no thread to be had.
-  void add(std::function<void()> job, Turn turn);
+  void add(std::function<void()> job);
 
  private:
   void run();
+  void start_one();
 
+  const std::size_t most_;
   boost::mutex mutex_;
   boost::condition_variable changed_;
   // Guarded by `mutex_`.
   std::deque<std::function<void()>> jobs_;
+  std::size_t idle_ = 0;
   bool ending_ = false;
-  boost::thread thread_;  // The destructor joins it without the mutex.
+  std::vector<boost::thread> threads_;  // The destructor joins them without the mutex.
 };
+
+/// So many calls of one member are made at once, besides a ping. Others wait for their turn.
+inline constexpr std::size_t kCallsAtOnce = 16;
 
 /// A member without an identity, as this process knows it: a new one, or one that lost its data.
 struct Lack {
@@ -161,7 +167,10 @@ class Member {
   std::vector<UnderWay> under_way_;
 
  public:
-  Worker worker;  // Declared last, so that it ends first: its calls use all other members.
+  // Declared last, so that they end first: their calls use all other members. Other calls never
+  // hold up a ping.
+  Workers pinging{1};
+  Workers calling{kCallsAtOnce};
 };
 
 }  // namespace distlock::mirrored

@@ -86,8 +86,10 @@ void MirroredStore::send(std::string_view name, const std::vector<Candidate>& to
                          Replies<ClaimAnswer>& replies, const CallRules& rules) {
   MemberList asked;
   std::vector<std::pair<ClaimBasis, Claim>> claims(all_.size());
+  const SteadyTime until = clock_->steady_now() + longest_under_way();
   for (const Candidate& one : to) {
     asked.push_back(one.member);
+    one.member->note_under_way(one.claim, until);
     claims[one.member->place.number] = {one.basis, one.claim};
   }
   const auto sent =
@@ -102,8 +104,8 @@ void MirroredStore::send(std::string_view name, const std::vector<Candidate>& to
     auto& identity = replies[number].identity;
     // It granted the claim before it came back without its data, or after that: who knows.
     if (identity && one.life && identity->token != one.life->token) identity.reset();
-    if (!sent[number].answer && perhaps_granted(sent[number])) {
-      member->note_under_way(claims[number].second, clock_->steady_now() + longest_under_way());
+    if (sent[number].answer || !perhaps_granted(sent[number])) {
+      member->forget_under_way(one.claim, until);
     }
   }
   // Those that were asked before, too.

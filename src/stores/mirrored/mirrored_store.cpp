@@ -14,8 +14,7 @@ using std::chrono::milliseconds;
 
 constexpr CallRules kRead{};
 constexpr CallRules kWrite{.effect = Effect::writes};
-constexpr CallRules kPing{
-    .effect = Effect::writes, .with_identity = false, .turn = Worker::Turn::first};
+constexpr CallRules kPing{.effect = Effect::writes, .with_identity = false, .is_ping = true};
 // Frees one hold and no other, so that it does no harm on any store.
 constexpr CallRules kRelease{.effect = Effect::writes, .with_identity = false};
 

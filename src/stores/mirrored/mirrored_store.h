@@ -20,7 +20,7 @@
 //   bases.h                  from what each member is claimed: pure
 //   quorum.h, agreement.h    what the answers of members amount to: pure
 //   member_states.h          how the members fare, for people: pure
-//   member.h                 one member: its thread, its clock, pings that it has confirmed
+//   member.h                 one member: its threads, its clock, pings that it has confirmed
 //   freed_by_all.h           holds from which a claim may start without a look
 //   fan_out.h                one call to several members at once
 //   votes.h                  the replies to a claim, as votes
@@ -37,9 +37,9 @@
 //   settle   by their votes   2 granted it: held. 2 certainly refused it: freed where it was
 //                             granted, and refused. Otherwise unknown: read back later (R8)
 //
-// Mutexes: those of a Member, a Worker and the Answers to a call guard their own fields. A thread
-// that holds one of them takes no other but that of the known returns. None is held during a call
-// of a store.
+// Mutexes: those of a Member, its Workers and the Answers to a call guard their own fields. A
+// thread that holds one of them takes no other but that of the known returns. None is held during a
+// call of a store.
 namespace distlock::mirrored {
 
 /// A call of the mirrored store asks its members twice. Each time it waits for two calls of a

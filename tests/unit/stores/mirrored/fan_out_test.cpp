@@ -18,6 +18,8 @@ TEST_CASE("a member whose call never began has not been written to", "[mirrored]
   const auto replies = answers.close({member}, Effect::writes);
   REQUIRE(replies.at(0).failure);
   CHECK(replies[0].failure->errc() == (begun ? Errc::outcome_unknown : Errc::not_applied));
+  // It waited for its turn in this process, which says nothing about the member.
+  CHECK(member->present == !begun);
   // The thread that comes to it now leaves it alone.
   CHECK_FALSE(answers.begin(0));
 }

@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <mutex>
 
+#include "stores/mirrored/member.h"
 #include "support/mirror_fleet.h"
 #include "support/thrown.h"
 
@@ -20,7 +21,13 @@ class Gate {
  public:
   void pass() {
     std::unique_lock lock(mutex_);
+    ++arrived_;
+    changed_.notify_all();
     changed_.wait(lock, [this] { return open_; });
+  }
+  void wait_for(std::size_t calls) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return arrived_ >= calls; });
   }
   void open() {
     {
@@ -33,6 +40,7 @@ class Gate {
  private:
   std::mutex mutex_;
   std::condition_variable changed_;
+  std::size_t arrived_ = 0;
   bool open_ = false;
 };
 
@@ -41,9 +49,9 @@ struct ThreeMembers {
   std::vector<std::shared_ptr<FaultyStore>> members;
   std::shared_ptr<Store> store;
 
-  explicit ThreeMembers(std::chrono::milliseconds call_limit = 1s) {
+  explicit ThreeMembers(std::chrono::milliseconds call_limit = 1s, int number = 3) {
     std::vector<std::shared_ptr<Store>> given;
-    for (int i = 0; i < 3; ++i) {
+    for (int i = 0; i < number; ++i) {
       members.push_back(std::make_shared<FaultyStore>(
           make_memory_store(host_clock(), StoreOptions{.call_limit = call_limit})));
       given.push_back(members.back());
@@ -106,6 +114,32 @@ TEST_CASE("while two of three members hang, a call fails within its limit", "[mi
         Errc::not_applied);
   CHECK(clock->steady_now() - begun < three.store->call_limit() + 2s);
   gate.open();
+}
+
+TEST_CASE("calls of other threads hold up neither a call of a member nor its ping",
+          "[mirrored][M2][R9][threads]") {
+  Gate gate;
+  ThreeMembers one(30s, 1);
+  FaultyStore& member = *one.members[0];
+  member.during_each_call([&](const std::string& call) {
+    if (call == "list") gate.pass();
+  });
+  const std::size_t hanging = GENERATE(std::size_t{1}, mirrored::kCallsAtOnce);
+  std::atomic<std::size_t> listed = 0;
+  boost::thread_group threads;
+  for (std::size_t i = 0; i < hanging + 1; ++i) {
+    threads.create_thread([&] {
+      one.store->list();
+      ++listed;
+    });
+  }
+  gate.wait_for(hanging);
+  CHECK(one.store->ping("ann").process == "ann");
+  if (hanging == 1) CHECK_FALSE(one.store->inspect("jobs", Freshness::fresh).lock);
+  CHECK(listed == 0);
+  gate.open();
+  threads.join_all();
+  CHECK(listed == hanging + 1);
 }
 
 TEST_CASE("of eight threads on two handles one at a time holds a mirrored lock",
