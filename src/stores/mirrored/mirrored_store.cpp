@@ -74,12 +74,10 @@ template <class Answer>
                              " members of the mirrored store answer and count" + why);
 }
 
-// No claim comes near such a fence. Where a minority has one, an outsider wrote it, or it is that
-// of holds that never had a majority (M3). With it, the next holds would come to the greatest there
-// is.
+// Where a minority has a great fence, no hold with a majority had it (M3). With it, the next holds
+// would come to the greatest there is.
 void leave_out_great_fences(std::vector<Inspection>& seen, std::size_t majority) {
-  constexpr Fence kGreat = Fence{1} << 62U;
-  const auto is_great = [](const Inspection& one) { return one.fence >= kGreat; };
+  const auto is_great = [](const Inspection& one) { return one.fence >= kGreatFence; };
   const auto great = std::count_if(seen.begin(), seen.end(), is_great);
   if (seen.size() - static_cast<std::size_t>(great) >= majority) std::erase_if(seen, is_great);
 }
@@ -120,7 +118,8 @@ std::vector<Answer> MirroredStore::counting(const Replies<Answer>& replies,
 Fence MirroredStore::fence_of_lost() const {
   Fence greatest = 0;
   for (const auto& member : all_) {
-    if (const auto identity = member->identity()) greatest = std::max(greatest, identity->fence);
+    const auto identity = member->identity();
+    if (identity && identity->fence < kGreatFence) greatest = std::max(greatest, identity->fence);
   }
   return greatest;
 }

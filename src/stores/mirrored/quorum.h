@@ -16,6 +16,9 @@ void check_number(std::size_t members);
 /// How many of `members`, which is odd, are a majority.
 std::size_t majority_of(std::size_t members);
 
+/// No claim comes near it. It is an outsider's where it is a minority's.
+inline constexpr Fence kGreatFence = Fence{1} << 62U;
+
 /// The answer of one member to a claim.
 enum class Vote {
   granted,

@@ -4,6 +4,7 @@
 
 #include "distlock/members.h"
 #include "support/mirror_fleet.h"
+#include "support/tampering.h"
 #include "support/thrown.h"
 #include "unit/stores/mirrored/held_on_two.h"
 
@@ -15,6 +16,8 @@ using namespace distlock::testing;
 using namespace std::chrono_literals;
 
 namespace {
+
+constexpr const char* kIdentity = "distlock: member of a mirrored store";
 
 // Makes that member come back: its identity has a fence of its own from then on.
 void lose_and_readmit(MirrorFleet& fleet, const MirrorProcess& by, std::size_t member) {
@@ -113,6 +116,22 @@ TEST_CASE("a great fence that one member alone has is left out", "[mirrored][M3]
   CHECK(rivals->fence() == 2);
   CHECK(rivals->unlock() == UnlockResult::released);
   CHECK(lock->lock_try("x"));
+}
+
+TEST_CASE("a great fence in the identity of one member is left out", "[mirrored][M3][R10]") {
+  MirrorFleet fleet;
+  const auto ann = fleet.process("ann");
+  ann.pinger->ping_round();
+  Document identity = *fleet.stores[1].tables.raw_lock(kIdentity);
+  replace_field(identity, "fence", std::numeric_limits<Fence>::max() - 2);
+  fleet.stores[1].tables.put_lock(identity);
+  ann.pinger->ping_round();
+  const auto lock = ann.lock("jobs");
+  for (int i = 0; i < 3; ++i) {
+    REQUIRE(lock->lock_try("x"));
+    CHECK(lock->fence() == i + 1);
+    REQUIRE(lock->unlock() != UnlockResult::not_ours);
+  }
 }
 
 TEST_CASE("a fence that a majority has counts, however great it is", "[mirrored][M3][R10]") {
