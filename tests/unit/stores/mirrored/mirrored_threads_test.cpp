@@ -142,6 +142,24 @@ TEST_CASE("calls of other threads hold up neither a call of a member nor its pin
   CHECK(listed == hanging + 1);
 }
 
+TEST_CASE("a ping stays while a claim of its process is under way", "[mirrored][M2][R7][threads]") {
+  Gate gate;
+  ThreeMembers one(30s, 1);
+  static_cast<void>(one.store->ping("ann"));
+  const Claim claim = claim_of(*one.store, Token{{1}});
+  // The look of remove_ping() at the holds is over before the claim takes effect.
+  one.members[0]->before("claim", [&] { gate.pass(); });
+  boost::thread claimer([&] { one.store->claim("jobs", FromAbsent{}, claim); });
+  gate.wait_for(1);
+  one.store->remove_ping("ann");
+  gate.open();
+  claimer.join();
+  const Inspection seen = one.members[0]->inspect("jobs", Freshness::fresh);
+  REQUIRE(seen.lock);
+  CHECK(seen.lock->ts == claim.ts);
+  CHECK(seen.ping);
+}
+
 TEST_CASE("of eight threads on two handles one at a time holds a mirrored lock",
           "[mirrored][M1][R1]") {
   ThreeMembers three(2s);
