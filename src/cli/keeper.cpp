@@ -101,10 +101,12 @@ class Watch {
     Order order;
     Letter letter(order);
     letter.make_room();
-    if (recvmsg(orders_, letter.get(), MSG_CMSG_CLOEXEC) != sizeof order) {
+    const ssize_t got = recvmsg(orders_, letter.get(), MSG_CMSG_CLOEXEC | MSG_TRUNC);
+    if (got == 0 || (got < 0 && errno != EINTR)) {
       outlive();
       return false;
     }
+    if (got != sizeof order) return true;  // No order: no word of the parent's end either.
     const std::chrono::nanoseconds time{order.value};
     switch (order.kind) {
       case Order::Kind::kill_at:
@@ -121,9 +123,9 @@ class Watch {
         group_ = static_cast<pid_t>(order.value);
         return true;
       case Order::Kind::dismiss:
-        break;
+        return false;
     }
-    return false;
+    return true;
   }
 
   // The command's parent has been killed. The rest of the command may live until its time has come.
@@ -186,7 +188,7 @@ void let_go(int orders) {
   sigprocmask(SIG_SETMASK, &all, nullptr);
   prctl(PR_SET_NAME, "distlock-keeper");
   dup2(orders, STDIN_FILENO);
-  const int nothing = open("/dev/null", O_RDWR);
+  const int nothing = open("/", O_PATH);  // Needs no /dev.
   dup2(nothing, STDOUT_FILENO);
   dup2(nothing, STDERR_FILENO);
   close_range(STDERR_FILENO + 1, ~0U, 0);

@@ -26,6 +26,7 @@
 #include "cli/run.h"
 #include "cli/secrets.h"
 #include "cli/signals.h"
+#include "cli/standard_streams.h"
 #include "cli/status.h"
 #include "cli/supervision.h"
 #include "cli/watch.h"
@@ -229,6 +230,7 @@ int carry_out(const UsageError& error) {
 int main(int count, char** words) {
   using namespace distlock::cli;
   return leave(told([&] {
+    fill_closed_streams();
     forbid_core_files();
     ignore(SIGXFSZ);
     // The MongoDB driver keeps counters there from before main() on, and a SIGKILL would leave the

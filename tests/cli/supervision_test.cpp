@@ -1,8 +1,11 @@
 #include "cli/supervision.h"
 
+#include <poll.h>
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
+#include <optional>
+#include <string>
 
 #include "cli/descendants.h"
 #include "cli/exit_status.h"
@@ -40,6 +43,15 @@ Hold passing_hold(std::chrono::milliseconds grace) {
 
 Command shell(const std::string& script) {
   return {.words = {"sh", "-c", script}, .environment = {}};
+}
+
+/// Nothing: it still runs after a minute.
+std::optional<Ending> end_of(ChildProcess& child, const Signals& signals) {
+  constexpr int kMinute = 60'000;
+  pollfd waited{.fd = signals.descriptor(), .events = POLLIN, .revents = 0};
+  std::optional<Ending> ending;
+  while (!(ending = child.ended()) && poll(&waited, 1, kMinute) == 1) (void)signals.next();
+  return ending;
 }
 
 }  // namespace
@@ -131,4 +143,16 @@ TEST_CASE("a command ends before the deadline also if its keeper was killed or s
                                    hold.guarded(), keeper);
   CHECK(ending.by_signal == SIGKILL);
   CHECK(host_clock()->steady_now() < hold.until);
+}
+
+TEST_CASE("a message that is no order does not end the keeper's watch", "[cli][child][R9]") {
+  Keeper keeper;
+  const Signals signals;
+  for (const std::size_t size : {1, 17, 4000}) {
+    const std::string line(size, '\xff');
+    REQUIRE(write(keeper.descriptor(), line.data(), line.size()) >= 0);
+  }
+  ChildProcess child({.words = {"sleep", "1000"}, .environment = {}}, signals, keeper);
+  keeper.set_kill_at(host_clock()->steady_now());
+  CHECK(end_of(child, signals).value_or(Ending{}).by_signal == SIGKILL);
 }

@@ -20,8 +20,10 @@ struct MongoFixture {
   ToolProcess::Environment environment() const {
     return {{"HOME", folder.path().string()}, {"DISTLOCK_URI", server.connection().text()}};
   }
-  std::unique_ptr<ToolProcess> start(const Words& words) const {
-    return std::make_unique<ToolProcess>(words, environment());
+  std::unique_ptr<ToolProcess> start(const Words& words,
+                                     const std::vector<int>& closed = {}) const {
+    const auto messages = ToolProcess::Messages::read;
+    return std::make_unique<ToolProcess>(words, environment(), messages, closed);
   }
 
   TemporaryFolder folder;
@@ -55,6 +57,18 @@ TEST_CASE("a call of the tool ends its sessions, and waits for none of the drive
     CHECK(shortest < std::chrono::milliseconds{400});
     CHECK(partings(fixture.server) >= before + 5);
   }
+}
+
+TEST_CASE(
+    "on MongoDB a tool whose standard streams are closed sends nothing of theirs to the server",
+    "[mongo][run][break]") {
+  const MongoFixture fixture(standalone_uri());
+  CHECK(fixture.start(run({"-n"}, "true"))->wait() == 0);
+  CHECK(fixture.start({"list"}, {1})->wait() == 74);
+  const auto holder = fixture.start(run({}, "echo ready; exec cat"));
+  REQUIRE(holder->next_output() == "ready");
+  CHECK(fixture.start({"break", "--yes", "jobs"}, {0, 1, 2})->wait() == 0);
+  CHECK(holder->wait() == 75);
 }
 
 TEST_CASE("while mongod does not answer the command ends before the deadline, and a rival follows",

@@ -60,7 +60,7 @@ std::string tool_path() {
 }
 
 ToolProcess::ToolProcess(const std::vector<std::string>& words, const Environment& environment,
-                         Messages messages) {
+                         Messages messages, const std::vector<int>& closed) {
   std::vector<std::string> arguments{tool_path()};
   arguments.insert(arguments.end(), words.begin(), words.end());
   std::vector<std::string> variables{std::string("PATH=") + getenv("PATH"), "MONGOC_DISABLE_SHM=1"};
@@ -82,6 +82,7 @@ ToolProcess::ToolProcess(const std::vector<std::string>& words, const Environmen
     dup2(in.ends[0], STDIN_FILENO);
     dup2(out.ends[1], STDOUT_FILENO);
     dup2(err.ends[1], STDERR_FILENO);
+    for (const int stream : closed) close(stream);
     heed_the_keyboard();
     prctl(PR_CAPBSET_DROP, CAP_DAC_OVERRIDE);
     prctl(PR_CAPBSET_DROP, CAP_DAC_READ_SEARCH);

@@ -33,8 +33,9 @@ class ToolProcess {
   /// Starts `distlock WORDS...` with PATH and `environment`, and without the right to override the
   /// permissions of files, which the tests have if they run as root. The driver keeps no counters
   /// in /dev/shm: one that is killed would leave them behind, and a later one would warn of it.
+  /// `closed`: standard streams that it does not get.
   ToolProcess(const std::vector<std::string>& words, const Environment& environment,
-              Messages messages = Messages::read);
+              Messages messages = Messages::read, const std::vector<int>& closed = {});
   /// Kills it if it still runs.
   ~ToolProcess();
   ToolProcess(const ToolProcess&) = delete;
