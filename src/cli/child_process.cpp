@@ -149,16 +149,19 @@ ChildProcess::~ChildProcess() {
 
 void ChildProcess::send(int signal) const {
   // Until it is reaped its id cannot be given to another process.
-  if (!ending_) kill(leads_group_ ? -id_ : id_, signal);
+  if (ending_) return;
+  if (leads_group_) kill(-id_, signal);
+  if (!leads_group_ || getpgid(id_) != id_) kill(id_, signal);
 }
 
 void ChildProcess::send_to_all(int signal) const {
-  // The group at once, then each process that has left it. Once the leader is reaped, another group
-  // may get its number.
+  // The command and its group at once, also where /proc does not show them, then all others. Once
+  // the leader is reaped, another group may get its number.
+  send(signal);
   const bool group = leads_group_ && !ending_;
-  if (group) kill(-id_, signal);
   for (const pid_t id : descendants_of(getpid(), keeper_)) {
-    if (!group || getpgid(id) != id_) kill(id, signal);
+    const bool has_it = !ending_ && (id == id_ || (group && getpgid(id) == id_));
+    if (!has_it) kill(id, signal);
   }
 }
 

@@ -55,7 +55,7 @@ class ChildProcess {
   /// Sends a signal to the command and, if it leads a group, to all of that.
   void send(int signal) const;
 
-  /// Sends a signal to all that descends from this process, but for the keeper.
+  /// Sends a signal to the command, and to all that descends from this process but for the keeper.
   void send_to_all(int signal) const;
 
   /// How it ended, or nothing if it still runs. SIGCHLD tells when to look.

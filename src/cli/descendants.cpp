@@ -1,5 +1,10 @@
 #include "cli/descendants.h"
 
+#include <unistd.h>
+
+#include <filesystem>
+#include <ostream>
+#include <system_error>
 #include <unordered_map>
 
 #include "processes.h"
@@ -19,6 +24,15 @@ std::vector<pid_t> descendants_of(pid_t root, pid_t spared) {
   std::erase(found, root);
   std::erase(found, spared);
   return found;
+}
+
+void warn_of_hidden_descendants(std::ostream& err, const std::string& proc) {
+  std::error_code error;
+  const auto self = std::filesystem::read_symlink(proc + "/self", error);
+  if (!error && self == std::to_string(getpid())) return;
+  err << "distlock: " << proc << " does not show the processes here. A loss of the lock ends the "
+      << "command, and its group if it leads one, but no others that it has started\n"
+      << std::flush;
 }
 
 }  // namespace distlock::cli

@@ -2,6 +2,8 @@
 
 #include <sys/types.h>
 
+#include <iosfwd>
+#include <string>
 #include <vector>
 
 namespace distlock::cli {
@@ -10,5 +12,8 @@ namespace distlock::cli {
 /// `spared`. A process that is forked or loses its parent meanwhile may be missing: look again
 /// until none is left.
 std::vector<pid_t> descendants_of(pid_t root, pid_t spared);
+
+/// Says so if /proc is not there, or is that of another namespace: then a loss ends less.
+void warn_of_hidden_descendants(std::ostream& err, const std::string& proc = "/proc");
 
 }  // namespace distlock::cli

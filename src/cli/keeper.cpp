@@ -12,68 +12,16 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstdint>
-#include <cstring>
 #include <string>
 #include <system_error>
 
 #include "cli/boot_timer.h"
 #include "cli/descendants.h"
+#include "cli/orders.h"
 #include "cli/remains.h"
 
 namespace distlock::cli {
 namespace {
-
-/// A message to the keeper.
-struct Order {
-  enum class Kind : std::int64_t { kill_at, guard, group, dismiss };
-  Kind kind = Kind::dismiss;
-  /// Nanoseconds of the steady clock, the window's nanoseconds, or a group's number.
-  std::int64_t value = 0;
-  std::array<char, 24> token{};  ///< Of the hold to guard.
-};
-
-/// A message of the socket, and perhaps a descriptor that goes with it.
-class Letter {
- public:
-  explicit Letter(Order& order) : part_{&order, sizeof order} {
-    message_.msg_iov = &part_;
-    message_.msg_iovlen = 1;
-  }
-
-  void enclose(int descriptor) {
-    make_room();
-    cmsghdr* header = CMSG_FIRSTHDR(&message_);
-    header->cmsg_level = SOL_SOCKET;
-    header->cmsg_type = SCM_RIGHTS;
-    header->cmsg_len = CMSG_LEN(sizeof descriptor);
-    std::memcpy(CMSG_DATA(header), &descriptor, sizeof descriptor);
-  }
-  void make_room() {
-    message_.msg_control = room_.data();
-    message_.msg_controllen = room_.size();
-  }
-  int enclosed() {
-    const cmsghdr* header = CMSG_FIRSTHDR(&message_);
-    if (header == nullptr || header->cmsg_type != SCM_RIGHTS) return -1;
-    int descriptor = -1;
-    std::memcpy(&descriptor, CMSG_DATA(header), sizeof descriptor);
-    return descriptor;
-  }
-  msghdr* get() { return &message_; }
-
- private:
-  iovec part_;
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> room_{};
-  msghdr message_{};
-};
-
-// A keeper that has gone does no harm: the command's parent watches the deadline, too.
-void give(int keeper, Order order, int descriptor = -1) {
-  Letter letter(order);
-  if (descriptor >= 0) letter.enclose(descriptor);
-  sendmsg(keeper, letter.get(), MSG_NOSIGNAL | MSG_DONTWAIT);
-}
 
 constexpr std::chrono::milliseconds kRestLeast{1};
 constexpr std::chrono::milliseconds kRestMost{1000};
@@ -81,57 +29,58 @@ constexpr std::chrono::milliseconds kRestMost{1000};
 /// The keeper's own process.
 class Watch {
  public:
-  Watch(int orders, pid_t parent, pid_t session)
-      : orders_(orders), parent_(parent), session_(session) {}
+  Watch(const Notice& notice, int orders, pid_t parent, pid_t session)
+      : notice_(notice), orders_(orders), parent_(parent), session_(session) {}
 
   void run() {
-    while (true) {
+    while (!notice_.dismissed()) {
       std::array<pollfd, 2> waited{{{.fd = orders_, .events = POLLIN, .revents = 0},
                                     {.fd = timer_.descriptor(), .events = POLLIN, .revents = 0}}};
       poll(waited.data(), waited.size(), -1);
-      // An order that has moved the time on goes first.
+      // Orders go first: they tell of the command.
       if (waited[0].revents != 0 && !obey_next()) return;
-      if (waited[0].revents == 0 && waited[1].revents != 0) kill_all();
+      if (waited[0].revents == 0 && waited[1].revents != 0) look();
     }
   }
 
  private:
   /// False: nothing is left to be done.
   bool obey_next() {
-    Order order;
-    Letter letter(order);
-    letter.make_room();
-    const ssize_t got = recvmsg(orders_, letter.get(), MSG_CMSG_CLOEXEC | MSG_TRUNC);
-    if (got == 0 || (got < 0 && errno != EINTR)) {
-      outlive();
-      return false;
-    }
-    if (got != sizeof order) return true;  // No order: no word of the parent's end either.
-    const std::chrono::nanoseconds time{order.value};
+    const Received received = receive(orders_);
+    if (received.what == Received::What::end) outlive();
+    if (received.what == Received::What::order) obey(received.order, received.enclosed);
+    return received.what != Received::What::end;
+  }
+
+  void obey(const Order& order, int enclosed) {
     switch (order.kind) {
-      case Order::Kind::kill_at:
-        kill_at_ = SteadyTime{time};
-        timer_.set(kill_at_);
-        return true;
+      case Order::Kind::look:
+        timer_.set(notice_.kill_at());
+        return;
       case Order::Kind::guard:
-        // Open until this process ends: nobody else has the lock of the dead before that (R23).
-        letter.enclosed();
+        // The descriptor stays open until this process ends: nobody else has the lock of the
+        // dead before that (R23).
         token_.assign(order.token.begin(), order.token.end());
-        window_ = time;
-        return true;
-      case Order::Kind::group:
+        window_ = std::chrono::nanoseconds{order.value};
+        return;
+      case Order::Kind::command:
+        command_ = enclosed;
         group_ = static_cast<pid_t>(order.value);
-        return true;
-      case Order::Kind::dismiss:
-        return false;
+        return;
     }
-    return true;
+  }
+
+  // The time may have been moved on without an order.
+  void look() {
+    const SteadyTime at = notice_.kill_at();
+    if (host_clock()->steady_now() < at) return timer_.set(at);
+    kill_all();
   }
 
   // The command's parent has been killed. The rest of the command may live until its time has come.
   // Two looks must find nothing, since a process may be forked during one.
   void outlive() {
-    if (group_ > 0) kill(-group_, SIGKILL);
+    kill_command();
     if (token_.empty()) return;
     Remains remains(token_, {.group = group_, .session = session_, .parent = parent_});
     const SteadyTime end = host_clock()->steady_now() + window_;
@@ -142,11 +91,11 @@ class Watch {
       if (now >= end) return;
       const Remains::Found left = remains.find();
       empty_looks = left.none() ? empty_looks + 1 : 0;
-      if (now >= kill_at_) {
+      if (now >= notice_.kill_at()) {
         for (const pid_t id : left.sure) kill(id, SIGKILL);
       }
       if (!left.sure.empty())
-        await_end(left.sure.front(), std::min({kill_at_, end, now + kRestMost}));
+        await_end(left.sure.front(), std::min({notice_.kill_at(), end, now + kRestMost}));
       if (!left.none()) host_clock()->wait_until(now + pause, {});
     }
   }
@@ -161,8 +110,14 @@ class Watch {
     close(handle);
   }
 
-  void kill_all() {
+  // Known without /proc, which may not be there.
+  void kill_command() const {
     if (group_ > 0) kill(-group_, SIGKILL);
+    syscall(SYS_pidfd_send_signal, command_, SIGKILL, nullptr, 0);
+  }
+
+  void kill_all() {
+    kill_command();
     bool left = false;
     for (const pid_t id : descendants_of(parent_, getpid())) left |= kill(id, SIGKILL) == 0;
     // A process that was just forked gets the next one.
@@ -170,13 +125,14 @@ class Watch {
     timer_.set(left ? again : SteadyTime::max());
   }
 
+  const Notice& notice_;
   int orders_;
   pid_t parent_;
   pid_t session_;
   pid_t group_ = 0;
+  int command_ = -1;  // A pidfd.
   std::string token_;
   std::chrono::nanoseconds window_{};
-  SteadyTime kill_at_ = SteadyTime::max();
   BootTimer timer_;
 };
 
@@ -209,7 +165,7 @@ Keeper::Keeper() {
   if (id_ == 0) {
     close(ends[1]);
     let_go(ends[0]);
-    Watch(STDIN_FILENO, parent, session).run();
+    Watch(notice_, STDIN_FILENO, parent, session).run();
     _exit(0);
   }
   const int error = errno;
@@ -240,15 +196,20 @@ void Keeper::guard(std::string_view token, std::chrono::nanoseconds window, int 
 }
 
 void Keeper::set_kill_at(SteadyTime at) {
-  if (at == last_sent_) return;
-  last_sent_ = at;
-  give(orders_, {Order::Kind::kill_at, at.time_since_epoch().count()});
+  const bool earlier = at < notice_.kill_at();
+  notice_.set_kill_at(at);
+  // Of a later time it learns when it looks at the earlier one.
+  if (earlier) give(orders_, {Order::Kind::look});
 }
 
-void Keeper::dismiss() { give(orders_, {Order::Kind::dismiss, 0}); }
+void Keeper::dismiss() {
+  notice_.dismiss();
+  give(orders_, {Order::Kind::look});
+}
 
 void enlist_with_keeper(int descriptor, pid_t group) {
-  give(descriptor, {Order::Kind::group, group});
+  const int self = static_cast<int>(syscall(SYS_pidfd_open, getpid(), 0));
+  give(descriptor, {Order::Kind::command, group}, self);
 }
 
 }  // namespace distlock::cli

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <string_view>
 
+#include "cli/notice.h"
 #include "distlock/clock.h"
 
 namespace distlock::cli {
@@ -43,14 +44,14 @@ class Keeper {
   void dismiss();
 
  private:
+  Notice notice_;
   pid_t id_ = -1;
   int handle_ = -1;  ///< A pidfd: after its end another process may get its number.
   int orders_ = -1;
-  SteadyTime last_sent_ = SteadyTime::min();
 };
 
-/// Tells the keeper which group to kill if the command's parent is killed. Called by the command
-/// before its exec, so that it never runs unknown. Allocates nothing. `group`: that it leads, or 0.
+/// Tells the keeper of this process, the command, and which group to kill with it. Called before
+/// its exec, so that it never runs unknown. Allocates nothing. `group`: that it leads, or 0.
 void enlist_with_keeper(int descriptor, pid_t group);
 
 }  // namespace distlock::cli

@@ -15,6 +15,7 @@
 #include "cli/arguments.h"
 #include "cli/break.h"
 #include "cli/connection.h"
+#include "cli/descendants.h"
 #include "cli/exit_status.h"
 #include "cli/leaving.h"
 #include "cli/log_sink.h"
@@ -122,6 +123,7 @@ int run_in_store(const RunArguments& arguments, const RunPlan& plan, StopOnSigna
 // A wait outlives its SQLite file: it goes on in the one that is there now.
 int carry_out(const RunArguments& arguments, const RunPlan& plan) {
   add_log_sink(arguments.common.verbosity);
+  if (arguments.on_loss != OnLoss::ignore) warn_of_hidden_descendants(std::cerr);
   StopOnSignal stop(plan.signals);
   const SteadyTime start = host_clock()->steady_now();
   while (true) {

@@ -1,13 +1,20 @@
 #include "cli/child_process.h"
 
 #include <fcntl.h>
+#include <poll.h>
+#include <pty.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <catch2/catch.hpp>
 #include <cerrno>
 #include <filesystem>
+#include <optional>
+#include <string>
+#include <thread>
 
 #include "cli/boot_timer.h"
 #include "cli/supervision.h"
@@ -28,18 +35,59 @@ Ending run_to_end(const Command& command, const Signals& signals) {
 /// While it lives, nothing can be opened.
 class NoDescriptors {
  public:
-  NoDescriptors() {
-    REQUIRE(getrlimit(RLIMIT_NOFILE, &before_) == 0);
-    const rlimit none{.rlim_cur = 0, .rlim_max = before_.rlim_max};
-    REQUIRE(setrlimit(RLIMIT_NOFILE, &none) == 0);
+  /// `process`: 0 is this one.
+  explicit NoDescriptors(pid_t process = 0) : process_(process) {
+    REQUIRE(prlimit(process_, RLIMIT_NOFILE, nullptr, &before_) == 0);
+    // Those of the standard streams are in use. With fewer, poll() would fail too.
+    const rlimit none{.rlim_cur = 3, .rlim_max = before_.rlim_max};
+    REQUIRE(prlimit(process_, RLIMIT_NOFILE, &none, nullptr) == 0);
   }
-  ~NoDescriptors() { setrlimit(RLIMIT_NOFILE, &before_); }
+  ~NoDescriptors() { prlimit(process_, RLIMIT_NOFILE, &before_, nullptr); }
   NoDescriptors(const NoDescriptors&) = delete;
   NoDescriptors& operator=(const NoDescriptors&) = delete;
 
  private:
+  pid_t process_;
   rlimit before_{};
 };
+
+/// While it lives, standard input is a terminal, so that a command leads no group.
+class Terminal {
+ public:
+  Terminal() {
+    REQUIRE(openpty(&ends_[0], &ends_[1], nullptr, nullptr, nullptr) == 0);
+    REQUIRE(dup2(ends_[1], STDIN_FILENO) == STDIN_FILENO);
+  }
+  ~Terminal() {
+    dup2(before_, STDIN_FILENO);
+    for (const int end : {before_, ends_[0], ends_[1]}) close(end);
+  }
+  Terminal(const Terminal&) = delete;
+  Terminal& operator=(const Terminal&) = delete;
+
+ private:
+  int before_ = dup(STDIN_FILENO);
+  std::array<int, 2> ends_{};
+};
+
+const Command kSleep{.words = {"sleep", "1000"}, .environment = {}};
+
+/// The signal that ended it. Nothing: it still runs after a minute.
+std::optional<int> signal_that_ended(ChildProcess& child, const Signals& signals) {
+  constexpr int kMinute = 60'000;
+  pollfd waited{.fd = signals.descriptor(), .events = POLLIN, .revents = 0};
+  while (!child.ended() && poll(&waited, 1, kMinute) == 1) (void)signals.next();
+  return child.ended() ? child.ended()->by_signal : std::nullopt;
+}
+
+bool has_pidfd(pid_t process) {
+  const std::string folder = "/proc/" + std::to_string(process) + "/fd";
+  const std::filesystem::directory_iterator all(folder);
+  return std::any_of(begin(all), end(all), [](const auto& file) {
+    std::error_code gone;
+    return std::filesystem::read_symlink(file, gone).string().ends_with("[pidfd]");
+  });
+}
 
 }  // namespace
 
@@ -117,6 +165,31 @@ TEST_CASE("a process without descriptors starts no command and no keeper",
   CHECK(error_of([] { BootTimer(); }) == EMFILE);
   CHECK(error_of([] { Signals(); }) == EMFILE);
   CHECK(error_of([&] { const StopOnSignal stop(signals); }) == EMFILE);
+}
+
+TEST_CASE("a signal to all reaches a command on a terminal also where no process can be looked up",
+          "[cli][child][unsanitized][R9]") {
+  const Signals signals;
+  Keeper keeper;
+  const Terminal terminal;
+  ChildProcess child(kSleep, signals, keeper);
+  {
+    const NoDescriptors limit;  // Nor can /proc be read.
+    child.send_to_all(SIGKILL);
+  }
+  CHECK(signal_that_ended(child, signals) == SIGKILL);
+}
+
+TEST_CASE("a keeper kills a command on a terminal also where no process can be looked up",
+          "[cli][child][unsanitized][R9]") {
+  const Signals signals;
+  Keeper keeper;
+  const Terminal terminal;
+  ChildProcess child(kSleep, signals, keeper);
+  while (!has_pidfd(keeper.id())) std::this_thread::yield();
+  const NoDescriptors limit(keeper.id());
+  keeper.set_kill_at(distlock::SteadyTime::min());
+  CHECK(signal_that_ended(child, signals) == SIGKILL);
 }
 
 TEST_CASE("a command dies with the process that started it", "[cli][child]") {

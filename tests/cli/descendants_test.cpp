@@ -6,8 +6,11 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <sstream>
 #include <stop_token>
 #include <thread>
+
+#include "support/temporary_folder.h"
 
 using namespace distlock::cli;
 
@@ -24,4 +27,14 @@ TEST_CASE("processes that end while others are looked for are no error", "[cli][
     }
   });
   for (int i = 0; i < 1000; ++i) CHECK_NOTHROW(descendants_of(getpid(), 0));
+}
+
+TEST_CASE("where /proc does not show the processes, a loss is said to end less",
+          "[cli][child][R9]") {
+  const distlock::testing::TemporaryFolder empty;
+  std::ostringstream err;
+  warn_of_hidden_descendants(err);
+  CHECK(err.str().empty());
+  warn_of_hidden_descendants(err, empty.path());
+  CHECK_THAT(err.str(), Catch::Contains("does not show the processes here"));
 }

@@ -156,3 +156,18 @@ TEST_CASE("a message that is no order does not end the keeper's watch", "[cli][c
   keeper.set_kill_at(host_clock()->steady_now());
   CHECK(end_of(child, signals).value_or(Ending{}).by_signal == SIGKILL);
 }
+
+TEST_CASE("a keeper that was stopped heeds the last deadline when it goes on", "[cli][child][R9]") {
+  Keeper keeper;
+  const Signals signals;
+  ChildProcess child({.words = {"sleep", "1000"}, .environment = {}}, signals, keeper);
+  kill(keeper.id(), SIGSTOP);
+  // More than a socket takes.
+  const SteadyTime start = host_clock()->steady_now();
+  for (int i = 0; i < 5000; ++i) keeper.set_kill_at(start - 1h + i * 1ms);
+  const SteadyTime last = start + 1s;
+  keeper.set_kill_at(last);
+  kill(keeper.id(), SIGCONT);
+  CHECK(end_of(child, signals).value_or(Ending{}).by_signal == SIGKILL);
+  CHECK(host_clock()->steady_now() >= last);
+}
