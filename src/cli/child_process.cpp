@@ -14,6 +14,7 @@
 #include <system_error>
 
 #include "cli/descendants.h"
+#include "cli/event.h"
 #include "cli/exit_status.h"
 #include "cli/secrets.h"
 
@@ -65,8 +66,9 @@ struct Start {
   char** environment;
   const sigset_t* mask;
   bool leads_group;
-  int report;  ///< Closed by a successful exec; otherwise gets errno.
-  int keeper;  ///< Keeper::descriptor()
+  int report;              ///< Closed by a successful exec; otherwise gets errno.
+  int keeper;              ///< Keeper::descriptor()
+  const Event* signalled;  ///< Set when it has been sent the earlier signals.
   pid_t parent;
 };
 
@@ -76,6 +78,7 @@ struct Start {
   // SIGKILL: a command that outlives its lock's holder would run unguarded after a takeover.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != start.parent) _exit(kSignalled + SIGKILL);  // It died before the line above.
+  start.signalled->clear();
   restore_dispositions();
   restore_core_files();
   sigprocmask(SIG_SETMASK, start.mask, nullptr);
@@ -109,12 +112,14 @@ ChildProcess::ChildProcess(const Command& command, const Signals& signals, const
   PointerArray environment(environment_with(command));
   std::array<int, 2> report{};
   if (pipe2(report.data(), O_CLOEXEC) != 0) fail("pipe2");
+  const Event signalled;
   const Start start{.words = words.get(),
                     .environment = environment.get(),
                     .mask = &signals.mask_before(),
                     .leads_group = leads_group_,
                     .report = report[1],
                     .keeper = keeper.descriptor(),
+                    .signalled = &signalled,
                     .parent = getpid()};
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   id_ = fork();
@@ -128,6 +133,8 @@ ChildProcess::ChildProcess(const Command& command, const Signals& signals, const
   }
   // Here too, so that the group exists before the first signal is sent to it.
   if (leads_group_) setpgid(id_, id_);
+  pass_on_earlier(signals);
+  signalled.set();
 
   int error = 0;
   ssize_t got = -1;
@@ -145,6 +152,14 @@ ChildProcess::~ChildProcess() {
   if (ending_) return;
   send(SIGKILL);
   wait_for(id_, 0, nullptr);
+}
+
+// A signal that came before the fork has not reached the child, also if a terminal sent it to the
+// group. A later one has, and is still pending there: the second becomes one with it.
+void ChildProcess::pass_on_earlier(const Signals& signals) const {
+  while (const auto signal = signals.next()) {
+    if (signal->number != SIGCHLD) send(signal->number);
+  }
 }
 
 void ChildProcess::send(int signal) const {

@@ -44,6 +44,7 @@ struct StartFailure {
 /// Threads: start it from the main thread, which PR_SET_PDEATHSIG follows; one thread uses it.
 class ChildProcess {
  public:
+  /// Signals that came before its start go to it as well.
   /// Errors: std::system_error if no process can be made; StartFailure, thrown, if the command
   /// cannot be executed.
   ChildProcess(const Command& command, const Signals& signals, const Keeper& keeper);
@@ -67,6 +68,8 @@ class ChildProcess {
   bool leads_group() const { return leads_group_; }
 
  private:
+  void pass_on_earlier(const Signals& signals) const;
+
   pid_t id_ = -1;
   pid_t keeper_ = -1;
   bool leads_group_ = false;

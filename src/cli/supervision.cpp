@@ -1,40 +1,16 @@
 #include "cli/supervision.h"
 
 #include <poll.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 #include <array>
-#include <cerrno>
 #include <optional>
-#include <system_error>
 
 #include "cli/boot_timer.h"
+#include "cli/event.h"
 #include "cli/exit_status.h"
 
 namespace distlock::cli {
 namespace {
-
-/// A file descriptor that is readable from set() to clear().
-class Event {
- public:
-  Event() : descriptor_(eventfd(0, EFD_CLOEXEC)) {
-    if (descriptor_ < 0) throw std::system_error(errno, std::generic_category(), "eventfd");
-  }
-  ~Event() { close(descriptor_); }
-  Event(const Event&) = delete;
-  Event& operator=(const Event&) = delete;
-
-  int descriptor() const { return descriptor_; }
-  void set() const { eventfd_write(descriptor_, 1); }
-  void clear() const {
-    eventfd_t count = 0;
-    eventfd_read(descriptor_, &count);
-  }
-
- private:
-  int descriptor_;
-};
 
 void pass_on(const Signals& signals, const ChildProcess& child) {
   while (const auto signal = signals.next()) {

@@ -1,6 +1,9 @@
 #include "cli/supervision.h"
 
 #include <poll.h>
+#include <pty.h>
+#include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
@@ -9,6 +12,7 @@
 
 #include "cli/descendants.h"
 #include "cli/exit_status.h"
+#include "support/leave.h"
 
 using namespace distlock;
 using namespace distlock::cli;
@@ -52,6 +56,19 @@ std::optional<Ending> end_of(ChildProcess& child, const Signals& signals) {
   std::optional<Ending> ending;
   while (!(ending = child.ended()) && poll(&waited, 1, kMinute) == 1) (void)signals.next();
   return ending;
+}
+
+/// Runs a command as the first process of a terminal, whose ^C comes before the command's start.
+[[noreturn]] void run_after_interrupt() {
+  constexpr int kMinute = 60'000;
+  signal(SIGINT, SIG_DFL);
+  Keeper keeper;
+  const Signals signals;
+  if (write(STDOUT_FILENO, "\n", 1) != 1) distlock::testing::leave(98);
+  pollfd waited{.fd = signals.descriptor(), .events = POLLIN, .revents = 0};
+  if (poll(&waited, 1, kMinute) != 1) distlock::testing::leave(99);
+  const Ending ending = run_to_end(shell("exit 7"), signals, Hold().guarded(), keeper);
+  distlock::testing::leave(ending.exit_status);
 }
 
 }  // namespace
@@ -170,4 +187,19 @@ TEST_CASE("a keeper that was stopped heeds the last deadline when it goes on", "
   kill(keeper.id(), SIGCONT);
   CHECK(end_of(child, signals).value_or(Ending{}).by_signal == SIGKILL);
   CHECK(host_clock()->steady_now() >= last);
+}
+
+TEST_CASE("^C that comes between a wait and the command's start is the command's",
+          "[cli][child][R15]") {
+  int terminal = -1;
+  const pid_t tool = forkpty(&terminal, nullptr, nullptr, nullptr);
+  if (tool == 0) run_after_interrupt();
+  REQUIRE(tool > 0);
+  char ready = 0;
+  CHECK(read(terminal, &ready, 1) == 1);
+  CHECK(write(terminal, "\x03", 1) == 1);
+  int status = 0;
+  CHECK(waitpid(tool, &status, 0) == tool);
+  CHECK(WEXITSTATUS(status) == kSignalled + SIGINT);
+  close(terminal);
 }
