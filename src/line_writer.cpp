@@ -57,13 +57,22 @@ void LineWriter::start_thread() {
       shared->run();
     });
   } catch (const std::system_error&) {
-    // No thread is to be had: the lines wait for the next that is added.
+    // No thread is to be had: the lines wait for the next that is added, or for a flush or the end.
   }
+}
+
+void LineWriter::write_without_thread(Lock& lock) {
+  if (shared_->stage != Stage::open || !shared_->has_work()) return;
+  start_thread();
+  if (thread_.joinable()) return;
+  shared_->tell_dropped();
+  shared_->write_here(lock);
 }
 
 bool LineWriter::flush(std::chrono::milliseconds most) {
   if (writing) return false;
   Lock lock(shared_->mutex);
+  if (most.count() > 0) write_without_thread(lock);
   const std::uint64_t last = shared_->added;
   return shared_->changed.wait_for(lock, most, [&] { return shared_->written >= last; });
 }
@@ -73,6 +82,7 @@ bool LineWriter::end(std::chrono::milliseconds most) {
   bool idle = false;
   {
     Lock lock(shared_->mutex);
+    if (!writing && most.count() > 0) write_without_thread(lock);
     const auto all_written = [&] { return !shared_->busy && !shared_->has_work(); };
     idle = !writing && shared_->changed.wait_for(lock, most, all_written);
     if (shared_->stage == Stage::open) shared_->stage = idle ? Stage::ended : Stage::given_up;

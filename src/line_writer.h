@@ -36,7 +36,8 @@ class LineWriter {
   void add(LogLevel level, std::string text);
 
   /// Waits at most that long for all lines that were added so far. Gives whether all were written.
-  /// On the writing thread it is false at once.
+  /// On the writing thread it is false at once. Where no thread is to be had, the caller writes, as
+  /// long as that takes; so at the end.
   bool flush(std::chrono::milliseconds most);
 
   /// Waits at most that long until nothing is left, and ends the thread. A caller that adds a line
@@ -83,6 +84,7 @@ class LineWriter {
   };
 
   void start_thread();
+  void write_without_thread(Lock& lock);
 
   std::shared_ptr<Shared> shared_;
   std::thread thread_;  ///< Under the mutex of `shared_`.
