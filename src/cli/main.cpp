@@ -54,15 +54,19 @@ std::shared_ptr<Store> opened(const ConnectionString& connection, const StoreOpt
   return store;
 }
 
+std::chrono::milliseconds milliseconds_since(SteadyTime start) {
+  return std::chrono::floor<std::chrono::milliseconds>(host_clock()->steady_now() - start);
+}
+
 // No store: a signal ended the wait, of which `waited` is over.
 std::shared_ptr<Store> open_for(const RunArguments& arguments, const StoreOptions& calls,
-                                const std::stop_token& stop, std::chrono::nanoseconds waited) {
+                                const std::stop_token& stop, std::chrono::milliseconds waited) {
   const ConnectionString connection = connection_of(arguments.common);
   check_excludes(connection);
   make_default_folder(arguments.common.store);
   std::optional<std::chrono::milliseconds> most = arguments.store_patience;
   if (arguments.wait) {
-    const auto left = *arguments.wait - std::chrono::floor<std::chrono::milliseconds>(waited);
+    const auto left = *arguments.wait - waited;
     most = std::min(most.value_or(left), std::max(left, std::chrono::milliseconds{0}));
   }
   const auto clock = host_clock();
@@ -99,7 +103,6 @@ int run_in_store(const RunArguments& arguments, const RunPlan& plan, StopOnSigna
                  const std::shared_ptr<Store>& store, SteadyTime start) {
   Environment environment;
   environment.store = store;
-  const auto waited = host_clock()->steady_now() - start;
   const auto pinger = std::make_shared<DistributedLockPinger>(
       environment, PingerOptions{.ping_every = arguments.ping_every});
   DistributedLock lock(pinger, arguments.lock, plan.options);
@@ -117,7 +120,7 @@ int run_in_store(const RunArguments& arguments, const RunPlan& plan, StopOnSigna
               .end_waiting = [&] { return stop.end(); },
               .err = std::cerr,
               .err_is_terminal = isatty(STDERR_FILENO) != 0,
-              .waited = std::chrono::floor<std::chrono::milliseconds>(waited)});
+              .waited = milliseconds_since(start)});
 }
 
 // A wait outlives its SQLite file: it goes on in the one that is there now.
@@ -127,13 +130,13 @@ int carry_out(const RunArguments& arguments, const RunPlan& plan) {
   StopOnSignal stop(plan.signals);
   const SteadyTime start = host_clock()->steady_now();
   while (true) {
-    const auto waited = host_clock()->steady_now() - start;
-    const auto store = open_for(arguments, plan.calls, stop.token(), waited);
+    const auto store = open_for(arguments, plan.calls, stop.token(), milliseconds_since(start));
     if (!store) return tell_interrupted(arguments, stop.end().value_or(0), std::cerr);
     try {
       return run_in_store(arguments, plan, stop, store, start);
     } catch (const Error& error) {
-      const bool waits = !arguments.wait || start + *arguments.wait > host_clock()->steady_now();
+      // In milliseconds, for a wait may be longer than nanoseconds can count.
+      const bool waits = !arguments.wait || milliseconds_since(start) < *arguments.wait;
       if (error.errc() != Errc::store_replaced || !waits) throw;
       std::cerr << "distlock: " << error.what() << "; waiting in the file that is there now\n";
     }
