@@ -86,11 +86,22 @@ std::optional<BrokenHold::End> BrokenHold::look(const Listing& listing, const Lo
   if (listed == nullptr && had_ping_) return End::gone;
   const auto ping = listed == nullptr ? std::nullopt : listed->record;
   const Inspection seen{.lock = hold_, .ping = ping, .now = listing.now, .fresh = true};
-  const auto judged = protocol::judge(seen, span, false, options_, watch_);
-  if (judged.verdict == protocol::Verdict::dead) return End::silent;
+  if (is_silent(seen, span)) return End::silent;
   if (!ping) return std::nullopt;
   had_ping_ = true;
   return after_pings(*ping, span.received);
+}
+
+// Where the clocks of store and host disagree, a contender refuses (R5). Our own watch of a whole
+// window needs neither of them.
+bool BrokenHold::is_silent(const Inspection& seen, const LocalSpan& span) {
+  LockOptions watching = options_;
+  watching.takeover_rule = TakeoverRule::watched;
+  const auto dead = [&](const LockOptions& options) {
+    const auto judged = protocol::judge(seen, span, false, options, watch_);
+    return judged.verdict == protocol::Verdict::dead;
+  };
+  return dead(options_) || dead(watching);
 }
 
 // The ping of the first look may be from before the break. Members of a mirrored store have one

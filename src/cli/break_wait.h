@@ -35,6 +35,7 @@ class BrokenHold {
   std::chrono::milliseconds pause() const;
 
  private:
+  bool is_silent(const Inspection& seen, const LocalSpan& span);
   std::optional<End> after_pings(const PingRecord& ping, SteadyTime now);
 
   LockRecord hold_;

@@ -110,6 +110,26 @@ TEST_CASE("break --wait watches for a whole window a holder whose ping says noth
   CHECK(someone.waited == 16min);
 }
 
+TEST_CASE("a broken hold's holder is silent after a window also where the clocks disagree",
+          "[cli][break][R5][R9]") {
+  Operator someone;
+  Clock& clock = *someone.fleet.clock;
+  Store& store = *someone.fleet.store;
+  const View shown = view_one({store, clock, someone.connection, ContenderWindow{}}, "jobs");
+  BrokenHold broken(shown.locks.front());
+  const auto look = [&] {
+    auto [listing, span] = timed(clock, [&] { return store.list(); });
+    listing.now.steady = false;
+    return broken.look(listing, span);
+  };
+  someone.fleet.clock->set_wall_off(10min);
+  CHECK_FALSE(look());
+  someone.fleet.clock->advance(16min - 1ms);
+  CHECK_FALSE(look());
+  someone.fleet.clock->advance(1ms);
+  CHECK(look() == BrokenHold::End::silent);
+}
+
 TEST_CASE("break --wait goes on when the store does not answer", "[cli][break]") {
   Operator someone;
   CHECK(someone.breaks_and_waits([&](int look) {
