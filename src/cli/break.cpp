@@ -51,11 +51,38 @@ ReleaseResult release_and_ring(Store& store, const LockRecord& hold) {
   return freed.result;
 }
 
+// Errors: `bad_record` if the document is malformed.
+View view_of(const BreakArguments& arguments, const OpenedStore& opened) {
+  View view =
+      view_one({opened.store, opened.clock, opened.connection, ContenderWindow{}}, arguments.lock);
+  const LockView& lock = view.locks.front();
+  if (!lock.record) throw Error(Errc::bad_record, lock.problem);
+  return view;
+}
+
+// The holds of MongoDB's own lock manager may have one `ts`, by which alone a release asks. A
+// mirrored store has none of these, and a `when` of each member.
+bool is_another_now(const LockRecord& shown, const BreakArguments& arguments,
+                    const OpenedStore& opened) {
+  if (!shown.members.empty()) return false;
+  const View view = view_of(arguments, opened);
+  const LockRecord& now = *view.locks.front().record;
+  return now.taken() && (now.ts != shown.ts || now.when != shown.when);
+}
+
+// The exit status, for a hold that is not there any more.
+int tell_changed(const std::string& name, std::ostream& err) {
+  err << "distlock: " << escaped(name)
+      << " has changed hands since; nothing was changed, look again\n";
+  return kBusy;
+}
+
 int release(const LockView& lock, const BreakArguments& arguments, const OpenedStore& opened,
             std::ostream& err) {
   std::ostream nowhere(nullptr);
   std::ostream& news = is_quiet(arguments) ? nowhere : err;
   const LockRecord& hold = *lock.record;
+  if (is_another_now(hold, arguments, opened)) return tell_changed(hold.name, err);
   switch (release_and_ring(opened.store, hold)) {
     case ReleaseResult::freed:
       news << "distlock: freed " << escaped(hold.name) << '\n' << std::flush;
@@ -67,19 +94,15 @@ int release(const LockView& lock, const BreakArguments& arguments, const OpenedS
     case ReleaseResult::not_ours:
       break;
   }
-  err << "distlock: " << escaped(hold.name)
-      << " has changed hands since; nothing was changed, look again\n";
-  return kBusy;
+  return tell_changed(hold.name, err);
 }
 
 }  // namespace
 
 int break_hold(const BreakArguments& arguments, const OpenedStore& opened, const Streams& streams) {
   const std::string name = escaped(arguments.lock);
-  const View view =
-      view_one({opened.store, opened.clock, opened.connection, ContenderWindow{}}, arguments.lock);
+  const View view = view_of(arguments, opened);
   const LockView& lock = view.locks.front();
-  if (!lock.record) throw Error(Errc::bad_record, lock.problem);
   if (!lock.record->taken() && !lock.record->ts) {
     streams.err << "distlock: nobody has ever claimed " << name << '\n';
     return kBusy;

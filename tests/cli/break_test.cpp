@@ -58,6 +58,30 @@ TEST_CASE("break frees exactly the hold that it showed", "[cli][break][R3]") {
   CHECK_THAT(someone.err.str(), Catch::Contains("changed hands"));
 }
 
+TEST_CASE("break leaves a later hold that has the id of the one that it showed",
+          "[cli][break][R2][R3]") {
+  Operator someone;
+  const auto hold_since = [&](StoreTime when) {
+    someone.fleet.memory.tables.put_lock({{"_id", std::string("jobs")},
+                                          {"state", std::int32_t{2}},
+                                          {"process", std::string("ConfigServer")},
+                                          {"who", std::string("ConfigServer:conn1")},
+                                          {"why", std::string("migrating")},
+                                          {"when", when},
+                                          {"ts", Token{}}});
+  };
+  const StoreTime now = someone.fleet.store->list().now.time;
+  hold_since(now - 1min);
+  // After the first look.
+  someone.observer.store->before(
+      "inspect", [&] { someone.observer.store->before("inspect", [&] { hold_since(now); }); });
+  CHECK(someone.breaks("jobs", "y\n") == kBusy);
+  CHECK(someone.taken());
+  CHECK_THAT(someone.err.str(), Catch::Contains("changed hands"));
+  CHECK(someone.breaks("jobs", "y\n") == kSuccess);
+  CHECK_FALSE(someone.taken());
+}
+
 TEST_CASE("break wakes the first two who wait for the lock", "[cli][break][R19]") {
   Operator someone;
   someone.observer.store->has_line = true;
