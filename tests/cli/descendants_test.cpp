@@ -6,8 +6,10 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <filesystem>
 #include <sstream>
 #include <stop_token>
+#include <string>
 #include <thread>
 
 #include "support/temporary_folder.h"
@@ -31,10 +33,15 @@ TEST_CASE("processes that end while others are looked for are no error", "[cli][
 
 TEST_CASE("where /proc does not show the processes, a loss is said to end less",
           "[cli][child][R9]") {
-  const distlock::testing::TemporaryFolder empty;
-  std::ostringstream err;
-  warn_of_hidden_descendants(err);
-  CHECK(err.str().empty());
-  warn_of_hidden_descendants(err, empty.path());
-  CHECK_THAT(err.str(), Catch::Contains("does not show the processes here"));
+  const distlock::testing::TemporaryFolder proc;
+  const auto said_of = [](const std::string& folder) {
+    std::ostringstream err;
+    warn_of_hidden_descendants(err, folder);
+    return err.str();
+  };
+  CHECK(said_of("/proc").empty());
+  CHECK_THAT(said_of(proc.path()), Catch::Contains("does not show the processes here"));
+  // That of another PID namespace has other numbers.
+  std::filesystem::create_symlink("0", proc.path() / "self");
+  CHECK_THAT(said_of(proc.path()), Catch::Contains("does not show the processes here"));
 }

@@ -262,5 +262,6 @@ TEST_CASE("where no thread can be had, a flush and an end write the lines that w
   writer.add(LogLevel::error, "b");
   CHECK(written.empty());
   CHECK((at_the_end ? writer.end(1min) : writer.flush(1min)));
+  CHECK(writer.flush(1min));
   CHECK(written == std::vector<std::string>{"a", "b"});
 }
