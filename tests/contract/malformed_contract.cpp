@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "contract/contract.h"
+#include "contract/wrong_types.h"
 #include "distlock/error.h"
 #include "support/thrown.h"
 
@@ -12,23 +13,6 @@ using namespace std::string_literals;
 namespace {
 
 const Token kTheirs = *token_from_hex("4d7f000000000000000000aa");
-
-// A value of each type. A store that cannot tell two types apart stores the nearest.
-const std::vector<Value> kOneOfEach = {
-    std::int32_t{7}, std::int64_t{7}, 7.5, "text"s, StoreTime{}, new_token(), Foreign{"an array"}};
-
-enum class Type : std::size_t { int32, int64, real, text, date, object_id, foreign };
-
-struct FieldType {
-  std::string field;
-  Type type;
-};
-
-bool kept_its_type(const std::optional<Document>& raw, const std::string& field,
-                   const Value& value) {
-  const Value* held = raw ? field_of(*raw, field) : nullptr;
-  return held != nullptr && held->index() == value.index();
-}
 
 // Whether the lock "jobs" is refused with a message that names what is wrong, and left alone by
 // every kind of claim and by a release.

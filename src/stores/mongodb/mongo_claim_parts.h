@@ -21,6 +21,10 @@ Bson fence_fits(const ClaimBasis& basis, const Claim& claim);
 /// The state is of a type that state_of() takes: a decimal is no state.
 Bson state_is_sound();
 
+/// All documented fields but the line are as lock_from() reads them, and the fence leaves room for
+/// those of the claim.
+Bson fields_are_sound(const Claim& claim);
+
 /// The fields that a claim writes, as the argument of $set.
 Bson claimed_fields(const Claim& claim);
 

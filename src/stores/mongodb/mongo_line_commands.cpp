@@ -12,7 +12,7 @@ constexpr std::string_view kWaitersArray = "distlock_waiters";  // the line as a
 constexpr std::string_view kUnmarked = "distlock_unmarked";     // those not passed over
 constexpr std::string_view kPlace = "distlock_place";
 constexpr std::string_view kOpenPlaces = "distlock_open";
-constexpr std::string_view kSound = "distlock_sound";  // the line is no malformed one
+constexpr std::string_view kSound = "distlock_sound";  // the document may be changed
 
 std::string ref(std::string_view field) { return "$" + std::string(field); }
 
@@ -152,11 +152,13 @@ Bson line_after_claim(std::string_view hex) {
                             {"in", doc({{"$arrayToObject", std::move(all)}})}})}});
 }
 
-// Long lines take long to judge, and a waiter that keeps its place on a taken lock asks often.
-Bson sound_where_it_counts(std::string_view hex) {
+// Long lines take long to judge. A waiter that keeps its place on a taken lock asks often, and
+// changes nothing then.
+Bson sound_where_it_counts(const Claim& claim, std::string_view hex) {
   Bson keeps_its_place =
-      all_of({negated(equal("$state", 0)), ticket_among(ref(kWaitersArray) + ".k", hex)});
-  return doc({{"$or", array({std::move(keeps_its_place), line_is_sound(ref(kWaitersArray))})}});
+      all_of({negated(equal("$state", 0)), ticket_among(ref(kUnmarked) + ".k", hex)});
+  Bson sound = all_of({fields_are_sound(claim), line_is_sound(ref(kWaitersArray))});
+  return doc({{"$or", array({std::move(keeps_its_place), std::move(sound)})}});
 }
 
 Bson branch(Bson condition, Bson then) {
@@ -188,7 +190,7 @@ Bson entered(const Claim& claim, std::string_view hex) {
 Bson unmarked_again(std::string_view hex) {
   const std::string at = "$line." + std::string(hex);
   Bson place = doc({{"process", at + ".process"}, {"who", at + ".who"}, {"since", at + ".since"}});
-  return branch(type_is(at + ".passed", "date"),
+  return branch(all_of({type_is(at + ".passed", "date"), ref(kSound)}),
                 merged({"$$ROOT", line_with(hex, std::move(place))}));
 }
 
@@ -227,7 +229,7 @@ Bson stand_command(std::string_view name, const Claim& claim) {
            {"default", "$$ROOT"}});
   Bson judged = doc({{kPlace, place_of(hex)},
                      {kOpenPlaces, open_places()},
-                     {kSound, sound_where_it_counts(hex)}});
+                     {kSound, sound_where_it_counts(claim, hex)}});
   Bson pipeline =
       array({free_if_new(name), set(kWaitersArray, waiters()),
              set(kUnmarked, unmarked_of(ref(kWaitersArray))), doc({{"$set", std::move(judged)}}),
@@ -235,7 +237,7 @@ Bson stand_command(std::string_view name, const Claim& claim) {
              doc({{"$unset", array({kWaitersArray, kUnmarked, kPlace, kOpenPlaces, kSound})}})});
   Bson shown;
   for (const std::string_view field :
-       {"state", "process", "who", "why", "when", "ts", "fence", "takeover_after"})
+       {"state", "process", "who", "why", "when", "ts", "fence", "takeover_after", "freed_at"})
     append(shown, field, 1);
   append(shown, "line." + hex, 1);
   return doc({{"findAndModify", kLocks},
