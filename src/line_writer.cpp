@@ -100,7 +100,7 @@ bool LineWriter::end(std::chrono::milliseconds most) {
 
 void LineWriter::hold_still(std::chrono::milliseconds most) {
   Lock lock(shared_->mutex);
-  shared_->still = true;
+  ++shared_->still;
   if (!writing) shared_->changed.wait_for(lock, most, [&] { return !shared_->busy; });
   lock.release();
 }
@@ -108,7 +108,7 @@ void LineWriter::hold_still(std::chrono::milliseconds most) {
 void LineWriter::go_on() {
   {
     const Lock lock(shared_->mutex, std::adopt_lock);
-    shared_->still = false;
+    --shared_->still;
   }
   shared_->changed.notify_all();
 }
@@ -116,7 +116,7 @@ void LineWriter::go_on() {
 void LineWriter::Shared::run() {
   Lock lock(mutex);
   while (true) {
-    changed.wait(lock, [this] { return !still && (stage != Stage::open || has_work()); });
+    changed.wait(lock, [this] { return still == 0 && (stage != Stage::open || has_work()); });
     if (stage != Stage::open) return;
     if (waiting.empty()) tell_dropped();
     write_next(lock);
@@ -153,7 +153,7 @@ void LineWriter::Shared::write_next(Lock& lock) {
 void LineWriter::Shared::write_here(Lock& lock) {
   // A line that a write itself adds waits for the end of that write.
   while (!waiting.empty() && !writing) {
-    if (!changed.wait_for(lock, kTurnMost, [&] { return !busy && !still; })) return;
+    if (!changed.wait_for(lock, kTurnMost, [&] { return !busy && still == 0; })) return;
     if (!waiting.empty()) write_next(lock);
   }
 }

@@ -45,8 +45,9 @@ class LineWriter {
   /// dropped.
   bool end(std::chrono::milliseconds most);
 
-  /// Before a fork: until go_on() nothing is written or added. Waits at most that long for the line
-  /// that is being written. The child must not use its copy of this object.
+  /// Before a fork: until the same thread's go_on() nothing is written or added. Waits at most that
+  /// long for the line that is being written, and for other threads that hold still. The child must
+  /// not use its copy of this object.
   void hold_still(std::chrono::milliseconds most);
   void go_on();
 
@@ -79,7 +80,7 @@ class LineWriter {
     std::uint64_t added = 0;
     std::uint64_t written = 0;
     bool busy = false;  ///< A line is being written.
-    bool still = false;
+    int still = 0;      ///< So many threads hold it still, or are about to.
     Stage stage = Stage::open;
   };
 

@@ -49,8 +49,8 @@ void flush_at_exit() {
 }
 
 // The line that is being written may hold locks of Boost.Log and of sinks. A child that inherits
-// them locked could not log.
-Log* held_still = nullptr;
+// them locked could not log. Threads may fork at once, and each lets go of what it holds itself.
+thread_local Log* held_still = nullptr;
 
 void before_fork() {
   Log* log = log_of_this_process.find();

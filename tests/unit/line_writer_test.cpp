@@ -1,5 +1,8 @@
 #include "line_writer.h"
 
+#include <unistd.h>
+
+#include <array>
 #include <boost/thread/thread.hpp>
 #include <catch2/catch.hpp>
 #include <future>
@@ -7,7 +10,10 @@
 #include <optional>
 #include <vector>
 
+#include "support/asleep.h"
+
 using namespace distlock;
+using namespace distlock::testing;
 using namespace std::chrono_literals;
 
 namespace {
@@ -85,6 +91,31 @@ TEST_CASE("while a writer holds still nothing is written", "[log][R16][threads]"
   added.wait();
   CHECK(reader.writer->flush(1min));
   CHECK(reader.read->seen() == std::vector<std::string>{"a", "b"});
+}
+
+TEST_CASE("a writer that two threads hold still writes nothing between the two",
+          "[log][R16][threads]") {
+  Reader reader;
+  reader.add("a");
+  reader.read->first.get_future().wait();
+  reader.add("b");
+  std::array<std::promise<pid_t>, 2> numbers;
+  const auto hold = [&reader](std::promise<pid_t>& number) {
+    number.set_value(gettid());
+    reader.writer->hold_still(1min);
+    const auto seen = reader.read->seen();
+    reader.writer->go_on();
+    return seen;
+  };
+  std::array<std::future<std::vector<std::string>>, 2> seen;
+  for (std::size_t i = 0; i < seen.size(); ++i) {
+    seen[i] = std::async(std::launch::async, hold, std::ref(numbers[i]));
+    const pid_t thread = numbers[i].get_future().get();
+    while (!asleep(thread)) boost::this_thread::yield();
+  }
+  reader.read->gate.set_value();
+  for (auto& one : seen) CHECK(one.get() == std::vector<std::string>{"a"});
+  CHECK(reader.writer->flush(1min));
 }
 
 TEST_CASE("a write that blocks holds up a fork for a bounded time", "[log][R16][threads]") {
