@@ -76,7 +76,7 @@ bool Ringer::follow(const std::string& name, Freeing freeing) {
   return true;
 }
 
-Ringer::Due Ringer::round() noexcept {
+Ringer::Due Ringer::round(const Limit& limit) noexcept {
   const SteadyTime now = environment_.clock->steady_now();
   std::stop_token changed;
   // Armed first, so that no release in between is overlooked.
@@ -85,8 +85,10 @@ Ringer::Due Ringer::round() noexcept {
   } catch (const std::bad_alloc&) {
     return {now + line::kTurn, {}};
   }
-  while (All::node_type one = take_due(now)) {
-    if (go_on(one.key(), one.mapped())) put_back(std::move(one));
+  while (!limit.over(*environment_.clock)) {
+    All::node_type one = take_due(now);
+    if (!one) break;
+    if (go_on(one.key(), one.mapped(), limit)) put_back(std::move(one));
   }
   return {set_next(), changed};
 }
@@ -99,13 +101,14 @@ Ringer::All::node_type Ringer::take_due(SteadyTime now) {
 }
 
 // False: nobody is left to be told.
-bool Ringer::go_on(const std::string& name, Freeing& freeing) const {
+bool Ringer::go_on(const std::string& name, Freeing& freeing, const Limit& limit) const {
   const auto now = [&] { return environment_.clock->steady_now(); };
-  freeing.due = now() + line::kTurn;
   try {
     const Inspection seen = environment_.store->inspect(name, Freshness::ordinary);
     const auto& lock = seen.lock;
     if (!lock || lock->taken() || lock->ts != freeing.ts || !lock->freed_at) return false;
+    // They are told by finish(), or find out by looking.
+    if (limit.over(*environment_.clock)) return true;
     line::Turns turns = line::turns_in(lock->line, *lock->freed_at, seen.now->time);
     std::erase_if(turns.now, [&](const std::string& process) {
       return std::find(freeing.told.begin(), freeing.told.end(), process) != freeing.told.end();
@@ -116,6 +119,7 @@ bool Ringer::go_on(const std::string& name, Freeing& freeing) const {
     freeing.due = now() + std::clamp(turns.then_in, kStep, kWholeLine);
   } catch (...) {
     // The store may answer again in a turn.
+    freeing.due = now() + line::kTurn;
   }
   return now() < freeing.until;
 }
@@ -136,8 +140,10 @@ SteadyTime Ringer::set_next() {
 void Ringer::finish() noexcept {
   Clock& clock = *environment_.clock;
   const SteadyTime begun = clock.steady_now();
+  const Limit limit{begun + kWholeLine, {}};
   SteadyTime next = hasten(begun + kClaimed);
-  while (next <= begun + kWholeLine && clock.wait_until(next, {})) next = round().next;
+  while (next < limit.deadline && !limit.over(clock) && clock.wait_until(next, {}))
+    next = round(limit).next;
 }
 
 SteadyTime Ringer::hasten(SteadyTime due) {

@@ -10,6 +10,7 @@
 
 #include "distlock/line.h"
 #include "distlock/pinger.h"
+#include "limit.h"
 #include "pinger/lobby.h"
 
 namespace distlock {
@@ -31,13 +32,13 @@ class Ringer {
     SteadyTime next;
     std::stop_token changed;  ///< Stopped if a round is due sooner.
   };
-  /// Rings for those whose turn has come since the last one.
-  Due round() noexcept;
+  /// Rings for those whose turn has come since the last one. What the limit leaves is due at once.
+  Due round(const Limit& limit = {}) noexcept;
   /// Stops the token of the last round.
   void wake() { wake_.ring(); }
 
-  /// Goes on until nobody is left to be told, for a second at most. From now on a release rings for
-  /// the first two, and that is all.
+  /// Goes on until nobody is left to be told, for a second at most: then no call begins. From now
+  /// on a release rings for the first two, and that is all.
   void finish() noexcept;
 
  private:
@@ -54,7 +55,7 @@ class Ringer {
   void forget(const std::string& name);
   bool follow(const std::string& name, Freeing freeing);
   All::node_type take_due(SteadyTime now);
-  bool go_on(const std::string& name, Freeing& freeing) const;
+  bool go_on(const std::string& name, Freeing& freeing, const Limit& limit) const;
   void put_back(All::node_type one);
   SteadyTime set_next();
   SteadyTime hasten(SteadyTime due);

@@ -1,5 +1,7 @@
 // When a release wakes the thread that rings, and what it costs where nobody waits (R19).
 #include <catch2/catch.hpp>
+#include <stop_token>
+#include <string>
 
 #include "pinger/session.h"
 #include "support/fleet.h"
@@ -128,4 +130,36 @@ TEST_CASE("a lock whose release was undone has no turns", "[waiting][R3][R19]") 
   it.fleet.clock->advance(line::kTurn);
   it.session.ringer.round();
   CHECK(it.store->calls("ring") == 0);
+}
+
+TEST_CASE("a round that is stopped begins no other call, and leaves the rest to the end",
+          "[waiting][stop][R12][R19]") {
+  Releasing it;
+  for (const std::string name : {"one", "two", "three"}) {
+    REQUIRE(it.release(name, it.held(name, 3)) == ReleaseResult::freed);
+  }
+  it.fleet.clock->advance(line::kTurn);
+  it.store->forget_calls();
+  std::stop_source stop;
+  it.store->before("inspect", [&] { stop.request_stop(); });
+  SECTION("where the store does not answer") { it.store->fail("inspect", Fault::rejected); }
+  SECTION("where the store answers") {}
+  it.session.ringer.round({SteadyTime::max(), stop.get_token()});
+  CHECK(it.store->calls() == 1);
+  it.fleet.clock->advance(line::kTurn);
+  it.session.ringer.round();
+  CHECK(it.store->calls("ring") == 3);
+}
+
+TEST_CASE("the end of a ringer begins no call after a second, however many locks were freed",
+          "[waiting][stop][R12][R19]") {
+  Releasing it;
+  for (const std::string name : {"one", "two", "three", "four", "five"}) {
+    REQUIRE(it.release(name, it.held(name, 3)) == ReleaseResult::freed);
+  }
+  it.store->forget_calls();
+  it.store->fail("inspect", Fault::rejected, 100);
+  it.store->during_each_call([&](const std::string& /*call*/) { it.fleet.clock->advance(600ms); });
+  it.session.ringer.finish();
+  CHECK(it.store->calls("inspect") == 2);
 }
