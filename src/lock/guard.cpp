@@ -1,5 +1,6 @@
 #include "distlock/guard.h"
 
+#include <new>
 #include <utility>
 
 #include "distlock/distributed_lock.h"
@@ -27,8 +28,14 @@ void HoldGuard::wait_for(std::chrono::nanoseconds limit, const std::stop_token& 
   note(lock_->try_lock_for(limit, stop, why, &other_));
 }
 
+// Nobody would have a guard to end the hold by, if there is no memory for one.
 void HoldGuard::note(bool got) {
-  if (got) hold_ = lock_->record();
+  try {
+    if (got) hold_ = lock_->record();
+  } catch (const std::bad_alloc&) {
+    lock_->unlock();
+    throw;
+  }
   got_ = got;
 }
 

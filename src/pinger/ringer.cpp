@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <boost/thread/lock_guard.hpp>
+#include <exception>
 #include <new>
 #include <utility>
 
-#include "distlock/error.h"
 #include "turns.h"
 
 namespace distlock {
@@ -49,7 +49,8 @@ void Ringer::ring(const std::string& name, std::vector<std::string> processes) c
   if (std::erase(processes, environment_.process) > 0) lobby_.ring(name);
   try {
     if (!processes.empty()) environment_.store->line()->ring(name, processes);
-  } catch (const Error&) {
+  } catch (const std::exception&) {
+    // The release has taken effect all the same.
   }
 }
 

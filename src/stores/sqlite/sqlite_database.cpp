@@ -162,6 +162,8 @@ void SqliteRun::finish() {
 
 SqliteDatabase::SqliteDatabase(const std::string& path, std::chrono::milliseconds busy_limit)
     : path_(path), busy_limit_(busy_limit) {
+  // Made before there is something to close, which must not want memory.
+  (void)one_closes_at_a_time.get();
   const InSqlite in;
   forget_connections_of_parent(path);
   sqlite3* db = nullptr;

@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <ctime>
 #include <utility>
@@ -26,11 +27,14 @@ long futex(void* word, int operation, std::uint32_t value, const timespec* time,
 }  // namespace
 
 SqlitePage::SqlitePage(std::string database, std::string_view suffix, std::string_view mark)
-    : database_(std::move(database)), path_(database_ + std::string(suffix)), mark_(mark) {}
+    : database_(std::move(database)),
+      path_(database_ + std::string(suffix)),
+      log_path_(database_ + "-wal"),
+      mark_(mark.substr(0, kMarkSize)) {}
 
 SqlitePage::~SqlitePage() {
   // SQLite removes its log when the last one closes the database.
-  const bool log_is_gone = access((database_ + "-wal").c_str(), F_OK) != 0 && errno == ENOENT;
+  const bool log_is_gone = access(log_path_.c_str(), F_OK) != 0 && errno == ENOENT;
   if (log_is_gone && open()) unlink(path_.c_str());
   close();
   if (page_ != nullptr) munmap(page_, kSize);
@@ -61,9 +65,10 @@ bool SqlitePage::map(dev_t device, ino_t number) {
 }
 
 bool SqlitePage::is_marked() const {
-  std::string mark(mark_.size(), '\0');
-  return pread(file_, mark.data(), mark.size(), kMarkAt) == static_cast<ssize_t>(mark.size()) &&
-         mark == mark_;
+  std::array<char, kMarkSize> mark{};
+  const auto size = static_cast<ssize_t>(mark_.size());
+  return pread(file_, mark.data(), mark_.size(), kMarkAt) == size &&
+         std::string_view(mark.data(), mark_.size()) == mark_;
 }
 
 void SqlitePage::close() noexcept {

@@ -31,7 +31,9 @@ class SqlitePage {
   /// the mark.
   static constexpr std::size_t kFirstWord = 32;
 
-  /// The file is `database` with `suffix` added. `mark` is at most 64 bytes.
+  static constexpr std::size_t kMarkSize = 64;  ///< At most.
+
+  /// The file is `database` with `suffix` added.
   SqlitePage(std::string database, std::string_view suffix, std::string_view mark);
   /// Removes the file if nobody has the database open any more.
   ~SqlitePage();
@@ -64,6 +66,7 @@ class SqlitePage {
 
   std::string database_;
   std::string path_;
+  std::string log_path_;  // Made beforehand: the destructor takes no memory.
   std::string_view mark_;
   int file_ = -1;
   void* page_ = nullptr;

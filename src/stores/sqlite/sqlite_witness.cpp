@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <boost/thread/lock_guard.hpp>
+#include <new>
 #include <utility>
 
 #include "log.h"
@@ -106,11 +107,15 @@ SqliteWitness::Kept SqliteWitness::inherited(int file, std::string statement) co
 }
 
 // The program may have closed the descriptor, and its number may be another file's by now.
-void SqliteWitness::close(const Kept& kept) {
+void SqliteWitness::close(const Kept& kept) noexcept {
   if (kept.file < 0 || !kept.statement) return;
   File file(kept.file);
-  const auto identity = file.identity();
-  if (!identity || kept.statement->find(*identity + '/') == std::string::npos) file.take();
+  try {
+    const auto identity = file.identity();
+    if (!identity || kept.statement->find(*identity + '/') == std::string::npos) file.take();
+  } catch (const std::bad_alloc&) {
+    file.take();
+  }
 }
 
 void SqliteWitness::let_go(const Kept& kept) {

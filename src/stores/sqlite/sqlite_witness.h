@@ -71,7 +71,7 @@ class SqliteWitness {
   bool is_fit();
   Kept locked_byte();
   Kept inherited(int file, std::string statement) const;
-  static void close(const Kept& kept);
+  static void close(const Kept& kept) noexcept;
   static void let_go(const Kept& kept);
 
   const std::string database_;

@@ -8,8 +8,10 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <limits>
 #include <new>
+#include <utility>
 
 namespace {
 
@@ -17,7 +19,25 @@ std::atomic<int> threads_left{std::numeric_limits<int>::max()};
 std::atomic<const char*> starving{nullptr};
 std::atomic<int> refused{0};
 
+thread_local const std::function<bool()>* once = nullptr;
+
+thread_local const std::function<void()>* next_free = nullptr;
+
+void free_memory(void* memory) {
+  if (const auto* const act = std::exchange(next_free, nullptr)) (*act)();
+  std::free(memory);
+}
+
+bool starves_once() {
+  const auto* const when = std::exchange(once, nullptr);
+  if (when == nullptr) return false;
+  if ((*when)()) return true;
+  once = when;
+  return false;
+}
+
 bool starves() {
+  if (starves_once()) return true;
   const char* const name = starving;
   if (name == nullptr) return false;
   char own[16] = {};
@@ -48,8 +68,8 @@ void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
 }
 // g++ sees the two apart where it inlines one of them.
 #pragma GCC diagnostic ignored "-Wmismatched-new-delete"
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete(void* memory) noexcept { free_memory(memory); }
+void operator delete(void* memory, std::size_t) noexcept { free_memory(memory); }
 
 namespace distlock::testing {
 
@@ -63,5 +83,9 @@ NoMemoryFor::NoMemoryFor(const char* thread_name) {
 }
 NoMemoryFor::~NoMemoryFor() { starving = nullptr; }
 int NoMemoryFor::refusals() { return refused; }
+NoMemoryOnce::NoMemoryOnce(const std::function<bool()>& when) { once = &when; }
+NoMemoryOnce::~NoMemoryOnce() { once = nullptr; }
+OnNextFree::OnNextFree(const std::function<void()>& act) { next_free = &act; }
+OnNextFree::~OnNextFree() { next_free = nullptr; }
 
 }  // namespace distlock::testing

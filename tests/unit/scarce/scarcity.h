@@ -4,6 +4,7 @@
 
 #include <boost/thread/thread.hpp>
 #include <chrono>
+#include <functional>
 #include <new>
 
 #include "distlock/clock.h"
@@ -34,6 +35,25 @@ class NoMemoryFor {
 
   /// How often they were refused memory.
   static int refusals();
+};
+
+/// While it lives, the first time that its thread asks for memory while this is true, it gets none.
+class NoMemoryOnce {
+ public:
+  explicit NoMemoryOnce(const std::function<bool()>& when);
+  ~NoMemoryOnce();
+  NoMemoryOnce(const NoMemoryOnce&) = delete;
+  NoMemoryOnce& operator=(const NoMemoryOnce&) = delete;
+};
+
+/// While it lives, the next time that its thread frees memory, this runs first. So a test gets in
+/// between two steps of a function.
+class OnNextFree {
+ public:
+  explicit OnNextFree(const std::function<void()>& act);
+  ~OnNextFree();
+  OnNextFree(const OnNextFree&) = delete;
+  OnNextFree& operator=(const OnNextFree&) = delete;
 };
 
 /// On a thread that gets no memory, whatever it throws.

@@ -1,0 +1,124 @@
+// What ends where there is no memory: guards, stores and bells.
+#include <pthread.h>
+
+#include <boost/thread/thread.hpp>
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <memory>
+#include <new>
+#include <optional>
+#include <stop_token>
+#include <string>
+
+#include "distlock/distributed_lock.h"
+#include "distlock/guard.h"
+#include "distlock/pinger.h"
+#include "distlock/stores.h"
+#include "stores/mongodb/mongo_bell.h"
+#include "stores/sqlite/sqlite_page.h"
+#include "stores/sqlite/sqlite_witness.h"
+#include "support/fleet.h"
+#include "support/forked_child.h"
+#include "support/temporary_folder.h"
+#include "unit/scarce/scarcity.h"
+
+using namespace distlock;
+using namespace distlock::testing;
+using namespace std::chrono_literals;
+
+namespace {
+
+// A destructor that throws ends the program.
+template <class Action>
+void without_memory(const Action& action) {
+  boost::thread([&] {
+    pthread_setname_np(pthread_self(), "starving");
+    const NoMemoryFor me("starving");
+    action();
+  }).join();
+}
+
+}  // namespace
+
+TEST_CASE("a guard that gets no memory for its hold leaves no hold", "[scarce][lock][R3]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  const auto lock = a.lock("a name that is too long for a string without memory of its own");
+  const std::function<bool()> holds = [&] { return lock->held(); };
+  {
+    const NoMemoryOnce then(holds);
+    SECTION("one that tries") { CHECK_THROWS_AS(dist_lock_try(lock.get(), "x"), std::bad_alloc); }
+    SECTION("one that waits for a time") {
+      CHECK_THROWS_AS(dist_lock(*lock, 5s, "x"), std::bad_alloc);
+    }
+    SECTION("one that waits for a stop") {
+      CHECK_THROWS_AS(dist_lock(*lock, std::stop_token{}, "x"), std::bad_alloc);
+    }
+  }
+  CHECK_FALSE(lock->held());
+  CHECK_FALSE(fleet.stored(lock->name()).taken());
+  CHECK(fleet.stored(lock->name()).fence == 1);
+  CHECK(dist_lock_try(lock.get(), "x").got());
+}
+
+TEST_CASE("a page that is the last to use a database is removed without memory",
+          "[scarce][sqlite]") {
+  const TemporaryFolder folder;
+  const std::string database = (folder.path() / "a name that no short string holds.db").string();
+  for (const char* ending : {"", "-wal"}) std::ofstream(database + ending).close();
+  std::optional<SqlitePage> page(std::in_place, database, "-bell", "a mark that is rather long");
+  page->make();
+  REQUIRE(page->open());
+  std::filesystem::remove(database + "-wal");
+  without_memory([&] { page.reset(); });
+  CHECK_FALSE(std::filesystem::exists(database + "-bell"));
+}
+
+TEST_CASE("a SQLite store ends without memory, and leaves no log", "[scarce][sqlite]") {
+  const TemporaryFolder folder;
+  const std::string database = (folder.path() / "a name that no short string holds.db").string();
+  auto store = open_store(ConnectionString("sqlite:" + database));
+  store->ping("holder");
+  REQUIRE(std::filesystem::exists(database + "-wal"));
+  without_memory([&] { store.reset(); });
+  CHECK_FALSE(std::filesystem::exists(database + "-wal"));
+}
+
+TEST_CASE("a witness that keeps a byte ends without memory", "[scarce][sqlite][R23]") {
+  const TemporaryFolder folder;
+  const std::string database = (folder.path() / "a name that no short string holds.db").string();
+  for (const char* ending : {"", "-wal"}) std::ofstream(database + ending).close();
+  std::optional<SqliteWitness> witness(std::in_place, database, "boot/", WitnessRule::children);
+  const auto statement = witness->statement_of("holder");
+  REQUIRE(statement);
+  without_memory([&] { witness.reset(); });
+  // Somebody may still act for the hold.
+  CHECK_FALSE(SqliteWitness(database, "boot/", WitnessRule::children).has_ended(*statement));
+}
+
+TEST_CASE("the bell of a MongoDB store ends without memory", "[scarce][mongo][R19]") {
+  const std::string nowhere = "mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=10";
+  const Uri uri(mongoc_uri_new(nowhere.c_str()));
+  const Pool pool(mongoc_client_pool_new(uri.get()));
+  const MongoSettings settings{"distlock", 100ms};
+  auto bell = std::make_unique<MongoBell>(
+      pool.get(), settings, "a process whose name no short string holds", [](std::string_view) {});
+  without_memory([&] { bell.reset(); });
+  CHECK_FALSE(bell);
+}
+
+TEST_CASE("handles of a parent end in a forked child without memory", "[scarce][R16]") {
+  Fleet fleet;
+  auto pinger = std::make_unique<DistributedLockPinger>(Environment{.store = fleet.store});
+  auto store = open_store(ConnectionString("memory:"));
+  const auto ends = [&] {
+    const std::function<bool()> always = [] { return true; };
+    const NoMemoryOnce now(always);
+    pinger.reset();
+    store.reset();
+    return 0;
+  };
+  CHECK(answer_of_child(ends) == 0);
+}
