@@ -28,9 +28,11 @@ bool Contender::may_pass_on(const LockRecord& record, SteadyTime now) const {
   if (record.fence >= last_fence || now >= pass_until) return false;
   // A request with its ticket may still arrive, and the release of that is on its way.
   if (late_grant || session->pending.contains(*record.ts)) return false;
+  // Read once, and before: whoever asks held() may end it at any moment.
+  const SteadyTime until = hold->validity.until();
   if (hold->validity.over(now)) return false;
   const nanoseconds span = hold->validity_span;
-  const SteadyTime last_ping = hold->validity.until() - span;
+  const SteadyTime last_ping = until - span;
   return !protocol::must_ping_before_claim(last_ping, now, span, session->options);
 }
 

@@ -46,6 +46,8 @@ bool Holds::begin(Hold& hold, const Token& ts, const std::vector<Token>& members
     }
     hold.validity.begin_as(hold.claim_validity);
     hold.claim_validity.end();
+    // Read once, and before: whoever asks held() may end it at any moment.
+    const SteadyTime until = hold.validity.until();
     const bool in_time = !hold.validity.over(now);
     // Where the release of what came too late is undone, it is a stray hold.
     hold.ts = in_time ? ts : Token{};
@@ -54,7 +56,7 @@ bool Holds::begin(Hold& hold, const Token& ts, const std::vector<Token>& members
     hold.risk_told = false;
     hold.lost.reset();
     hold.stop = std::stop_source(std::nostopstate);
-    if (hold.validity.until() - hold.validity_span / 2 < next_) changed = changed_;
+    if (until - hold.validity_span / 2 < next_) changed = changed_;
   }
   changed.request_stop();
   return true;
@@ -274,17 +276,18 @@ SteadyTime Holds::judge(const std::shared_ptr<Hold>& hold, SteadyTime now,
   }
   const SteadyTime at_risk = until - hold->validity_span / 2;
   if (now < at_risk) return at_risk;
-  if (!hold->risk_told) hold->risk_told = warn(hold, to_tell);
+  if (!hold->risk_told) hold->risk_told = warn(hold, until, to_tell);
   return hold->risk_told ? until : std::min<SteadyTime>(until, now + kMemoryPause);
 }
 
 // False for want of memory.
-bool Holds::warn(const std::shared_ptr<Hold>& hold, Announcements& to_tell) noexcept {
+bool Holds::warn(const std::shared_ptr<Hold>& hold, SteadyTime until,
+                 Announcements& to_tell) noexcept {
   if (!hold->on_at_risk) return true;
   auto* const warning = new (std::nothrow) Announcement;
   if (warning == nullptr) return false;
   warning->to = {hold, &hold->listener};
-  warning->valid_until = hold->validity.until();
+  warning->valid_until = until;
   warning->on_at_risk = hold->on_at_risk;
   to_tell.push_back(*warning);
   return true;

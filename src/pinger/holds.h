@@ -181,7 +181,8 @@ class Holds {
                    Announcements& to_tell) noexcept;
   std::shared_ptr<Hold> present(const ActiveHold& lost) const;
   static bool is_there(const ActiveHold& hold);
-  static bool warn(const std::shared_ptr<Hold>& hold, Announcements& to_tell) noexcept;
+  static bool warn(const std::shared_ptr<Hold>& hold, SteadyTime until,
+                   Announcements& to_tell) noexcept;
   bool renew_changed() noexcept;
 
   const std::shared_ptr<Announcer> announcer_;

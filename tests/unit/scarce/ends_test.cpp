@@ -1,4 +1,5 @@
-// What ends where there is no memory: guards, stores and bells.
+// What ends where there is no memory: guards, stores and bells; and a hold in the middle of its
+// beginning.
 #include <pthread.h>
 
 #include <boost/thread/thread.hpp>
@@ -16,6 +17,7 @@
 #include "distlock/guard.h"
 #include "distlock/pinger.h"
 #include "distlock/stores.h"
+#include "pinger/holds.h"
 #include "stores/mongodb/mongo_bell.h"
 #include "stores/sqlite/sqlite_page.h"
 #include "stores/sqlite/sqlite_witness.h"
@@ -61,6 +63,26 @@ TEST_CASE("a guard that gets no memory for its hold leaves no hold", "[scarce][l
   CHECK_FALSE(fleet.stored(lock->name()).taken());
   CHECK(fleet.stored(lock->name()).fence == 1);
   CHECK(dist_lock_try(lock.get(), "x").got());
+}
+
+TEST_CASE("a hold that ends while it begins wakes the watch all the same", "[pinger][R9]") {
+  constexpr SteadyTime kStart{1h};
+  Holds holds(AnnounceOn::caller);
+  const auto hold = std::make_shared<Hold>("jobs", 1min);
+  holds.enlist(hold, Token{{1}});
+  // The beginning of a hold frees what the tokens of the one before shared.
+  (void)holds.stop_token(*hold);
+  const auto due = holds.announce_due(kStart);
+  hold->claim_validity.begin(kStart);
+  bool ended = false;
+  // As another thread's held() does, by a later clock.
+  const std::function<void()> held = [&] { ended = hold->validity.over(kStart + 1min); };
+  {
+    const OnNextFree then(held);
+    REQUIRE(holds.begin(*hold, Token{{1}}, {}, kStart));
+  }
+  REQUIRE(ended);
+  CHECK(due.changed.stop_requested());
 }
 
 TEST_CASE("a page that is the last to use a database is removed without memory",
