@@ -46,8 +46,8 @@ class DISTLOCK_EXPORT Line {
   /// already stands; and claims from there at once, in the same write, if the lock is free and it
   /// is this ticket's turn. May be repeated: a call that already holds with that `ts` gets the
   /// hold. A claim that passes waiters over marks them (Waiter::passed_over). A marked ticket that
-  /// is refused loses its mark. Errors: also `bad_record`, where the lock's fence leaves no room for
-  /// those of the claim; perhaps the ticket has its place then. A malformed document is
+  /// is refused loses its mark. Errors: also `bad_record`, where the lock's fence leaves no room
+  /// for those of the claim; perhaps the ticket has its place then. A malformed document is
   /// `bad_record` too, and is left as it is (R14).
   virtual Standing stand(std::string_view name, const Claim& claim) = 0;
 

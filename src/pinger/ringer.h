@@ -32,7 +32,7 @@ class Ringer {
     SteadyTime next;
     std::stop_token changed;  ///< Stopped if a round is due sooner.
   };
-  /// Rings for those whose turn has come since the last one. What the limit leaves is due at once.
+  /// Rings for those whose turn has come since the last one. The limit leaves the rest due at once.
   Due round(const Limit& limit = {}) noexcept;
   /// Stops the token of the last round.
   void wake() { wake_.ring(); }

@@ -1,5 +1,5 @@
-// What ends where there is no memory: guards, stores and bells; and a hold in the middle of its
-// beginning.
+// Guards, stores and bells that end where there is no memory, and a hold that ends in the middle of
+// its beginning.
 #include <pthread.h>
 
 #include <boost/thread/thread.hpp>
@@ -72,7 +72,13 @@ TEST_CASE("a hold that ends while it begins wakes the watch all the same", "[pin
   holds.enlist(hold, Token{{1}});
   // The beginning of a hold frees what the tokens of the one before shared.
   (void)holds.stop_token(*hold);
+  // Until then the watch would sleep otherwise.
+  const auto later = std::make_shared<Hold>("later", 1min);
+  holds.enlist(later, Token{{2}});
+  later->claim_validity.begin(kStart + 10s);
+  REQUIRE(holds.begin(*later, Token{{2}}, {}, kStart));
   const auto due = holds.announce_due(kStart);
+  REQUIRE(due.next == kStart + 40s);
   hold->claim_validity.begin(kStart);
   bool ended = false;
   // As another thread's held() does, by a later clock.
