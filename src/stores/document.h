@@ -105,8 +105,8 @@ constexpr std::optional<Fence> last_of_block(Fence first, Fence fences) {
 }
 /// Errors: `invalid_argument` if the claim is for less than one fence.
 void check_fences(const Claim& claim);
-/// Whether the stored fence may be that of the claim (M9): it is of the very hold that it starts
-/// from, or of a hold that a majority carries, and starts from what a lost claim has left.
+/// Whether the stored fence may be that of the claim (M9). A renewal is of the very hold that it
+/// starts from; a repair is of a hold that a majority carries, and starts from a free document.
 inline bool may_keep_fence(const ClaimBasis& basis, const Claim& claim) {
   if (const auto* hold = std::get_if<FromHold>(&basis)) return hold->ts == claim.ts;
   const auto* free = std::get_if<FromFree>(&basis);

@@ -46,7 +46,7 @@ class Workers {
   std::vector<boost::thread> threads_;  // The destructor joins them without the mutex.
 };
 
-/// So many calls of one member are made at once, besides a ping. Others wait for their turn.
+/// So many calls of one member are made at once, besides a ping. More wait for their turn.
 inline constexpr std::size_t kCallsAtOnce = 16;
 
 /// A member without an identity, as this process knows it: a new one, or one that lost its data.

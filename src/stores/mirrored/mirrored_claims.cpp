@@ -262,8 +262,8 @@ Bases MirroredStore::look_for(std::string_view name, const ClaimBasis& basis) {
   }
 }
 
-// At least that of the claim, which only the members that it starts from may refuse. Others have
-// greater ones of claims that lost, and are to grant this hold, too.
+// At least that of the claim, which only the members that it starts from may refuse. On another one
+// a claim that lost may have left a greater one, and it is to grant this hold, too.
 std::optional<Fence> MirroredStore::fence_of_claim(const ClaimBasis& basis, const Claim& claim,
                                                    const Bases& found) const {
   if (claim.fence != 0 && may_keep_fence(basis, claim)) return claim.fence;
