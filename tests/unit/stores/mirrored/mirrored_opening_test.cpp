@@ -137,8 +137,8 @@ TEST_CASE("a connection string names a mirrored store of SQLite files", "[mirror
   const std::string path = folder.path().string();
   const ConnectionString connection("mirrored+sqlite:" + path + "/a," + path + "/b\\,b," + path +
                                     "/c?synchronous=off");
-  const auto store = open_store(connection, {.call_limit = 8s});
-  CHECK(store->call_limit() == 8s);
+  const auto store = open_store(connection, {.call_limit = 40s});
+  CHECK(store->call_limit() == 40s);
   const auto pinger =
       std::make_shared<DistributedLockPinger>(Environment{.store = store}, PingerOptions{});
   DistributedLock lock(pinger, "jobs");
