@@ -16,10 +16,10 @@ std::size_t number_of(const Answers& answers, const Wanted& wanted) {
 
 bool is_taken(const Carried& carried) { return carried.state && *carried.state != LockState::free; }
 
-using Content = std::pair<std::optional<Token>, std::optional<LockState>>;
+using CarriedContent = std::pair<std::optional<Token>, std::optional<LockState>>;
 
 // Both states of a taken lock mean the same (R14).
-Content content_of(const Carried& carried) {
+CarriedContent carried_content_of(const Carried& carried) {
   return {carried.ts, is_taken(carried) ? LockState::taken : carried.state};
 }
 
@@ -60,7 +60,7 @@ CarriedByMajority settle_carried(const std::vector<MemberCarries>& members) {
     Carried shown;
     std::size_t members = 0;
   };
-  std::map<Content, Alike> alike;
+  std::map<CarriedContent, Alike> alike;
   std::map<Token, std::size_t> takers;
   std::size_t absent = 0;
   std::size_t unsure = 0;  // might carry any hold
@@ -71,7 +71,7 @@ CarriedByMajority settle_carried(const std::vector<MemberCarries>& members) {
       ++absent;
     } else {
       const Carried& carried = *one.carried;
-      Alike& same = alike.try_emplace(content_of(carried), Alike{carried}).first->second;
+      Alike& same = alike.try_emplace(carried_content_of(carried), Alike{carried}).first->second;
       ++same.members;
       if (!carried.state) ++unsure;
       if (carried.ts && is_taken(carried)) ++takers[*carried.ts];

@@ -38,7 +38,7 @@ Bson are(Bson types, std::string_view type) {
 }
 
 // As document.cpp has it.
-constexpr std::int32_t kTextBytesMost = 65536;
+constexpr std::int32_t kLongestText = 65536;
 
 Bson length_of(std::string_view field) {
   return doc({{"$strLenBytes", doc({{"$ifNull", array({field, ""})}})}});
@@ -50,7 +50,7 @@ Bson texts_are_sound() {
   Bson lengths = array({length_of("$process"), length_of("$who"), length_of("$why")});
   Bson longest = doc({{"$max", std::move(lengths)}});
   return doc({{"$and", array({are(std::move(types), "string"),
-                              doc({{"$lte", array({std::move(longest), kTextBytesMost})}})})}});
+                              doc({{"$lte", array({std::move(longest), kLongestText})}})})}});
 }
 
 Bson window_is_sound() {
