@@ -1,8 +1,11 @@
 #pragma once
 
+#include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <utility>
 
 namespace distlock {
@@ -25,6 +28,14 @@ class ForkGuard {
  private:
   std::uint64_t generation_;
 };
+
+/// Never lets go of an object that a forked child must not end. Takes no memory, of which there may
+/// be none.
+template <class T>
+void never_let_go(std::shared_ptr<T> object) noexcept {
+  alignas(std::shared_ptr<T>) std::array<std::byte, sizeof(std::shared_ptr<T>)> left;
+  new (left.data()) std::shared_ptr<T>(std::move(object));
+}
 
 /// An object that a forked child leaves alone: it is not destroyed there. For what another thread
 /// may have been at when the process forked.

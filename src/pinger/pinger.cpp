@@ -1,9 +1,5 @@
 #include "distlock/pinger.h"
 
-#include <array>
-#include <cstddef>
-#include <new>
-
 #include "distlock/error.h"
 #include "pinger/running_pingers.h"
 #include "pinger/session.h"
@@ -22,9 +18,7 @@ DistributedLockPinger::DistributedLockPinger(Environment environment, const Ping
 DistributedLockPinger::~DistributedLockPinger() {
   if (session_->fork_guard.in_child()) {
     // Its threads do not exist here and its store is the parent's: neither may be ended.
-    // Never destroyed, and in no memory of its own, which there may be none of.
-    alignas(std::shared_ptr<Session>) std::array<std::byte, sizeof(std::shared_ptr<Session>)> left;
-    new (left.data()) std::shared_ptr<Session>(std::move(session_));
+    never_let_go(std::move(session_));
     return;
   }
   stop();

@@ -35,9 +35,6 @@ struct Describe {
   std::string operator()(const Foreign& foreign) const { return escaped(foreign.type); }
 };
 
-// Far more than any client of ours writes, and little enough to hold a listing of it in memory.
-constexpr std::size_t kTextBytesMost = 65536;
-
 constexpr std::string_view kNothingChanged = "; nothing was changed";
 
 std::string described(const Value& value) { return std::visit(Describe{}, value); }

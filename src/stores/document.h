@@ -91,6 +91,10 @@ Record written(const Document& document, Record (*judge)(const Document&)) {
   }
 }
 
+/// The longest text of a document that is read. Far more than any client of ours writes, and little
+/// enough to hold a listing of it in memory.
+inline constexpr std::size_t kTextBytesMost = 65536;
+
 /// How a process's pings have fared, as fields of its ping's document.
 std::array<std::pair<std::string_view, std::int64_t>, 4> fields_of(const PingHealth& health);
 

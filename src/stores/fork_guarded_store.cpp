@@ -1,9 +1,5 @@
 #include "stores/fork_guarded_store.h"
 
-#include <array>
-#include <cstddef>
-#include <new>
-
 #include "fork_guard.h"
 
 namespace distlock {
@@ -14,9 +10,7 @@ class ForkGuardedStore : public Store {
   ForkGuardedStore(std::shared_ptr<Store> store, std::string description)
       : store_(std::move(store)), description_(std::move(description)) {}
   ~ForkGuardedStore() override {
-    // Never destroyed, and in no memory of its own, which there may be none of.
-    alignas(std::shared_ptr<Store>) std::array<std::byte, sizeof(std::shared_ptr<Store>)> left;
-    if (guard_.in_child()) new (left.data()) std::shared_ptr<Store>(std::move(store_));
+    if (guard_.in_child()) never_let_go(std::move(store_));
   }
   ForkGuardedStore(const ForkGuardedStore&) = delete;
   ForkGuardedStore& operator=(const ForkGuardedStore&) = delete;

@@ -1,7 +1,6 @@
 #include "cli/child_process.h"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <pty.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -12,12 +11,12 @@
 #include <catch2/catch.hpp>
 #include <cerrno>
 #include <filesystem>
-#include <optional>
 #include <string>
 #include <thread>
 
 #include "cli/boot_timer.h"
 #include "cli/supervision.h"
+#include "command_end.h"
 #include "support/temporary_folder.h"
 
 using namespace distlock::cli;
@@ -69,16 +68,6 @@ class Terminal {
   int before_ = dup(STDIN_FILENO);
   std::array<int, 2> ends_{};
 };
-
-const Command kSleep{.words = {"sleep", "1000"}, .environment = {}};
-
-/// The signal that ended it. Nothing: it still runs after a minute.
-std::optional<int> signal_that_ended(ChildProcess& child, const Signals& signals) {
-  constexpr int kMinute = 60'000;
-  pollfd waited{.fd = signals.descriptor(), .events = POLLIN, .revents = 0};
-  while (!child.ended() && poll(&waited, 1, kMinute) == 1) (void)signals.next();
-  return child.ended() ? child.ended()->by_signal : std::nullopt;
-}
 
 bool has_pidfd(pid_t process) {
   const std::string folder = "/proc/" + std::to_string(process) + "/fd";
@@ -198,7 +187,7 @@ TEST_CASE("a command dies with the process that started it", "[cli][child]") {
   std::array<int, 2> ends{};
   REQUIRE(pipe(ends.data()) == 0);
   {
-    const ChildProcess child({.words = {"sleep", "1000"}, .environment = {}}, signals, keeper);
+    const ChildProcess child(kSleep, signals, keeper);
     close(ends[1]);
   }
   // At its end once no process can write to it any more.

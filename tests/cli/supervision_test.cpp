@@ -7,11 +7,11 @@
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
-#include <optional>
 #include <string>
 
 #include "cli/descendants.h"
 #include "cli/exit_status.h"
+#include "command_end.h"
 #include "support/leave.h"
 
 using namespace distlock;
@@ -47,15 +47,6 @@ Hold passing_hold(std::chrono::milliseconds grace) {
 
 Command shell(const std::string& script) {
   return {.words = {"sh", "-c", script}, .environment = {}};
-}
-
-/// Nothing: it still runs after a minute.
-std::optional<Ending> end_of(ChildProcess& child, const Signals& signals) {
-  constexpr int kMinute = 60'000;
-  pollfd waited{.fd = signals.descriptor(), .events = POLLIN, .revents = 0};
-  std::optional<Ending> ending;
-  while (!(ending = child.ended()) && poll(&waited, 1, kMinute) == 1) (void)signals.next();
-  return ending;
 }
 
 /// Runs a command as the first process of a terminal, whose ^C comes before the command's start.
@@ -169,15 +160,15 @@ TEST_CASE("a message that is no order does not end the keeper's watch", "[cli][c
     const std::string line(size, '\xff');
     REQUIRE(write(keeper.descriptor(), line.data(), line.size()) >= 0);
   }
-  ChildProcess child({.words = {"sleep", "1000"}, .environment = {}}, signals, keeper);
+  ChildProcess child(kSleep, signals, keeper);
   keeper.set_kill_at(host_clock()->steady_now());
-  CHECK(end_of(child, signals).value_or(Ending{}).by_signal == SIGKILL);
+  CHECK(signal_that_ended(child, signals) == SIGKILL);
 }
 
 TEST_CASE("a keeper that was stopped heeds the last deadline when it goes on", "[cli][child][R9]") {
   Keeper keeper;
   const Signals signals;
-  ChildProcess child({.words = {"sleep", "1000"}, .environment = {}}, signals, keeper);
+  ChildProcess child(kSleep, signals, keeper);
   kill(keeper.id(), SIGSTOP);
   // More than a socket takes.
   const SteadyTime start = host_clock()->steady_now();
@@ -185,7 +176,7 @@ TEST_CASE("a keeper that was stopped heeds the last deadline when it goes on", "
   const SteadyTime last = start + 1s;
   keeper.set_kill_at(last);
   kill(keeper.id(), SIGCONT);
-  CHECK(end_of(child, signals).value_or(Ending{}).by_signal == SIGKILL);
+  CHECK(signal_that_ended(child, signals) == SIGKILL);
   CHECK(host_clock()->steady_now() >= last);
 }
 

@@ -14,20 +14,11 @@ using namespace std::string_literals;
 
 namespace {
 
-const Token kTheirs = *token_from_hex("4d7f000000000000000000aa");
-
 // Whether a request for a place in the line of "jobs" is refused with a message that names the
 // field, and leaves the document alone.
 void check_stands_not(StoreUnderTest& under_test, Store& store, const std::string& field) {
   const auto before = under_test.raw_lock("jobs");
-  try {
-    const Standing standing = line_of(store).stand("jobs", claim_by(store, "a"));
-    FAIL_CHECK("the document was accepted, and " << (standing.hold ? "claimed" : "not claimed"));
-  } catch (const Error& error) {
-    CHECK(error.errc() == Errc::bad_record);
-    CHECK_THAT(error.what(), Catch::Contains('"' + field + '"'));
-    CHECK_THAT(error.what(), Catch::Contains("nothing was changed"));
-  }
+  check_names_field(field, [&] { line_of(store).stand("jobs", claim_by(store, "a")); });
   CHECK(under_test.raw_lock("jobs") == before);
 }
 
@@ -46,17 +37,8 @@ TEST_CASE("a wait for a lock with a field of a wrong type is refused, and change
   const std::int32_t state = GENERATE(0, 1, 2);
   const auto under_test = make_store_under_test();
   const auto store = under_test->open();
-  int tried = 0;
-  for (const Value& value : kOneOfEach) {
-    if (value.index() == static_cast<std::size_t>(expected.type)) continue;
-    const Document lock = with(taken_lock("jobs", "db7", kTheirs), "state", state);
-    under_test->put_lock(with(lock, expected.field, value));
-    if (!kept_its_type(under_test->raw_lock("jobs"), expected.field, value)) continue;
-    INFO("field " << expected.field << ", state " << state << ", type " << value.index());
-    check_stands_not(*under_test, *store, expected.field);
-    ++tried;
-  }
-  CHECK(tried >= 3);
+  with_each_wrong_type(*under_test, expected, state,
+                       [&] { check_stands_not(*under_test, *store, expected.field); });
 }
 
 TEST_CASE("a wait for a lock with a field out of its range is refused, and changes nothing",

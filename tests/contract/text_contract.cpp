@@ -1,6 +1,7 @@
 #include <catch2/catch.hpp>
 
 #include "contract/contract.h"
+#include "contract/wrong_types.h"
 
 using namespace distlock;
 using namespace distlock::testing;

@@ -11,11 +11,6 @@ constexpr std::int64_t kNoFence = 0;
 
 Bson fence_or_none() { return doc({{"$ifNull", array({"$fence", kNoFence})}}); }
 
-Bson is_taken() {
-  return doc(
-      {{"$and", array({state_is_sound(), doc({{"$in", array({"$state", array({1, 2})})}})})}});
-}
-
 // An expression for a field that only the release of a hold changes.
 Bson if_taken(BsonValue then, std::string_view otherwise) {
   Bson taken = is_taken();
@@ -37,9 +32,6 @@ Bson are(Bson types, std::string_view type) {
   return doc({{"$setIsSubset", array({std::move(types), array({type, std::move(or_none)})})}});
 }
 
-// As document.cpp has it.
-constexpr std::int32_t kLongestText = 65536;
-
 Bson length_of(std::string_view field) {
   return doc({{"$strLenBytes", doc({{"$ifNull", array({field, ""})}})}});
 }
@@ -49,8 +41,10 @@ Bson texts_are_sound() {
   Bson types = array({type_of("$process"), type_of("$who"), type_of("$why")});
   Bson lengths = array({length_of("$process"), length_of("$who"), length_of("$why")});
   Bson longest = doc({{"$max", std::move(lengths)}});
-  return doc({{"$and", array({are(std::move(types), "string"),
-                              doc({{"$lte", array({std::move(longest), kLongestText})}})})}});
+  return doc(
+      {{"$and",
+        array({are(std::move(types), "string"),
+               doc({{"$lte", array({std::move(longest), std::int64_t{kTextBytesMost}})}})})}});
 }
 
 Bson window_is_sound() {
@@ -109,6 +103,11 @@ Bson fields_are_sound(const Claim& claim) {
 }
 
 Bson state_is_sound() { return type_among("$state", array({"int", "long", "double"})); }
+
+Bson is_taken() {
+  return doc(
+      {{"$and", array({state_is_sound(), doc({{"$in", array({"$state", array({1, 2})})}})})}});
+}
 
 Bson release_and_show(std::string_view name, const Token& ts, Bson shown) {
   Bson freed =

@@ -20,6 +20,8 @@ Bson fence_can_grow(const Claim& claim);
 Bson fence_fits(const ClaimBasis& basis, const Claim& claim);
 /// The state is of a type that state_of() takes: a decimal is no state.
 Bson state_is_sound();
+/// The state is one of a taken lock.
+Bson is_taken();
 
 /// All documented fields but the line are as lock_from() reads them, and the fence leaves room for
 /// those of the claim.

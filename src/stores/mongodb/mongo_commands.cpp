@@ -17,8 +17,7 @@ Bson still_as(const FromFree& basis) {
 }
 
 Bson still_as(const FromHold& basis) {
-  Bson held = doc({{"$and", array({equal("$ts", basis.ts), state_is_sound(),
-                                   doc({{"$in", array({"$state", array({1, 2})})}})})}});
+  Bson held = doc({{"$and", array({equal("$ts", basis.ts), is_taken()})}});
   if (!basis.when) return held;
   return doc({{"$and", array({std::move(held), equal("$when", *basis.when)})}});
 }

@@ -2,6 +2,7 @@
 
 #include "distlock/error.h"
 #include "distlock/members.h"
+#include "stores/mirrored/identity.h"
 #include "support/mirror_fleet.h"
 #include "support/thrown.h"
 
@@ -13,7 +14,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr const char* kIdentity = "distlock: member of a mirrored store";
+const std::string kIdentity(mirrored::kIdentityName);
 
 }  // namespace
 

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "distlock/members.h"
+#include "stores/mirrored/identity.h"
 #include "support/mirror_fleet.h"
 #include "support/tampering.h"
 #include "support/thrown.h"
@@ -17,7 +18,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr const char* kIdentity = "distlock: member of a mirrored store";
+const std::string kIdentity(mirrored::kIdentityName);
 
 // Makes that member come back: its identity has a fence of its own from then on.
 void lose_and_readmit(MirrorFleet& fleet, const MirrorProcess& by, std::size_t member) {
