@@ -179,7 +179,8 @@ void Oracle::granted(const Belief& belief, Time asked) {
     greatest = std::max(greatest, belief.fence);
   }
   for (const Belief& other : beliefs_) {
-    if (!mirrored_) break;
+    // Which of two holds ends is not promised for a grant that an outsider undid on its way.
+    if (!mirrored_ || excused(belief.ts)) break;
     const bool rival = other.lock == belief.lock && other.process != belief.process;
     if (!rival || excused(other.ts) || other.told == nullptr || other.told->times > 0) continue;
     if (other.told->could_have_been()) {

@@ -69,3 +69,23 @@ TEST_CASE("still_held() is judged by what a process can have heard", "[sim][M6]"
   scene.oracle.still_held_said(belief, scene.scheduler.now(), true);
   CHECK(scene.oracle.violation());
 }
+
+TEST_CASE("a grant that an outsider undid on its way ends no rival's hold", "[sim][M3]") {
+  const bool undone = GENERATE(true, false);
+  Scene scene;
+  scene.oracle.judge_a_mirrored_store();
+  Told told{.times = 0, .could_have_been = [] { return true; }};
+  const Token later{{2}};
+  const StoredLock taken{
+      .exists = true, .taken = true, .process = "rival", .ts = later, .fence = 2};
+  scene.oracle.claim_of_member(taken);
+  const Token late{{3}};
+  StoredLock broken{.exists = true, .taken = true, .process = "late", .ts = late, .fence = 3};
+  scene.oracle.claim_of_member(broken);
+  if (undone) scene.oracle.touched("jobs", broken, {});
+  scene.oracle.gave_up(scene.ts, 1);
+  scene.oracle.granted({.lock = "jobs", .process = "rival", .ts = later, .fence = 2, .told = &told},
+                       Time{0});
+  scene.oracle.granted({.lock = "jobs", .process = "late", .ts = late, .fence = 3}, Time{0});
+  CHECK(scene.oracle.violation().has_value() != undone);
+}
