@@ -45,10 +45,13 @@ TEST_CASE("a repair that was not confirmed protects nothing", "[mirrored][M9][R8
   held.fleet.rounds({&held.ann, &bob}, 60s);
   REQUIRE(held.fleet.holders("jobs") == Names{"ann", "ann", ""});
   held.ann.set_away(0, true);
+  const SteadyTime until = held.lock->valid_until();
   bool both = false;
   bool rival_has_it = false;
   for (int i = 0; i < 60 && !rival_has_it; ++i) {
     held.fleet.rounds({&held.ann, &bob}, 30s);
+    // Before the next round sees that the member does not carry the hold.
+    REQUIRE(held.lock->valid_until() <= until);
     rival_has_it = bob.lock("jobs")->lock_try("y");
     both = both || (rival_has_it && held.lock->held());
   }
