@@ -66,6 +66,16 @@ class Reader {
     refuse(field, "is missing", expected);
   }
 
+  // A lock that is taken needs it. `takeover_after` and `fence` are absent in documents of other
+  // programs.
+  template <class Field>
+  std::optional<Field> of_holder(std::string_view field, std::string_view expected,
+                                 bool taken) const {
+    auto value = optional<Field>(field, expected);
+    if (!value && taken) refuse(field, "is missing", std::string(expected) + " in a taken lock");
+    return value;
+  }
+
   // A count that is never negative, 64-bit only: nobody but this library writes one.
   std::optional<std::int64_t> count(std::string_view field) const {
     constexpr std::string_view kExpected = "a 64-bit integer that is not negative";
@@ -95,8 +105,11 @@ class Reader {
  private:
   // Of two, this library and the server might each read another.
   const Value* only(std::string_view field, std::string_view expected) const {
-    const Value* found = find_field(document_, field);
-    const std::ptrdiff_t count = found == nullptr ? 0 : count_of(document_, field);
+    const Value* found = nullptr;
+    std::size_t count = 0;
+    for (const auto& [key, value] : document_) {
+      if (key == field && ++count == 1) found = &value;
+    }
     if (count > 1) refuse(field, "is there " + std::to_string(count) + " times", expected);
     return found;
   }
@@ -125,16 +138,6 @@ std::string shortened(const std::string& text) {
   constexpr std::size_t kShown = 100;
   if (text.size() <= kTextBytesMost) return text;
   return text.substr(0, kShown) + "... (" + std::to_string(text.size()) + " bytes)";
-}
-
-// The fields that a taken lock needs. `takeover_after` and `fence` are absent in documents of other
-// programs.
-void require_holder(const Reader& reader) {
-  reader.required<std::string>("process", "a string in a taken lock");
-  reader.required<std::string>("who", "a string in a taken lock");
-  reader.required<StoreTime>("when", "a date in a taken lock");
-  reader.required<std::string>("why", "a string in a taken lock");
-  reader.required<Token>("ts", "an ObjectId in a taken lock");
 }
 
 constexpr std::array<std::string_view, 4> kHealthFields{"ping_successes", "ping_failures",
@@ -226,11 +229,12 @@ LockRecord lock_from(const Document& document) {
   LockRecord lock;
   lock.name = reader.required<std::string>("_id", "a string");
   lock.state = reader.state();
-  lock.process = reader.optional<std::string>("process", "a string").value_or("");
-  lock.who = reader.optional<std::string>("who", "a string").value_or("");
-  lock.why = reader.optional<std::string>("why", "a string").value_or("");
-  lock.when = reader.optional<StoreTime>("when", "a date");
-  lock.ts = reader.optional<Token>("ts", "an ObjectId");
+  const bool taken = lock.taken();
+  lock.process = reader.of_holder<std::string>("process", "a string", taken).value_or("");
+  lock.who = reader.of_holder<std::string>("who", "a string", taken).value_or("");
+  lock.when = reader.of_holder<StoreTime>("when", "a date", taken);
+  lock.why = reader.of_holder<std::string>("why", "a string", taken).value_or("");
+  lock.ts = reader.of_holder<Token>("ts", "an ObjectId", taken);
   lock.fence = reader.fence();
   if (const auto after = reader.count("takeover_after")) {
     lock.takeover_after = std::chrono::milliseconds{*after};
@@ -238,7 +242,6 @@ LockRecord lock_from(const Document& document) {
   lock.freed_at = reader.optional<StoreTime>("freed_at", "a date");
   lock.line = reader.optional<std::vector<Waiter>>("line", "an object of places in line")
                   .value_or(std::vector<Waiter>{});
-  if (lock.taken()) require_holder(reader);
   return lock;
 }
 
