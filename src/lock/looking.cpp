@@ -33,7 +33,7 @@ bool StandingInLine::look() {
       if (!look.seen.lock->taken() || !line::waits(ticket_, look.seen.lock->line)) return stand();
       look_at_takeover(look, judgement.until_takeover);
       ended_.reset();
-      return attends_nobody_ && attend(look.seen.lock->ts);
+      return attends_another_than(look.seen.lock->ts) && attend(look.seen.lock->ts);
     case protocol::Verdict::free:
     case protocol::Verdict::absent:
       return stand();
@@ -41,8 +41,14 @@ bool StandingInLine::look() {
   return false;
 }
 
-// Somebody else has taken over: the store is to tell of the end of that holder, too. It is asked
-// once only: something may act for a dead holder still, which then counts as alive at each look.
+// Those in front may have left without a word, so that the store told nobody of that hold.
+bool StandingInLine::attends_another_than(const std::optional<Token>& hold) const {
+  return attends_nobody_ || (attends_ && attends_ != hold);
+}
+
+// Somebody else has the lock by now: the store is to tell of the end of that holder, too. It is
+// asked once only: something may act for a dead holder still, which then counts as alive at each
+// look.
 bool StandingInLine::attend(const std::optional<Token>& hold) {
   return std::exchange(attended_, hold) != hold && stand();
 }
@@ -87,6 +93,7 @@ std::optional<LockRecord> StandingInLine::sent_takeover(const ClaimFrom& from) {
   } catch (const Error& error) {
     takeover_fails_since_ = std::min(takeover_fails_since_, asked);
     takeover_failure_ = error;
+    ticket_spent_ = error.errc() == Errc::outcome_unknown;
     look_at_ = SteadyTime::min();  // As soon as the store is asked again.
     throw;
   }

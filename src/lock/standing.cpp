@@ -207,6 +207,7 @@ bool StandingInLine::stand() {
   perhaps_in_line_ = in_line_before || standing.in_line;
   nowhere_ = !standing.in_line && !standing.free;
   if (standing.free) stand_at_ = clock_.steady_now() + line::kTurn;
+  attends_ = standing.attends;
   attends_nobody_ = standing.holder_ended;
   if (attends_nobody_) look_at_ = clock_.steady_now();
   return false;

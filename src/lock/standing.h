@@ -47,6 +47,7 @@ class StandingInLine {
   bool stand();
   bool stand_or_look();
   bool look();
+  bool attends_another_than(const std::optional<Token>& hold) const;
   bool attend(const std::optional<Token>& hold);
   bool lets_others_first(protocol::Reason reason, const LockRecord& dead);
   bool take_over(const TimedInspection& look);
@@ -87,7 +88,8 @@ class StandingInLine {
   SteadyTime ended_turn_at_;       // When it may be taken over from this place.
   bool nowhere_ = false;           // The last answer showed neither a place nor a free lock.
   bool attends_nobody_ = false;    // The store tells of no later end: it knew one when last asked.
-  std::optional<Token> attended_;  // The hold that it was last asked about after that.
+  std::optional<Token> attends_;   // The hold whose end the store tells of, if it tells of any.
+  std::optional<Token> attended_;  // The hold that a look has made it ask about last.
   DeadlockWatch deadlocks_;
   SteadyTime stand_at_ = SteadyTime::min();
   SteadyTime look_at_ = SteadyTime::min();

@@ -208,6 +208,30 @@ TEST_CASE("an end that a waiter knows rings for it no more", "[sqlite][R23][R19]
   CHECK(told.next() == 'l');
 }
 
+TEST_CASE("a place says for which holder it was kept", "[sqlite][line][R23]") {
+  const Scene scene;
+  const auto store = open_at(scene.path());
+  const auto pinger = std::make_shared<DistributedLockPinger>(Environment{.store = store});
+  DistributedLock lock(pinger, "jobs");
+  const auto place_of = [&](const Token& ticket) {
+    StoreNow cutoff = store->list().now;
+    cutoff.time += 1min;
+    const Claim claim{.process = "waits",
+                      .who = "waits:1",
+                      .why = "y",
+                      .ts = ticket,
+                      .takeover_after = 15min,
+                      .cutoff = cutoff};
+    return store->line()->stand("jobs", claim);
+  };
+  REQUIRE(lock.lock_try("x"));
+  CHECK(place_of(Token{{1}}).attends == lock.record().ts);
+  REQUIRE(lock.unlock() == UnlockResult::released);
+  const Standing standing = place_of(Token{{2}});
+  CHECK_FALSE(standing.hold);
+  CHECK_FALSE(standing.attends);
+}
+
 TEST_CASE("a statement of another namespace of processes says nothing", "[sqlite][R23][R1]") {
   const Room room;
   SqliteWitness witness = room.witness();

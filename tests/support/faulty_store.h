@@ -127,12 +127,16 @@ class FaultyStore : public Store, private distlock::Line {
   /// As a SQLite file whose holders the kernel has seen end (R23).
   bool holders_ended = false;
   bool something_acts_for_them = false;
+  bool rings_for_ends = false;
 
  private:
   Standing stand(std::string_view name, const Claim& claim) override {
     return call("stand", [this, name = std::string(name), claim] {
       Standing standing = inner_->line()->stand(name, claim);
       standing.holder_ended = standing.in_line && holders_ended;
+      if (standing.in_line && rings_for_ends) {
+        standing.attends = inner_->inspect(name, Freshness::fresh).lock->ts;
+      }
       return standing;
     });
   }

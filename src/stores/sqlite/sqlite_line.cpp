@@ -43,6 +43,7 @@ SqliteLine::Plan SqliteLine::plan(std::string_view name, const Claim& claim, Sto
   Plan plan{.exists = row.has_value(), .before = lock.line, .after = lock.line};
   plan.standing = {std::nullopt, line::stands(claim.ts, lock.line), !lock.taken()};
   if (lock.taken()) plan.witness = witness_stated_in(row->ping);
+  if (lock.taken()) plan.standing.attends = lock.ts;
   if (lock.taken() && lock.ts == claim.ts) {
     lock.line.clear();
     plan.standing.hold = std::move(lock);

@@ -79,14 +79,14 @@ TEST_CASE("of two releases of one ticket the later end counts", "[waiting][R8][R
   CHECK(late.pending() == 0);
 }
 
-TEST_CASE("a doubtful ticket is left pending where a takeover that was refused needs a new one",
+TEST_CASE("a doubtful ticket is left pending where a takeover of unknown outcome needs a new one",
           "[waiting][R8][R18]") {
   Late late;
   const auto dead = late.fleet.process("dead").lock("jobs");
   REQUIRE(dead->lock_try("before it died"));
   late.fleet.clock->advance(17min);
   late.store->fail("stand", Fault::delayed);
-  late.store->fail("claim", Fault::rejected);
+  late.store->fail("claim", Fault::lost_request);
   LockRecord other;
   REQUIRE(late.lock->try_lock_for(1min, {}, "waits", &other));
   CHECK(late.pending() == 1);

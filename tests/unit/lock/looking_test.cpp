@@ -219,3 +219,37 @@ TEST_CASE("a waiter waits for its turn anew where the ended holder was alive in 
   CHECK(one.waiter.lock("jobs", {.recheck = 1min})->try_lock_for(10min));
   CHECK(one.passed() == again + 100ms);
 }
+
+TEST_CASE("a waiter asks once about a holder that it sees for the first time at a look",
+          "[waiting][R23][R19]") {
+  Watcher one;
+  one.store.rings_for_ends = true;
+  int stood = 0;
+  std::vector<int> stands_since;
+  const auto note = [&] { stands_since.push_back(one.store.calls("stand") - stood); };
+  one.at_look(2, [&] {
+    one.rival_takes_over();
+    stood = one.store.calls("stand");
+    one.at_look(1, [&] {
+      note();
+      one.at_look(1, note);
+    });
+  });
+  CHECK_FALSE(one.waiter.lock("jobs", {.recheck = 1s})->try_lock_for(1min));
+  CHECK(stands_since == std::vector<int>{1, 1});
+}
+
+TEST_CASE("a waiter whose takeover was certainly refused keeps its place", "[waiting][R17][R18]") {
+  Watcher one;
+  one.fleet.clock->advance(17min);
+  std::vector<std::string> line;
+  one.store.after("stand", [&] { one.another_stands(); });
+  one.store.before("claim", [&] {
+    one.store.fail("claim", Fault::rejected);
+    one.store.before("claim", [&] {
+      for (const Waiter& waiter : one.fleet.stored("jobs").line) line.push_back(waiter.process);
+    });
+  });
+  REQUIRE(one.waiter.lock("jobs")->try_lock_for(1h));
+  CHECK(line == std::vector<std::string>{"waiter", "gone"});
+}
