@@ -40,7 +40,7 @@ class MemberDeadlines {
   /// These do not carry the hold any more, so that a rival may have them at any moment.
   void drop(const std::vector<Token>& members);
   bool protects(const Token& member, SteadyTime now) const;
-  SteadyTime until() const;
+  SteadyTime until() const noexcept;
 
  private:
   struct Deadline {

@@ -115,6 +115,16 @@ inline Error want_of_memory(const CallRules& rules) {
   return strange_failure(rules, "no memory for the answer of a member of a mirrored store");
 }
 
+// A failure of one member: the others may go on.
+inline Error of_one_member(const Error& error, const Error& no_memory) noexcept {
+  if (error.errc() != Errc::store_replaced) return error;
+  try {
+    return {Errc::not_applied, error.what()};
+  } catch (const std::bad_alloc&) {
+    return no_memory;
+  }
+}
+
 template <class Answer>
 Reply<Answer> reply_of(Member& member, const CallRules& rules, const MemberCall<Answer>& call,
                        const Error& no_memory) noexcept {
@@ -124,10 +134,7 @@ Reply<Answer> reply_of(Member& member, const CallRules& rules, const MemberCall<
     reply.answer = call(member);
     if (rules.with_identity) reply.identity = member.identity_after(asked);
   } catch (const Error& error) {
-    reply.failure = error;
-    // Of one member: the others may go on.
-    const bool replaced = error.errc() == Errc::store_replaced;
-    if (replaced) reply.failure.emplace(Errc::not_applied, error.what());
+    reply.failure = of_one_member(error, no_memory);
   } catch (...) {
     try {
       reply.failure = strange_failure(rules, current_failure().what);

@@ -91,6 +91,27 @@ TEST_CASE("a hold that ends while it begins wakes the watch all the same", "[pin
   CHECK(due.changed.stop_requested());
 }
 
+TEST_CASE("a hold that counts on a member no more ends sooner also without memory",
+          "[scarce][pinger][M5][R9]") {
+  constexpr SteadyTime kStart{1h};
+  constexpr SteadyTime kOld = kStart - 58s;
+  const Token ts{{9}};
+  const std::vector<Token> members{{{1}}, {{2}}, {{3}}};
+  Holds holds(AnnounceOn::caller);
+  const auto hold = std::make_shared<Hold>("jobs", 1min);
+  holds.enlist(hold, ts);
+  holds.begin_claim(*hold,
+                    {{members[0], {}, kStart, kStart},
+                     {members[1], {}, kStart, kStart},
+                     {members[2], {}, kOld, kOld}},
+                    2);
+  REQUIRE(holds.begin(*hold, ts, members, kStart));
+  const std::vector<Token> lacking{members[0]};
+  without_memory([&] { holds.unprotect({hold, ts}, lacking); });
+  CHECK(holds.valid({hold, ts}, kStart + 1s));
+  CHECK_FALSE(holds.valid({hold, ts}, kStart + 3s));
+}
+
 TEST_CASE("a page that is the last to use a database is removed without memory",
           "[scarce][sqlite]") {
   const TemporaryFolder folder;

@@ -228,7 +228,17 @@ TEST_CASE("a member's call that gets no memory fails by itself, and ends no proc
   }
   const auto store = make_mirrored_store({members[0], members[1], members[2]});
   REQUIRE(store->list().locks.empty());
-  members[1]->before("list", [] { pthread_setname_np(pthread_self(), "starving"); });
+  const auto starve = [] { pthread_setname_np(pthread_self(), "starving"); };
+  std::function<void()> at_list = starve;
+  SECTION("for its answer") {}
+  SECTION("to say that its store was replaced") {
+    const Error replaced(Errc::store_replaced, "a text that is too long for any short string");
+    at_list = [=] {
+      starve();
+      throw replaced;
+    };
+  }
+  members[1]->before("list", at_list);
   const NoMemoryFor member("starving");
   CHECK(store->list().locks.empty());
   CHECK(NoMemoryFor::refusals() > 0);
