@@ -66,15 +66,15 @@ struct Start {
   char** environment;
   const sigset_t* mask;
   bool leads_group;
-  int report;              ///< Closed by a successful exec; otherwise gets errno.
-  int keeper;              ///< Keeper::descriptor()
+  int report;  ///< Closed by a successful exec; otherwise gets errno.
+  const Keeper* keeper;
   const Event* signalled;  ///< Set when it has been sent the earlier signals.
   pid_t parent;
 };
 
 [[noreturn]] void become(const Start& start) {
   if (start.leads_group) setpgid(0, 0);
-  enlist_with_keeper(start.keeper, start.leads_group ? getpid() : 0);
+  enlist_with_keeper(start.keeper->descriptor(), start.leads_group ? getpid() : 0);
   // SIGKILL: a command that outlives its lock's holder would run unguarded after a takeover.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != start.parent) _exit(kSignalled + SIGKILL);  // It died before the line above.
@@ -82,6 +82,8 @@ struct Start {
   restore_dispositions();
   restore_core_files();
   sigprocmask(SIG_SETMASK, start.mask, nullptr);
+  // This process or its parent may have been stopped since the parent looked.
+  if (start.keeper->time_is_over()) _exit(kSignalled + SIGKILL);
   // Not on POSIX's list of what is safe here, but glibc's allocates nothing.
   execvpe(start.words[0], start.words, start.environment);
   const int error = errno;
@@ -118,7 +120,7 @@ ChildProcess::ChildProcess(const Command& command, const Signals& signals, const
                     .mask = &signals.mask_before(),
                     .leads_group = leads_group_,
                     .report = report[1],
-                    .keeper = keeper.descriptor(),
+                    .keeper = &keeper,
                     .signalled = &signalled,
                     .parent = getpid()};
   prctl(PR_SET_CHILD_SUBREAPER, 1);

@@ -66,6 +66,7 @@ class Watch {
       case Order::Kind::command:
         command_ = enclosed;
         group_ = static_cast<pid_t>(order.value);
+        timer_.set(notice_.kill_at());  // It may have been over with nothing there to kill.
         return;
     }
   }
@@ -196,11 +197,14 @@ void Keeper::guard(std::string_view token, std::chrono::nanoseconds window, int 
 }
 
 void Keeper::set_kill_at(SteadyTime at) {
-  const bool earlier = at < notice_.kill_at();
+  const SteadyTime before = notice_.kill_at();
   notice_.set_kill_at(at);
-  // Of a later time it learns when it looks at the earlier one.
-  if (earlier) give(orders_, {Order::Kind::look});
+  // Of a later time it learns when it looks at the earlier one, unless it has done so.
+  const bool looked = host_clock()->steady_now() >= before;
+  if (at < before || looked) give(orders_, {Order::Kind::look});
 }
+
+bool Keeper::time_is_over() const { return host_clock()->steady_now() >= notice_.kill_at(); }
 
 void Keeper::dismiss() {
   notice_.dismiss();

@@ -35,6 +35,9 @@ class Keeper {
   /// When all must be killed that descends from this process. SteadyTime::max(): never.
   void set_kill_at(SteadyTime at);
 
+  /// That time has come. Allocates nothing.
+  bool time_is_over() const;
+
   /// Before a command begins whose DISTLOCK_TOKEN that is. Should this process be killed, the
   /// keeper stays until nothing of the command runs, at most for the window. At the time above it
   /// kills what is left. So long it keeps `witness`: Store::share_witness(), which this closes.

@@ -118,6 +118,20 @@ TEST_CASE("a variable that is added replaces the child's inherited value", "[cli
   unsetenv("DISTLOCK_FENCE");
 }
 
+// As where this process was stopped between its look at the deadline and the fork.
+TEST_CASE("a command that would begin behind its time does not begin", "[cli][child][R9]") {
+  const distlock::testing::TemporaryFolder folder;
+  const std::string file = folder.path() / "begun";
+  const Signals signals;
+  Keeper keeper;
+  keeper.set_kill_at(distlock::host_clock()->steady_now() - std::chrono::seconds{1});
+  ChildProcess child({.words = {"touch", file}, .environment = {}}, signals, keeper);
+  std::optional<Ending> ending;
+  while (!ending) ending = child.ended();
+  CHECK(ending->exit_status == 128 + SIGKILL);
+  CHECK_FALSE(std::filesystem::exists(file));
+}
+
 TEST_CASE("a command that is not there or not executable is a start failure", "[cli][child]") {
   const Signals signals;
   const distlock::testing::TemporaryFolder empty;

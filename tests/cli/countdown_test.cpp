@@ -62,6 +62,14 @@ TEST_CASE("a keeper without news kills in time, but later than its parent would"
   CHECK(countdown.kill_at() == kUntil + 25s);
 }
 
+TEST_CASE("an end that the keeper has begun is the countdown's, whatever a ping moved since",
+          "[cli][countdown][R9]") {
+  Countdown countdown(kUsualPlan, kUntil);
+  REQUIRE(countdown.look(kStart, kUntil).step == Step::wait);
+  CHECK(countdown.look(countdown.kill_at(), kUntil + 30s).step == Step::kill);
+  CHECK(countdown.begun());
+}
+
 TEST_CASE("a countdown asks long before the end whether pings have moved it",
           "[cli][countdown][R9]") {
   EndingPlan plan = kUsualPlan;
