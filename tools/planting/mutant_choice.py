@@ -1,7 +1,7 @@
 """Which of the planted bugs are asked for: by name, or a sample that can be had again."""
 
 import argparse
-import random
+import hashlib
 import subprocess
 from typing import Any
 
@@ -13,10 +13,10 @@ def chosen(bugs: list[Any], asked: argparse.Namespace) -> list[Any]:
 
 
 def sample(bugs: list[Any], number: int, seed: str | None) -> list[Any]:
-    """As many, one of each rule first."""
+    """As many, one of each rule first. A new bug leaves the others where they are."""
     seed = seed or subprocess.getoutput("git rev-parse HEAD")
     print(f"a sample of {number} of {len(bugs)} bugs; --sample {number} --seed {seed}", flush=True)
-    shuffled = random.Random(seed).sample(bugs, len(bugs))
+    shuffled = sorted(bugs, key=lambda bug: hashlib.sha256(f"{seed} {bug.name}".encode()).digest())
     first = {bug.rule: bug for bug in reversed(shuffled)}.values()
     others = [bug for bug in shuffled if bug not in first]
     return sorted([*first, *others][:max(number, len(first))], key=lambda bug: bug.name)
