@@ -100,12 +100,9 @@ Countdown::Countdown(const EndingPlan& plan, SteadyTime valid_until)
 Countdown::Due Countdown::look(SteadyTime now, std::optional<SteadyTime> valid_until) {
   if (plan_.on_loss == OnLoss::ignore) return {Step::wait, SteadyTime::max()};
   const bool beginning = !begun();
-  if (beginning) {
-    // The keeper has begun to kill: it acts by what we knew last.
-    if (now >= kill_at()) {
-      kill_at_ = now;
-      return {Step::kill, now + kKillAgainAfter};
-    }
+  // The keeper has begun to kill: it acts by what we knew last.
+  if (beginning && now >= kill_at()) kill_at_ = now;
+  if (!begun()) {
     if (valid_until) last_ = std::max(last_, *valid_until - plan_.margin);
     const SteadyTime begin_at = last_ - plan_.grace;
     if (valid_until && now < begin_at) {
