@@ -158,7 +158,7 @@ void claim_outcome_unknown(std::string_view name, std::string_view error) {
 
 void claim_came_too_late(std::string_view name) {
   write(LogLevel::warning, "dist_lock: the claim of \"", Escaped{name},
-        "\" took longer than its deadline allows; giving it back");
+        "\" took longer than its deadline allows; it counts for nothing");
 }
 
 void pending_release_settled(std::string_view name) {

@@ -133,7 +133,8 @@ ClaimResult Contender::claim(const ClaimFrom& from, std::string_view why, Fence 
   session->begin_claim(*hold);
   auto [record, failure] = claims.send(from, claims.claim_with(ts, why, fences), limit);
   if (!record) return {false, failure};
-  if (keep(std::move(*record), fences)) return {true, std::nullopt};
+  if (keep(*record, fences)) return {true, std::nullopt};
+  give_back(*record);
   return {false, Error(Errc::not_applied, came_too_late(name))};
 }
 
@@ -226,22 +227,25 @@ void Contender::leave_late_grant_pending() noexcept {
   }
 }
 
-bool Contender::keep(LockRecord record, Fence fences, const std::optional<Ticket>& again) {
+bool Contender::keep(LockRecord& record, Fence fences, const std::optional<Ticket>& again) {
   const Fence last = record.fence;
   record.fence -= fences - 1;
   const SteadyTime now = session->environment.clock->steady_now();
   const SteadyTime until =
       fences > 1 ? now + nanoseconds{protocol::kPassingMost} : SteadyTime::min();
-  return keep_until(std::move(record), last, until, again);
+  return keep_until(record, last, until, again);
 }
 
-bool Contender::keep_until(LockRecord record, Fence last, SteadyTime until,
+void Contender::give_back(const LockRecord& record) noexcept {
+  releaser.release(*record.ts, SteadyTime::min());
+}
+
+bool Contender::keep_until(LockRecord& record, Fence last, SteadyTime until,
                            const std::optional<Ticket>& again) {
   const SteadyTime now = session->environment.clock->steady_now();
   if (!session->holds.begin(*hold, *record.ts, record.members, now)) {
     log::claim_came_too_late(name);
     session->lobby.set_passing(name, SteadyTime::min());
-    releaser.release(*record.ts, SteadyTime::min());
     return false;
   }
   watches.clear();

@@ -110,10 +110,15 @@ class DistributedLock::Contender : public Heir {
   ClaimResult claim_remembered(std::string_view why, Fence fences = 1);
   /// Inspects and judges, freshly before a takeover (R6).
   protocol::Judgement judge_now(TimedInspection& look);
-  /// Makes the granted claim the hold, and leaves the phase. False where its deadline has passed
-  /// (R9): then the claim is given back. `again` is the ticket that got it, if an earlier request
-  /// with it may still arrive. `fences`: so many were claimed; the first is for this thread.
-  bool keep(LockRecord record, Fence fences = 1, const std::optional<Ticket>& again = std::nullopt);
+  /// Takes the granted claim, makes it the hold, and leaves the phase. False where its deadline has
+  /// passed (R9): then it is to be given back, or claimed anew. `again` is the ticket that got it,
+  /// if an earlier request with it may still arrive. `fences`: so many were claimed; the first is
+  /// for this thread.
+  bool keep(LockRecord& record, Fence fences = 1,
+            const std::optional<Ticket>& again = std::nullopt);
+  void give_back(const LockRecord& record) noexcept;
+  /// Counts as this object's own hold that ran out, to be claimed anew from itself, or given up.
+  void remember_late_grant(LockRecord record);
   /// How many fences a claim takes that is made in a wait now (R21). One for all with one ticket.
   Fence fences_for(const Lobby::Place& place) const;
   /// To claim from `basis` what is known by this record.
@@ -159,7 +164,7 @@ class DistributedLock::Contender : public Heir {
   bool look_and_claim(std::string_view why, LockRecord* other);
   /// Pings if it must, sends one claim, and keeps what the store grants (R2, R7, R9).
   ClaimResult claim(const ClaimFrom& from, std::string_view why, Fence fences);
-  bool keep_until(LockRecord record, Fence last, SteadyTime until,
+  bool keep_until(LockRecord& record, Fence last, SteadyTime until,
                   const std::optional<Ticket>& again);
   bool is_named(const Named& one) const;
   /// Passes the hold on that this thread gives up, to a thread of the process that waits for it.

@@ -103,7 +103,8 @@ bool Contender::accept(Lobby::Place& place) {
   if (!pass) return false;
   AcquiringPhase acquiring{*this};
   remembered.reset();
-  acquiring.held = keep_until(std::move(pass->record), pass->last, pass->until, std::nullopt);
+  acquiring.held = keep_until(pass->record, pass->last, pass->until, std::nullopt);
+  if (!acquiring.held) give_back(pass->record);
   return acquiring.held;
 }
 

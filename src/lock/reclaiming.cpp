@@ -4,7 +4,8 @@
 #include "log.h"
 #include "text.h"
 
-// One's own hold that ran out: claiming anew from it without a look (R9), or giving it up.
+// One's own hold that ran out, or was granted too late: claiming anew from it without a look (R9),
+// or giving it up.
 namespace distlock {
 
 bool DistributedLock::reclaim(std::string_view why) {
@@ -40,6 +41,12 @@ void Contender::lose_overdue_hold() {
   const Token ts = *claimed->ts;
   remembered = remember(FromHold{ts}, *claimed);
   session->holds.lose({hold, ts}, LossReason::deadline_passed);
+}
+
+void Contender::remember_late_grant(LockRecord record) {
+  remembered = remember(FromHold{*record.ts}, record);
+  const boost::lock_guard<boost::mutex> lock(mutex);
+  claimed = std::move(record);
 }
 
 void Contender::give_up_old_hold() {

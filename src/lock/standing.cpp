@@ -220,12 +220,22 @@ bool StandingInLine::keep(LockRecord record) {
   asked_ = false;
   std::optional<Contender::Ticket> again;
   if (doubtful_) again = {ticket_, last_sent_};
-  if (lock_.keep(std::move(record), fences_, again)) {
+  if (lock_.keep(record, fences_, again)) {
     doubtful_ = false;
     return true;
   }
-  begin_with_new_ticket();
+  ticket_spent_ = true;
+  stand_at_ = clock_.steady_now();
+  if (!lock_.out_of_time()) return claim_anew_from(std::move(record));
+  lock_.give_back(record);
   return false;
+}
+
+// Whoever stood still keeps the turn that came meanwhile, unless somebody has taken that over. The
+// claim of it counts from a ping of its own (R9, R17).
+bool StandingInLine::claim_anew_from(LockRecord late) {
+  lock_.remember_late_grant(std::move(late));
+  return claim_remembered();
 }
 
 void StandingInLine::bear(const Error& error) {

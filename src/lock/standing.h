@@ -60,6 +60,7 @@ class StandingInLine {
   void look_at_takeover(const TimedInspection& look, std::chrono::milliseconds left);
   void bear(const Error& error);
   bool keep(LockRecord record);
+  bool claim_anew_from(LockRecord late);
 
   Contender& lock_;
   Lobby::Place& place_;

@@ -64,7 +64,7 @@ TEST_CASE("a hold that was granted before a pause is not kept by a ping after it
     fleet.clock->advance(15min);
   };
   REQUIRE(lock->try_lock_for(1h));
-  CHECK(process.store->calls("stand") == 3);
+  CHECK(process.store->calls("stand") == 2);
   CHECK(lock->fence() == 2);
   CHECK(lock->record().ts != first);
 }
