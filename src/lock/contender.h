@@ -34,6 +34,7 @@ struct ClaimResult {
 
 /// The purpose of one wait, and how long it may last.
 struct WaitRequest {
+  SteadyTime begun;
   SteadyTime deadline;
   std::stop_token stop;
   std::string_view why;

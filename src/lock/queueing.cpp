@@ -13,10 +13,29 @@ namespace distlock {
 
 using std::chrono::nanoseconds;
 
+namespace {
+
+Judging judging_of(const LockOptions& options) {
+  return {options.takeover_after.count(),
+          options.max_clock_skew.value_or(std::chrono::milliseconds{-1}).count(),
+          static_cast<std::int64_t>(options.takeover_rule),
+          static_cast<std::int64_t>(options.missing_ping), options.unstated_window.count()};
+}
+
+// Those in front have asked the store for this thread, too (R15).
+void check_patience(const std::optional<Failing>& failing, const WaitRequest& request,
+                    SteadyTime now, nanoseconds patience) {
+  if (!failing || request.stop.stop_requested()) return;
+  const bool impatient = now - std::max(failing->since, request.begun) >= patience;
+  if (impatient || now >= request.deadline) throw Error(failing->error);
+}
+
+}  // namespace
+
 bool Contender::wait_in_line(const WaitRequest& request) {
   protocol::check_why(request.why);
   session->check_usable();
-  Lobby::Place place(session->lobby, name);
+  Lobby::Place place(session->lobby, name, judging_of(options));
   auto ring = [guard = session->fork_guard, wake = place.shared_wake()] {
     if (!guard.in_child()) wake->ring();
   };
@@ -46,6 +65,7 @@ Contender::Turn Contender::wait_for_this_object(Lobby::Place& place, const WaitR
     if (accept(place)) return Turn::held;
     session->check_usable();
     const SteadyTime now = clock.steady_now();
+    check_patience(place.failing(), request, now, patience());
     const SteadyTime passing = place.passing_until();
     const bool our_turn = (now >= passing && place.first()) || held_by_this_thread();
     if (our_turn && begin_acquiring(request.other)) {

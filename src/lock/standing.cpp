@@ -34,7 +34,10 @@ StandingInLine::StandingInLine(Contender& lock, Lobby::Place& place, const WaitR
       line_(*lock.session->environment.store->line()),
       clock_(*lock.session->environment.clock),
       last_(last_look(request, clock_.steady_now(), lock.options.poll_min)),
-      deadlocks_(request.deadlock_watch(lock.options, *lock.session)) {}
+      deadlocks_(request.deadlock_watch(lock.options, *lock.session)) {
+  // Those in front of this thread have asked the store for it until now.
+  if (const auto failing = place.failing()) fails_since_ = std::max(failing->since, request.begun);
+}
 
 StandingInLine::~StandingInLine() {
   if (lock_.session->fork_guard.in_child()) return;
@@ -106,11 +109,13 @@ void StandingInLine::tell() {
 bool StandingInLine::step_on() {
   const SteadyTime begun = clock_.steady_now();
   try {
-    if (step()) return true;
-    if (!std::exchange(answered_, false)) return false;
+    const bool held = step();
+    if (!std::exchange(answered_, false) && !held) return false;
     fails_since_ = SteadyTime::max();
     failure_.reset();
     failures_ = 0;
+    if (held || !takeover_failure_) place_.store_answered();
+    return held;
   } catch (const Error& error) {
     fails_since_ = std::min(fails_since_, begun);
     bear(error);
@@ -243,7 +248,9 @@ void StandingInLine::bear(const Error& error) {
   if (!may_wait_on(error)) throw;
   failure_ = error;
   answered_ = false;
-  if (now - std::min(fails_since_, takeover_fails_since_) >= nanoseconds{lock_.patience()}) throw;
+  const SteadyTime since = std::min(fails_since_, takeover_fails_since_);
+  place_.store_failed(since, error);
+  if (now - since >= nanoseconds{lock_.patience()}) throw;
   log::store_failed_while_waiting(lock_.name, error.what());
   const auto random = lock_.session->environment.random();
   stand_at_ = now + protocol::poll_pause(failures_++, random, milliseconds{0}, lock_.options);

@@ -39,11 +39,11 @@ bool DistributedLock::wait_for(nanoseconds limit, const std::stop_token& stop, s
   if (limit <= nanoseconds{0}) {
     return !stop.stop_requested() && contender_->lock_try(why, other, {.stop = stop});
   }
-  const SteadyTime deadline = contender_->session->environment.clock->steady_now() + limit;
+  const SteadyTime begun = contender_->session->environment.clock->steady_now();
   const bool in_line = contender_->options.wait_rule == WaitRule::in_line &&
                        contender_->session->environment.store->line() != nullptr;
   WaitTeller teller = contender_->teller_of_a_wait();
-  const WaitRequest request{deadline, stop, why, other, &teller, limit >= kForEver};
+  const WaitRequest request{begun, begun + limit, stop, why, other, &teller, limit >= kForEver};
   return in_line ? contender_->wait_in_line(request) : contender_->wait_polling(request);
 }
 

@@ -32,6 +32,9 @@ void Wake::ring() {
 }
 
 struct Lobby::Waiting {
+  explicit Waiting(const Judging& by) : judging(by) {}
+
+  const Judging judging;
   Wake wake;
   // Guarded by the mutex of Queues.
   bool aside = false;
@@ -39,11 +42,17 @@ struct Lobby::Waiting {
   bool to_ring = false;
   Heir* heir = nullptr;  // An open place has one, and no pass.
   std::optional<Pass> pass;
+  Waiting* next_front = nullptr;  // Within one mark(): no ring takes memory.
+};
+
+struct Lobby::Queue {
+  std::deque<std::shared_ptr<Waiting>> waiting;
+  std::optional<Failing> failing;
 };
 
 struct Lobby::Queues {
   boost::mutex mutex;
-  std::map<std::string, std::deque<std::shared_ptr<Waiting>>, std::less<>> by_lock;
+  std::map<std::string, Queue, std::less<>> by_lock;
   std::map<std::string, SteadyTime, std::less<>> passing_until;
 
   void ring(std::string_view name) {
@@ -56,18 +65,25 @@ struct Lobby::Queues {
     const Guard lock(mutex);
     const auto queue = by_lock.find(name);
     if (queue == by_lock.end()) return;
-    bool all_aside = true;
-    for (const auto& one : queue->second) {
-      one->to_ring = one->to_ring || one->aside || one->stands || all_aside;
-      all_aside = all_aside && one->aside;
+    Waiting* fronts = nullptr;
+    for (const auto& one : queue->second.waiting) {
+      const bool behind = judges_like_any(fronts, *one);
+      one->to_ring = one->to_ring || one->aside || one->stands || !behind;
+      if (behind || one->aside) continue;
+      one->next_front = std::exchange(fronts, one.get());
     }
+  }
+
+  static bool judges_like_any(const Waiting* fronts, const Waiting& one) {
+    while (fronts != nullptr && fronts->judging != one.judging) fronts = fronts->next_front;
+    return fronts != nullptr;
   }
 
   std::shared_ptr<Waiting> take_marked(std::string_view name) {
     const Guard lock(mutex);
     const auto queue = by_lock.find(name);
     if (queue == by_lock.end()) return nullptr;
-    for (const auto& one : queue->second) {
+    for (const auto& one : queue->second.waiting) {
       if (std::exchange(one->to_ring, false)) return one;
     }
     return nullptr;
@@ -77,11 +93,11 @@ struct Lobby::Queues {
 Lobby::Lobby(std::shared_ptr<Store> store, std::string process)
     : store_(std::move(store)), process_(std::move(process)), queues_(std::make_shared<Queues>()) {}
 
-Lobby::Place::Place(Lobby& lobby, std::string name)
-    : queues_(lobby.queues_), name_(std::move(name)), waiting_(std::make_shared<Waiting>()) {
+Lobby::Place::Place(Lobby& lobby, std::string name, const Judging& judging)
+    : queues_(lobby.queues_), name_(std::move(name)), waiting_(std::make_shared<Waiting>(judging)) {
   lobby.listen_once();
   const Guard lock(queues_->mutex);
-  queues_->by_lock[name_].push_back(waiting_);
+  queues_->by_lock[name_].waiting.push_back(waiting_);
 }
 
 Lobby::Place::~Place() {
@@ -89,8 +105,8 @@ Lobby::Place::~Place() {
   {
     const Guard lock(queues_->mutex);
     const auto queue = queues_->by_lock.find(name_);
-    std::erase(queue->second, waiting_);
-    if (queue->second.empty()) queues_->by_lock.erase(queue);
+    std::erase(queue->second.waiting, waiting_);
+    if (queue->second.waiting.empty()) queues_->by_lock.erase(queue);
   }
   queues_->ring(name_);  // The next thread may be the first now.
 }
@@ -101,9 +117,10 @@ std::shared_ptr<Wake> Lobby::Place::shared_wake() const { return {waiting_, &wai
 
 bool Lobby::Place::first() const {
   const Guard lock(queues_->mutex);
-  const auto& queue = queues_->by_lock.find(name_)->second;
-  const auto first = std::find_if(queue.begin(), queue.end(),
-                                  [&](const auto& one) { return one == waiting_ || !one->aside; });
+  const auto& queue = queues_->by_lock.find(name_)->second.waiting;
+  const auto first = std::find_if(queue.begin(), queue.end(), [&](const auto& one) {
+    return one == waiting_ || (!one->aside && one->judging == waiting_->judging);
+  });
   return *first == waiting_;
 }
 
@@ -124,7 +141,22 @@ void Lobby::Place::stand() {
 
 bool Lobby::Place::others_wait() const {
   const Guard lock(queues_->mutex);
-  return queues_->by_lock.find(name_)->second.size() > 1;
+  return queues_->by_lock.find(name_)->second.waiting.size() > 1;
+}
+
+void Lobby::Place::store_failed(SteadyTime since, const Error& error) {
+  const Guard lock(queues_->mutex);
+  queues_->by_lock.find(name_)->second.failing.emplace(Failing{since, error});
+}
+
+void Lobby::Place::store_answered() {
+  const Guard lock(queues_->mutex);
+  queues_->by_lock.find(name_)->second.failing.reset();
+}
+
+std::optional<Failing> Lobby::Place::failing() const {
+  const Guard lock(queues_->mutex);
+  return queues_->by_lock.find(name_)->second.failing;
 }
 
 void Lobby::Place::open(Heir& heir) {
@@ -169,7 +201,7 @@ bool Lobby::pass_on(std::string_view name, const std::function<std::optional<Pas
     const Guard lock(queues_->mutex);
     const auto queue = queues_->by_lock.find(name);
     if (queue == queues_->by_lock.end()) return false;
-    for (const auto& one : queue->second) {
+    for (const auto& one : queue->second.waiting) {
       if (one->heir == nullptr) continue;
       std::optional<Pass> pass = give(*one->heir);
       if (!pass) continue;

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <array>
 #include <boost/thread/mutex.hpp>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -9,6 +11,7 @@
 #include <string_view>
 
 #include "distlock/clock.h"
+#include "distlock/error.h"
 #include "distlock/line.h"
 #include "fork_guard.h"
 
@@ -43,15 +46,25 @@ struct Pass {
   SteadyTime until;  ///< It is passed on no more from then on.
 };
 
+/// The options of a waiter by which it judges a holder.
+using Judging = std::array<std::int64_t, 5>;
+
+/// A store that has failed at each look of the threads that wait for one lock.
+struct Failing {
+  SteadyTime since;
+  Error error;
+};
+
 /// The threads of one process that wait for locks of one store: a queue for each lock, first come
-/// first served. Only the first of a queue stands in the store's line (R20); rings are for it. A
-/// thread steps aside while its lock object is not free though the lock may be: those behind it
-/// must not wait for that object.
+/// first served. Only the first of those that judge alike stands in the store's line (R20); rings
+/// are for it. A thread steps aside while its lock object is not free though the lock may be: those
+/// behind it must not wait for that object.
 class Lobby {
  public:
   Lobby(std::shared_ptr<Store> store, std::string process);
 
  private:
+  struct Queue;
   struct Queues;
   struct Waiting;
 
@@ -59,7 +72,7 @@ class Lobby {
   /// The place of one thread, as long as it waits.
   class Place {
    public:
-    Place(Lobby& lobby, std::string name);
+    Place(Lobby& lobby, std::string name, const Judging& judging = {});
     ~Place();
     Place(const Place&) = delete;
     Place& operator=(const Place&) = delete;
@@ -81,6 +94,11 @@ class Lobby {
     std::optional<Pass> take_pass();
     /// Until when a hold of this process may be passed on; while it may, nobody has to stand.
     SteadyTime passing_until() const;
+
+    /// For those behind: their patience with the store is over as early as if they had asked it.
+    void store_failed(SteadyTime since, const Error& error);
+    void store_answered();
+    std::optional<Failing> failing() const;
 
     Wake& wake() const;
     std::shared_ptr<Wake> shared_wake() const;

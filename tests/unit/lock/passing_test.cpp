@@ -174,7 +174,6 @@ TEST_CASE("a hold is passed on to locks of the same options only", "[waiting][R2
   LockOptions other = patient_options();
   SECTION("with passing switched off") { other.pass_rule = PassRule::never; }
   SECTION("with a durable release") { other.release_rule = ReleaseRule::durable; }
-  SECTION("with another window") { other.takeover_after = 20min; }
   PassingScene scene({other, patient_options()});
   const LockRecord first = scene.first->hold();
   scene.first->give_up();

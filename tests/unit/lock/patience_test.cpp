@@ -1,7 +1,9 @@
 #include <catch2/catch.hpp>
 #include <functional>
+#include <future>
 
 #include "distlock/distributed_lock.h"
+#include "support/crowd.h"
 #include "support/fleet.h"
 #include "support/thrown.h"
 
@@ -73,6 +75,83 @@ TEST_CASE("a wait in line ends after its patience as well", "[waiting][R15][R22]
   CHECK(thrown_by([&] { waiter->lock(); }) == Errc::not_applied);
   CHECK(fleet.clock->waited() >= patience);
   CHECK(fleet.clock->waited() <= patience + 15s);
+}
+
+TEST_CASE("a thread behind another is as patient with the store as it would be alone",
+          "[waiting][R15][R20][threads]") {
+  LockOptions options = patient_options();
+  options.recheck = 1s;
+  LockOptions of_first = options;
+  const bool first_is_as_patient = GENERATE(true, false);
+  if (!first_is_as_patient) of_first.store_patience = std::chrono::milliseconds::max();
+  Crowd crowd;
+  DistributedLock held(crowd.pinger, "jobs", options);
+  REQUIRE(held.lock_try("x"));
+  Candidate first(crowd, of_first);
+  Candidate second(crowd, options);
+  crowd.store->during_each_call(
+      [](const std::string& call) { throw Error(Errc::not_applied, call + ": away"); });
+  const SteadyTime away_since = crowd.clock->steady_now();
+  const auto has_ended_or_sleeps = [&](Candidate& one) {
+    const auto next = crowd.clock->waits_until(one.id);
+    return one.has_it() || (next && next > crowd.clock->steady_now());
+  };
+  while (!second.has_it()) {
+    crowd.clock->advance(500ms);
+    comes_to_be([&] { return has_ended_or_sleeps(first) && has_ended_or_sleeps(second); });
+  }
+  CHECK(thrown_by([&] { second.hold(); }) == Errc::not_applied);
+  CHECK(crowd.clock->steady_now() - away_since >= 29s);
+  CHECK(crowd.clock->steady_now() - away_since <= 34s);
+  CHECK(first.has_it() == first_is_as_patient);
+  crowd.store->during_each_call({});
+}
+
+TEST_CASE("a thread whose process got the lock after a failure of the store waits on",
+          "[waiting][R15][R20][threads]") {
+  Crowd crowd;
+  DistributedLock held(crowd.pinger, "jobs", patient_options());
+  REQUIRE(held.lock_try("x"));
+  Candidate first(crowd);
+  LockOptions looking = patient_options();
+  looking.recheck = 1s;
+  Candidate second(crowd, looking);
+  crowd.store->fail("stand", Fault::rejected);
+  REQUIRE(held.unlock() == UnlockResult::released);
+  comes_to_be([&] {
+    crowd.clock->advance(500ms);
+    return first.has_it();
+  });
+  CHECK_NOTHROW(first.hold());
+  for (int i = 0; i < 60; ++i) {
+    crowd.clock->advance(1s);
+    comes_to_be([&] {
+      const auto next = crowd.clock->waits_until(second.id);
+      return second.has_it() || (next && next > crowd.clock->steady_now());
+    });
+  }
+  CHECK_FALSE(second.has_it());
+}
+
+TEST_CASE("a thread behind another hears at its deadline of a store that fails",
+          "[waiting][R15][R20][threads]") {
+  Crowd crowd;
+  DistributedLock held(crowd.pinger, "jobs", patient_options());
+  REQUIRE(held.lock_try("x"));
+  LockOptions looking = patient_options();
+  looking.recheck = 1s;
+  Candidate first(crowd, looking);
+  DistributedLock lock(crowd.pinger, "jobs", looking);
+  crowd.store->during_each_call(
+      [](const std::string& call) { throw Error(Errc::not_applied, call + ": away"); });
+  auto second = std::async(std::launch::async,
+                           [&] { return thrown_by([&] { return lock.try_lock_for(10s); }); });
+  comes_to_be([&] {
+    crowd.clock->advance(500ms);
+    return second.wait_for(1ms) == std::future_status::ready;
+  });
+  CHECK(second.get() == Errc::not_applied);
+  crowd.store->during_each_call({});
 }
 
 TEST_CASE("patience counts from the first failure, however rare the looks are", "[waiting][R15]") {

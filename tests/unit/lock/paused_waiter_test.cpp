@@ -138,5 +138,6 @@ TEST_CASE("a paused waiter leaves a doubtful ticket pending", "[waiting][R8][R9]
   }
   REQUIRE(scene.waits());
   CHECK(scene.lock->held());
+  scene.paused.pinger->ping_round();
   CHECK(scene.pending() == 1);
 }

@@ -60,6 +60,47 @@ TEST_CASE("a thread that comes while a hold may be passed on takes no place in t
   CHECK(lock.record().ts == hold.ts);
 }
 
+TEST_CASE("a hold is not passed on to a lock of another window", "[waiting][R20][R21][threads]") {
+  PassingScene scene({patient_options()});
+  LockOptions other = patient_options();
+  other.takeover_after = GENERATE(16min, 20min);
+  DistributedLock lock(scene.crowd.pinger, "jobs", other);
+  const Queued newcomer(lock);
+  comes_to_be([&] { return scene.crowd.clock->waits(newcomer.id); });
+  scene.first->give_up();
+  const LockRecord hold = scene.second().hold();
+  scene.second().give_up();
+  comes_to_be([&] { return newcomer.got.load(); });
+  CHECK((lock.record().ts == hold.ts) == (other.takeover_after == 16min));
+}
+
+TEST_CASE("a thread takes over by its own options, whoever of its process came before it",
+          "[waiting][R6][R20][threads]") {
+  Crowd crowd;
+  LockOptions quick = patient_options();
+  quick.takeover_after = 5min;
+  const auto dead_process = std::make_shared<DistributedLockPinger>(
+      Environment{.store = crowd.inner, .clock = crowd.clock, .process = "dead", .random = {}},
+      PingerOptions{}, PingerDrive::caller);
+  DistributedLock dead(dead_process, "jobs", quick);
+  REQUIRE(dead.lock_try("before it died"));
+  LockOptions slow = patient_options();
+  slow.takeover_after = 24h;
+  Candidate first(crowd, slow);
+  Candidate second(crowd, quick);
+  const SteadyTime silent_for_5min = crowd.clock->steady_now() + 6min;
+  while (crowd.clock->steady_now() < silent_for_5min) {
+    crowd.clock->advance(20s);
+    crowd.pinger->ping_round();
+    comes_to_be([&] {
+      const auto next = crowd.clock->waits_until(second.id);
+      return second.has_it() || (next && next > crowd.clock->steady_now());
+    });
+  }
+  CHECK(second.has_it());
+  CHECK_FALSE(first.has_it());
+}
+
 TEST_CASE("no hold is passed on to a thread that is busy with its program or the store",
           "[waiting][R20][R21][threads]") {
   const bool with_program = GENERATE(true, false);

@@ -1,8 +1,11 @@
 #include "pinger/lobby.h"
 
 #include <catch2/catch.hpp>
+#include <functional>
 #include <future>
+#include <memory>
 #include <thread>
+#include <utility>
 
 #include "distlock/distributed_lock.h"
 #include "distlock/stores.h"
@@ -54,6 +57,51 @@ TEST_CASE("a thread that steps aside lets the next go first, and is rung with it
   const std::stop_token second_rung_again = second.wake().arm();
   lobby.ring("jobs");
   CHECK(second_rung_again.stop_requested());
+}
+
+TEST_CASE("of the threads that judge alike only the first stands, and it is rung",
+          "[waiting][R19][R20]") {
+  Lobby lobby(make_memory_store(), "a");
+  const Judging slow{1};
+  const Judging quick{2};
+  auto slow_first = std::make_unique<Lobby::Place>(lobby, "jobs", slow);
+  const Lobby::Place slow_second(lobby, "jobs", slow);
+  auto quick_first = std::make_unique<Lobby::Place>(lobby, "jobs", quick);
+  const Lobby::Place quick_second(lobby, "jobs", quick);
+  CHECK(slow_first->first());
+  CHECK(quick_first->first());
+  CHECK_FALSE(slow_second.first());
+  CHECK_FALSE(quick_second.first());
+
+  const auto rung = [&](const std::function<void()>& action) {
+    const std::stop_token of_slow = slow_second.wake().arm();
+    const std::stop_token of_quick = quick_second.wake().arm();
+    action();
+    return std::pair(of_slow.stop_requested(), of_quick.stop_requested());
+  };
+  const std::stop_token of_first = quick_first->wake().arm();
+  CHECK(rung([&] { lobby.ring("jobs"); }) == std::pair(false, false));
+  CHECK(of_first.stop_requested());
+  CHECK(rung([&] { quick_first.reset(); }) == std::pair(false, true));
+  CHECK(rung([&] { slow_first.reset(); }) == std::pair(true, true));
+}
+
+TEST_CASE("threads that wait for one lock share their patience with the store",
+          "[waiting][R15][R20]") {
+  Lobby lobby(make_memory_store(), "a");
+  const SteadyTime since{5s};
+  auto first = std::make_unique<Lobby::Place>(lobby, "jobs");
+  Lobby::Place second(lobby, "jobs");
+  const Lobby::Place elsewhere(lobby, "other");
+  CHECK_FALSE(second.failing());
+  first->store_failed(since, Error(Errc::not_applied, "away"));
+  first.reset();
+  REQUIRE(second.failing());
+  CHECK(second.failing()->since == since);
+  CHECK(second.failing()->error.errc() == Errc::not_applied);
+  CHECK_FALSE(elsewhere.failing());
+  second.store_answered();
+  CHECK_FALSE(second.failing());
 }
 
 TEST_CASE("a thread whose object is not free holds up no thread with another object",
