@@ -115,6 +115,16 @@ inline Error want_of_memory(const CallRules& rules) {
   return strange_failure(rules, "no memory for the answer of a member of a mirrored store");
 }
 
+/// Why a member was not asked, of the exception that is being handled.
+inline Error never_sent(const Member& member, const Error& no_memory) noexcept {
+  try {
+    return {Errc::not_applied,
+            "no call of " + member.store->description() + ": " + current_failure().what};
+  } catch (const std::bad_alloc&) {
+    return no_memory;
+  }
+}
+
 // A failure of one member: the others may go on.
 inline Error of_one_member(const Error& error, const Error& no_memory) noexcept {
   if (error.errc() != Errc::store_replaced) return error;
@@ -170,8 +180,7 @@ Replies<Answer> ask(const MemberList& asked, std::size_t all, MirrorDrive drive,
     try {
       (rules.is_ping ? member->pinging : member->calling).add(job);
     } catch (...) {
-      const Error failure(Errc::not_applied, current_failure().what);
-      answers->give(number, {std::nullopt, failure, std::nullopt});
+      answers->give(number, {std::nullopt, never_sent(*member, no_memory), std::nullopt});
     }
   }
   const auto clock = host_clock();

@@ -13,6 +13,7 @@ namespace {
 using Guard = boost::lock_guard<boost::mutex>;
 
 constexpr std::size_t kToldMost = 100;
+constexpr const char* kTooManyWait = "too many calls wait for its answer already";
 // The answer's own, and that of the look after it.
 constexpr int kCallsToIdentity = 2;
 
@@ -32,6 +33,7 @@ Workers::~Workers() {
 void Workers::add(std::function<void()> job) {
   {
     const Guard lock(mutex_);
+    if (jobs_.size() >= kWaitingMost) throw Error(Errc::not_applied, kTooManyWait);
     if (idle_ <= jobs_.size() && threads_.size() < most_) start_one();
     jobs_.push_back(std::move(job));
   }

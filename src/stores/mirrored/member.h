@@ -19,6 +19,10 @@
 
 namespace distlock::mirrored {
 
+/// So many calls of one member wait for their turn. While the member hangs, each further call would
+/// leave one behind.
+inline constexpr std::size_t kWaitingMost = 1000;
+
 /// Threads that make the calls of one member, as many at once as it has threads. They are started
 /// as they are needed.
 class Workers {
@@ -29,7 +33,8 @@ class Workers {
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
 
-  /// `job` must not throw. Errors: `not_applied` if there is no thread to be had.
+  /// `job` must not throw. Errors: `not_applied` if there is no thread to be had, or if
+  /// `kWaitingMost` jobs wait already.
   void add(std::function<void()> job);
 
  private:

@@ -1,74 +1,17 @@
 #include <atomic>
-#include <boost/thread/barrier.hpp>
 #include <boost/thread/thread.hpp>
 #include <catch2/catch.hpp>
-#include <condition_variable>
-#include <mutex>
 
 #include "stores/mirrored/member.h"
 #include "support/mirror_fleet.h"
 #include "support/thrown.h"
+#include "unit/stores/mirrored/three_members.h"
 
 using namespace distlock;
 using namespace distlock::testing;
 using namespace std::chrono_literals;
 
 // Members that are asked at once, on threads of the store's own.
-namespace {
-
-// Holds calls up until it is opened.
-class Gate {
- public:
-  void pass() {
-    std::unique_lock lock(mutex_);
-    ++arrived_;
-    changed_.notify_all();
-    changed_.wait(lock, [this] { return open_; });
-  }
-  void wait_for(std::size_t calls) {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return arrived_ >= calls; });
-  }
-  void open() {
-    {
-      const std::lock_guard lock(mutex_);
-      open_ = true;
-    }
-    changed_.notify_all();
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::size_t arrived_ = 0;
-  bool open_ = false;
-};
-
-// Three memory stores with a short call limit, and a mirrored store over them.
-struct ThreeMembers {
-  std::vector<std::shared_ptr<FaultyStore>> members;
-  std::shared_ptr<Store> store;
-
-  explicit ThreeMembers(std::chrono::milliseconds call_limit = 1s, int number = 3) {
-    std::vector<std::shared_ptr<Store>> given;
-    for (int i = 0; i < number; ++i) {
-      members.push_back(std::make_shared<FaultyStore>(
-          make_memory_store(host_clock(), StoreOptions{.call_limit = call_limit})));
-      given.push_back(members.back());
-    }
-    store = make_mirrored_store(given);
-    static_cast<void>(store->list());
-  }
-};
-
-Claim claim_of(Store& store, const Token& ts) {
-  Claim claim{.process = "ann", .who = "ann:1:2", .why = "x", .ts = ts, .takeover_after = 16min};
-  claim.cutoff = store.list().now;
-  claim.cutoff.time += 60s;
-  return claim;
-}
-
-}  // namespace
 
 TEST_CASE("a call ends within its limit while a member hangs, and the next waits for it no more",
           "[mirrored][M2]") {
