@@ -36,13 +36,15 @@ using MemberList = std::vector<std::shared_ptr<Member>>;
 template <class Answer>
 class Answers {
  public:
-  Answers(const MemberList& asked, std::size_t all, std::size_t wanted)
+  /// It is for one call of that effect. `wanted`: so many answers are needed.
+  Answers(const MemberList& asked, std::size_t all, std::size_t wanted, Effect effect)
       : wanted_(wanted),
+        effect_(effect),
         replies_(all),
         awaited_(all, false),
         begun_(all, false),
         open_(asked.size()) {
-    for (const auto& member : asked) awaited_[member->place.number] = member->present.load();
+    for (const auto& member : asked) awaited_[member->place.number] = member->answers(effect);
   }
 
   /// False if the caller has stopped waiting: then the member need not be called.
@@ -67,15 +69,15 @@ class Answers {
   }
   std::stop_token enough() const { return enough_.get_token(); }
   /// Gives the answers so far. A member that was called and is silent counts as away from now on.
-  Replies<Answer> close(const MemberList& asked, Effect effect) {
+  Replies<Answer> close(const MemberList& asked) {
     const boost::lock_guard<boost::mutex> lock(mutex_);
     closed_ = true;
     for (const auto& member : asked) {
       Reply<Answer>& reply = replies_[member->place.number];
       if (reply.answer || reply.failure) continue;
       const bool begun = begun_[member->place.number];
-      if (begun) member->present = false;
-      const bool perhaps = begun && effect == Effect::writes;
+      if (begun) member->note_silence();
+      const bool perhaps = begun && effect_ == Effect::writes;
       reply.failure.emplace(perhaps ? Errc::outcome_unknown : Errc::not_applied,
                             "no answer in time from " + member->store->description());
     }
@@ -84,10 +86,11 @@ class Answers {
 
  private:
   const std::size_t wanted_;
+  const Effect effect_;
   boost::mutex mutex_;
   // Guarded by `mutex_`.
   Replies<Answer> replies_;
-  std::vector<bool> awaited_;  // of members that answered last time
+  std::vector<bool> awaited_;  // of members that answered the last call like this one
   std::vector<bool> begun_;
   std::size_t open_;
   std::size_t answered_ = 0;
@@ -101,6 +104,7 @@ struct CallRules {
   Effect effect = Effect::reads;
   bool with_identity = true;  ///< Read after the answer.
   bool is_ping = false;
+  std::size_t answered = 0;  ///< Answers that the caller has already, of other members.
 };
 
 template <class Answer>
@@ -152,12 +156,12 @@ Reply<Answer> reply_of(Member& member, const CallRules& rules, const MemberCall<
       reply.failure = no_memory;
     }
   }
-  member.present = !reply.failure || !may_pass(*reply.failure);
+  member.note_outcome(rules.effect, reply.failure);
   return reply;
 }
 
-/// Calls each of `asked` once. Waits for the members that answered their last call, and for a
-/// majority of `all` members, for `limit` at most. Other calls go on in the background.
+/// Calls each of `asked` once. Waits for the members that answered their last call of that effect,
+/// and for a majority of `all` members, for `limit` at most. Other calls go on in the background.
 template <class Answer>
 Replies<Answer> ask(const MemberList& asked, std::size_t all, MirrorDrive drive,
                     std::chrono::milliseconds limit, const CallRules& rules,
@@ -170,7 +174,8 @@ Replies<Answer> ask(const MemberList& asked, std::size_t all, MirrorDrive drive,
     }
     return replies;
   }
-  const auto answers = std::make_shared<Answers<Answer>>(asked, all, all / 2 + 1);
+  const auto answers =
+      std::make_shared<Answers<Answer>>(asked, all, all / 2 + 1 - rules.answered, rules.effect);
   for (const auto& member : asked) {
     const std::size_t number = member->place.number;
     // The member owns the thread that runs the job. So the job must not own the member.
@@ -185,7 +190,7 @@ Replies<Answer> ask(const MemberList& asked, std::size_t all, MirrorDrive drive,
   }
   const auto clock = host_clock();
   if (!asked.empty()) clock->wait_until(clock->steady_now() + limit, answers->enough());
-  return answers->close(asked, rules.effect);
+  return answers->close(asked);
 }
 
 }  // namespace distlock::mirrored

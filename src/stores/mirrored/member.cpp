@@ -5,6 +5,7 @@
 #include <boost/thread/lock_types.hpp>
 
 #include "distlock/error.h"
+#include "failure.h"
 #include "local_span.h"
 
 namespace distlock::mirrored {
@@ -67,6 +68,18 @@ void Workers::run() {
     job = nullptr;
     lock.lock();
   }
+}
+
+// An answer to a read says nothing about writes.
+void Member::note_outcome(Effect effect, const std::optional<Error>& failure) {
+  answers_ = !failure || !may_pass(*failure);
+  const bool denied = failure && failure->errc() == Errc::permission_denied;
+  if (effect == Effect::writes || !answers_) writes_ = answers_ && !denied;
+}
+
+void Member::note_silence() {
+  answers_ = false;
+  writes_ = false;
 }
 
 Inspection Member::look_at_identity() {

@@ -15,6 +15,7 @@
 
 #include "distlock/clock.h"
 #include "distlock/members.h"
+#include "stores/effect.h"
 #include "stores/mirrored/identity.h"
 
 namespace distlock::mirrored {
@@ -128,10 +129,16 @@ class Member {
   /// The latest that its clock can say now, by the last reading.
   std::optional<StoreNow> at_most() const;
 
+  /// Whether it answered its last call, or its last one that writes. A member may answer reads and
+  /// do no write, as on a full disk.
+  bool answers(Effect effect) const { return effect == Effect::writes ? writes_ : answers_; }
+  /// Notes how a call of it ended.
+  void note_outcome(Effect effect, const std::optional<Error>& failure);
+  /// Notes that a call of it got no answer in time.
+  void note_silence();
+
   const std::shared_ptr<Store> store;
   const Place place;
-  /// It answered its last call.
-  std::atomic<bool> present{true};
 
  private:
   struct Reading {
@@ -160,6 +167,8 @@ class Member {
 
   const std::shared_ptr<Clock> clock_;
   const std::shared_ptr<KnownReturns> known_;  // Of all members of the mirrored store.
+  std::atomic<bool> answers_{true};
+  std::atomic<bool> writes_{true};
   mutable boost::mutex mutex_;
   // Guarded by `mutex_`, down to `under_way_`.
   std::optional<Reading> reading_;

@@ -112,7 +112,7 @@ void MirroredStore::send(std::string_view name, const std::vector<Candidate>& to
   forget_those_of_before(replies);
 }
 
-// At least a majority to be claimed, those that answered last time first; or none.
+// At least a majority to be claimed, those that answered their last write first; or none.
 std::vector<MirroredStore::Candidate> MirroredStore::to_claim(const std::vector<MemberBasis>& bases,
                                                               const Claim& claim) const {
   const auto left = time_left(claim.cutoff);
@@ -120,7 +120,7 @@ std::vector<MirroredStore::Candidate> MirroredStore::to_claim(const std::vector<
   std::vector<Candidate> to = candidates(bases, claim, *left);
   if (to.size() < majority()) return {};
   std::stable_partition(to.begin(), to.end(),
-                        [](const Candidate& one) { return one.member->present.load(); });
+                        [](const Candidate& one) { return one.member->answers(Effect::writes); });
   return to;
 }
 
@@ -137,7 +137,9 @@ std::optional<LockRecord> MirroredStore::claim_from(std::string_view name,
   send(name, {to.front()}, replies);
   const Reply<ClaimAnswer>& first = replies[to.front().member->place.number];
   if (first.answer && !first.answer->granted) return std::nullopt;
-  send(name, {to.begin() + 1, to.end()}, replies);
+  CallRules rules = kClaim;
+  if (first.answer) ++rules.answered;
+  send(name, {to.begin() + 1, to.end()}, replies, rules);
   return settled(name, claim, set, replies);
 }
 

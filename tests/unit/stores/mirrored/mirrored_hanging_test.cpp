@@ -5,6 +5,7 @@
 
 #include "distlock/members.h"
 #include "stores/mirrored/member.h"
+#include "support/mirror_fleet.h"
 #include "support/thrown.h"
 #include "unit/stores/mirrored/three_members.h"
 
@@ -12,7 +13,7 @@ using namespace distlock;
 using namespace distlock::testing;
 using namespace std::chrono_literals;
 
-// Members whose calls hang for good.
+// Members whose calls hang for good, or whose writes alone do.
 
 TEST_CASE("past a thousand calls that wait for a member, a further one is not sent",
           "[mirrored][M2]") {
@@ -58,4 +59,48 @@ TEST_CASE("a member whose calls hang for good is named once too many wait for it
   CHECK(state.failure->errc() == Errc::not_applied);
   CHECK(std::string(state.failure->what()) ==
         "no call of " + state.description + ": too many calls wait for its answer already");
+}
+
+TEST_CASE("a member that reads and does not write is waited for once", "[mirrored][M2]") {
+  Gate gate;
+  ThreeMembers three;
+  const std::size_t hanging = GENERATE(0, 1);
+  three.members[hanging]->during_each_call([&](const std::string& call) {
+    if (call == "claim" || call == "release") gate.pass();
+  });
+  static_cast<void>(three.store->claim("jobs", FromAbsent{}, claim_of(*three.store, Token{{1}})));
+  const Claim claim = claim_of(*three.store, Token{{2}});
+  const auto clock = host_clock();
+  const SteadyTime begun = clock->steady_now();
+  const auto granted = three.store->claim("other", FromAbsent{}, claim);
+  const ReleaseResult freed = three.store->release("jobs", Token{{1}});
+  const auto took = clock->steady_now() - begun;
+  gate.open();
+  CHECK(took < 1900ms);
+  REQUIRE(granted);
+  CHECK(granted->members.size() == 2);
+  CHECK(freed == ReleaseResult::freed);
+}
+
+TEST_CASE("a member that does not write is not the first to be claimed", "[mirrored][M2]") {
+  MirrorFleet fleet;
+  const auto ann = fleet.process("ann");
+  ann.pinger->ping_round();
+  const Errc refusal = GENERATE(Errc::not_applied, Errc::permission_denied);
+  std::vector<std::size_t> claimed;
+  for (std::size_t i = 0; i < 3; ++i) {
+    ann.members[i]->during_each_call([&, i](const std::string& call) {
+      if (call != "claim") return;
+      claimed.push_back(i);
+      if (i == 0) throw Error(refusal, "the disk is full");
+    });
+  }
+  const auto one = ann.lock("one");
+  const auto other = ann.lock("other");
+  REQUIRE(one->lock_try("x"));
+  CHECK(claimed == std::vector<std::size_t>{0, 1, 2});
+  claimed.clear();
+  REQUIRE(other->lock_try("x"));
+  CHECK(claimed == std::vector<std::size_t>{1, 2, 0});
+  for (const auto& member : ann.members) member->during_each_call({});
 }
