@@ -1,16 +1,11 @@
 #include "pinger/member_repairs.h"
 
 #include <algorithm>
-#include <optional>
+
+#include "basis_if_free.h"
 
 namespace distlock {
 namespace {
-
-std::optional<ClaimBasis> basis_if_free(const Inspection& member) {
-  if (!member.lock) return FromAbsent{};
-  if (!member.lock->taken()) return FromFree{member.lock->ts};
-  return std::nullopt;
-}
 
 Claim claim_of(const LockRecord& hold) {
   return {.process = hold.process,

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "basis_if_free.h"
+
 namespace distlock::mirrored {
 namespace {
 
@@ -23,14 +25,6 @@ bool is_as(const ClaimBasis& basis, const std::optional<LockRecord>& lock) {
   return std::visit(IsAs{lock}, basis);
 }
 
-// A member without the hold that a claim starts from may be claimed if nobody has it. Nothing that
-// comes late makes its own basis true again: a document stays, and a `ts` comes once.
-std::optional<ClaimBasis> basis_if_free(const Inspection& seen) {
-  if (!seen.lock) return FromAbsent{};
-  if (!seen.lock->taken()) return FromFree{seen.lock->ts};
-  return std::nullopt;
-}
-
 // The lock's fence in a member's document. The member's own may be greater, where it came back
 // (M6).
 Fence fence_in(const std::optional<LockRecord>& lock) { return lock ? lock->fence : 0; }
@@ -38,7 +32,9 @@ Fence fence_in(const std::optional<LockRecord>& lock) { return lock ? lock->fenc
 }  // namespace
 
 // A hold with a greater fence than theirs is that of another claim, which came first: it is left to
-// end. Where such a claim was freed, it keeps nobody out.
+// end. Where such a claim was freed, it keeps nobody out. A member without the hold that the claim
+// starts from may be claimed if nobody has it. Nothing that comes late makes its own basis true
+// again: a document stays, and a `ts` comes once.
 Bases bases_in(const std::vector<Inspection>& members, const ClaimBasis& basis,
                std::size_t majority) {
   Bases found;
