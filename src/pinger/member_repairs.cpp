@@ -18,10 +18,13 @@ Claim claim_of(const LockRecord& hold) {
           .repairs = true};
 }
 
-// It has granted a later claim, or may have lost one, or somebody has freed the hold there (M3,
-// M6). The same fence is that of a claim that never had a majority: the hold has it.
+// It may have lost a hold with that fence, and counts for none with it, though it carries it (M6).
+// Or it has granted a later claim, or somebody has freed the hold there (M3). The same fence is
+// that of a claim that never had a majority: the hold has it.
 bool is_hopeless(const Inspection& member, const Claim& hold) {
-  if (member.fence_of_lost >= hold.fence || member.fence > hold.fence) return true;
+  if (member.fence_of_lost >= hold.fence) return true;
+  if (carries(member, hold.ts)) return false;
+  if (member.fence > hold.fence) return true;
   return member.fence == hold.fence && member.lock && member.lock->ts == hold.ts;
 }
 
@@ -40,10 +43,10 @@ Repair repair_of(const std::vector<Inspection>& members, const Token& ts,
   Repair repair{.bases = {}, .claim = claim_of(*carrier->lock), .hopeless = {}};
   for (const Inspection& member : members) {
     if (std::find(lacking.begin(), lacking.end(), member.member) == lacking.end()) continue;
-    if (carries(member, ts)) {
-      repair.bases.push_back({member.member, FromHold{ts, member.lock->when}});
-    } else if (is_hopeless(member, repair.claim)) {
+    if (is_hopeless(member, repair.claim)) {
       repair.hopeless.push_back(member.member);
+    } else if (carries(member, ts)) {
+      repair.bases.push_back({member.member, FromHold{ts, member.lock->when}});
     } else if (const auto basis = basis_if_free(member)) {
       repair.bases.push_back({member.member, *basis});
     }

@@ -86,6 +86,9 @@ TEST_CASE("a member where the hold was freed, or that has or lost as much, never
   back = with_lock(3, 9, LockState::free, Token{{4}});
   back.fence_of_lost = 9;
   never_grants(back);
+  back = carrier(3);
+  back.fence_of_lost = 9;
+  never_grants(back);
 }
 
 // The claim with that fence had no majority, since the hold has one.
