@@ -4,6 +4,7 @@
 #include <chrono>
 #include <compare>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -39,6 +40,8 @@ DISTLOCK_EXPORT std::optional<Token> token_from_hex(std::string_view hex);
 /// Grows with every claim of a lock and never goes back, so that a resource can refuse the writes
 /// of an earlier holder (R10). 0: no program that counts fences has ever claimed the lock.
 using Fence = std::int64_t;
+/// Every fence of a hold is less. A document with this one could not grow, and is malformed.
+inline constexpr Fence kFenceLimit = std::numeric_limits<Fence>::max();
 
 /// Values are stored; never renumber. 1 and 2 both mean taken (R14).
 enum class LockState : std::int32_t {

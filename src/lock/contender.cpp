@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <boost/thread/lock_guard.hpp>
 #include <boost/thread/lock_types.hpp>
-#include <limits>
 
 #include "log.h"
 #include "pinger/identity.h"
@@ -57,7 +56,7 @@ void check_busy(const std::string& name, const ClaimResult& last, const Inspecti
 // Every store refuses such a claim, and nobody would hear why (R10).
 void check_fence_can_grow(const Inspection& seen, const std::string& name) {
   const Fence fence = std::max(seen.fence, seen.lock ? seen.lock->fence : 0);
-  if (fence < std::numeric_limits<Fence>::max() - 1) return;
+  if (fence < kFenceLimit - 1) return;
   throw Error(Errc::bad_record, "lock \"" + escaped(name) + "\": its fence is " +
                                     std::to_string(fence) +
                                     ", and cannot grow; nothing was changed");

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
-#include <limits>
 #include <optional>
 #include <type_traits>
 
@@ -87,7 +86,7 @@ class Reader {
   // With a fence that cannot grow nobody would get the lock, and nobody would hear why (R10).
   Fence fence() const {
     const Fence fence = count("fence").value_or(0);
-    if (fence == std::numeric_limits<Fence>::max()) {
+    if (fence == kFenceLimit) {
       refuse("fence", "is " + std::to_string(fence), "one that can still grow");
     }
     return fence;

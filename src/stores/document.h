@@ -3,7 +3,6 @@
 #include <array>
 #include <compare>
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -100,9 +99,7 @@ std::array<std::pair<std::string_view, std::int64_t>, 4> fields_of(const PingHea
 
 /// The greatest first fence of a claim for so many. The greatest fence there is cannot grow, so
 /// that nobody is ever given it (R10).
-constexpr Fence first_fence_most(Fence fences) {
-  return std::numeric_limits<Fence>::max() - fences;
-}
+constexpr Fence first_fence_most(Fence fences) { return kFenceLimit - fences; }
 /// The last fence of a claim that begins with `first`, or nothing where there is no room for all.
 constexpr std::optional<Fence> last_of_block(Fence first, Fence fences) {
   return first <= first_fence_most(fences) ? std::optional(first + (fences - 1)) : std::nullopt;

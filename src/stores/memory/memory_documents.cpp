@@ -1,7 +1,5 @@
 #include "stores/memory/memory_documents.h"
 
-#include <limits>
-
 namespace distlock {
 namespace {
 
@@ -34,7 +32,7 @@ std::optional<Fence> next_fence(const Document& lock, const ClaimBasis& basis, c
   constexpr Fence kNone = 0;
   const Value* value = find_field(lock, "fence");
   const auto* fence = value == nullptr ? &kNone : std::get_if<Fence>(value);
-  if (fence == nullptr || *fence < 0 || *fence == std::numeric_limits<Fence>::max()) {
+  if (fence == nullptr || *fence < 0 || *fence == kFenceLimit) {
     return std::nullopt;
   }
   const Fence first = claim.fence == 0 ? *fence + 1 : claim.fence;

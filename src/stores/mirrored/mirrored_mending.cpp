@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <limits>
 #include <string>
 
 #include "log.h"
@@ -40,7 +39,7 @@ StoreNow cutoff_on(const Member& member, std::chrono::milliseconds limit) {
 }
 
 Fence next_fence(const Member& member, Fence above) {
-  if (above < std::numeric_limits<Fence>::max() - 1) return above + 1;
+  if (above < kFenceLimit - 1) return above + 1;
   throw cannot_return(member, "a lock of the other members has the greatest fence there is");
 }
 
