@@ -38,6 +38,7 @@ struct Inspection {
   Token member;             ///< In an answer of a member: that member.
   Fence fence = 0;          ///< On a mirrored store, the lock's greatest fence that a member knows.
   Fence fence_of_lost = 0;  ///< Holds that this member has lost had no greater one (M6).
+  std::vector<Token> left_out;  ///< On a mirrored store, members with a fence of no hold (M3).
 };
 
 /// The hold that a lock's document carries: each field if it is well-formed there, whatever else

@@ -103,11 +103,11 @@ void Chores::lose_if_gone(const ActiveHold& hold) {
   if (const auto reason = fate_of(hold.hold->name, hold.ts)) holds_.lose(hold, *reason);
 }
 
-// A member that does not carry the hold any more is a rival's at any moment (M5). As above, a list
-// may be out of date.
+// A member that does not carry the hold any more is a rival's at any moment (M5). So is one that is
+// left out: it counts for no hold with a lesser fence. As above, a list may be out of date.
 void Chores::count_carriers_only(const ActiveHold& hold) {
   const Inspection seen = environment_.store->inspect(hold.hold->name, Freshness::fresh);
-  std::vector<Token> lacking;
+  std::vector<Token> lacking = seen.left_out;
   for (const Inspection& member : seen.members) {
     if (!carries(member, hold.ts)) lacking.push_back(member.member);
   }

@@ -61,6 +61,7 @@ void Repairs::look_at(const ActiveHold& hold) {
   const Inspection seen = environment_.store->inspect(hold.hold->name, Freshness::fresh);
   Repair repair = repair_of(seen.members, hold.ts, lacking);
   for (const Token& member : repair.hopeless) hopeless_.emplace(hold.ts, member);
+  for (const Token& member : seen.left_out) hopeless_.emplace(hold.ts, member);
   if (!repair.bases.empty()) seen_ = {hold, std::move(repair)};
 }
 

@@ -257,7 +257,9 @@ std::optional<FreedHold> MirroredStore::freed_by_all(std::string_view name,
 // A claim from a malformed document is refused (R14).
 Bases MirroredStore::look_for(std::string_view name, const ClaimBasis& basis) {
   try {
-    return bases_in(looks(name, Freshness::fresh), basis, majority());
+    std::vector<Inspection> seen = looks(name, Freshness::fresh);
+    leave_out_great_fences(seen, majority());
+    return bases_in(seen, basis, majority());
   } catch (const Error& error) {
     if (error.errc() != Errc::bad_record) throw;
     return {};

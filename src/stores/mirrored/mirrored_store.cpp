@@ -74,14 +74,6 @@ template <class Answer>
                              " members of the mirrored store answer and count" + why);
 }
 
-// Where a minority has a great fence, no hold with a majority had it (M3). With it, the next holds
-// would come to the greatest there is.
-void leave_out_great_fences(std::vector<Inspection>& seen, std::size_t majority) {
-  const auto is_great = [](const Inspection& one) { return one.fence >= kGreatFence; };
-  const auto great = std::count_if(seen.begin(), seen.end(), is_great);
-  if (seen.size() - static_cast<std::size_t>(great) >= majority) std::erase_if(seen, is_great);
-}
-
 /// Nothing: the member says that there is nothing to free, and is none of the set.
 using Released = std::optional<ReleaseResult>;
 
@@ -139,15 +131,17 @@ std::vector<Inspection> MirroredStore::looks(std::string_view name, Freshness fr
     one.fence = std::max(one.fence_of_lost, one.lock ? one.lock->fence : 0);
     seen.push_back(std::move(one));
   }
-  leave_out_great_fences(seen, majority());
   if (seen.size() < majority()) throw_too_few(replies, Errc::not_applied);
   return seen;
 }
 
 Inspection MirroredStore::inspect(std::string_view name, Freshness freshness) {
   check_not_identity(name);
-  Inspection all = merged(looks(name, freshness), majority());
+  std::vector<Inspection> seen = looks(name, freshness);
+  std::vector<Token> left_out = leave_out_great_fences(seen, majority());
+  Inspection all = merged(std::move(seen), majority());
   all.fence = std::max(all.fence, fence_of_lost());
+  all.left_out = std::move(left_out);
   return all;
 }
 

@@ -86,4 +86,16 @@ CarriedByMajority settle_carried(const std::vector<MemberCarries>& members) {
   return {most + unsure >= majority, Carried{std::nullopt, LockState::free}};
 }
 
+// Where a minority has a great fence, no hold with a majority had it (M3). With it, the next holds
+// would come to the greatest there is.
+std::vector<Token> leave_out_great_fences(std::vector<Inspection>& seen, std::size_t majority) {
+  std::vector<Token> great;
+  for (const Inspection& one : seen) {
+    if (one.fence >= kGreatFence) great.push_back(one.member);
+  }
+  if (seen.size() - great.size() < majority) return {};
+  std::erase_if(seen, [](const Inspection& one) { return one.fence >= kGreatFence; });
+  return great;
+}
+
 }  // namespace distlock::mirrored

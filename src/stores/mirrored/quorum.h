@@ -49,4 +49,8 @@ struct CarriedByMajority {
 };
 CarriedByMajority settle_carried(const std::vector<MemberCarries>& members);
 
+/// Takes those with a great fence out of the looks at a lock, where a majority of others is left.
+/// Gives these members: no hold of the others has a fence that they would grant.
+std::vector<Token> leave_out_great_fences(std::vector<Inspection>& seen, std::size_t majority);
+
 }  // namespace distlock::mirrored

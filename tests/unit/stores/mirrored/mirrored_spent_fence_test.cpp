@@ -135,6 +135,34 @@ TEST_CASE("a great fence in the identity of one member is left out", "[mirrored]
   }
 }
 
+TEST_CASE("a member that is left out for its great fence is not looked at in each round",
+          "[mirrored][M9][M3]") {
+  MirrorFleet fleet;
+  const auto ann = fleet.process("ann");
+  const auto bob = fleet.process("bob");
+  const Fence great = std::numeric_limits<Fence>::max() - 2;
+  const auto lock = ann.lock("jobs");
+  const bool from_the_start = GENERATE(true, false);
+  if (!from_the_start) REQUIRE(lock->lock_try("x"));
+  ann.pinger->ping_round();
+  if (from_the_start) {
+    Document identity = *fleet.stores[1].tables.raw_lock(kIdentity);
+    replace_field(identity, "fence", great);
+    fleet.stores[1].tables.put_lock(identity);
+    REQUIRE(lock->lock_try("x"));
+  } else {
+    fleet.stores[1].tables.put_lock(free_with(great));
+  }
+  fleet.rounds({&ann, &bob}, 3 * 30s);
+  const auto looks_of_a_round = [](const MirrorProcess& process) {
+    const int before = process.members[0]->calls("inspect");
+    process.pinger->ping_round();
+    return process.members[0]->calls("inspect") - before;
+  };
+  CHECK(lock->still_held());
+  CHECK(looks_of_a_round(ann) == looks_of_a_round(bob));
+}
+
 TEST_CASE("a fence that a majority has counts, however great it is", "[mirrored][M3][R10]") {
   MirrorFleet fleet;
   const auto ann = fleet.process("ann");
