@@ -66,7 +66,7 @@ struct Start {
   char** environment;
   const sigset_t* mask;
   bool leads_group;
-  int report;  ///< Closed by a successful exec; otherwise gets errno.
+  int report;  ///< Gets errno if exec fails.
   const Keeper* keeper;
   const Event* signalled;  ///< Set when it has been sent the earlier signals.
   pid_t parent;
@@ -112,9 +112,9 @@ ChildProcess::ChildProcess(const Command& command, const Signals& signals, const
     : keeper_(keeper.id()), leads_group_(!on_terminal()) {
   PointerArray words(command.words);
   PointerArray environment(environment_with(command));
-  std::array<int, 2> report{};
-  if (pipe2(report.data(), O_CLOEXEC) != 0) fail("pipe2");
   const Event signalled;
+  std::array<int, 2> report{};
+  if (pipe2(report.data(), O_CLOEXEC | O_NONBLOCK) != 0) fail("pipe2");
   const Start start{.words = words.get(),
                     .environment = environment.get(),
                     .mask = &signals.mask_before(),
@@ -137,20 +137,11 @@ ChildProcess::ChildProcess(const Command& command, const Signals& signals, const
   if (leads_group_) setpgid(id_, id_);
   pass_on_earlier(signals);
   signalled.set();
-
-  int error = 0;
-  ssize_t got = -1;
-  do {
-    got = read(report[0], &error, sizeof error);
-  } while (got < 0 && errno == EINTR);
-  close(report[0]);
-  if (got == sizeof error) {
-    wait_for(id_, 0, nullptr);
-    throw StartFailure{error};
-  }
+  report_ = report[0];
 }
 
 ChildProcess::~ChildProcess() {
+  close(report_);
   if (ending_) return;
   send(SIGKILL);
   wait_for(id_, 0, nullptr);
@@ -188,7 +179,15 @@ std::optional<Ending> ChildProcess::ended() {
   for (int id = wait_for(-1, WNOHANG, &status); id > 0; id = wait_for(-1, WNOHANG, &status)) {
     if (id == id_) ending_ = ending_of(status);
   }
+  if (ending_) check_started();
   return ending_;
+}
+
+// Not before its end: an exec may take long, on a network's file system say, and all that time
+// signals and deadlines count.
+void ChildProcess::check_started() const {
+  int error = 0;
+  if (read(report_, &error, sizeof error) == sizeof error) throw StartFailure{error};
 }
 
 bool ChildProcess::left_something() const {

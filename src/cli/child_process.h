@@ -44,9 +44,8 @@ struct StartFailure {
 /// Threads: start it from the main thread, which PR_SET_PDEATHSIG follows; one thread uses it.
 class ChildProcess {
  public:
-  /// Signals that came before its start go to it as well.
-  /// Errors: std::system_error if no process can be made; StartFailure, thrown, if the command
-  /// cannot be executed.
+  /// Signals that came before its start go to it as well. Does not wait for the command's exec.
+  /// Errors: std::system_error if no process can be made.
   ChildProcess(const Command& command, const Signals& signals, const Keeper& keeper);
   /// Kills and reaps it if it still runs.
   ~ChildProcess();
@@ -60,6 +59,7 @@ class ChildProcess {
   void send_to_all(int signal) const;
 
   /// How it ended, or nothing if it still runs. SIGCHLD tells when to look.
+  /// Errors: StartFailure, thrown, if the command could not be executed.
   std::optional<Ending> ended();
 
   /// Whether something that it has started still runs, other than what we may not send signals to.
@@ -69,9 +69,11 @@ class ChildProcess {
 
  private:
   void pass_on_earlier(const Signals& signals) const;
+  void check_started() const;
 
   pid_t id_ = -1;
   pid_t keeper_ = -1;
+  int report_ = -1;  ///< Of a failed exec.
   bool leads_group_ = false;
   std::optional<Ending> ending_;
 };

@@ -12,7 +12,7 @@ namespace distlock::cli {
 
 /// The needs of `run` besides the lock.
 struct RunContext {
-  /// Runs a command to its end. Errors: those of ChildProcess().
+  /// Runs a command to its end. Errors: those of ChildProcess() and ended().
   std::function<Ending(const Command&)> spawn;
   std::stop_token stop;
   /// Ends the watch for signals that `stop` stands for. Gives the number of the signal that came.

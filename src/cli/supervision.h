@@ -18,7 +18,7 @@ struct Guarded {
 
 /// Runs the command to its end, passing signals on to it. If the hold is lost, or its deadline
 /// draws near, ends the command and all that it has started, and waits until they are gone.
-/// Errors: those of ChildProcess().
+/// Errors: those of ChildProcess() and ended().
 Ending run_to_end(const Command& command, const Signals& signals, const Guarded& hold,
                   Keeper& keeper);
 

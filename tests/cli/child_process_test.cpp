@@ -189,6 +189,7 @@ TEST_CASE("a keeper kills a command on a terminal also where no process can be l
   Keeper keeper;
   const Terminal terminal;
   ChildProcess child(kSleep, signals, keeper);
+  wait_for_sleep(keeper);
   while (!has_pidfd(keeper.id())) std::this_thread::yield();
   const NoDescriptors limit(keeper.id());
   keeper.set_kill_at(distlock::SteadyTime::min());

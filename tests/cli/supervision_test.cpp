@@ -161,6 +161,7 @@ TEST_CASE("a message that is no order does not end the keeper's watch", "[cli][c
     REQUIRE(write(keeper.descriptor(), line.data(), line.size()) >= 0);
   }
   ChildProcess child(kSleep, signals, keeper);
+  wait_for_sleep(keeper);
   keeper.set_kill_at(host_clock()->steady_now());
   CHECK(signal_that_ended(child, signals) == SIGKILL);
 }
@@ -169,6 +170,7 @@ TEST_CASE("a keeper that was stopped heeds the last deadline when it goes on", "
   Keeper keeper;
   const Signals signals;
   ChildProcess child(kSleep, signals, keeper);
+  wait_for_sleep(keeper);
   kill(keeper.id(), SIGSTOP);
   // More than a socket takes.
   const SteadyTime start = host_clock()->steady_now();
