@@ -51,10 +51,16 @@ bool claim(const RunArguments& arguments, DistributedLock& lock, const RunContex
 
 void tell_busy(const RunArguments& arguments, const LockRecord& other, std::ostream& err) {
   if (arguments.common.verbosity == Verbosity::quiet) return;
-  err << "distlock: " << escaped(arguments.lock) << " is ";
-  tell_holder(other, err);
-  if (arguments.wait && arguments.wait->count() > 0) {
-    err << ", still after " << duration_text(*arguments.wait);
+  const bool waited = arguments.wait && arguments.wait->count() > 0;
+  const std::string name = escaped(arguments.lock);
+  if (other.taken()) {
+    err << "distlock: " << name << " is ";
+    tell_holder(other, err);
+    if (waited) err << ", still after " << duration_text(*arguments.wait);
+  } else {
+    err << "distlock: did not get " << name;
+    if (waited) err << " within " << duration_text(*arguments.wait);
+    err << "; it was free when last seen, and another process may be first in line";
   }
   err << '\n';
 }

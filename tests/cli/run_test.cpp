@@ -109,6 +109,21 @@ TEST_CASE("a busy lock gives 1, or what the user wants instead", "[cli][run]") {
   CHECK(runner.runs(arguments, never) == 9);
 }
 
+TEST_CASE("no run says of a free lock that it is held", "[cli][run]") {
+  Runner runner;
+  runner.runner.store->has_line = true;
+  const auto held = runner.rival.lock("jobs");
+  REQUIRE(held->lock_try("a long job"));
+  runner.stands_behind(1);  // Its turn is next.
+  REQUIRE(held->unlock() == UnlockResult::released);
+  RunArguments arguments = arguments_for("jobs");
+  arguments.wait = GENERATE(0ms, 1ms);
+  CHECK(runner.runs(arguments, [](const Command&) { return exits(0); }) == kBusy);
+  CHECK_THAT(runner.err.str(), Catch::Contains("did not get jobs") &&
+                                   Catch::Contains("free when last seen") &&
+                                   !Catch::Contains("held by") && !Catch::Contains("a long job"));
+}
+
 TEST_CASE("a quiet run says nothing of a lock that stays busy", "[cli][run]") {
   Runner runner;
   const auto held = runner.rival.lock("jobs");
