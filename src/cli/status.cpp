@@ -1,11 +1,10 @@
 #include "cli/status.h"
 
-#include <fnmatch.h>
-
 #include <algorithm>
 #include <ostream>
 
 #include "cli/exit_status.h"
+#include "cli/pattern.h"
 #include "cli/view.h"
 #include "cli/view_json.h"
 #include "cli/view_members.h"
@@ -46,7 +45,7 @@ const char* leave_out(View& view, const ListArguments& arguments) {
   if (!of_some(arguments)) return "no locks";
   view.pings.clear();
   std::erase_if(view.locks, [&](const LockView& lock) {
-    return arguments.pattern && fnmatch(arguments.pattern->c_str(), lock.name.c_str(), 0) != 0;
+    return arguments.pattern && !matches(*arguments.pattern, lock.name);
   });
   if (arguments.pattern && view.locks.empty()) return "no such lock";
   if (arguments.held) std::erase_if(view.locks, is_free);

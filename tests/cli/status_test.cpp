@@ -71,6 +71,35 @@ TEST_CASE("a pattern treats no character of a name as a shell treats it in a pat
   CHECK(looker.names({.pattern = "jobs?nightly"}) == "jobs/nightly\n");
 }
 
+TEST_CASE("a pattern matches the characters of a name", "[cli][view]") {
+  Looker looker;
+  const auto sizes = looker.holder.lock("größe");
+  REQUIRE(sizes->lock_try("x"));
+  CHECK(looker.names({.pattern = "gr??e"}) == "größe\n");
+  CHECK(looker.names({.pattern = "gr[ä-ü]ße"}) == "größe\n");
+  CHECK(looker.names({.pattern = "gr[à-ä]ße"}).empty());
+  CHECK(looker.names({.pattern = "gr[!ö]ße"}).empty());
+  CHECK(looker.names({.pattern = "*\\ß*"}) == "größe\n");
+  CHECK(looker.names({.pattern = "gr????e"}).empty());
+}
+
+TEST_CASE("a pattern matches the bytes of a name or a pattern that is not UTF-8", "[cli][view]") {
+  Looker looker;
+  for (const char* const name : {"x\xff", "xö"}) {
+    looker.fleet.memory.tables.put_lock({{"_id", std::string(name)}, {"state", std::int32_t{0}}});
+  }
+  ListArguments arguments;
+  arguments.format = Format::names;
+  const auto listed = [&](const char* pattern) {
+    arguments.pattern = pattern;
+    (void)list(arguments, looker.opened(), looker.streams());
+    return std::exchange(looker.out, std::ostringstream()).str();
+  };
+  CHECK(listed("x[!a-z]") == "xö\nx\\xff\n");
+  CHECK(listed("x\xff") == "x\\xff\n");
+  CHECK(listed("x\xc3?") == "xö\n");
+}
+
 TEST_CASE("a list of names alone cannot steer the terminal", "[cli][view]") {
   Looker looker;
   REQUIRE(looker.holder.lock("a\033[2J")->lock_try("x"));
