@@ -52,6 +52,17 @@ const char* leave_out(View& view, const ListArguments& arguments) {
   return arguments.pattern ? "no such lock is held" : "no lock is held";
 }
 
+// The document's problem has such a text for its id, and a name in quotes.
+bool has_a_name(const LockView& lock) {
+  return lock.record || lock.problem.find("document " + lock.name + ':') == std::string::npos;
+}
+
+void print_names(std::ostream& out, const View& view) {
+  for (const LockView& lock : view.locks) {
+    if (has_a_name(lock)) out << escaped(lock.name) << '\n';
+  }
+}
+
 void print_text(std::ostream& out, const View& view, const ListArguments& arguments,
                 const char* none, const Layout& layout) {
   if (!of_some(arguments)) return print_list(out, view, layout);
@@ -123,7 +134,7 @@ int list(const ListArguments& arguments, const OpenedStore& opened, const Stream
       print_json(streams.out, view);
       break;
     case Format::names:
-      for (const LockView& lock : view.locks) streams.out << escaped(lock.name) << '\n';
+      print_names(streams.out, view);
       break;
   }
   return end(view, streams);

@@ -100,6 +100,20 @@ TEST_CASE("a pattern matches the bytes of a name or a pattern that is not UTF-8"
   CHECK(listed("x\xc3?") == "xö\n");
 }
 
+TEST_CASE("a list of names has none of a document whose id is no name", "[cli][view][R14]") {
+  Looker looker;
+  looker.fleet.memory.tables.put_lock({{"_id", std::int32_t{5}}});
+  looker.fleet.memory.tables.put_lock({{"state", std::int32_t{0}}});
+  const std::string quoted = "whose _id is \"5\"";
+  looker.fleet.memory.tables.put_lock({{"_id", quoted}, {"state", std::string("1")}});
+  ListArguments arguments;
+  arguments.format = Format::names;
+  CHECK(list(arguments, looker.opened(), looker.streams()) == kMalformed);
+  CHECK(looker.out.str() == "jobs\njobs.old\nrotate\nwhose _id is \"5\"\n");
+  CHECK_THAT(looker.err.str(), Catch::Contains("whose _id is the 32-bit integer 5") &&
+                                   Catch::Contains("without _id"));
+}
+
 TEST_CASE("a list of names alone cannot steer the terminal", "[cli][view]") {
   Looker looker;
   REQUIRE(looker.holder.lock("a\033[2J")->lock_try("x"));
