@@ -1,7 +1,13 @@
 #include "cli/opening.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <ostream>
+#include <system_error>
+#include <vector>
 
 #include "failure.h"
 
@@ -13,6 +19,24 @@ using std::chrono::milliseconds;
 constexpr milliseconds kPauseLeast{100};
 constexpr milliseconds kPauseMost{1000};
 constexpr milliseconds kCallLeast{250};
+// A run on one SQLite file opens more of them from here on.
+constexpr std::size_t kFilesLeast = 12;
+
+// A store that cannot be opened for want of files is not away: waiting mends nothing.
+void check_room_for_files() {
+  std::vector<int> files;
+  int last = 0;
+  while (last >= 0 && files.size() < kFilesLeast) {
+    last = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
+    if (last >= 0) files.push_back(last);
+  }
+  const int error = last < 0 ? errno : 0;
+  for (const int file : files) close(file);
+  if (error == EMFILE) {
+    throw std::system_error(error, std::generic_category(),
+                            "no store can be opened; raise the limit of open files (ulimit -n)");
+  }
+}
 
 SteadyTime end_of(const OpeningWait& wait) {
   constexpr std::chrono::hours kForEver{24 * 365 * 100};
@@ -46,6 +70,7 @@ std::shared_ptr<Store> open_patiently(const Open& open, const OpeningWait& wait,
   const SteadyTime end = end_of(wait);
   for (milliseconds pause = kPauseLeast;; pause = std::min(2 * pause, kPauseMost)) {
     if (wait.stop.stop_requested()) return nullptr;
+    check_room_for_files();
     try {
       return open_within(open, wait, end);
     } catch (const Error& error) {

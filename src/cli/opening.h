@@ -33,6 +33,7 @@ using Open = std::function<std::shared_ptr<Store>(const StoreOptions&)>;
 /// `err` that it waits. A call is limited to what is left of the wait; a store that answers then
 /// is opened anew with its own limit. Gives null if a stop was requested.
 /// Errors: that of the last call, when the time is over; any that waiting does not mend, at once.
+/// std::system_error where this process can open too few files.
 std::shared_ptr<Store> open_patiently(const Open& open, const OpeningWait& wait, std::ostream& err);
 
 }  // namespace distlock::cli

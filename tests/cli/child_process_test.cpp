@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <pty.h>
 #include <signal.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,6 +16,7 @@
 #include "cli/boot_timer.h"
 #include "cli/supervision.h"
 #include "command_end.h"
+#include "no_descriptors.h"
 #include "support/temporary_folder.h"
 
 using namespace distlock::cli;
@@ -30,25 +30,6 @@ Ending run_to_end(const Command& command, const Signals& signals) {
   return run_to_end(command, signals, {valid_until, {}, {.look_every = std::chrono::hours{1}}},
                     keeper);
 }
-
-/// While it lives, nothing can be opened.
-class NoDescriptors {
- public:
-  /// `process`: 0 is this one.
-  explicit NoDescriptors(pid_t process = 0) : process_(process) {
-    REQUIRE(prlimit(process_, RLIMIT_NOFILE, nullptr, &before_) == 0);
-    // Those of the standard streams are in use. With fewer, poll() would fail too.
-    const rlimit none{.rlim_cur = 3, .rlim_max = before_.rlim_max};
-    REQUIRE(prlimit(process_, RLIMIT_NOFILE, &none, nullptr) == 0);
-  }
-  ~NoDescriptors() { prlimit(process_, RLIMIT_NOFILE, &before_, nullptr); }
-  NoDescriptors(const NoDescriptors&) = delete;
-  NoDescriptors& operator=(const NoDescriptors&) = delete;
-
- private:
-  pid_t process_;
-  rlimit before_{};
-};
 
 /// While it lives, standard input is a terminal, so that a command leads no group.
 class Terminal {

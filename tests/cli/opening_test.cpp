@@ -1,9 +1,12 @@
 #include "cli/opening.h"
 
 #include <catch2/catch.hpp>
+#include <cerrno>
 #include <sstream>
+#include <system_error>
 
 #include "distlock/stores.h"
+#include "no_descriptors.h"
 #include "support/manual_clock.h"
 #include "support/thrown.h"
 
@@ -77,6 +80,23 @@ TEST_CASE("an error that waiting does not mend ends the wait at once", "[cli][ru
   CHECK(thrown_by([&] {
           return open_patiently(refused, {away.clock, {}, 60s, 10s}, away.err);
         }) == Errc::permission_denied);
+  CHECK(away.clock.waited() == 0s);
+}
+
+TEST_CASE("a store is not waited for where this process can open too few files",
+          "[cli][run][unsanitized][R15]") {
+  Away away;
+  away.until = 24h;
+  const auto error_of_opening = [&] {
+    const NoDescriptors limit;
+    try {
+      away.open_within(std::nullopt);
+    } catch (const std::system_error& error) {
+      return error.code().value();
+    }
+    return 0;
+  };
+  CHECK(error_of_opening() == EMFILE);
   CHECK(away.clock.waited() == 0s);
 }
 
