@@ -8,7 +8,6 @@
 #include <system_error>
 #include <thread>
 #include <utility>
-#include <vector>
 
 #include "distlock/log.h"
 
@@ -24,33 +23,34 @@ constexpr std::chrono::milliseconds kGoodbye{20};
 // The longest wait for readers of the library's log.
 constexpr std::chrono::milliseconds kLogMost{1000};
 
-using Stores = std::vector<std::shared_ptr<Store>>;
-
-Stores& kept() {
-  static Stores stores;
-  return stores;
+std::shared_ptr<Store>& kept() {
+  static std::shared_ptr<Store> store;
+  return store;
 }
 
 // On a thread that may outlast the wait: the process ends with it.
-void part_with(Stores stores) try {
+void part_with(std::shared_ptr<Store> store, std::chrono::milliseconds most) try {
   std::promise<void> gone;
   const auto ended = gone.get_future();
-  std::thread([stores = std::move(stores), gone = std::move(gone)]() mutable {
-    stores.clear();
+  std::thread([store = std::move(store), gone = std::move(gone)]() mutable {
+    store.reset();
     gone.set_value();
   }).detach();
-  ended.wait_for(kGoodbye);
+  ended.wait_for(most);
 } catch (const std::system_error&) {
   // No thread is left: the server ends the sessions after half an hour.
 }
 
 }  // namespace
 
-void keep_until_left(std::shared_ptr<Store> store) { kept().push_back(std::move(store)); }
+void keep_until_left(std::shared_ptr<Store> store) {
+  auto earlier = std::exchange(kept(), std::move(store));
+  if (earlier) part_with(std::move(earlier), {});
+}
 
 int leave(int status) {
-  if (kept().empty()) return status;
-  part_with(std::move(kept()));
+  if (!kept()) return status;
+  part_with(std::move(kept()), kGoodbye);
   (void)flush_log(kLogMost);
   std::cout.flush();
   std::cerr.flush();

@@ -53,8 +53,10 @@ milliseconds limit_of_call(const OpeningWait& wait, SteadyTime end) {
 
 std::shared_ptr<Store> open_within(const Open& open, const OpeningWait& wait, SteadyTime end) {
   const milliseconds limit = limit_of_call(wait, end);
-  const auto store = open({.call_limit = limit});
-  return limit == wait.call_limit ? store : open({.call_limit = wait.call_limit});
+  auto store = open({.call_limit = limit});
+  if (limit == wait.call_limit) return store;
+  store.reset();
+  return open({.call_limit = wait.call_limit});
 }
 
 }  // namespace
