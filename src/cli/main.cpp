@@ -143,13 +143,12 @@ int carry_out(const RunArguments& arguments, const RunPlan& plan) {
   }
 }
 
-// Zeros if `descriptor` is no terminal; 80 columns and 24 rows if the terminal does not say.
-winsize terminal_of(int descriptor) {
+// Zeros if standard output is no terminal; 80 columns and 24 rows if the terminal does not say.
+TerminalSize terminal() {
+  if (isatty(STDOUT_FILENO) == 0) return {};
   winsize size{};
-  if (isatty(descriptor) == 0) return size;
-  if (ioctl(descriptor, TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
-    return {.ws_row = 24, .ws_col = 80, .ws_xpixel = 0, .ws_ypixel = 0};
-  return size;
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return {80, 24};
+  return {size.ws_col, size.ws_row};
 }
 
 int carry_out(const RunArguments& arguments) {
@@ -171,14 +170,14 @@ std::shared_ptr<Store> opened_if_there(const ConnectionString& connection) {
 }
 
 Streams streams_for(const CommonArguments& arguments) {
-  const winsize terminal = terminal_of(STDOUT_FILENO);
+  const TerminalSize size = terminal();
   return {.in = std::cin,
           .out = std::cout,
           .err = std::cerr,
           .in_is_terminal = isatty(STDIN_FILENO) != 0,
           .out_in_colour = arguments.colour_allowed && isatty(STDOUT_FILENO) != 0,
-          .out_width = terminal.ws_col,
-          .out_height = terminal.ws_row};
+          .out_width = size.width,
+          .out_height = size.height};
 }
 
 // `status`, or that of output that cannot be written, which it says.
@@ -203,7 +202,8 @@ int watch(const ListArguments& arguments) {
   const ConnectionString connection = connection_of(arguments.common);
   const auto clock = host_clock();
   const auto open = [&] { return opened_if_there(connection); };
-  return written(watch_list(arguments, {open, *clock, connection}, streams_for(arguments.common)));
+  return written(
+      watch_list(arguments, {open, *clock, connection, terminal}, streams_for(arguments.common)));
 }
 
 int carry_out(const StatusArguments& arguments) { return look(arguments, status); }

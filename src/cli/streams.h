@@ -5,6 +5,12 @@
 
 namespace distlock::cli {
 
+/// In columns and rows; 0: it is no terminal, or does not say.
+struct TerminalSize {
+  std::size_t width = 0;
+  std::size_t height = 0;
+};
+
 /// The streams that a command reads and writes. Data goes to `out`, messages to `err`.
 struct Streams {
   std::istream& in;

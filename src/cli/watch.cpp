@@ -74,17 +74,30 @@ void redraw(std::ostream& out, const std::string& frame, std::size_t height) {
   out << kBelow;
 }
 
+// Takes a changed size over. A terminal that does not say it any more keeps the last one.
+bool resize(const WatchedStore& watched, Streams& streams) {
+  if (!watched.terminal) return false;
+  const auto [width, height] = watched.terminal();
+  if (width == 0 || (width == streams.out_width && height == streams.out_height)) return false;
+  streams.out_width = width;
+  streams.out_height = height;
+  return true;
+}
+
 }  // namespace
 
 int watch_list(const ListArguments& arguments, const WatchedStore& watched, const Streams& streams,
                const std::stop_token& stop) {
+  Streams sized = streams;
   const bool on_terminal = streams.out_width > 0;
   Frames frames(watched);
   if (on_terminal) streams.out << kClear;
   do {
-    const std::string frame = frames.next(arguments, streams);
+    const bool resized = on_terminal && resize(watched, sized);
+    const std::string frame = frames.next(arguments, sized);
+    if (resized) streams.out << kClear;
     if (on_terminal) {
-      redraw(streams.out, frame, streams.out_height);
+      redraw(streams.out, frame, sized.out_height);
     } else {
       streams.out << frame << '\n';
     }

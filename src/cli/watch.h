@@ -15,6 +15,8 @@ struct WatchedStore {
   std::function<std::shared_ptr<Store>()> open;
   Clock& clock;
   const ConnectionString& connection;
+  /// The terminal's size now, which may change. By default it stays as the streams say.
+  std::function<TerminalSize()> terminal = {};
 };
 
 /// distlock list --watch: the list every second, on a terminal in place, until a stop is requested

@@ -177,6 +177,32 @@ TEST_CASE("on a terminal a watch draws over what it drew, within its height", "[
   CHECK((said.find("… and 6 more lines") != std::string::npos) == small);
 }
 
+TEST_CASE("a watch follows the size of its terminal", "[cli][view]") {
+  Looker looker;
+  std::stop_source stop;
+  TerminalSize size{80, 24};
+  WatchedStore watched = looker.watched();
+  watched.terminal = [&] { return size; };
+  Streams streams = looker.streams();
+  streams.out_width = size.width;
+  streams.out_height = size.height;
+  looker.observer.store->before("list", [&] {
+    size = {40, 3};
+    looker.observer.store->before("list", [&] {
+      size = {};  // It does not say any more.
+      looker.observer.store->before("list", [&] { stop.request_stop(); });
+    });
+  });
+  CHECK(watch_list({}, watched, streams, stop.get_token()) == kSuccess);
+  const std::string said = looker.out.str();
+  const auto cleared = said.rfind("\033[2J");
+  const auto cut = said.find(" more lines");
+  CHECK(cleared != 0);
+  REQUIRE(cut != std::string::npos);
+  CHECK(cut > cleared);
+  CHECK(said.find(" more lines", cut + 1) != std::string::npos);
+}
+
 TEST_CASE("a watch goes on until a store is there, and again where a file was replaced",
           "[cli][view]") {
   Looker looker;
