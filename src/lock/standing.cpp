@@ -236,7 +236,7 @@ bool StandingInLine::keep(LockRecord record) {
   return false;
 }
 
-// Whoever stood still keeps the turn that came meanwhile, unless somebody has taken that over. The
+// A waiter that stood still keeps the turn that came meanwhile, unless another has it by now. The
 // claim of it counts from a ping of its own (R9, R17).
 bool StandingInLine::claim_anew_from(LockRecord late) {
   lock_.remember_late_grant(std::move(late));

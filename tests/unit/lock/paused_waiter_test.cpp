@@ -1,5 +1,5 @@
-// A waiter that stands still for longer than a grant of its place is valid, while its ping thread
-// or another process goes on (R9, R17).
+// A waiter that stands still for longer than a grant of its place is valid. The others go on (R9,
+// R17).
 #include <catch2/catch.hpp>
 #include <functional>
 #include <memory>
