@@ -65,13 +65,15 @@ Contender::Turn Contender::wait_for_this_object(Lobby::Place& place, const WaitR
     if (accept(place)) return Turn::held;
     session->check_usable();
     const SteadyTime now = clock.steady_now();
-    check_patience(place.failing(), request, now, patience());
+    const bool ours = held_by_this_thread();
+    if (!ours) check_patience(place.failing(), request, now, patience());
     const SteadyTime passing = place.passing_until();
-    const bool our_turn = (now >= passing && place.first()) || held_by_this_thread();
+    const bool our_turn = (now >= passing && place.first()) || ours;
     if (our_turn && begin_acquiring(request.other)) {
       place.stand();
       return Turn::to_stand;
     }
+    if (our_turn) place.store_answered();  // Nobody asks it for those behind.
     if (our_turn && holds_what_is_lost()) place.step_aside();
     if (request.stop.stop_requested() || now >= request.deadline) {
       if (place.close()) return Turn::over;

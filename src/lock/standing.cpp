@@ -231,8 +231,12 @@ bool StandingInLine::keep(LockRecord record) {
   }
   ticket_spent_ = true;
   stand_at_ = clock_.steady_now();
-  if (!lock_.out_of_time()) return claim_anew_from(std::move(record));
-  lock_.give_back(record);
+  if (lock_.out_of_time()) {
+    lock_.give_back(record);
+    return false;
+  }
+  if (claim_anew_from(std::move(record))) return true;
+  begin_with_new_ticket();  // The old one is a pending release, so nothing may carry it (R18).
   return false;
 }
 

@@ -47,7 +47,7 @@ struct Lobby::Waiting {
 
 struct Lobby::Queue {
   std::deque<std::shared_ptr<Waiting>> waiting;
-  std::optional<Failing> failing;
+  std::map<Judging, Failing> failing;  // By those who ask the store.
 };
 
 struct Lobby::Queues {
@@ -146,17 +146,20 @@ bool Lobby::Place::others_wait() const {
 
 void Lobby::Place::store_failed(SteadyTime since, const Error& error) {
   const Guard lock(queues_->mutex);
-  queues_->by_lock.find(name_)->second.failing.emplace(Failing{since, error});
+  queues_->by_lock.find(name_)->second.failing.insert_or_assign(waiting_->judging,
+                                                                Failing{since, error});
 }
 
 void Lobby::Place::store_answered() {
   const Guard lock(queues_->mutex);
-  queues_->by_lock.find(name_)->second.failing.reset();
+  queues_->by_lock.find(name_)->second.failing.erase(waiting_->judging);
 }
 
 std::optional<Failing> Lobby::Place::failing() const {
   const Guard lock(queues_->mutex);
-  return queues_->by_lock.find(name_)->second.failing;
+  const auto& failing = queues_->by_lock.find(name_)->second.failing;
+  const auto found = failing.find(waiting_->judging);
+  return found == failing.end() ? std::nullopt : std::optional(found->second);
 }
 
 void Lobby::Place::open(Heir& heir) {

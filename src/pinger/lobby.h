@@ -49,7 +49,7 @@ struct Pass {
 /// The options of a waiter by which it judges a holder.
 using Judging = std::array<std::int64_t, 5>;
 
-/// A store that has failed at each look of the threads that wait for one lock.
+/// A store that has failed at each look of the thread that stands for those who judge alike.
 struct Failing {
   SteadyTime since;
   Error error;

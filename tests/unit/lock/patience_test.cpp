@@ -1,6 +1,9 @@
 #include <catch2/catch.hpp>
 #include <functional>
 #include <future>
+#include <memory>
+#include <optional>
+#include <utility>
 
 #include "distlock/distributed_lock.h"
 #include "support/crowd.h"
@@ -126,6 +129,36 @@ TEST_CASE("a thread whose process got the lock after a failure of the store wait
   CHECK_NOTHROW(first.hold());
   crowd.clock->advance(1s);
   CHECK_NOTHROW(crowd.wait_for_line(1));
+  CHECK_FALSE(second.has_it());
+}
+
+TEST_CASE("a thread whose object is not free forgets what the store did to the one before it",
+          "[waiting][R15][R20][threads]") {
+  Crowd crowd;
+  DistributedLock held(crowd.pinger, "jobs", patient_options());
+  REQUIRE(held.lock_try("x"));
+  LockOptions looking = patient_options();
+  looking.recheck = 1s;
+  std::optional<Candidate> first(std::in_place, crowd, looking);
+  const auto tried = std::make_shared<DistributedLock>(crowd.pinger, "jobs", looking);
+  Candidate second(crowd, tried);
+  KeptTry trying(crowd, *tried);
+  crowd.store->during_each_call(
+      [](const std::string& call) { throw Error(Errc::not_applied, call + ": away"); });
+  const auto sleeps = [&](Candidate& one) {
+    const auto next = crowd.clock->waits_until(one.id);
+    return one.has_it() || (next && next > crowd.clock->steady_now());
+  };
+  for (int i = 0; i < 10; ++i) {
+    crowd.clock->advance(1s);
+    comes_to_be([&] { return sleeps(*first) && sleeps(second); });
+  }
+  crowd.store->during_each_call({});
+  first.reset();
+  for (int i = 0; i < 60; ++i) {
+    crowd.clock->advance(1s);
+    comes_to_be([&] { return sleeps(second); });
+  }
   CHECK_FALSE(second.has_it());
 }
 

@@ -141,3 +141,29 @@ TEST_CASE("a paused waiter leaves a doubtful ticket pending", "[waiting][R8][R9]
   scene.paused.pinger->ping_round();
   CHECK(scene.pending() == 1);
 }
+
+// The look of that step is due as well, since the pause was so long.
+TEST_CASE("a late grant that was not claimed anew is not asked for again by its ticket",
+          "[waiting][R9][R17][R18]") {
+  Fleet fleet;
+  const auto paused = fleet.process("paused");
+  paused.store->has_line = true;
+  const auto lock = paused.lock("jobs");
+  const bool taken_over = GENERATE(true, false);
+  Token late;
+  paused.store->after("stand", [&] {
+    late = *fleet.stored("jobs").ts;
+    fleet.clock->advance(20min);
+    if (!taken_over) return paused.store->fail("claim", Fault::lost_request);
+    fleet.store->ping("rival", {});
+    const Claim rival = fleet.claim_by("rival", Token{{9}});
+    REQUIRE(fleet.store->claim("jobs", FromHold{late}, rival));
+    REQUIRE(fleet.store->release("jobs", rival.ts) == ReleaseResult::freed);
+  });
+  REQUIRE(lock->try_lock_for(1h));
+  REQUIRE(late != Token{});
+  CHECK(lock->record().ts != late);
+  paused.pinger->ping_round();
+  CHECK(lock->still_held());
+  CHECK(fleet.stored("jobs").taken());
+}

@@ -100,6 +100,10 @@ TEST_CASE("threads that wait for one lock share their patience with the store",
   CHECK(second.failing()->since == since);
   CHECK(second.failing()->error.errc() == Errc::not_applied);
   CHECK_FALSE(elsewhere.failing());
+  Lobby::Place judges_otherwise(lobby, "jobs", {1});
+  CHECK_FALSE(judges_otherwise.failing());
+  judges_otherwise.store_answered();
+  CHECK(second.failing());
   second.store_answered();
   CHECK_FALSE(second.failing());
 }
