@@ -95,6 +95,11 @@ class Candidate {
   bool has_it() const {
     return hold_ || told_.wait_for(std::chrono::milliseconds{1}) == std::future_status::ready;
   }
+  /// Whether it has ended its wait, or sleeps until a time that is still to come.
+  bool rests(const StillClock& clock) const {
+    const auto next = clock.waits_until(id);
+    return has_it() || (next && next > clock.steady_now());
+  }
   LockRecord hold() {
     comes_to_be([&] { return has_it(); });
     if (!hold_) hold_ = told_.get();

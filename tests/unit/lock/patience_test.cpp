@@ -96,13 +96,9 @@ TEST_CASE("a thread behind another is as patient with the store as it would be a
   crowd.store->during_each_call(
       [](const std::string& call) { throw Error(Errc::not_applied, call + ": away"); });
   const SteadyTime away_since = crowd.clock->steady_now();
-  const auto has_ended_or_sleeps = [&](Candidate& one) {
-    const auto next = crowd.clock->waits_until(one.id);
-    return one.has_it() || (next && next > crowd.clock->steady_now());
-  };
   while (!second.has_it()) {
     crowd.clock->advance(500ms);
-    comes_to_be([&] { return has_ended_or_sleeps(first) && has_ended_or_sleeps(second); });
+    comes_to_be([&] { return first.rests(*crowd.clock) && second.rests(*crowd.clock); });
   }
   CHECK(thrown_by([&] { second.hold(); }) == Errc::not_applied);
   CHECK(crowd.clock->steady_now() - away_since >= options.store_patience - 1s);
@@ -145,19 +141,15 @@ TEST_CASE("a thread whose object is not free forgets what the store did to the o
   KeptTry trying(crowd, *tried);
   crowd.store->during_each_call(
       [](const std::string& call) { throw Error(Errc::not_applied, call + ": away"); });
-  const auto sleeps = [&](Candidate& one) {
-    const auto next = crowd.clock->waits_until(one.id);
-    return one.has_it() || (next && next > crowd.clock->steady_now());
-  };
   for (int i = 0; i < 10; ++i) {
     crowd.clock->advance(1s);
-    comes_to_be([&] { return sleeps(*first) && sleeps(second); });
+    comes_to_be([&] { return first->rests(*crowd.clock) && second.rests(*crowd.clock); });
   }
   crowd.store->during_each_call({});
   first.reset();
   for (int i = 0; i < 60; ++i) {
     crowd.clock->advance(1s);
-    comes_to_be([&] { return sleeps(second); });
+    comes_to_be([&] { return second.rests(*crowd.clock); });
   }
   CHECK_FALSE(second.has_it());
 }

@@ -92,10 +92,7 @@ TEST_CASE("a thread takes over by its own options, whoever of its process came b
   while (crowd.clock->steady_now() < silent_for_5min) {
     crowd.clock->advance(20s);
     crowd.pinger->ping_round();
-    comes_to_be([&] {
-      const auto next = crowd.clock->waits_until(second.id);
-      return second.has_it() || (next && next > crowd.clock->steady_now());
-    });
+    comes_to_be([&] { return second.rests(*crowd.clock); });
   }
   CHECK(second.has_it());
   CHECK_FALSE(first.has_it());
