@@ -230,7 +230,6 @@ bool StandingInLine::keep(LockRecord record) {
     return true;
   }
   ticket_spent_ = true;
-  stand_at_ = clock_.steady_now();
   if (lock_.out_of_time()) {
     lock_.give_back(record);
     return false;

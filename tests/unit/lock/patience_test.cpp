@@ -44,6 +44,11 @@ class WaitForAnother {
   std::function<void(WaitForAnother&, int)> at_look_;
 };
 
+void go_away(FaultyStore& store) {
+  store.during_each_call(
+      [](const std::string& call) { throw Error(Errc::not_applied, call + ": away"); });
+}
+
 }  // namespace
 
 // How long a wait bears a store that fails (R15).
@@ -73,8 +78,7 @@ TEST_CASE("a wait in line ends after its patience as well", "[waiting][R15][R22]
   const auto patience = GENERATE(30s, 150s);
   const auto waiter = b.lock("balancer", {.store_patience = patience});
   b.pinger->ping_round();
-  b.store->during_each_call(
-      [](const std::string& call) { throw Error(Errc::not_applied, call + ": away"); });
+  go_away(*b.store);
   CHECK(thrown_by([&] { waiter->lock(); }) == Errc::not_applied);
   CHECK(fleet.clock->waited() >= patience);
   CHECK(fleet.clock->waited() <= patience + 15s);
@@ -93,8 +97,7 @@ TEST_CASE("a thread behind another is as patient with the store as it would be a
   REQUIRE(held.lock_try("x"));
   Candidate first(crowd, of_first);
   Candidate second(crowd, options);
-  crowd.store->during_each_call(
-      [](const std::string& call) { throw Error(Errc::not_applied, call + ": away"); });
+  go_away(*crowd.store);
   const SteadyTime away_since = crowd.clock->steady_now();
   while (!second.has_it()) {
     crowd.clock->advance(500ms);
@@ -139,8 +142,7 @@ TEST_CASE("a thread whose object is not free forgets what the store did to the o
   const auto tried = std::make_shared<DistributedLock>(crowd.pinger, "jobs", looking);
   Candidate second(crowd, tried);
   KeptTry trying(crowd, *tried);
-  crowd.store->during_each_call(
-      [](const std::string& call) { throw Error(Errc::not_applied, call + ": away"); });
+  go_away(*crowd.store);
   for (int i = 0; i < 10; ++i) {
     crowd.clock->advance(1s);
     comes_to_be([&] { return first->rests(*crowd.clock) && second.rests(*crowd.clock); });
@@ -163,8 +165,7 @@ TEST_CASE("a thread behind another hears at its deadline of a store that fails",
   looking.recheck = 1s;
   Candidate first(crowd, looking);
   DistributedLock lock(crowd.pinger, "jobs", looking);
-  crowd.store->during_each_call(
-      [](const std::string& call) { throw Error(Errc::not_applied, call + ": away"); });
+  go_away(*crowd.store);
   auto second = std::async(std::launch::async,
                            [&] { return thrown_by([&] { return lock.try_lock_for(10s); }); });
   comes_to_be([&] {
