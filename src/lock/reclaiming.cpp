@@ -44,6 +44,7 @@ void Contender::lose_overdue_hold() {
 }
 
 void Contender::remember_late_grant(LockRecord record) {
+  session->holds.keep_known(*hold, *record.ts);
   remembered = remember(FromHold{*record.ts}, record);
   const boost::lock_guard<boost::mutex> lock(mutex);
   claimed = std::move(record);
@@ -56,6 +57,7 @@ void Contender::give_up_old_hold() {
     old = std::exchange(claimed, std::nullopt);
   }
   if (old) session->pending.add(name, *old->ts);
+  session->holds.forget(*hold);  // Its wait may go on for hours.
 }
 
 }  // namespace distlock

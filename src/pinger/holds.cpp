@@ -67,6 +67,16 @@ void Holds::begin_claim(Hold& hold, const std::vector<MemberPing>& pings, std::s
   hold.claim_deadlines.begin(pings, majority, hold.validity_span);
 }
 
+void Holds::keep_known(Hold& hold, const Token& ts) {
+  const Guard lock(mutex_);
+  hold.ts = ts;
+}
+
+void Holds::forget(Hold& hold) {
+  const Guard lock(mutex_);
+  hold.ts = {};
+}
+
 SteadyTime Holds::retire(const std::shared_ptr<Hold>& hold, SteadyTime now) {
   Announcements to_tell;
   SteadyTime until;

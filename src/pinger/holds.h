@@ -113,6 +113,10 @@ class Holds {
   bool hand_over(Hold& from, Hold& to, const Token& ts, SteadyTime now);
   /// The number of the thread that holds validly by that `ts`; nothing if none does.
   std::optional<std::uint64_t> thread_of(const Token& ts) const;
+  /// The hold that an object still may claim anew from is no stray, though it is valid no more.
+  void keep_known(Hold& hold, const Token& ts);
+  /// Nobody claims from the object's last hold any more: if its release is undone, it is a stray.
+  void forget(Hold& hold);
   /// Given up: valid no more, but still under the ping's protection. A hold whose deadline has
   /// passed by `now` is lost. Gives the deadline, the distant past if it was lost before.
   SteadyTime retire(const std::shared_ptr<Hold>& hold, SteadyTime now);

@@ -63,6 +63,9 @@ constexpr std::array<Described, kFaults> kDescribed{{
     {"return_undone",
      "a member that came back has its data of before again; matters: a lock was granted there, and "
      "its last holder stood still"},
+    {"pause_when_granted",
+     "a waiter stands still for longer than its grant is valid, and its next claim may be lost; "
+     "matters: each time"},
 }};
 
 constexpr std::array kLikely{0.02, 0.05, 0.15, 0.3};
@@ -93,6 +96,7 @@ Faults::Faults(const FaultSet& set, Random random) : set_(set), random_(random) 
     probability_[i] = kLikely[random_.below(kLikely.size())];
   }
   for (std::size_t i = kFaultsOfAll; i < kFaultsOfOneStore; ++i) probability_[i] = 0.3;
+  probability_[static_cast<std::size_t>(Fault::pause_when_granted)] = 0.3;
 }
 
 bool Faults::strikes(Fault fault) {

@@ -71,18 +71,25 @@ enum class Fault : std::uint8_t {
   member_cut_off,
   member_of_before,
   return_undone,
+  // of a waiter
+  pause_when_granted,
 };
-inline constexpr std::size_t kFaults = 49;
+inline constexpr std::size_t kFaults = 50;
 /// Those before the line's. Their draws stay what they were.
 inline constexpr std::size_t kFaultsOfAll = 36;
 /// Those before the members of mirrored stores.
 inline constexpr std::size_t kFaultsOfOneStore = 42;
+/// And those before what came after them.
+inline constexpr std::size_t kFaultsOfMembersToo = 49;
 
 inline bool of_a_member(Fault fault) {
-  return static_cast<std::size_t>(fault) >= kFaultsOfOneStore;
+  const auto number = static_cast<std::size_t>(fault);
+  return number >= kFaultsOfOneStore && number < kFaultsOfMembersToo;
 }
 inline bool of_the_line(Fault fault) {
-  return static_cast<std::size_t>(fault) >= kFaultsOfAll && !of_a_member(fault);
+  const auto number = static_cast<std::size_t>(fault);
+  return (number >= kFaultsOfAll && number < kFaultsOfOneStore) ||
+         fault == Fault::pause_when_granted;
 }
 
 std::string_view name_of(Fault fault);

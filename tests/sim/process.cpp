@@ -43,6 +43,7 @@ SimProcess::SimProcess(World& world, std::string host, const LockOptions& option
   clock_->set_interruptions(world.random.fork(), world.setup.interruptions);
   for (std::size_t i = 0; i < stores_.size(); ++i) {
     stores_[i]->on_point([this, i](const Call& call) { at_point(call, i); });
+    stores_[i]->on_granted([this] { outlast_a_grant(); });
   }
   whole_ = open();
   pinger_ = std::make_shared<DistributedLockPinger>(
@@ -205,6 +206,12 @@ void SimProcess::spring(const Ambush& ambush) {
     world_.faults.mattered(ambush.fault);
   }
   pause(world_.scheduler.now() + ambush.duration);
+  world_.scheduler.yield();
+}
+
+void SimProcess::outlast_a_grant() {
+  const Time window = options_.takeover_after;
+  pause(world_.scheduler.now() + random_.between(window / 2, 2 * window));
   world_.scheduler.yield();
 }
 

@@ -86,6 +86,7 @@ class SimProcess {
 
   void at_point(const Call& call, std::size_t member);
   void spring(const Ambush& ambush);
+  void outlast_a_grant();
   void run_pings();
   bool must_stop() const;
   void stop_pinger();

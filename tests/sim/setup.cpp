@@ -94,6 +94,12 @@ void trouble_some_lines(Setup& setup) {
 }
 
 // Drawn apart, so that all other runs stay what they were.
+void pause_some_when_granted(Setup& setup) {
+  const bool some = Random(setup.seed ^ 0x9a05e).chance(0.15);
+  setup.faults.set(static_cast<std::size_t>(Fault::pause_when_granted), some);
+}
+
+// Drawn apart, so that all other runs stay what they were.
 void perhaps_stop_a_pinger(Setup& setup) {
   Random random(setup.seed ^ 0x570b);
   if (random.chance(0.1)) setup.first_stops_at = random.between(Time{0}, setup.horizon);
@@ -155,6 +161,7 @@ Setup setup_from(std::uint64_t seed, const Narrowing& narrowing) {
   if (!narrowing.calm && !narrowing.mirrored) {
     make_some_hurry(setup);
     trouble_some_lines(setup);
+    pause_some_when_granted(setup);
   }
   if (narrowing.mirrored) {
     make_mirrored(setup);

@@ -45,15 +45,24 @@ void SimStore::begin(Call& call) {
   call.give_up_at = scheduler_.now() + call_limit_;
 }
 
+bool SimStore::gets_lost(const Call& call) {
+  if (call.verb == "claim" && std::exchange(loses_next_claim_, false) &&
+      faults_.enabled(Fault::pause_when_granted)) {
+    return true;
+  }
+  if (!faults_.strikes(Fault::lost_request)) return false;
+  const bool decides = call.verb == "claim" || call.verb == "release";
+  if (decides) faults_.mattered(Fault::lost_request);
+  return true;
+}
+
 void SimStore::send(const std::shared_ptr<Call>& call) {
   trace_.say(process_, [&] { return "sends " + std::string(call->verb) + " of " + call->object; });
   const auto arrive_after = [&](Time delay) {
     scheduler_.at(scheduler_.now() + delay, [this, call] { servers_.arrive(call); });
   };
   if (scheduler_.now() < cut_off_until_) return;
-  const bool decides = call->verb == "claim" || call->verb == "release";
-  if (faults_.strikes(Fault::lost_request)) {
-    if (decides) faults_.mattered(Fault::lost_request);
+  if (gets_lost(*call)) {
     trace_.say(process_, [&] { return "its " + std::string(call->verb) + " is lost"; });
     return;
   }
@@ -157,6 +166,11 @@ Standing SimStore::stand(std::string_view name, const Claim& claim) {
   call->may_be_doubled = false;
   Standing standing = perform(call);
   if (standing.in_line) count(Event::stood_in_line);
+  if (standing.hold && faults_.strikes(Fault::pause_when_granted)) {
+    faults_.mattered(Fault::pause_when_granted);
+    loses_next_claim_ = random_.chance(0.5);
+    granted_();
+  }
   return standing;
 }
 

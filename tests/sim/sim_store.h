@@ -21,6 +21,8 @@ class SimStore : public Store, private Line {
 
   const std::string& process() const { return process_; }
   void on_point(Point point) { point_ = std::move(point); }
+  /// Between the answer to a place that was granted and what its thread does next.
+  void on_granted(std::function<void()> granted) { granted_ = std::move(granted); }
   /// Nothing that it sends arrives.
   void cut_off(Time until) { cut_off_until_ = until; }
   /// The process is gone: every call fails at once and reaches nobody.
@@ -64,6 +66,7 @@ class SimStore : public Store, private Line {
   template <class Operation>
   auto perform(const std::shared_ptr<CallOf<Operation>>& call);
   void begin(Call& call);
+  bool gets_lost(const Call& call);
   void send(const std::shared_ptr<Call>& call);
   void await(Call& call);
   void check_allowed(const Call& call);
@@ -77,6 +80,8 @@ class SimStore : public Store, private Line {
   const std::chrono::milliseconds call_limit_;
   Random random_;
   Point point_;
+  std::function<void()> granted_;
+  bool loses_next_claim_ = false;
   std::set<std::string> clocks_read_;
   bool dead_ = false;
   bool silent_ = false;

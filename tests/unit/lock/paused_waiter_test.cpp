@@ -90,6 +90,26 @@ TEST_CASE("a waiter that stood still for longer than its grant is valid keeps it
   CHECK(scene.pending() == 0);
 }
 
+TEST_CASE("nobody in the process frees a late grant that is being claimed anew",
+          "[waiting][R8][R9][R17]") {
+  Paused scene;
+  const auto other = scene.paused.lock("jobs");
+  const bool by_round = GENERATE(false, true);
+  bool tried = false;
+  scene.paused.store->before("claim", [&, by_round] {
+    tried = true;
+    if (by_round) {
+      scene.paused.pinger->ping_round();
+    } else {
+      CHECK_FALSE(other->lock_try("looks"));
+    }
+  });
+  REQUIRE(scene.waits());
+  CHECK(tried);
+  CHECK(scene.lock->fence() == 3);
+  CHECK(scene.paused.store->calls("release") == 0);
+}
+
 TEST_CASE("a paused waiter whose late grant was taken over waits on", "[waiting][R9][R17]") {
   Paused scene;
   int stands = 0;

@@ -48,6 +48,31 @@ TEST_CASE("a hold that is claimed anew during a round is no stray hold",
   CHECK(lock->still_held());
 }
 
+// Pings of its process would keep it from everybody, for as long as the wait goes on.
+TEST_CASE("the old hold of a waiter is a stray once its release is undone",
+          "[waiting][unknown_outcome][R8][R9]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  a.store->has_line = true;
+  const auto lock = a.lock("balancer");
+  REQUIRE(lock->lock_try("x"));
+  const Document before = fleet.memory.tables.raw_lock("balancer").value();
+  fleet.clock->advance(16min);
+  a.pinger->watch_round();
+  a.store->fail("claim", Fault::rejected);
+  bool undone = false;
+  a.store->after("stand", [&] {
+    a.pinger->ping_round();
+    REQUIRE_FALSE(fleet.stored("balancer").taken());
+    fleet.memory.tables.put_lock(before);
+    undone = true;
+    a.pinger->ping_round();
+    CHECK_FALSE(fleet.stored("balancer").taken());
+  });
+  REQUIRE(lock->try_lock_for(1h));
+  CHECK(undone);
+}
+
 TEST_CASE("a hold that is being released is no stray hold", "[unknown_outcome][R3][R8]") {
   Fleet fleet;
   const auto a = fleet.process("a");
