@@ -39,6 +39,12 @@ class ClaimSender {
   /// `outcome_unknown`, and after an exception that is no Error, the claim is a pending release.
   Answer send(const ClaimFrom& from, Claim claim, const Limit& limit);
 
+  /// A call of the program begins, which makes several requests perhaps.
+  void begin_call() { unsettled_ = false; }
+  /// Something that it asked for may be in the store, or come there, until the pinger has freed it.
+  void note_unsettled() { unsettled_ = true; }
+  bool unsettled() const { return unsettled_; }
+
   /// Has the pinger free the hold that `ts` may have got, by a call that began at `sent`.
   void leave_pending(const Token& ts, SteadyTime sent) noexcept;
   /// The same for a ticket, which may also have got a place in line.
@@ -61,6 +67,7 @@ class ClaimSender {
   Session& session_;
   const std::string& name_;
   const LockOptions& options_;
+  bool unsettled_ = false;
 };
 
 }  // namespace distlock

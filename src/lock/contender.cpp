@@ -34,9 +34,11 @@ LockOptions checked(const LockOptions& options, std::string_view name, const Ses
   return options;
 }
 
-std::string came_too_late(const std::string& name) {
-  return "lock \"" + escaped(name) +
-         "\": the store granted a claim so late that its deadline had passed; it was given back";
+Error came_too_late(const std::string& name, bool given_back) {
+  const std::string text = "lock \"" + escaped(name) +
+                           "\": the store granted a claim so late that its deadline had passed; ";
+  if (given_back) return Error(Errc::not_applied, text + "it was given back");
+  return Error(Errc::outcome_unknown, text + "it will be given back, and until then");
 }
 
 // After the last round: throws unless another held the lock at some moment meanwhile (R2).
@@ -84,7 +86,8 @@ bool Contender::lock_try(std::string_view why, LockRecord* other, const Limit& u
   if (!begin_acquiring(other)) return false;
   AcquiringPhase acquiring{*this};
   limit = until;
-  acquiring.held = claim_remembered(why).held || look_and_claim(why, other);
+  acquiring.held =
+      with_errors_of_all([&] { return claim_remembered(why).held || look_and_claim(why, other); });
   return acquiring.held;
 }
 
@@ -133,8 +136,7 @@ ClaimResult Contender::claim(const ClaimFrom& from, std::string_view why, Fence 
   auto [record, failure] = claims.send(from, claims.claim_with(ts, why, fences), limit);
   if (!record) return {false, failure};
   if (keep(*record, fences)) return {true, std::nullopt};
-  give_back(*record);
-  return {false, Error(Errc::not_applied, came_too_late(name))};
+  return {false, came_too_late(name, give_back(*record))};
 }
 
 Judgement Contender::judge_now(TimedInspection& look) {
@@ -235,8 +237,16 @@ bool Contender::keep(LockRecord& record, Fence fences, const std::optional<Ticke
   return keep_until(record, last, until, again);
 }
 
-void Contender::give_back(const LockRecord& record) noexcept {
-  releaser.release(*record.ts, SteadyTime::min());
+bool Contender::give_back(const LockRecord& record) noexcept {
+  const auto released = releaser.release(*record.ts, SteadyTime::min());
+  if (released.result != UnlockResult::pending) return true;
+  claims.note_unsettled();
+  return false;
+}
+
+Error Contender::of_all(const Error& error) {
+  if (error.errc() != Errc::not_applied) return error;
+  return Error(Errc::outcome_unknown, error.what() + std::string("; of an earlier request"));
 }
 
 bool Contender::keep_until(LockRecord& record, Fence last, SteadyTime until,

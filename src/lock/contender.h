@@ -117,7 +117,13 @@ class DistributedLock::Contender : public Heir {
   /// for this thread.
   bool keep(LockRecord& record, Fence fences = 1,
             const std::optional<Ticket>& again = std::nullopt);
-  void give_back(const LockRecord& record) noexcept;
+  /// False where the store has not answered: then the pinger does it.
+  bool give_back(const LockRecord& record) noexcept;
+  /// What `ask` gives. Its errors speak of all its requests.
+  template <class Ask>
+  bool with_errors_of_all(const Ask& ask);
+  /// That error, where an earlier request of the same call has no certain answer.
+  static Error of_all(const Error& error);
   /// Counts as this object's own hold that ran out, to be claimed anew from itself, or given up.
   void remember_late_grant(LockRecord record);
   /// How many fences a claim takes that is made in a wait now (R21). One for all with one ticket.
@@ -199,6 +205,17 @@ class DistributedLock::Contender : public Heir {
 };
 
 using Contender = DistributedLock::Contender;
+
+template <class Ask>
+bool Contender::with_errors_of_all(const Ask& ask) {
+  claims.begin_call();
+  try {
+    return ask();
+  } catch (const Error& error) {
+    if (!claims.unsettled()) throw;
+    throw of_all(error);
+  }
+}
 
 /// Leaves the phase acquiring, whichever way a call is left.
 struct AcquiringPhase {

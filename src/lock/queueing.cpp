@@ -48,7 +48,7 @@ bool Contender::wait_in_line(const WaitRequest& request) {
   if (turn != Turn::to_stand) return turn == Turn::held;
   AcquiringPhase acquiring{*this};
   limit = {request.deadline, request.stop};
-  acquiring.held = StandingInLine(*this, place, request).wait();
+  acquiring.held = with_errors_of_all([&] { return StandingInLine(*this, place, request).wait(); });
   return acquiring.held;
 }
 

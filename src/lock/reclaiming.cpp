@@ -15,9 +15,11 @@ bool DistributedLock::reclaim(std::string_view why) {
   contender_->begin_acquiring_anew();
   AcquiringPhase acquiring{*contender_};
   contender_->limit = {};
-  const ClaimResult tried = contender_->claim_remembered(why);
-  if (tried.failure) throw Error(*tried.failure);
-  acquiring.held = tried.held;
+  acquiring.held = contender_->with_errors_of_all([&] {
+    const ClaimResult tried = contender_->claim_remembered(why);
+    if (tried.failure) throw Error(*tried.failure);
+    return tried.held;
+  });
   return acquiring.held;
 }
 
@@ -57,6 +59,7 @@ void Contender::give_up_old_hold() {
     old = std::exchange(claimed, std::nullopt);
   }
   if (old) session->pending.add(name, *old->ts);
+  leave_late_grant_pending();
   session->holds.forget(*hold);  // Its wait may go on for hours.
 }
 

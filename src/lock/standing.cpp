@@ -126,7 +126,8 @@ bool StandingInLine::step_on() {
 void StandingInLine::rest(const std::stop_token& rung) {
   if (clock_.steady_now() >= last_) {
     if (!failure_) give_up_place();
-    clock_.wait_until(request_.deadline, request_.stop);
+    const EitherStop stop(lock_.session->stopping.get_token(), request_.stop);
+    clock_.wait_until(request_.deadline, stop.token());
     return;
   }
   const bool woken =
@@ -243,7 +244,9 @@ bool StandingInLine::keep(LockRecord record) {
 // claim of it counts from a ping of its own (R9, R17).
 bool StandingInLine::claim_anew_from(LockRecord late) {
   lock_.remember_late_grant(std::move(late));
-  return claim_remembered();
+  if (claim_remembered()) return true;
+  lock_.claims.note_unsettled();
+  return false;
 }
 
 void StandingInLine::bear(const Error& error) {

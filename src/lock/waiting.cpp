@@ -67,6 +67,7 @@ bool Contender::wait_polling(const WaitRequest& request) {
   const Limit until{request.deadline, request.stop};
   SteadyTime fails_since = SteadyTime::max();
   std::optional<Error> failure;
+  bool unsettled = false;  // A claim of some round has no certain answer.
   LockRecord seen;
   for (int round = 0; !until.over(clock); ++round) {
     const SteadyTime begun = clock.steady_now();
@@ -77,16 +78,19 @@ bool Contender::wait_polling(const WaitRequest& request) {
       if (request.other != nullptr) *request.other = seen;
     } catch (const Error& error) {
       fails_since = std::min(fails_since, begun);
-      if (!may_wait_on(error) || clock.steady_now() - fails_since >= patience()) throw;
+      unsettled = unsettled || error.errc() == Errc::outcome_unknown;
+      const bool impatient = clock.steady_now() - fails_since >= patience();
+      if (!may_wait_on(error) || impatient) throw unsettled ? of_all(error) : error;
       failure = error;
       log::store_failed_while_waiting(name, error.what());
     }
     if (until.over(clock)) break;
     tell(*request.teller, seen, failure, clock.steady_now());
     session->check_usable();  // The program may have forked, or stopped the pinger.
-    clock.wait_until(next_look(round, request.deadline), request.stop);
+    const EitherStop stop(session->stopping.get_token(), request.stop);
+    clock.wait_until(next_look(round, request.deadline), stop.token());
   }
-  if (failure && !request.stop.stop_requested()) throw Error(*failure);
+  if (failure && !request.stop.stop_requested()) throw unsettled ? of_all(*failure) : *failure;
   return false;
 }
 

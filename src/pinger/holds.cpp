@@ -127,27 +127,44 @@ void Holds::wake_watch() {
   changed.request_stop();
 }
 
+// With the mutex, once the deadline may have moved on from `before`. True: the watch sleeps for
+// longer than until the hold is at risk again.
+bool Holds::moves_on(Hold& hold, SteadyTime before) const {
+  const SteadyTime until = hold.validity.until();
+  if (until <= before) return false;
+  hold.risk_told = false;
+  return until - hold.validity_span / 2 < next_;
+}
+
 void Holds::extend(SteadyTime sent, SteadyTime confirmed) {
-  const Guard lock(mutex_);
-  for (const auto& [number, hold] : enlisted_) {
-    hold->claim_validity.extend(sent, confirmed);
-    if (!hold->active) continue;
-    const SteadyTime before = hold->validity.until();
-    hold->validity.extend(sent, confirmed);
-    if (hold->validity.until() > before) hold->risk_told = false;
+  std::stop_source changed(std::nostopstate);
+  {
+    const Guard lock(mutex_);
+    for (const auto& [number, hold] : enlisted_) {
+      hold->claim_validity.extend(sent, confirmed);
+      if (!hold->active) continue;
+      const SteadyTime before = hold->validity.until();
+      hold->validity.extend(sent, confirmed);
+      if (moves_on(*hold, before)) changed = changed_;
+    }
   }
+  changed.request_stop();
 }
 
 void Holds::extend(const std::vector<MemberPing>& pings, SteadyTime confirmed) {
-  const Guard lock(mutex_);
-  for (const auto& [number, hold] : enlisted_) {
-    hold->claim_deadlines.extend(pings, hold->validity_span);
-    if (!hold->active) continue;
-    const SteadyTime before = hold->validity.until();
-    hold->deadlines.extend(pings, hold->validity_span);
-    hold->validity.extend_to(hold->deadlines.until(), confirmed);
-    if (hold->validity.until() > before) hold->risk_told = false;
+  std::stop_source changed(std::nostopstate);
+  {
+    const Guard lock(mutex_);
+    for (const auto& [number, hold] : enlisted_) {
+      hold->claim_deadlines.extend(pings, hold->validity_span);
+      if (!hold->active) continue;
+      const SteadyTime before = hold->validity.until();
+      hold->deadlines.extend(pings, hold->validity_span);
+      hold->validity.extend_to(hold->deadlines.until(), confirmed);
+      if (moves_on(*hold, before)) changed = changed_;
+    }
   }
+  changed.request_stop();
 }
 
 std::vector<ActiveHold> Holds::active() const {

@@ -188,6 +188,7 @@ class Holds {
   static bool warn(const std::shared_ptr<Hold>& hold, SteadyTime until,
                    Announcements& to_tell) noexcept;
   bool renew_changed() noexcept;
+  bool moves_on(Hold& hold, SteadyTime before) const;
 
   const std::shared_ptr<Announcer> announcer_;
   mutable boost::mutex mutex_;

@@ -92,13 +92,16 @@ PendingReleases::Outcome PendingReleases::try_one(const PendingRelease& release,
                                                   const Environment& environment, Ringer& ringer,
                                                   ChoreTime& time) {
   const SteadyTime asked = environment.clock->steady_now();
+  const bool is_last = asked >= release.settled_after;
   try {
-    if (release.hold) (void)ringer.release(release.name, release.ts, ReleaseRule::durable);
+    if (release.hold) {
+      (void)ringer.release(release.name, release.ts, ReleaseRule::durable, RingBy::a_round);
+    }
     if (release.place) {
-      if (release.hold && !time.for_a_call()) return Outcome::kept;
+      if (release.hold && !time.for_a_call()) return is_last ? Outcome::freed : Outcome::kept;
       environment.store->line()->leave(release.name, release.ts);
     }
-    return asked >= release.settled_after ? Outcome::settled : Outcome::kept;
+    return is_last ? Outcome::settled : Outcome::kept;
   } catch (...) {
     const Failure failure = current_failure();
     if (!release.hold) {
@@ -115,6 +118,8 @@ void PendingReleases::put_last(const PendingRelease& release, Outcome outcome) {
   const auto at = find(releases_, release);
   if (at == releases_.end()) return;
   at->failure_logged = at->failure_logged || outcome == Outcome::failed;
+  // Unless it was added again meanwhile, with more to wait for.
+  if (outcome == Outcome::freed && at->settled_after <= release.settled_after) at->hold = false;
   std::rotate(at, at + 1, releases_.end());
 }
 

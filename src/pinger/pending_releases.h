@@ -48,7 +48,8 @@ class PendingReleases {
                 std::optional<std::string_view> of_lock = std::nullopt);
 
  private:
-  enum class Outcome { settled, kept, failed };
+  /// `freed`: its hold is settled, and there was no time for its place.
+  enum class Outcome { settled, kept, freed, failed };
   void merge(PendingRelease release);
   static Outcome try_one(const PendingRelease& release, const Environment& environment,
                          Ringer& ringer, ChoreTime& time);

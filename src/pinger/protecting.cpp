@@ -52,13 +52,17 @@ bool Holds::valid(const ActiveHold& hold, SteadyTime now) const {
 // At each moment of a valid hold a majority protects it, which no rival can take meanwhile. So a
 // member may come to them as long as the hold is valid, and not to one that has ended.
 bool Holds::protect(const ActiveHold& hold, const std::vector<MemberPing>& pings, SteadyTime now) {
-  const Guard lock(mutex_);
-  Hold& one = *hold.hold;
-  if (!is_there(hold) || one.validity.over(now)) return false;
-  const SteadyTime before = one.validity.until();
-  for (const MemberPing& ping : pings) one.deadlines.add(ping, one.validity_span);
-  one.validity.extend_to(one.deadlines.until(), now);
-  if (one.validity.until() > before) one.risk_told = false;
+  std::stop_source changed(std::nostopstate);
+  {
+    const Guard lock(mutex_);
+    Hold& one = *hold.hold;
+    if (!is_there(hold) || one.validity.over(now)) return false;
+    const SteadyTime before = one.validity.until();
+    for (const MemberPing& ping : pings) one.deadlines.add(ping, one.validity_span);
+    one.validity.extend_to(one.deadlines.until(), now);
+    if (moves_on(one, before)) changed = changed_;
+  }
+  changed.request_stop();
   return true;
 }
 

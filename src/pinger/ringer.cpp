@@ -25,7 +25,7 @@ constexpr milliseconds kStep{5};
 
 }  // namespace
 
-Freed Ringer::release(const std::string& name, const Token& ts, ReleaseRule rule) {
+Freed Ringer::release(const std::string& name, const Token& ts, ReleaseRule rule, RingBy ring_by) {
   Line* const line = environment_.store->line();
   if (line == nullptr) return {.result = environment_.store->release(name, ts)};
   Freed freed = line->release_and_tell(name, ts, rule);
@@ -35,6 +35,11 @@ Freed Ringer::release(const std::string& name, const Token& ts, ReleaseRule rule
   if (freed.result == ReleaseResult::already_free) follow(name, {ts, {}, now, until});
   if (freed.result != ReleaseResult::freed) return freed;
   std::vector<std::string> told = freed.next;
+  if (ring_by == RingBy::a_round && !told.empty() && follow(name, {ts, {}, now, until})) {
+    std::erase_if(told, [&](const auto& process) { return process != environment_.process; });
+    ring(name, std::move(told));
+    return freed;
+  }
   if (freed.then.empty()) {
     forget(name);
   } else if (!follow(name, {ts, freed.next, now + line::kTurn, until})) {

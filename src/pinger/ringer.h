@@ -15,6 +15,10 @@
 
 namespace distlock {
 
+/// Whether a release rings itself for those whose turn it is, or leaves the other processes to a
+/// round of the Ringer, which is due at once: the pinger's thread has no time for a second call.
+enum class RingBy { the_caller, a_round };
+
 /// Releases, and rings for the waiters whose turn it is (R19): at once for the first in line, and
 /// then once a turn for the next ones, as long as nobody has claimed the lock. So a release wakes
 /// one waiter however many there are, and nobody who is there is passed over because he was not
@@ -26,7 +30,8 @@ class Ringer {
   Ringer(const Environment& environment, Lobby& lobby) : environment_(environment), lobby_(lobby) {}
 
   /// Errors: those of Store::release().
-  Freed release(const std::string& name, const Token& ts, ReleaseRule rule);
+  Freed release(const std::string& name, const Token& ts, ReleaseRule rule,
+                RingBy ring_by = RingBy::the_caller);
 
   struct Due {
     SteadyTime next;

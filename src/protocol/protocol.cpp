@@ -192,7 +192,8 @@ bool must_ping_before_claim(std::optional<SteadyTime> last_ping_sent, SteadyTime
 }
 
 nanoseconds HolderWatch::unchanged_for(const Inspection& seen, const LocalSpan& span) {
-  Sighting sighting{seen.lock->ts, std::nullopt, std::nullopt};
+  // All holds of MongoDB's own lock manager may have one `ts` (R2).
+  Sighting sighting{seen.lock->ts, seen.lock->when, std::nullopt, std::nullopt};
   if (seen.ping) {
     sighting.ping = seen.ping->ping;
     sighting.clock = seen.ping->clock;

@@ -91,6 +91,7 @@ class HolderWatch {
  private:
   struct Sighting {
     std::optional<Token> ts;
+    std::optional<StoreTime> when;
     std::optional<StoreTime> ping;
     std::optional<std::string> clock;
     friend bool operator==(const Sighting&, const Sighting&) = default;

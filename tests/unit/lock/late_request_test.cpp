@@ -116,6 +116,27 @@ TEST_CASE("a ticket that may arrive once more is left pending also where its hol
   late.check_that_others_get_it();
 }
 
+TEST_CASE("a ticket that may arrive once more is left pending while its object waits on",
+          "[waiting][R8][R18]") {
+  Late late;
+  late.store->fail("stand", Fault::delayed);
+  REQUIRE(late.lock->try_lock_for(1min));
+  REQUIRE(late.fleet.store->release("jobs", *late.lock->record().ts) == ReleaseResult::freed);
+  const auto other = late.fleet.process("b").lock("jobs");
+  REQUIRE(other->lock_try("in between"));
+  CHECK_FALSE(late.lock->still_held());
+  std::vector<std::size_t> pending;
+  late.store->after("stand", [&] {
+    late.a.pinger->ping_round();
+    pending.push_back(late.pending());
+    late.fleet.clock->advance(5min);
+    late.a.pinger->ping_round();
+    pending.push_back(late.pending());
+  });
+  CHECK_FALSE(late.lock->try_lock_for(10min));
+  CHECK(pending == std::vector<std::size_t>{1, 0});
+}
+
 TEST_CASE("a ticket that may arrive once more is left pending where its hold is claimed anew",
           "[waiting][R8][R9][R18]") {
   Late late;

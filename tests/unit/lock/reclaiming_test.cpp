@@ -40,6 +40,22 @@ TEST_CASE("a wait that cannot claim a hold anew that ran out gives it up at once
   CHECK(a.store->calls("stand") > 0);
 }
 
+TEST_CASE("a claim that came too late says whether it was given back", "[lock][R8][R9]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  const auto lock = a.lock("balancer");
+  REQUIRE(lock->lock_try("x"));
+  fleet.clock->advance(16min);
+  const bool given_back = GENERATE(true, false);
+  a.store->after("claim", [&, given_back] {
+    fleet.clock->advance(16min);
+    if (!given_back) a.store->fail("release", Fault::rejected, 3);
+  });
+  const auto code = thrown_by([&] { return lock->reclaim("y"); });
+  CHECK(code == (given_back ? Errc::not_applied : Errc::outcome_unknown));
+  CHECK(fleet.stored("balancer").taken() == !given_back);
+}
+
 TEST_CASE("a reason that is too long claims nothing anew", "[lock][R9][R14]") {
   Fleet fleet;
   const auto lock = fleet.process("a").lock("balancer");

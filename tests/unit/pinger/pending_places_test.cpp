@@ -77,6 +77,19 @@ TEST_CASE("a place that cannot be given up is tried again in the next round", "[
   CHECK(it.places() == 0);
 }
 
+TEST_CASE("a hold and a place are given up also where a round has time for one call",
+          "[waiting][R8][R12][R17]") {
+  Leaving it;
+  const bool may_arrive_later = GENERATE(false, true);
+  it.pending.add("jobs", kTicket, may_arrive_later ? it.after(5min) : SteadyTime::min());
+  it.pending.add_place("jobs", kTicket);
+  it.store->during_each_call([&](const std::string&) { it.fleet.clock->advance(25s); });
+  for (int i = 0; i < 30; ++i) it.fleet.clock->wait_until(it.session.round(), {});
+  CHECK(it.pending.count() == 0);
+  CHECK(it.places() == 0);
+  it.store->during_each_call({});
+}
+
 TEST_CASE("a release that got more to do in the middle of it stays", "[waiting][R8][R17]") {
   Leaving it;
   SECTION("a place") {
@@ -136,17 +149,29 @@ TEST_CASE("a place is kept where the release before it took all the time", "[wai
   it.pending.add("jobs", kTicket);
   it.pending.add_place("jobs", kTicket);
   it.store->before("release", [&] { it.fleet.clock->advance(25s); });
-  Captured log;
   it.session.round();
   CHECK(it.store->calls("leave") == 0);
   CHECK(it.pending.count() == 1);
+  CHECK_FALSE(it.pending.frees(kTicket));
+  it.session.round();
+  CHECK(it.store->calls("release") == 1);
+  CHECK(it.pending.count() == 0);
+  CHECK(it.places() == 0);
+}
+
+TEST_CASE("a place that waits for a request which may still arrive keeps its hold",
+          "[waiting][log][R8][R12]") {
+  Leaving it;
+  it.pending.add("jobs", kTicket, it.after(1h));
+  it.pending.add_place("jobs", kTicket);
+  it.store->before("release", [&] { it.fleet.clock->advance(25s); });
+  Captured log;
+  it.session.round();
+  CHECK(it.pending.frees(kTicket));
   it.store->fail("release", Fault::rejected, 2);
   it.session.round();
   it.session.round();
   CHECK(log.count(severity_level::warning, "late unlock of \"jobs\" failed") == 1);
-  it.session.round();
-  CHECK(it.pending.count() == 0);
-  CHECK(it.places() == 0);
 }
 
 TEST_CASE("a pending release is durable", "[lock][R3][R8]") {

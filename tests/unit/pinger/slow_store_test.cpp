@@ -61,10 +61,11 @@ Options some_options(std::mt19937& random) {
 
 // One process with everything that a round may have to do.
 struct BusyProcess {
-  explicit BusyProcess(const Options& given) : options(given) {
+  explicit BusyProcess(const Options& given, bool others_wait = false) : options(given) {
     fleet.store = make_memory_store(fleet.clock, {.call_limit = options.call_limit});
     process = fleet.process("a", options.pinger);
     for (int i = 0; i < 4; ++i) make_pending("pending" + std::to_string(i));
+    if (others_wait) have_others_wait();
     kept = process.lock("kept", options.lock);
     REQUIRE(kept->lock_try("x"));
     for (int i = 0; i < 4; ++i) make_missing("missing" + std::to_string(i));
@@ -77,6 +78,14 @@ struct BusyProcess {
     REQUIRE(lock->lock_try("x"));
     process.store->fail("release", Fault::rejected, 3);
     REQUIRE(lock->unlock() == UnlockResult::pending);
+  }
+  // For what is pending.
+  void have_others_wait() {
+    process.store->has_line = true;
+    for (std::uint8_t i = 0; i < 4; ++i) {
+      const Claim waiter = fleet.claim_by("b", {{8, i}});
+      REQUIRE(fleet.store->line()->stand("pending" + std::to_string(i), waiter).in_line);
+    }
   }
   void make_missing(const std::string& name) {
     broken.push_back(process.lock(name, options.lock));
@@ -106,7 +115,7 @@ TEST_CASE("no hold that was accepted is lost on a store that answers in time",
   CAPTURE(seed);
   std::mt19937 random(seed);
   for (int i = 0; i < 200; ++i) {
-    BusyProcess busy(some_options(random));
+    BusyProcess busy(some_options(random), random() % 2 == 0);
     Fleet& fleet = busy.fleet;
     const nanoseconds longest = nanoseconds{busy.options.call_limit} - 1ns;
     const bool always = random() % 2 == 0;
@@ -127,6 +136,25 @@ TEST_CASE("no hold that was accepted is lost on a store that answers in time",
     CHECK(busy.all_done());
     busy.process.store->during_each_call({});
   }
+}
+
+// The first call of a chore begins in any case. A bell that rang at once would be a second.
+TEST_CASE("a pending release that others wait for takes a round the time of one call",
+          "[pinger][R9][R12][R19]") {
+  BusyProcess busy({{.takeover_after = 45'800ms}, {.ping_every = 10s}, 10s}, true);
+  Fleet& fleet = busy.fleet;
+  busy.process.store->during_each_call([&](const std::string&) {
+    fleet.clock->advance(10s - 1ns);
+    CHECK(busy.kept->held());
+  });
+  for (int i = 0; i < 60 && !busy.all_done(); ++i) {
+    fleet.clock->wait_until(busy.process.pinger->ping_round(), {});
+  }
+  CHECK(busy.all_done());
+  CHECK(busy.process.store->calls("ring") == 0);
+  busy.process.store->during_each_call({});
+  busy.process.pinger->ring_round();
+  CHECK(busy.process.store->calls("ring") == 4);
 }
 
 // The pinger's thread beside a thread that claims. A round that is due in the middle of a call

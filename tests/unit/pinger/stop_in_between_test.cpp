@@ -143,6 +143,35 @@ TEST_CASE("a stop in the middle of a step that fails gives the place up", "[wait
   CHECK(fleet.stored("balancer").line.empty());
 }
 
+TEST_CASE("a stop ends the pause of a wait, in line or polling", "[waiting][R12][R15]") {
+  struct StoppingClock : ManualClock {
+    bool wait_until(SteadyTime until, const std::stop_token& stop) override {
+      if (const auto then = std::exchange(at_pause, nullptr)) {
+        then();
+        woken = stop.stop_requested();
+      }
+      return ManualClock::wait_until(until, stop);
+    }
+    std::function<void()> at_pause;
+    bool woken = false;
+  };
+  Fleet fleet;
+  const auto clock = std::make_shared<StoppingClock>();
+  fleet.clock = clock;
+  fleet.store = make_memory_store(clock, {});
+  const auto a = fleet.process("a");
+  const auto b = fleet.process("b");
+  a.store->has_line = GENERATE(true, false);
+  const auto held = b.lock("jobs");
+  REQUIRE(held->lock_try("long"));
+  const auto lock = a.lock("jobs", {.poll_min = 1h, .poll_max = 1h});
+  // From shortly before the deadline on it only rests.
+  const auto limit = GENERATE(1ms, 100h);
+  clock->at_pause = [&] { a.pinger->stop(); };
+  CHECK(thrown_by([&] { return lock->try_lock_for(limit); }) == Errc::stopped);
+  CHECK(clock->woken);
+}
+
 TEST_CASE("a wait that ends after a stop frees what it left, and nothing of other locks",
           "[pinger][R12]") {
   Fleet fleet;

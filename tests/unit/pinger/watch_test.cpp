@@ -84,6 +84,21 @@ TEST_CASE("a hold that begins wakes the watch if it is at risk before the next l
   CHECK(watch.look(0s) == 29s);
 }
 
+// It had warned while the ping was under way, and would have slept until the old deadline.
+TEST_CASE("a ping that moves a hold on wakes a watch that would look too late", "[pinger][R9]") {
+  Watch watch;
+  const auto hold = watch.held(1);
+  watch.warn(hold);
+  REQUIRE(watch.look(30s) == 60s);
+  const std::stop_token changed = watch.due.changed;
+  watch.holds.extend(Watch::kStart + 25s, Watch::kStart + 31s);
+  CHECK(changed.stop_requested());
+  CHECK(watch.look(31s) == 55s);
+  const std::stop_token unchanged = watch.due.changed;
+  watch.holds.extend(Watch::kStart + 35s, Watch::kStart + 36s);
+  CHECK_FALSE(unchanged.stop_requested());
+}
+
 TEST_CASE("a watch that is woken is woken once", "[pinger][R9]") {
   Watch watch;
   watch.look(0s);

@@ -183,6 +183,23 @@ TEST_CASE("any sign of life restarts the watch", "[protocol][R6]") {
   CHECK(scene.judged().verdict == Verdict::dead);
 }
 
+// All holds of MongoDB's own lock manager may have one `ts` (R2).
+TEST_CASE("a holder without a ping that takes the lock anew restarts the watch",
+          "[protocol][R6][R7]") {
+  Scene scene;
+  scene.options.missing_ping = MissingPing::expire_from_when;
+  scene.seen.ping.reset();
+  scene.seen.lock->when = scene.seen.now->time;
+  REQUIRE(scene.judged().verdict == Verdict::busy);
+  scene.pass(kWindow / 2);
+  scene.seen.lock->when = scene.seen.now->time;
+  REQUIRE(scene.judged().verdict == Verdict::busy);
+  scene.pass(kWindow / 2);
+  CHECK(scene.judged().verdict == Verdict::busy);
+  scene.pass(kWindow / 2);
+  CHECK(scene.judged().verdict == Verdict::dead);
+}
+
 TEST_CASE("a ping that only repeats its time is no sign of life", "[protocol][R6]") {
   Scene scene;
   scene.options.takeover_rule = TakeoverRule::watched;
