@@ -11,8 +11,8 @@ namespace distlock {
 /// Why a call failed. A lock held by somebody else is not a failure: it is a value.
 ///
 /// The split that matters to callers is between `outcome_unknown` and everything else. After
-/// `outcome_unknown` the write may or may not have happened; after any other code the store is
-/// certainly unchanged.
+/// `outcome_unknown` the write may or may not have happened. After any other code the request that
+/// failed has certainly changed nothing, and after `not_applied` no request of the call has.
 enum class Errc {
   not_applied = 1,    ///< Rejected or never sent: the store is unchanged. May be repeated.
   outcome_unknown,    ///< Sent, no sure answer: the store may have changed (R8).
