@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <boost/thread/lock_guard.hpp>
 #include <boost/thread/mutex.hpp>
 #include <functional>
@@ -15,6 +16,7 @@
 #include "failure.h"
 #include "stores/effect.h"
 #include "stores/mirrored/member.h"
+#include "stores/mirrored/quorum.h"
 
 // One call of several members at once (M2).
 namespace distlock::mirrored {
@@ -32,26 +34,50 @@ using Replies = std::vector<Reply<Answer>>;
 
 using MemberList = std::vector<std::shared_ptr<Member>>;
 
+/// How a call of several members is made.
+struct CallRules {
+  CallKind kind = CallKind::read;
+  bool with_identity = true;  ///< Read after the answer.
+  std::size_t answered = 0;   ///< Answers that the caller has already, of other members.
+  /// Otherwise each answer counts by itself, as that to a repair or an undo.
+  bool for_majority = true;
+
+  Effect effect() const { return kind == CallKind::read ? Effect::reads : Effect::writes; }
+  /// How many answers are waited for, whatever the members' last ones were.
+  std::size_t wanted_of(std::size_t asked, std::size_t all) const {
+    const std::size_t majority = majority_of(all);
+    return for_majority ? std::min(majority - std::min(answered, majority), asked) : 0;
+  }
+};
+
 /// Collects the answers to one call. Shared with the members' threads, which may outlast the call.
 template <class Answer>
 class Answers {
  public:
-  /// It is for one call of that effect. `wanted`: so many answers are needed.
-  Answers(const MemberList& asked, std::size_t all, std::size_t wanted, Effect effect)
-      : wanted_(wanted),
-        effect_(effect),
+  /// Calls that nobody waits for begin until then.
+  Answers(const MemberList& asked, std::size_t all, const CallRules& rules, SteadyTime until)
+      : rules_(rules),
+        wanted_(rules.wanted_of(asked.size(), all)),
+        until_(until),
         replies_(all),
         awaited_(all, false),
         begun_(all, false),
+        unwatched_(all, false),
         open_(asked.size()) {
-    for (const auto& member : asked) awaited_[member->place.number] = member->answers(effect);
+    for (const auto& member : asked) {
+      const std::size_t number = member->place.number;
+      awaited_[number] = member->answers(rules.kind);
+      unwatched_[number] = !rules.for_majority && !awaited_[number];
+    }
+    if (are_enough()) enough_.request_stop();
   }
 
   /// False if the caller has stopped waiting: then the member need not be called.
-  bool begin(std::size_t number) {
+  bool begin(std::size_t number, SteadyTime now) {
     const boost::lock_guard<boost::mutex> lock(mutex_);
-    begun_[number] = !closed_;
-    return !closed_;
+    if (closed_) return unwatched_[number] && now <= until_;
+    begun_[number] = true;
+    return true;
   }
   void give(std::size_t number, Reply<Answer> reply) {
     {
@@ -61,23 +87,23 @@ class Answers {
       replies_[number] = std::move(reply);
       awaited_[number] = false;
       --open_;
-      const bool none_awaited =
-          std::none_of(awaited_.begin(), awaited_.end(), [](bool awaited) { return awaited; });
-      if (open_ > 0 && !(none_awaited && answered_ >= wanted_)) return;
+      if (!are_enough()) return;
     }
     enough_.request_stop();
   }
   std::stop_token enough() const { return enough_.get_token(); }
-  /// Gives the answers so far. A member that was called and is silent counts as away from now on.
+  /// Gives the answers so far. A member that was waited for in vain counts as away from now on.
   Replies<Answer> close(const MemberList& asked) {
     const boost::lock_guard<boost::mutex> lock(mutex_);
     closed_ = true;
     for (const auto& member : asked) {
-      Reply<Answer>& reply = replies_[member->place.number];
+      const std::size_t number = member->place.number;
+      Reply<Answer>& reply = replies_[number];
       if (reply.answer || reply.failure) continue;
-      const bool begun = begun_[member->place.number];
-      if (begun) member->note_silence();
-      const bool perhaps = begun && effect_ == Effect::writes;
+      const bool begun = begun_[number];
+      if (begun && awaited_[number]) member->note_silence(rules_.kind);
+      const bool sent = begun || unwatched_[number];
+      const bool perhaps = sent && rules_.effect() == Effect::writes;
       reply.failure.emplace(perhaps ? Errc::outcome_unknown : Errc::not_applied,
                             "no answer in time from " + member->store->description());
     }
@@ -85,13 +111,24 @@ class Answers {
   }
 
  private:
+  // With the mutex.
+  bool are_enough() const {
+    const bool none_awaited =
+        std::none_of(awaited_.begin(), awaited_.end(), [](bool awaited) { return awaited; });
+    const bool in_vain = answered_ + open_ < wanted_;
+    return open_ == 0 || (none_awaited && (in_vain || answered_ >= wanted_));
+  }
+
+  const CallRules rules_;
   const std::size_t wanted_;
-  const Effect effect_;
+  const SteadyTime until_;
   boost::mutex mutex_;
   // Guarded by `mutex_`.
   Replies<Answer> replies_;
   std::vector<bool> awaited_;  // of members that answered the last call like this one
   std::vector<bool> begun_;
+  // No answer is waited for. The call is made all the same: it shows when the member writes again.
+  std::vector<bool> unwatched_;
   std::size_t open_;
   std::size_t answered_ = 0;
   bool closed_ = false;
@@ -99,20 +136,12 @@ class Answers {
   std::stop_source enough_;  // A latch: a stop is requested when no more replies are awaited.
 };
 
-/// How a call of several members is made.
-struct CallRules {
-  Effect effect = Effect::reads;
-  bool with_identity = true;  ///< Read after the answer.
-  bool is_ping = false;
-  std::size_t answered = 0;  ///< Answers that the caller has already, of other members.
-};
-
 template <class Answer>
 using MemberCall = std::function<Answer(Member&)>;
 
 /// The failure of a call that threw anything but an Error.
 inline Error strange_failure(const CallRules& rules, const std::string& what) {
-  return {rules.effect == Effect::writes ? Errc::outcome_unknown : Errc::not_applied, what};
+  return {rules.effect() == Effect::writes ? Errc::outcome_unknown : Errc::not_applied, what};
 }
 /// The same where memory is short: made before the call.
 inline Error want_of_memory(const CallRules& rules) {
@@ -156,14 +185,15 @@ Reply<Answer> reply_of(Member& member, const CallRules& rules, const MemberCall<
       reply.failure = no_memory;
     }
   }
-  member.note_outcome(rules.effect, reply.failure);
+  member.note_outcome(rules.kind, reply.failure);
   return reply;
 }
 
-/// Calls each of `asked` once. Waits for the members that answered their last call of that effect,
-/// and for a majority of `all` members, for `limit` at most. Other calls go on in the background.
+/// Calls each of `asked` once. Waits by `clock` for the members that answered their last call of
+/// that kind, and for a majority of `all` members, for `limit` at most. Other calls go on in the
+/// background.
 template <class Answer>
-Replies<Answer> ask(const MemberList& asked, std::size_t all, MirrorDrive drive,
+Replies<Answer> ask(const MemberList& asked, std::size_t all, MirrorDrive drive, Clock& clock,
                     std::chrono::milliseconds limit, const CallRules& rules,
                     const MemberCall<Answer>& call) {
   const Error no_memory = want_of_memory(rules);
@@ -174,22 +204,22 @@ Replies<Answer> ask(const MemberList& asked, std::size_t all, MirrorDrive drive,
     }
     return replies;
   }
-  const auto answers =
-      std::make_shared<Answers<Answer>>(asked, all, all / 2 + 1 - rules.answered, rules.effect);
+  const SteadyTime until = clock.steady_now() + limit;
+  const auto answers = std::make_shared<Answers<Answer>>(asked, all, rules, until);
   for (const auto& member : asked) {
     const std::size_t number = member->place.number;
     // The member owns the thread that runs the job. So the job must not own the member.
     const auto job = [answers, one = member.get(), number, rules, call, no_memory] {
-      if (answers->begin(number)) answers->give(number, reply_of(*one, rules, call, no_memory));
+      if (answers->begin(number, one->now()))
+        answers->give(number, reply_of(*one, rules, call, no_memory));
     };
     try {
-      (rules.is_ping ? member->pinging : member->calling).add(job);
+      (rules.kind == CallKind::ping ? member->pinging : member->calling).add(job);
     } catch (...) {
       answers->give(number, {std::nullopt, never_sent(*member, no_memory), std::nullopt});
     }
   }
-  const auto clock = host_clock();
-  if (!asked.empty()) clock->wait_until(clock->steady_now() + limit, answers->enough());
+  clock.wait_until(until, answers->enough());
   return answers->close(asked);
 }
 

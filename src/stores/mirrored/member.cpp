@@ -70,16 +70,28 @@ void Workers::run() {
   }
 }
 
-// An answer to a read says nothing about writes.
-void Member::note_outcome(Effect effect, const std::optional<Error>& failure) {
-  answers_ = !failure || !may_pass(*failure);
-  const bool denied = failure && failure->errc() == Errc::permission_denied;
-  if (effect == Effect::writes || !answers_) writes_ = answers_ && !denied;
+// Holds end without pings. So a ping is waited for even if another call was in vain.
+bool Member::answers(CallKind kind) const {
+  if (kind == CallKind::ping) return confirms_pings_;
+  return answers_ && (kind == CallKind::read || writes_);
 }
 
-void Member::note_silence() {
-  answers_ = false;
-  writes_ = false;
+void Member::note_outcome(CallKind kind, const std::optional<Error>& failure) {
+  const bool denied = failure && failure->errc() == Errc::permission_denied;
+  const bool answered = !failure || !may_pass(*failure);
+  note(kind, answered, answered && !denied);
+}
+
+// An answer to a read says nothing about writes. Nor does that to a ping, unless it is the first
+// after pings in vain: then the whole member was away, and is back. A further write in vain says
+// nothing about other calls.
+void Member::note(CallKind kind, bool answered, bool did) {
+  const bool in_vain_again = kind == CallKind::write && !answered && !writes_;
+  if (!in_vain_again) answers_ = answered;
+  if (kind == CallKind::write) writes_ = did;
+  if (kind != CallKind::ping) return;
+  const bool confirmed_before = confirms_pings_.exchange(did);
+  if (did != confirmed_before) writes_ = did;
 }
 
 Inspection Member::look_at_identity() {

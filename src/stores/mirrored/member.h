@@ -15,7 +15,6 @@
 
 #include "distlock/clock.h"
 #include "distlock/members.h"
-#include "stores/effect.h"
 #include "stores/mirrored/identity.h"
 
 namespace distlock::mirrored {
@@ -64,6 +63,10 @@ struct Lack {
   /// No hold that counted on what the member lost has a greater one. Read when the wait was over.
   std::optional<Fence> fence{};
 };
+
+/// The calls of a member that fare alike. A member may answer reads and do no write, as on a full
+/// disk. Or it may confirm pings, and write nothing else.
+enum class CallKind { read, write, ping };
 
 /// One member: its store, and all that this process has seen of it.
 ///
@@ -129,13 +132,13 @@ class Member {
   /// The latest that its clock can say now, by the last reading.
   std::optional<StoreNow> at_most() const;
 
-  /// Whether it answered its last call, or its last one that writes. A member may answer reads and
-  /// do no write, as on a full disk.
-  bool answers(Effect effect) const { return effect == Effect::writes ? writes_ : answers_; }
+  /// Whether it answered its last call of that kind, and its last call of any if it is no ping. A
+  /// call waits for it then.
+  bool answers(CallKind kind) const;
   /// Notes how a call of it ended.
-  void note_outcome(Effect effect, const std::optional<Error>& failure);
-  /// Notes that a call of it got no answer in time.
-  void note_silence();
+  void note_outcome(CallKind kind, const std::optional<Error>& failure);
+  /// Notes that a call of it was waited for in vain.
+  void note_silence(CallKind kind) { note(kind, false, false); }
 
   const std::shared_ptr<Store> store;
   const Place place;
@@ -156,6 +159,8 @@ class Member {
   };
 
   std::optional<Identity> unless_of_before(std::optional<Identity> identity) const;
+  /// `did`: it did what was asked, and did not refuse it.
+  void note(CallKind kind, bool answered, bool did);
   /// Whether a look that ended then came too late after what was asked (M6).
   bool too_late(SteadyTime asked, SteadyTime looked) const;
   /// `identity` is the one in `seen`, if any.
@@ -169,6 +174,7 @@ class Member {
   const std::shared_ptr<KnownReturns> known_;  // Of all members of the mirrored store.
   std::atomic<bool> answers_{true};
   std::atomic<bool> writes_{true};
+  std::atomic<bool> confirms_pings_{true};
   mutable boost::mutex mutex_;
   // Guarded by `mutex_`, down to `under_way_`.
   std::optional<Reading> reading_;

@@ -10,8 +10,9 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr CallRules kClaimOfOwn{.effect = Effect::writes, .with_identity = false};
-constexpr CallRules kUndo{.effect = Effect::writes, .with_identity = false};
+constexpr CallRules kClaimOfOwn{.kind = CallKind::write, .with_identity = false};
+constexpr CallRules kUndo{.kind = CallKind::write, .with_identity = false, .for_majority = false};
+constexpr CallRules kRepair{.kind = CallKind::write, .for_majority = false};
 
 // A member that lost its data is back when the longest window has passed. By then no hold may count
 // on what it lost (M6). A majority says how long it is: one document that somebody has changed says
@@ -120,7 +121,7 @@ std::vector<MirroredStore::Candidate> MirroredStore::to_claim(const std::vector<
   std::vector<Candidate> to = candidates(bases, claim, *left);
   if (to.size() < majority()) return {};
   std::stable_partition(to.begin(), to.end(),
-                        [](const Candidate& one) { return one.member->answers(Effect::writes); });
+                        [](const Candidate& one) { return one.member->answers(CallKind::write); });
   return to;
 }
 
@@ -215,7 +216,7 @@ std::vector<Token> MirroredStore::repair(std::string_view name,
   for (const Candidate& one : to) one.member->note_under_way(one.claim, until);
   Replies<ClaimAnswer> replies(all_.size());
   const bool sent = still_held();
-  if (sent) send(name, to, replies);
+  if (sent) send(name, to, replies, kRepair);
   // Those that got no answer are noted once more by now.
   for (const Candidate& one : to) one.member->forget_under_way(one.claim, until);
   if (!sent) return {};

@@ -20,7 +20,9 @@ namespace distlock::mirrored {
 namespace {
 
 constexpr CallRules kList{};
-constexpr CallRules kMend{.effect = Effect::writes, .with_identity = false};
+constexpr CallRules kTell{.kind = CallKind::write, .with_identity = false};
+// Of one member.
+constexpr CallRules kMend{.kind = CallKind::write, .with_identity = false, .for_majority = false};
 
 Error cannot_return(const Member& member, const std::string& why) {
   return {Errc::not_applied, member.store->description() + " cannot be taken back: " + why};
@@ -159,8 +161,10 @@ bool MirroredStore::tell_others(const Replies<Inspection>& seen, std::size_t num
     know += knows ? 1 : 0;
     if (!knows) ignorant.push_back(member);
   }
+  CallRules rules = kTell;
+  rules.answered = know;
   const auto replies =
-      ask_those<bool>(ignorant, kMend, [seen, news, limit = call_limit_](Member& one) {
+      ask_those<bool>(ignorant, rules, [seen, news, limit = call_limit_](Member& one) {
         const Inspection& look = *seen[one.place.number].answer;
         const Claim claim = news_claim(look, news, cutoff_on(one, limit));
         return one.store->claim(kIdentityName, basis_of(look), claim).has_value();

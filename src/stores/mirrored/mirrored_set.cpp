@@ -12,8 +12,9 @@ namespace {
 
 using Guard = boost::lock_guard<boost::mutex>;
 
-constexpr CallRules kIdentity{.effect = Effect::reads, .with_identity = false};
-constexpr CallRules kGiveBack{.effect = Effect::writes, .with_identity = false};
+constexpr CallRules kIdentity{.with_identity = false};
+constexpr CallRules kGiveBack{
+    .kind = CallKind::write, .with_identity = false, .for_majority = false};
 
 bool has_no_lock(const Listing& listing) {
   return std::all_of(listing.locks.begin(), listing.locks.end(),

@@ -13,10 +13,10 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr CallRules kRead{};
-constexpr CallRules kWrite{.effect = Effect::writes};
-constexpr CallRules kPing{.effect = Effect::writes, .with_identity = false, .is_ping = true};
+constexpr CallRules kWrite{.kind = CallKind::write};
+constexpr CallRules kPing{.kind = CallKind::ping, .with_identity = false};
 // Frees one hold and no other, so that it does no harm on any store.
-constexpr CallRules kRelease{.effect = Effect::writes, .with_identity = false};
+constexpr CallRules kRelease{.kind = CallKind::write, .with_identity = false};
 
 milliseconds longest_call(const std::vector<std::shared_ptr<Store>>& members) {
   milliseconds longest{0};

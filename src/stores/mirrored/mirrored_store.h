@@ -78,7 +78,7 @@ class MirroredStore : public Store, private Members {
   void mend() override;
   bool readmit(std::size_t number) override;
 
-  static constexpr CallRules kClaim{.effect = Effect::writes};
+  static constexpr CallRules kClaim{.kind = CallKind::write};
 
   struct Candidate {
     std::shared_ptr<Member> member;
@@ -90,7 +90,8 @@ class MirroredStore : public Store, private Members {
   template <class Answer>
   Replies<Answer> ask_those(const MemberList& asked, const CallRules& rules,
                             const MemberCall<Answer>& call) {
-    auto replies = ask<Answer>(asked, all_.size(), options_.drive, call_limit_ / 2, rules, call);
+    auto replies =
+        ask<Answer>(asked, all_.size(), options_.drive, *clock_, call_limit_ / 2, rules, call);
     forget_those_of_before(replies);
     return replies;
   }

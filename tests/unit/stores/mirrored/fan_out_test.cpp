@@ -7,41 +7,97 @@
 using namespace distlock;
 using namespace distlock::mirrored;
 using namespace distlock::testing;
+using namespace std::chrono_literals;
 
 TEST_CASE("a member whose call never began has not been written to", "[mirrored][M2][R8]") {
   const auto clock = std::make_shared<ManualClock>();
   const auto member = std::make_shared<Member>(make_memory_store(clock), Place{0, 1}, clock,
                                                std::make_shared<KnownReturns>());
   const bool begun = GENERATE(false, true);
-  Answers<int> answers({member}, 1, 1, Effect::writes);
-  if (begun) REQUIRE(answers.begin(0));
+  Answers<int> answers({member}, 1, {.kind = CallKind::write}, clock->steady_now());
+  if (begun) REQUIRE(answers.begin(0, clock->steady_now()));
   const auto replies = answers.close({member});
   REQUIRE(replies.at(0).failure);
   CHECK(replies[0].failure->errc() == (begun ? Errc::outcome_unknown : Errc::not_applied));
   // It waited for its turn in this process, which says nothing about the member.
-  CHECK(member->answers(Effect::reads) == !begun);
-  CHECK(member->answers(Effect::writes) == !begun);
+  CHECK(member->answers(CallKind::read) == !begun);
+  CHECK(member->answers(CallKind::write) == !begun);
   // The thread that comes to it now leaves it alone.
-  CHECK_FALSE(answers.begin(0));
+  CHECK_FALSE(answers.begin(0, clock->steady_now()));
+}
+
+TEST_CASE("a call that needs no majority waits for no member that writes nothing, and is made",
+          "[mirrored][M2][M9]") {
+  const auto clock = std::make_shared<ManualClock>();
+  const auto member = std::make_shared<Member>(make_memory_store(clock), Place{0, 3}, clock,
+                                               std::make_shared<KnownReturns>());
+  const bool writes = GENERATE(false, true);
+  if (!writes) member->note_silence(CallKind::write);
+  member->note_outcome(CallKind::read, std::nullopt);
+  const SteadyTime until = clock->steady_now() + 1s;
+  Answers<int> answers({member}, 3, {.kind = CallKind::write, .for_majority = false}, until);
+  CHECK(answers.enough().stop_requested() == !writes);
+  const auto replies = answers.close({member});
+  REQUIRE(replies.at(0).failure);
+  CHECK(replies[0].failure->errc() == (writes ? Errc::not_applied : Errc::outcome_unknown));
+  CHECK(answers.begin(0, until) == !writes);
+  // The members may have been away for long. What was asked before is not done at once then.
+  CHECK_FALSE(answers.begin(0, until + 1ms));
+}
+
+TEST_CASE("a write that nobody waited for says nothing about reads of that member",
+          "[mirrored][M2]") {
+  const auto clock = std::make_shared<ManualClock>();
+  const auto member = std::make_shared<Member>(make_memory_store(clock), Place{0, 1}, clock,
+                                               std::make_shared<KnownReturns>());
+  member->note_silence(CallKind::write);
+  CHECK_FALSE(member->answers(CallKind::read));
+  member->note_outcome(CallKind::read, std::nullopt);
+  Answers<int> answers({member}, 1, {.kind = CallKind::write}, clock->steady_now());
+  REQUIRE(answers.begin(0, clock->steady_now()));
+  static_cast<void>(answers.close({member}));
+  CHECK(member->answers(CallKind::read));
+  member->note_outcome(CallKind::write, Error(Errc::outcome_unknown, "no answer in time"));
+  CHECK(member->answers(CallKind::read));
+  CHECK_FALSE(member->answers(CallKind::write));
+}
+
+TEST_CASE("a ping says something about writes only where the last one was in vain",
+          "[mirrored][M2][M5]") {
+  const auto clock = std::make_shared<ManualClock>();
+  Member member(make_memory_store(clock), Place{0, 1}, clock, std::make_shared<KnownReturns>());
+  const auto answers = [&] {
+    return std::pair{member.answers(CallKind::ping), member.answers(CallKind::write)};
+  };
+  member.note_silence(CallKind::write);
+  CHECK(answers() == std::pair{true, false});
+  member.note_outcome(CallKind::ping, std::nullopt);
+  CHECK(answers() == std::pair{true, false});
+  member.note_silence(CallKind::ping);
+  CHECK(answers() == std::pair{false, false});
+  member.note_outcome(CallKind::ping, std::nullopt);
+  CHECK(answers() == std::pair{true, true});
+  member.note_outcome(CallKind::ping, Error(Errc::permission_denied, "it is read-only"));
+  CHECK(answers() == std::pair{false, false});
 }
 
 TEST_CASE("an answer to a read says nothing about writes of that member", "[mirrored][M2]") {
   const auto clock = std::make_shared<ManualClock>();
   Member member(make_memory_store(clock), Place{0, 1}, clock, std::make_shared<KnownReturns>());
   const auto answers = [&] {
-    return std::pair{member.answers(Effect::reads), member.answers(Effect::writes)};
+    return std::pair{member.answers(CallKind::read), member.answers(CallKind::write)};
   };
   CHECK(answers() == std::pair{true, true});
-  member.note_outcome(Effect::writes, Error(Errc::not_applied, "the disk is full"));
+  member.note_outcome(CallKind::write, Error(Errc::not_applied, "the disk is full"));
   CHECK(answers() == std::pair{false, false});
-  member.note_outcome(Effect::reads, std::nullopt);
+  member.note_outcome(CallKind::read, std::nullopt);
   CHECK(answers() == std::pair{true, false});
-  member.note_outcome(Effect::writes, std::nullopt);
+  member.note_outcome(CallKind::write, std::nullopt);
   CHECK(answers() == std::pair{true, true});
-  member.note_outcome(Effect::writes, Error(Errc::permission_denied, "it is read-only"));
+  member.note_outcome(CallKind::write, Error(Errc::permission_denied, "it is read-only"));
   CHECK(answers() == std::pair{true, false});
-  member.note_outcome(Effect::writes, Error(Errc::bad_record, "one document of many"));
+  member.note_outcome(CallKind::write, Error(Errc::bad_record, "one document of many"));
   CHECK(answers() == std::pair{true, true});
-  member.note_outcome(Effect::reads, Error(Errc::not_applied, "it is away"));
+  member.note_outcome(CallKind::read, Error(Errc::not_applied, "it is away"));
   CHECK(answers() == std::pair{false, false});
 }

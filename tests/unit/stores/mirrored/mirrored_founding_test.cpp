@@ -53,8 +53,8 @@ TEST_CASE("a store that was named twice is founded and completed later as any ot
           "[mirrored][M6][M7]") {
   MirrorFleet fleet;
   const auto again = std::make_shared<FaultyStore>(fleet.stores[0].store);
-  const auto doubled =
-      make_mirrored_store({fleet.stores[0].store, fleet.stores[1].store, again}, fleet.clock);
+  const auto doubled = make_mirrored_store({fleet.stores[0].store, fleet.stores[1].store, again},
+                                           fleet.clock, {MirrorDrive::caller, {}});
   REQUIRE(thrown_by([&] { return doubled->list(); }) == Errc::invalid_argument);
   REQUIRE(fleet.holders(kIdentity) == std::vector<std::string>(3, ""));
   {

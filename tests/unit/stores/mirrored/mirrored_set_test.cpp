@@ -25,7 +25,8 @@ TEST_CASE("members that are one store, or of an even number, are refused", "[mir
           return make_mirrored_store({store(0), store(1), nullptr});
         }) == Errc::invalid_argument);
   const auto again = std::make_shared<FaultyStore>(store(0));
-  const auto doubled = make_mirrored_store({store(0), store(1), again}, fleet.clock);
+  const auto doubled =
+      make_mirrored_store({store(0), store(1), again}, fleet.clock, {MirrorDrive::caller, {}});
   CHECK(thrown_by([&] { return doubled->list(); }) == Errc::invalid_argument);
 }
 
@@ -33,8 +34,9 @@ TEST_CASE("members in another order do not count", "[mirrored][M7]") {
   MirrorFleet fleet;
   const auto ann = fleet.process("ann");
   ann.pinger->ping_round();
-  const auto turned = make_mirrored_store(
-      {fleet.stores[1].store, fleet.stores[2].store, fleet.stores[0].store}, fleet.clock);
+  const auto turned =
+      make_mirrored_store({fleet.stores[1].store, fleet.stores[2].store, fleet.stores[0].store},
+                          fleet.clock, {MirrorDrive::caller, {}});
   CHECK(thrown_by([&] { return turned->list(); }) == Errc::invalid_argument);
 }
 
