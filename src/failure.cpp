@@ -1,7 +1,9 @@
 #include "failure.h"
 
+#include <cerrno>
 #include <exception>
 #include <new>
+#include <system_error>
 
 namespace distlock {
 namespace {
@@ -28,6 +30,12 @@ Failure current_failure() noexcept {
   } catch (...) {
     return described("an exception of an unknown type", true, true);
   }
+}
+
+std::string system_failure(int error) {
+  const std::string failure = std::generic_category().message(error);
+  if (error != EMFILE) return failure;
+  return failure + ": this process has too few file descriptors; raise the limit (ulimit -n)";
 }
 
 }  // namespace distlock

@@ -17,6 +17,9 @@ inline bool may_wait_on(const Error& error) {
   return may_pass(error) && error.errc() != Errc::store_replaced;
 }
 
+/// The failure of a system call in words. For want of descriptors it says how to mend that.
+std::string system_failure(int error);
+
 /// The facts about an exception where none may get through: in a destructor, an unlock, a thread.
 struct Failure {
   std::string what;

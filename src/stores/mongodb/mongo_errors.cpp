@@ -1,10 +1,14 @@
 #include "stores/mongodb/mongo_errors.h"
 
 #include <mongoc/mongoc.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 
+#include "failure.h"
 #include "text.h"
 
 namespace distlock {
@@ -87,6 +91,17 @@ std::string message_of(const bson_error_t& error) {
   return "no server answered: " + failures;
 }
 
+// The driver does not say that it could make no socket, so one is tried.
+std::string want_of_descriptors(const bson_error_t& error) {
+  const bool of_connecting =
+      error.domain == MONGOC_ERROR_SERVER_SELECTION || error.domain == MONGOC_ERROR_STREAM;
+  if (!of_connecting) return "";
+  const int probe = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (probe < 0) return "; " + system_failure(errno);
+  close(probe);
+  return "";
+}
+
 }  // namespace
 
 Errc errc_of(const bson_error_t& error, Effect effect) {
@@ -95,8 +110,8 @@ Errc errc_of(const bson_error_t& error, Effect effect) {
 }
 
 void throw_error(const bson_error_t& error, Effect effect, const std::string& what) {
-  throw Error(errc_of(error, effect), what + ": " + message_of(error) + " (MongoDB error " +
-                                          std::to_string(error.domain) + "/" +
+  throw Error(errc_of(error, effect), what + ": " + message_of(error) + want_of_descriptors(error) +
+                                          " (MongoDB error " + std::to_string(error.domain) + "/" +
                                           std::to_string(error.code) + ")");
 }
 

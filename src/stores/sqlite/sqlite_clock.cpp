@@ -10,6 +10,7 @@
 #include <random>
 
 #include "distlock/error.h"
+#include "failure.h"
 
 namespace distlock {
 namespace {
@@ -24,10 +25,13 @@ std::chrono::milliseconds read(clockid_t clock) {
 std::string boot_id() {
   constexpr const char* kBootId = "/proc/sys/kernel/random/boot_id";
   std::string boot;
+  errno = 0;
   std::ifstream(kBootId) >> boot;
   if (boot.empty()) {
-    throw Error(Errc::not_applied, std::string("cannot tell this boot from another: cannot read ") +
-                                       kBootId + "; mount /proc");
+    const int error = errno;
+    std::string what = "cannot tell this boot from another: cannot read ";
+    what.append(kBootId).append(error == EMFILE ? ", " + system_failure(error) : "; mount /proc");
+    throw Error(Errc::not_applied, what);
   }
   return boot;
 }

@@ -7,9 +7,9 @@
 #include <boost/thread/lock_guard.hpp>
 #include <boost/thread/mutex.hpp>
 #include <cerrno>
-#include <system_error>
 #include <utility>
 
+#include "failure.h"
 #include "fork_guard.h"
 #include "stores/sqlite/sqlite_clock.h"
 #include "stores/sqlite/sqlite_forks.h"
@@ -34,9 +34,7 @@ std::string withheld(const std::string& database) {
   return "";
 }
 
-std::string of_system(int error) {
-  return error == 0 ? "" : ", " + std::generic_category().message(error);
-}
+std::string of_system(int error) { return error == 0 ? "" : ", " + system_failure(error); }
 
 // Says how the file is and what mends it; in SQLite's own words only where they say more.
 std::string problem_of(sqlite3* db, const std::string& database) {

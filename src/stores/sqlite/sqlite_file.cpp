@@ -10,9 +10,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <system_error>
 
 #include "distlock/error.h"
+#include "failure.h"
 #include "stores/sqlite/sqlite_file_system.h"
 #include "text.h"
 
@@ -24,7 +24,7 @@ constexpr mode_t kPrivateFile = 0600;
 [[noreturn]] void fail(const std::string& operation, const std::string& path, int error) {
   const bool denied = error == EACCES || error == EPERM || error == EROFS;
   throw Error(denied ? Errc::permission_denied : Errc::not_applied,
-              operation + ' ' + in_quotes(path) + ": " + std::generic_category().message(error));
+              operation + ' ' + in_quotes(path) + ": " + system_failure(error));
 }
 
 // Gives `path` a new file that appears with its mode already right. Not opened under its own name:

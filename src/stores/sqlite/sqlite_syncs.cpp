@@ -9,9 +9,9 @@
 #include <cerrno>
 #include <filesystem>
 #include <new>
-#include <system_error>
 
 #include "distlock/error.h"
+#include "failure.h"
 #include "stores/sqlite/sqlite_clock.h"
 #include "text.h"
 
@@ -19,10 +19,10 @@ namespace distlock {
 namespace {
 
 // Gives the system's error, or 0. A folder that this user may not read is left to the system, as
-// SQLite leaves it.
+// SQLite leaves it. For want of descriptors nothing is left.
 int sync_folder(const std::string& folder) noexcept {
   const int opened = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (opened < 0) return 0;
+  if (opened < 0) return errno == EMFILE || errno == ENFILE ? errno : 0;
   const int error = fsync(opened) == 0 ? 0 : errno;
   close(opened);
   return error;
@@ -86,10 +86,10 @@ int SqliteSyncs::sync() {
 
 void SqliteSyncs::fail(int error) {
   in_doubt_ = true;
+  const char* of_disk = error == EMFILE ? "" : "; look at the disk, and for room on it";
   throw Error(Errc::outcome_unknown, in_quotes(database_) +
                                          ": what was written may not be on the disk, " +
-                                         std::generic_category().message(error) +
-                                         "; look at the disk, and for room on it");
+                                         system_failure(error) + of_disk);
 }
 
 }  // namespace distlock

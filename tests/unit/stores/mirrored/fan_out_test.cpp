@@ -41,7 +41,7 @@ TEST_CASE("a call that needs no majority waits for no member that writes nothing
   REQUIRE(replies.at(0).failure);
   CHECK(replies[0].failure->errc() == (writes ? Errc::not_applied : Errc::outcome_unknown));
   CHECK(answers.begin(0, until) == !writes);
-  // The members may have been away for long. What was asked before is not done at once then.
+  // A member that was away for long is not asked for all of the time at once.
   CHECK_FALSE(answers.begin(0, until + 1ms));
 }
 

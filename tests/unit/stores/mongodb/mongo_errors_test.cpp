@@ -4,7 +4,11 @@
 
 #include <catch2/catch.hpp>
 
+#include "cli/no_descriptors.h"
+#include "stores/mongodb/mongo_store.h"
+
 using namespace distlock;
+using namespace std::chrono_literals;
 
 namespace {
 
@@ -101,4 +105,23 @@ TEST_CASE("a failure says what was tried and is fit for a terminal", "[mongo]") 
     CHECK_THAT(thrown.what(), Catch::StartsWith("claim of lock \"jobs\" on db7:27017: "));
     CHECK_THAT(thrown.what(), Catch::Contains("\\x1B[31m words", Catch::CaseSensitive::No));
   }
+}
+
+TEST_CASE("a server that cannot be asked for want of file descriptors is told from one away",
+          "[mongo]") {
+  const std::string host = GENERATE("127.0.0.1", "localhost", "%2Ftmp%2Fmongodb-1.sock");
+  const bool scarce = GENERATE(false, true);
+  std::optional<cli::NoDescriptors> none;
+  std::string message;
+  try {
+    if (scarce) none.emplace();
+    open_mongo_store(ConnectionString("mongodb://" + host), {.call_limit = 100ms});
+  } catch (const Error& error) {
+    message = error.what();
+    CHECK(error.errc() == Errc::not_applied);
+  }
+  none.reset();
+  CAPTURE(host, message);
+  const bool says = message.find("too few file descriptors; raise the limit") != message.npos;
+  CHECK(says == scarce);
 }

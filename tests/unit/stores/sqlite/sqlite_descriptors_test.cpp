@@ -1,0 +1,73 @@
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <fstream>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "cli/no_descriptors.h"
+#include "distlock/error.h"
+#include "stores/sqlite/sqlite_clock.h"
+#include "stores/sqlite/sqlite_syncs.h"
+#include "support/temporary_folder.h"
+#include "support/thrown.h"
+#include "unit/stores/sqlite/sqlite_refusal.h"
+
+using namespace distlock;
+using namespace distlock::testing;
+using namespace std::chrono_literals;
+
+// A process that may open too few files.
+
+TEST_CASE("an opening for which there are no file descriptors says how to mend that", "[sqlite]") {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "locks.db";
+  const bool is_there = GENERATE(false, true);
+  if (is_there) static_cast<void>(open_file(path));
+  std::string message;
+  try {
+    const cli::NoDescriptors none;
+    static_cast<void>(open_file(path));
+  } catch (const Error& error) {
+    message = error.what();
+    CHECK(error.errc() == Errc::not_applied);
+  }
+  CHECK(message.ends_with("too few file descriptors; raise the limit (ulimit -n)"));
+}
+
+TEST_CASE("a write that no descriptor is left to sync says how to mend that", "[sqlite][R8]") {
+  const TemporaryFolder folder;
+  const auto store = open_file(folder.path() / "locks.db");
+  std::optional<cli::NoDescriptors> none(std::in_place);
+  std::string message;
+  try {
+    store->ping("ann");
+  } catch (const Error& error) {
+    message = error.what();
+    CHECK(error.errc() == Errc::outcome_unknown);
+  }
+  none.reset();
+  CHECK(message.find("too few file descriptors; raise the limit (ulimit -n)") != message.npos);
+  CHECK(message.find("look at the disk") == message.npos);
+  CHECK_NOTHROW(store->ping("ann"));
+}
+
+TEST_CASE("a sync for which the folder cannot be opened does not count", "[sqlite][R8]") {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "locks.db";
+  std::ofstream(path.string() + "-wal") << "a log";
+  SqliteSyncs syncs(path.string());
+  const auto commit = syncs.committed();
+  const bool one_left = GENERATE(true, false);
+  rlimit before{};
+  REQUIRE(getrlimit(RLIMIT_NOFILE, &before) == 0);
+  const int next = dup(STDERR_FILENO);
+  close(next);
+  const rlimit one{.rlim_cur = static_cast<rlim_t>(next) + 1, .rlim_max = before.rlim_max};
+  if (one_left) setrlimit(RLIMIT_NOFILE, &one);
+  const bool failed = thrown_by([&] { syncs.cover(commit, since_boot() + 9s); }).has_value();
+  setrlimit(RLIMIT_NOFILE, &before);
+  CHECK(failed == one_left);
+}
