@@ -104,6 +104,16 @@ bool is_utf8(std::string_view text) {
   return true;
 }
 
+std::vector<std::string_view> characters_of(std::string_view text) {
+  std::vector<std::string_view> all;
+  while (!text.empty()) {
+    const std::size_t length = std::max<std::size_t>(character_length(text), 1);
+    all.push_back(text.substr(0, length));
+    text.remove_prefix(length);
+  }
+  return all;
+}
+
 std::string escaped(std::string_view text) {
   std::string out;
   out.reserve(text.size());

@@ -16,19 +16,6 @@ using Characters = std::vector<std::string_view>;
 
 constexpr std::size_t kAscii = 128;
 
-bool continues(char byte) { return (static_cast<unsigned char>(byte) & 0xc0U) == 0x80U; }
-
-Characters characters_of(std::string_view text) {
-  Characters all;
-  while (!text.empty()) {
-    std::size_t size = 1;
-    while (size < text.size() && continues(text[size])) ++size;
-    all.push_back(text.substr(0, size));
-    text.remove_prefix(size);
-  }
-  return all;
-}
-
 // Each character as a byte: ASCII as it is, those of `beyond` in their order behind it.
 std::string in_bytes(const Characters& characters, const std::set<std::string_view>& beyond) {
   std::string bytes;

@@ -5,15 +5,13 @@
 #include <string_view>
 #include <utility>
 
+#include "text.h"
+
 namespace distlock::cli {
 namespace {
 
 // Code points, which is near enough to columns for names and process ids.
-std::size_t width(std::string_view text) {
-  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char byte) {
-    return (static_cast<unsigned char>(byte) & 0xC0U) != 0x80U;
-  }));
-}
+std::size_t width(std::string_view text) { return characters_of(text).size(); }
 
 std::vector<std::size_t> widths(const std::vector<Row>& rows) {
   std::vector<std::size_t> widest;
@@ -56,14 +54,11 @@ void erase_column(std::vector<Row>& rows, const std::string& heading) {
 }
 
 std::string cut(const std::string& text, std::size_t most) {
-  if (width(text) <= most) return text;
-  std::size_t letters = 0;
-  std::size_t at = 0;
-  for (; at < text.size(); ++at) {
-    const bool begins = (static_cast<unsigned char>(text[at]) & 0xC0U) != 0x80U;
-    if (begins && ++letters == most) break;
-  }
-  return text.substr(0, at) + "…";
+  const auto letters = characters_of(text);
+  if (letters.size() <= most) return text;
+  std::string kept;
+  for (std::size_t i = 0; i + 1 < most; ++i) kept += letters[i];
+  return kept + "…";
 }
 
 std::string_view sequence(Style style) {

@@ -1,6 +1,7 @@
 #include "text.h"
 
 #include <catch2/catch.hpp>
+#include <vector>
 
 using namespace distlock;
 using namespace std::string_literals;
@@ -36,6 +37,14 @@ TEST_CASE("a character of each length begins and ends where the table says", "[t
                                  "\xf4\x90\x80\x80", "\xf5\x80\x80\x80"}) {
     CHECK_FALSE(is_utf8(none));
   }
+}
+
+TEST_CASE("the characters of a text are those of UTF-8, and each byte beside them", "[text]") {
+  using Characters = std::vector<std::string_view>;
+  CHECK(characters_of("").empty());
+  CHECK(characters_of("a\xc3\xa9\xf0\x9f\x94\x92") ==
+        Characters{"a", "\xc3\xa9", "\xf0\x9f\x94\x92"});
+  CHECK(characters_of("\xc3\xe2\x82 ") == Characters{"\xc3", "\xe2", "\x82", " "});
 }
 
 TEST_CASE("escaped text keeps letters of any language and disarms the rest", "[text]") {
