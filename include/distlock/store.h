@@ -101,6 +101,8 @@ struct Listed {
   std::string id;
   std::optional<Record> record;
   std::string problem;  ///< Not empty exactly if there is no record.
+  /// False: the document has no `_id` that can be a name, and `id` describes what it has instead.
+  bool named = true;
 };
 
 struct Listing {

@@ -30,8 +30,9 @@ LockOptions contender(const LockRecord& hold) {
 }
 
 const Listed<PingRecord>* find(const Listing& listing, const std::string& process) {
-  const auto found = std::find_if(listing.pings.begin(), listing.pings.end(),
-                                  [&](const auto& ping) { return ping.id == process; });
+  const auto found =
+      std::find_if(listing.pings.begin(), listing.pings.end(),
+                   [&](const auto& ping) { return ping.named && ping.id == process; });
   return found == listing.pings.end() ? nullptr : &*found;
 }
 

@@ -45,21 +45,16 @@ const char* leave_out(View& view, const ListArguments& arguments) {
   if (!of_some(arguments)) return "no locks";
   view.pings.clear();
   std::erase_if(view.locks, [&](const LockView& lock) {
-    return arguments.pattern && !matches(*arguments.pattern, lock.name);
+    return arguments.pattern && !(lock.named && matches(*arguments.pattern, lock.name));
   });
   if (arguments.pattern && view.locks.empty()) return "no such lock";
   if (arguments.held) std::erase_if(view.locks, is_free);
   return arguments.pattern ? "no such lock is held" : "no lock is held";
 }
 
-// The document's problem has such a text for its id, and a name in quotes.
-bool has_a_name(const LockView& lock) {
-  return lock.record || lock.problem.find("document " + lock.name + ':') == std::string::npos;
-}
-
 void print_names(std::ostream& out, const View& view) {
   for (const LockView& lock : view.locks) {
-    if (has_a_name(lock)) out << escaped(lock.name) << '\n';
+    if (lock.named) out << escaped(lock.name) << '\n';
   }
 }
 

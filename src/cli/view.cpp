@@ -82,12 +82,19 @@ void judge(const Observer& observer, const Inspection& seen, const LocalSpan& sp
   view.by_own_window = takeover(peer(*seen.lock), seen, span);
 }
 
+PingView ping_view(const Listed<PingRecord>& listed) {
+  return {.process = listed.id,
+          .record = listed.record,
+          .problem = listed.problem,
+          .named = listed.named};
+}
+
 using Pings = std::map<std::string, PingView>;
 
 Pings pings_by_process(const Listing& listing) {
   Pings pings;
   for (const auto& listed : listing.pings) {
-    pings[listed.id] = {.process = listed.id, .record = listed.record, .problem = listed.problem};
+    if (listed.named) pings[listed.id] = ping_view(listed);
   }
   for (const auto& listed : listing.locks) {
     if (!listed.record || !listed.record->taken()) continue;
@@ -103,6 +110,7 @@ LockView lock_view(const Observer& observer, const Listed<LockRecord>& listed, c
   view.name = listed.id;
   view.record = listed.record;
   view.problem = listed.problem;
+  view.named = listed.named;
   if (!listed.record || !listed.record->taken()) return view;
   const auto ping = pings.find(listed.record->process);
   if (ping != pings.end() && !ping->second.record) {
@@ -146,10 +154,11 @@ void look_for_ping(const Observer& observer, LockView& lock) {
 // A lock whose document is sound, though its holder's ping is not: a listing holds both.
 std::optional<View> view_with_malformed_ping(const Observer& observer, std::string_view name) {
   View view = view_all(observer);
-  std::erase_if(view.locks, [&](const LockView& lock) { return lock.name != name; });
+  std::erase_if(view.locks, [&](const LockView& lock) { return !lock.named || lock.name != name; });
   if (view.locks.empty() || !view.locks.front().record) return std::nullopt;
   const std::string& holder = view.locks.front().record->process;
-  std::erase_if(view.pings, [&](const PingView& ping) { return ping.process != holder; });
+  std::erase_if(view.pings,
+                [&](const PingView& ping) { return !ping.named || ping.process != holder; });
   return view;
 }
 
@@ -178,6 +187,9 @@ View view_all(const Observer& observer) {
   }
   view.deadlocks = deadlock::cycles(sound(listing.locks));
   for (const auto& [process, ping] : pings) view.pings.push_back(ping);
+  for (const auto& listed : listing.pings) {
+    if (!listed.named) view.pings.push_back(ping_view(listed));
+  }
   view.members = members_of(observer.store);
   return view;
 }

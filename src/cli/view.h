@@ -40,6 +40,7 @@ struct LockView {
   std::optional<PingRecord> ping;
   Takeover takeover;       ///< By the observer's window, or the holder's if that is larger.
   Takeover by_own_window;  ///< By the holder's, which its deadline counts on.
+  bool named = true;       ///< False: `name` describes an `_id` that is no name.
 };
 
 struct PingView {
@@ -47,6 +48,7 @@ struct PingView {
   std::optional<PingRecord> record;
   std::string problem;
   std::int64_t holds = 0;
+  bool named = true;  ///< As of a lock.
 };
 
 /// The content of `status` and `list`.

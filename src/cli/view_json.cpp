@@ -29,6 +29,12 @@ void add_time(Json& object, const std::string& key, const std::optional<StoreTim
 // JSON is Unicode, and what others stored need not be.
 std::string text(const std::string& stored) { return is_utf8(stored) ? stored : escaped(stored); }
 
+// Null where a document has no name: its problem says what it has instead.
+template <class ViewOfOne>
+Json name_json(const ViewOfOne& view, const std::string& name) {
+  return view.named ? Json(text(name)) : Json(nullptr);
+}
+
 const char* state_name(LockState state) {
   switch (state) {
     case LockState::free:
@@ -121,7 +127,7 @@ Json line_json(const LockRecord& lock, const std::optional<StoreNow>& now) {
 
 Json lock_json(const LockView& lock, const std::optional<StoreNow>& now) {
   Json object;
-  object["name"] = text(lock.name);
+  object["name"] = name_json(lock, lock.name);
   if (!lock.record) {
     object["problem"] = text(lock.problem);
     return object;
@@ -161,7 +167,7 @@ Json cycle_json(const deadlock::Cycle& cycle) {
 
 Json process_json(const PingView& ping, const std::optional<StoreNow>& now) {
   Json object;
-  object["process"] = text(ping.process);
+  object["process"] = name_json(ping, ping.process);
   if (!ping.record) {
     object["problem"] = text(ping.problem);
     return object;

@@ -282,6 +282,11 @@ std::array<std::pair<std::string_view, std::int64_t>, 4> fields_of(const PingHea
            {kHealthFields[3], health.late_by.count()}}};
 }
 
+bool has_name(const Document& document) {
+  const auto* id = field_as<std::string>(document, "_id");
+  return id != nullptr && id->size() <= kTextBytesMost;
+}
+
 std::string id_of(const Document& document) {
   const Value* id = find_field(document, "_id");
   if (id == nullptr) return "without _id";

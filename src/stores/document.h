@@ -120,13 +120,16 @@ void check_room_for_fences(const LockRecord& lock, const Claim& claim);
 /// The `_id` of a document, for people: the string, or what it is instead.
 std::string id_of(const Document& document);
 
+/// Whether id_of() is the `_id` itself, and no description of it.
+bool has_name(const Document& document);
+
 /// The line of a listing for a document, by `judge`, one of the two above.
 template <class Record>
 Listed<Record> listed(const Document& document, Record (*judge)(const Document&)) {
   try {
     return {id_of(document), judge(document), ""};
   } catch (const Error& error) {
-    return {id_of(document), std::nullopt, error.what()};
+    return {id_of(document), std::nullopt, error.what(), has_name(document)};
   }
 }
 

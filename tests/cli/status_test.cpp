@@ -114,6 +114,16 @@ TEST_CASE("a list of names has none of a document whose id is no name", "[cli][v
                                    Catch::Contains("without _id"));
 }
 
+TEST_CASE("a pattern matches names, and no description of what is none", "[cli][view][R14]") {
+  Looker looker;
+  looker.fleet.memory.tables.put_lock({{"_id", std::int32_t{5}}});
+  ListArguments arguments;
+  arguments.pattern = "*5";
+  CHECK(list(arguments, looker.opened(), looker.streams()) == kSuccess);
+  CHECK(looker.out.str() == "no such lock\n");
+  CHECK(looker.err.str().empty());
+}
+
 TEST_CASE("a list of names alone cannot steer the terminal", "[cli][view]") {
   Looker looker;
   REQUIRE(looker.holder.lock("a\033[2J")->lock_try("x"));

@@ -141,6 +141,29 @@ TEST_CASE("a lock whose holder's ping is malformed is shown with what is wrong",
   CHECK_FALSE(scene.one("others").malformed());
 }
 
+TEST_CASE("the description of an id that is no name belongs to no lock and no process",
+          "[cli][view][R14]") {
+  Scene scene;
+  const std::string description = "whose _id is the 32-bit integer 5";
+  scene.tables().put_lock({{"_id", std::int32_t{5}}});
+  scene.tables().put_ping({{"_id", std::int32_t{5}}});
+  scene.tables().put_ping({{"_id", std::int32_t{5}}});
+  scene.hold("jobs", description);
+  CHECK(scene.one("jobs").locks.front().takeover.how == How::never);
+
+  const View view = scene.all();
+  CHECK(view.locks.front().takeover.how == How::never);
+  REQUIRE(view.pings.size() == 2);
+  CHECK(view.pings.front().holds == 0);
+
+  scene.hold(description, "p");
+  scene.tables().put_ping({{"_id", std::string("p")}, {"ping", std::string("yesterday")}});
+  const View one = scene.one(description);
+  REQUIRE(one.locks.size() == 1);
+  CHECK(one.locks.front().record);
+  CHECK(one.pings.size() == 1);
+}
+
 // MongoDB gives locks and pings by two commands.
 TEST_CASE("a holder that came or left while its ping was listed is looked at alone",
           "[cli][view][R6]") {

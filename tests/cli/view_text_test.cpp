@@ -192,6 +192,18 @@ TEST_CASE("a lock that nobody ever claimed is free", "[cli][view]") {
   CHECK(out.str() == "nightly: free\n");
 }
 
+TEST_CASE("JSON gives no name to a document whose id is none", "[cli][view][R14]") {
+  Scene scene;
+  scene.tables().put_lock({{"_id", std::int32_t{5}}});
+  scene.tables().put_ping({{"_id", std::int32_t{5}}});
+  scene.tables().put_lock({{"_id", std::string("odd")}});
+  const auto json = as_json(scene.all());
+  CHECK(json["locks"][0]["name"] == "odd");
+  CHECK(json["locks"][1]["name"].is_null());
+  CHECK(json["locks"][1]["problem"].get<std::string>().find("integer 5") != std::string::npos);
+  CHECK(json["pings"][0]["process"].is_null());
+}
+
 TEST_CASE("malformed documents are listed with their problem", "[cli][view][R14]") {
   Scene scene;
   scene.tables().put_lock({{"_id", std::string("bad")}, {"state", std::int32_t{9}}});

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <limits>
 
@@ -261,4 +262,30 @@ TEST_CASE("a document whose _id is no string is listed, and all else works", "[s
   CHECK_FALSE(store->inspect("7", Freshness::ordinary).lock);
   held(*store, "7");
   CHECK(store->list().locks.size() == 2);
+}
+
+TEST_CASE("a listing tells the name of a document from the description of what is none",
+          "[store][R14]") {
+  const auto under_test = make_store_under_test();
+  const auto store = under_test->open();
+  under_test->put_lock(with(free_lock("7"), "_id", std::int64_t{7}));
+  under_test->put_ping(with(ping_document("7", StoreTime{}), "_id", std::int64_t{7}));
+  const std::string description = store->list().locks.at(0).id;
+  under_test->put_lock(with(free_lock(description), "state", "x"s));
+  under_test->put_ping(with(ping_document(description, StoreTime{}), "ping", "x"s));
+  under_test->put_lock(free_lock("a"));
+  under_test->put_ping(ping_document("a", StoreTime{}));
+
+  const auto check = [&](const auto& listed) {
+    CHECK(listed.size() == 3);
+    const auto count = [&](const std::string& id, bool named) {
+      return std::count_if(listed.begin(), listed.end(),
+                           [&](const auto& one) { return one.id == id && one.named == named; });
+    };
+    CHECK(count("a", true) == 1);
+    CHECK(count(description, true) == 1);
+    CHECK(count(description, false) == 1);
+  };
+  check(store->list().locks);
+  check(store->list().pings);
 }

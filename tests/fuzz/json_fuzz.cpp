@@ -70,6 +70,7 @@ View view_in(FuzzedDataProvider& input) {
                 .takeover = {},
                 .by_own_window = {}};
   lock.record = maybe(input, [&] { return lock_in(input, lock.name); });
+  lock.named = lock.record || input.ConsumeBool();
   lock.ping = maybe(input, [&] { return ping_in(input); });
   lock.takeover = {static_cast<Takeover::How>(input.ConsumeIntegralInRange(0, 6)),
                    duration_in(input), duration_in(input)};
@@ -90,7 +91,7 @@ void expect_text(const json& shown, const std::string& stored) {
 }
 
 void expect_lock(const json& shown, const LockView& lock) {
-  expect_text(shown["name"], lock.name);
+  lock.named ? expect_text(shown["name"], lock.name) : expect(shown["name"].is_null());
   if (!lock.record) return expect_text(shown["problem"], lock.problem);
   const LockRecord& record = *lock.record;
   expect_text(shown["process"], record.process);

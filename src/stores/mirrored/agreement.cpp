@@ -63,11 +63,14 @@ void name_clocks(Inspection& all, const Token& member) {
 
 template <class Record>
 void keep_one_each(std::vector<Listed<Record>>& all, const std::vector<Listed<Record>>& of_one) {
-  std::set<std::pair<std::string_view, bool>> known;
-  for (const Listed<Record>& entry : all) known.emplace(entry.id, entry.record.has_value());
+  const auto key = [](const Listed<Record>& entry) {
+    return std::tuple(std::string_view(entry.id), entry.named, entry.record.has_value());
+  };
+  std::set<std::tuple<std::string_view, bool, bool>> known;
+  for (const Listed<Record>& entry : all) known.insert(key(entry));
   std::vector<Listed<Record>> added;
   for (const Listed<Record>& entry : of_one) {
-    if (!known.contains({entry.id, entry.record.has_value()})) added.push_back(entry);
+    if (!known.contains(key(entry))) added.push_back(entry);
   }
   all.insert(all.end(), added.begin(), added.end());
 }
@@ -88,7 +91,7 @@ std::map<std::string, SoundLock> locks_by_name(const std::vector<MemberListing>&
   std::map<std::string, SoundLock> by_name;
   for (std::size_t i = 0; i < members.size(); ++i) {
     for (const auto& entry : members[i].listing.locks) {
-      if (entry.id == kIdentityName) continue;
+      if (!entry.named || entry.id == kIdentityName) continue;
       SoundLock& lock = by_name[entry.id];
       lock.records.resize(members.size());
       if (entry.record) lock.records[i] = &*entry.record;

@@ -65,6 +65,14 @@ TEST_CASE("a document whose _id is no string is refused with that value", "[docu
         }) == Errc::bad_record);
 }
 
+TEST_CASE("a text that is too long to be read is no name", "[document][R14]") {
+  const std::string longest(kTextBytesMost, 'x');
+  CHECK(listed<LockRecord>({{"_id", longest}}, lock_from).named);
+  const auto longer = listed<LockRecord>({{"_id", longest + 'x'}}, lock_from);
+  CHECK_FALSE(longer.named);
+  CHECK_THAT(longer.id, Catch::EndsWith("... (65537 bytes)"));
+}
+
 TEST_CASE("a state is a whole number of any type", "[document][R14]") {
   CHECK(state_of(std::int32_t{0}) == LockState::free);
   CHECK(state_of(std::int64_t{1}) == LockState::taken);

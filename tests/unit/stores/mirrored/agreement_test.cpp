@@ -75,3 +75,19 @@ TEST_CASE("a hold is a member's only with a greater fence than holds that it has
   }
   CHECK(merged(looks, kMajority).lock->members == std::vector<Token>{member(1), member(3)});
 }
+
+TEST_CASE("a lock is told from a document whose id only looks like its name",
+          "[mirrored][M8][R14]") {
+  const std::string name = "whose _id is odd";
+  std::vector<MemberListing> listings;
+  for (int i = 1; i <= 3; ++i) {
+    LockRecord lock = i == 3 ? held() : LockRecord{};
+    lock.name = name;
+    listings.push_back({member(i), {.locks = {{name, lock, {}}}, .pings = {}, .now = file_now()}});
+  }
+  listings[0].listing.locks.push_back({name, {}, "it is odd", false});
+  const Listing all = merged(listings, kMajority);
+  REQUIRE(all.locks.size() == 2);
+  CHECK_FALSE(all.locks[0].record->taken());
+  CHECK_FALSE(all.locks[1].named);
+}
