@@ -64,13 +64,18 @@ void print_text(std::ostream& out, const View& view, const ListArguments& argume
   print_locks(out, view, none, layout);
 }
 
-// Nothing of a store that is not mirrored. Without -v only the members that do not count.
+// Nothing of a store that is not mirrored.
+void print_all_members(std::ostream& out, const std::vector<MemberState>& members, bool in_colour) {
+  if (members.empty()) return;
+  out << '\n';
+  print_members(out, members, in_colour);
+}
+
+// Without -v only the members that do not count.
 void print_members_below(std::ostream& out, const std::vector<MemberState>& members,
                          const Layout& layout) {
   if (!layout.verbose) return print_members_that_do_not_count(out, members, layout.in_colour);
-  if (members.empty()) return;
-  out << '\n';
-  print_members(out, members, layout.in_colour);
+  print_all_members(out, members, layout.in_colour);
 }
 
 // Where too few members of a mirrored store can be read, their table says why.
@@ -81,7 +86,7 @@ View seen_by(const Look& look, Format format, Store& store, std::ostream& out,
     return look();
   } catch (const Error&) {
     const bool in_table = format == Format::text && layout.verbose;
-    if (in_table) print_members_below(out, members_of(store), layout);
+    if (in_table) print_all_members(out, members_of(store), layout.in_colour);
     throw;
   }
 }
