@@ -112,7 +112,7 @@ int break_hold(const BreakArguments& arguments, const OpenedStore& opened, const
     return kSuccess;
   }
 
-  if (!arguments.confirmed || !is_quiet(arguments)) {
+  if (will_ask(arguments.confirmed, streams) || !is_quiet(arguments)) {
     print_lock(streams.err, view, {});
     warn_of_overlap(streams.err, lock);
   }

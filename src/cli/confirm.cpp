@@ -7,6 +7,10 @@
 
 namespace distlock::cli {
 
+bool will_ask(bool confirmed, const Streams& streams) {
+  return !confirmed && streams.in_is_terminal;
+}
+
 std::optional<int> refused(const Deed& deed, const Streams& streams) {
   if (!streams.in_is_terminal) {
     streams.err << "distlock: standard input is no terminal: give --yes " << deed.purpose << '\n';
@@ -14,7 +18,7 @@ std::optional<int> refused(const Deed& deed, const Streams& streams) {
   }
   streams.err << deed.question << " [y/N] " << std::flush;
   std::string answer;
-  std::getline(streams.in, answer);
+  if (!std::getline(streams.in, answer)) streams.err << '\n';
   if (answer == "y" || answer == "Y" || answer == "yes") return std::nullopt;
   streams.err << "distlock: left " << deed.thing << " as it is\n";
   return kBusy;

@@ -15,6 +15,9 @@ struct Deed {
   std::string thing;          ///< Left as it is if the answer is no.
 };
 
+/// Whether refused() asks for what was `confirmed` or not.
+bool will_ask(bool confirmed, const Streams& streams);
+
 /// Asks, and waits for a line of standard input. Nothing if that is y, Y or yes. Otherwise says
 /// that nothing was done, and gives the exit status: 1, or 64 where standard input is no terminal.
 std::optional<int> refused(const Deed& deed, const Streams& streams);

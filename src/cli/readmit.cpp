@@ -2,6 +2,7 @@
 
 #include <ostream>
 #include <string>
+#include <vector>
 
 #include "cli/confirm.h"
 #include "cli/exit_status.h"
@@ -17,6 +18,13 @@ void say_what_is_assumed(std::ostream& err) {
          "store has passed since. Its old data must not return.\n";
 }
 
+// Errors: `invalid_argument` where there is no such member.
+const MemberState& state_among(const std::vector<MemberState>& states, std::size_t number) {
+  if (number <= states.size()) return states[number - 1];
+  throw Error(Errc::invalid_argument, "readmit: there is no member " + std::to_string(number) +
+                                          ": the store has " + std::to_string(states.size()));
+}
+
 }  // namespace
 
 int readmit(const ReadmitArguments& arguments, const OpenedStore& opened, const Streams& streams) {
@@ -25,11 +33,16 @@ int readmit(const ReadmitArguments& arguments, const OpenedStore& opened, const 
     throw Error(Errc::invalid_argument, "readmit: the store is not a mirrored one");
   }
   const bool quiet = arguments.common.verbosity == Verbosity::quiet;
-  if (!arguments.confirmed || !quiet) {
-    print_members(streams.err, members->states(), false);
+  const std::string name = "member " + std::to_string(arguments.member);
+  const std::vector<MemberState> states = members->states();
+  if (state_among(states, arguments.member).condition == MemberState::Condition::counts) {
+    if (!quiet) streams.err << "distlock: " << name << " counts already\n";
+    return kSuccess;
+  }
+  if (will_ask(arguments.confirmed, streams) || !quiet) {
+    print_members(streams.err, states, false);
     say_what_is_assumed(streams.err);
   }
-  const std::string name = "member " + std::to_string(arguments.member);
   if (!arguments.confirmed) {
     const auto status = refused({"Take it back?", "to take a member back", name}, streams);
     if (status) return *status;

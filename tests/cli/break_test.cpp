@@ -30,6 +30,27 @@ TEST_CASE("every answer but yes leaves the hold", "[cli][break]") {
   }
 }
 
+TEST_CASE("a question that is not answered ends its line", "[cli][break]") {
+  Operator someone;
+  CHECK(someone.breaks("jobs", "") == kBusy);
+  CHECK_THAT(someone.err.str(), Catch::Contains("[y/N] \ndistlock: left jobs as it is\n"));
+}
+
+TEST_CASE("break -q shows the hold only if it asks", "[cli][break]") {
+  Operator someone;
+  BreakArguments arguments;
+  arguments.lock = "jobs";
+  arguments.common.verbosity = Verbosity::quiet;
+  const auto messages = [&](int expected, bool on_terminal) {
+    CHECK(someone.breaks(arguments, "n\n", on_terminal) == expected);
+    return std::exchange(someone.err, std::ostringstream()).str();
+  };
+  CHECK_THAT(messages(kBusy, true), Catch::Contains("holder"));
+  CHECK_THAT(messages(kUsage, false), Catch::StartsWith("distlock: standard input"));
+  arguments.confirmed = true;
+  CHECK(messages(kSuccess, true).empty());
+}
+
 TEST_CASE("without a terminal break needs --yes", "[cli][break]") {
   Operator someone;
   CHECK(someone.breaks("jobs", "y\n", false) == kUsage);

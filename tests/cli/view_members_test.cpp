@@ -128,6 +128,25 @@ TEST_CASE("readmit takes an emptied member back", "[cli][M6]") {
         }) == Errc::invalid_argument);
 }
 
+TEST_CASE("readmit asks nothing of a member that counts, or that there is not", "[cli][M6]") {
+  MirrorLooker looker;
+  CHECK(readmit({.member = 1}, looker.opened(), looker.streams()) == kSuccess);
+  CHECK(looker.err.str() == "distlock: member 1 counts already\n");
+  looker.err.str("");
+  CHECK(thrown_by([&] { return readmit({.member = 4}, looker.opened(), looker.streams()); }) ==
+        Errc::invalid_argument);
+  CHECK(looker.err.str().empty());
+}
+
+TEST_CASE("readmit -q shows the members only if it asks", "[cli][M6]") {
+  MirrorLooker looker;
+  looker.fleet.empty(2);
+  ReadmitArguments arguments{.member = 3};
+  arguments.common.verbosity = Verbosity::quiet;
+  CHECK(readmit(arguments, looker.opened(), looker.streams()) == kUsage);
+  CHECK_THAT(looker.err.str(), Catch::StartsWith("distlock: standard input"));
+}
+
 TEST_CASE("readmit asks, and refuses where nobody can answer", "[cli][M6]") {
   MirrorLooker looker;
   looker.fleet.empty(2);
