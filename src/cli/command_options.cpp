@@ -40,11 +40,12 @@ std::string variable(const std::string& name) {
 }
 
 // An absolute directory, as the XDG specification wants it; it tells programs to ignore other
-// values.
+// values. Without slashes at its end, since a path that begins with two is refused.
 std::optional<std::string> directory(const GetEnvironment& get, const char* name) {
   const char* path = get(name);
   if (path == nullptr || *path != '/') return std::nullopt;
-  return path;
+  const std::string_view text(path);
+  return std::string(text.substr(0, text.find_last_not_of('/') + 1));
 }
 
 }  // namespace

@@ -29,6 +29,16 @@ TEST_CASE("the store is named on the line, in the environment, or by default", "
   CHECK_FALSE(parse_as<ListArguments>({"list"}).common.store.fallback);
 }
 
+TEST_CASE("a home that ends in a slash, as that of a service may, has the file of locks, too",
+          "[cli][arguments]") {
+  const auto fallback = [](const Variables& variables) {
+    return parse_as<ListArguments>({"list"}, variables).common.store.fallback;
+  };
+  CHECK(fallback({{"HOME", "/"}}) == "sqlite:/.local/state/distlock/locks.db");
+  CHECK(fallback({{"HOME", "/home/ann//"}}) == "sqlite:/home/ann/.local/state/distlock/locks.db");
+  CHECK(fallback({{"XDG_STATE_HOME", "//"}}) == "sqlite:/distlock/locks.db");
+}
+
 TEST_CASE("status, list and break take what they need", "[cli][arguments]") {
   CHECK_FALSE(parse_as<StatusArguments>({"status"}).lock);
   CHECK(parse_as<StatusArguments>({"status", "n", "--json"}).format == Format::json);
