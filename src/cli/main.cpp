@@ -166,7 +166,12 @@ int carry_out(const RunArguments& arguments) {
 // For those that only look: they make no store.
 std::shared_ptr<Store> opened_if_there(const ConnectionString& connection) {
   check_is_there(connection);
-  return opened(connection);
+  try {
+    return opened(connection);
+  } catch (const Error&) {
+    check_room_for_files();
+    throw;
+  }
 }
 
 Streams streams_for(const CommonArguments& arguments) {

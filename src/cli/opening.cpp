@@ -22,22 +22,6 @@ constexpr milliseconds kCallLeast{250};
 // A run on one SQLite file opens more of them from here on.
 constexpr std::size_t kFilesLeast = 12;
 
-// A store that cannot be opened for want of files is not away: waiting mends nothing.
-void check_room_for_files() {
-  std::vector<int> files;
-  int last = 0;
-  while (last >= 0 && files.size() < kFilesLeast) {
-    last = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
-    if (last >= 0) files.push_back(last);
-  }
-  const int error = last < 0 ? errno : 0;
-  for (const int file : files) close(file);
-  if (error == EMFILE) {
-    throw std::system_error(error, std::generic_category(),
-                            "no store can be opened; raise the limit of open files (ulimit -n)");
-  }
-}
-
 SteadyTime end_of(const OpeningWait& wait) {
   constexpr std::chrono::hours kForEver{24 * 365 * 100};
   const milliseconds most = std::min<milliseconds>(wait.most.value_or(kForEver), kForEver);
@@ -60,6 +44,22 @@ std::shared_ptr<Store> open_within(const Open& open, const OpeningWait& wait, St
 }
 
 }  // namespace
+
+// A store that cannot be opened for want of files is not away: waiting mends nothing.
+void check_room_for_files() {
+  std::vector<int> files;
+  int last = 0;
+  while (last >= 0 && files.size() < kFilesLeast) {
+    last = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
+    if (last >= 0) files.push_back(last);
+  }
+  const int error = last < 0 ? errno : 0;
+  for (const int file : files) close(file);
+  if (error == EMFILE) {
+    throw std::system_error(error, std::generic_category(),
+                            "no store can be opened; raise the limit of open files (ulimit -n)");
+  }
+}
 
 StoreOptions calls_of(const RunArguments& arguments) {
   constexpr milliseconds kLeast{250};  // A disk may need so long, whatever the interval is.

@@ -29,6 +29,9 @@ struct OpeningWait {
 
 using Open = std::function<std::shared_ptr<Store>(const StoreOptions&)>;
 
+/// Errors: std::system_error where this process can open too few files for a store.
+void check_room_for_files();
+
 /// Calls `open` until it succeeds, as at boot, when the host is up before the store. Says once on
 /// `err` that it waits. A call is limited to what is left of the wait; a store that answers then
 /// is opened anew with its own limit. Gives null if a stop was requested.

@@ -291,7 +291,10 @@ TEST_CASE("a connection string that is malformed is refused without its password
 TEST_CASE("a tool that can open nothing says so and is 70", "[process][unsanitized]") {
   ToolFixture fixture;
   // One descriptor is left for the loader.
-  const std::string command = "exec 3>&-; ulimit -n 4; exec " + tool_path() + " run x true";
-  CHECK(fixture.status({"run", "jobs", "--", "sh", "-c", command}) == 70);
-  CHECK_THAT(fixture.messages, Catch::Contains("Too many open files"));
+  const std::string shell = "exec 3>&-; ulimit -n 4; exec " + tool_path();
+  for (const char* const words : {" run x true", " list", " status jobs", " break jobs"}) {
+    CAPTURE(words);
+    CHECK(fixture.status({"run", "jobs", "--", "sh", "-c", shell + words}) == 70);
+    CHECK_THAT(fixture.messages, Catch::Contains("Too many open files"));
+  }
 }
