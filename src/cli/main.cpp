@@ -215,8 +215,15 @@ int carry_out(const StatusArguments& arguments) { return look(arguments, status)
 int carry_out(const ListArguments& arguments) {
   return arguments.watch ? watch(arguments) : look(arguments, list);
 }
-int carry_out(const BreakArguments& arguments) { return look(arguments, break_hold); }
-int carry_out(const ReadmitArguments& arguments) { return look(arguments, readmit); }
+// A step that was asked for is done, also where nobody reads of it.
+int carry_out(const BreakArguments& arguments) {
+  ignore(SIGPIPE);
+  return look(arguments, break_hold);
+}
+int carry_out(const ReadmitArguments& arguments) {
+  ignore(SIGPIPE);
+  return look(arguments, readmit);
+}
 
 int carry_out(const RoleArguments& arguments) {
   print_role(std::cout, arguments);

@@ -87,3 +87,15 @@ TEST_CASE("output to a closed stream is 74, and goes nowhere else", "[process][l
   CHECK(fixture.status({"list", "--names"}) == 0);
   CHECK(fixture.output == "jobs\n");
 }
+
+TEST_CASE("break frees the hold also where nobody reads its messages", "[process][break]") {
+  ToolFixture fixture;
+  const auto holder = fixture.hold();
+  // A pipe whose reader is gone.
+  const std::string command = "cd " + fixture.folder.path().string() +
+                              "; mkfifo f; exec 3<>f 4>f; exec 3<&-; " + tool_path() +
+                              " break --yes jobs 2>&4";
+  CHECK(fixture.status({"run", "other", "--", "sh", "-c", command}) == 0);
+  CHECK(fixture.status({"status", "jobs"}) == 0);
+  CHECK_THAT(fixture.output, Catch::StartsWith("jobs: free"));
+}
