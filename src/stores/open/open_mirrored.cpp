@@ -42,8 +42,9 @@ void check_files(const ConnectionString& connection) {
   for (const ConnectionString& member : connection.members()) {
     if (member.kind() != StoreKind::sqlite) continue;
     std::error_code none;
-    const auto file =
-        std::filesystem::weakly_canonical(std::filesystem::absolute(member.path()), none);
+    const auto place = std::filesystem::absolute(member.path(), none);
+    if (none) continue;
+    const auto file = std::filesystem::weakly_canonical(place, none);
     if (none || files.insert(file.string()).second) continue;
     throw Error(Errc::invalid_argument, connection.redacted() + ": " + member.redacted() +
                                             " is the file of two members: name each of them once");

@@ -135,7 +135,9 @@ void make_side_file(const char* database, const char* path, const SideFile& cont
 
 std::string make_private_file(const std::string& path) {
   // Also so that no name is special to SQLite, as ":memory:" is.
-  const std::filesystem::path absolute = std::filesystem::absolute(path);
+  std::error_code none;
+  const std::filesystem::path absolute = std::filesystem::absolute(path, none);
+  if (none) refuse(path, "is no place: the working folder is gone; write the whole path");
   struct stat status {};
   if (stat(absolute.c_str(), &status) != 0) {
     if (errno != ENOENT) fail("open", absolute.string(), errno);

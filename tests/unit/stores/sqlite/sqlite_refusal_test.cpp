@@ -103,6 +103,20 @@ TEST_CASE("a folder that is not there is named, and not made", "[sqlite]") {
   CHECK_FALSE(std::filesystem::exists(absent.parent_path()));
 }
 
+TEST_CASE("a relative path is refused where the working folder is gone", "[sqlite]") {
+  const std::string path =
+      GENERATE("sqlite:locks.db", "mirrored+sqlite:locks.db,locks.db2,locks.db3");
+  const auto before = std::filesystem::current_path();
+  {
+    const TemporaryFolder folder;
+    std::filesystem::current_path(folder.path());
+  }
+  const auto [code, message] = failure_of("locks.db", [&] { open_store(ConnectionString(path)); });
+  std::filesystem::current_path(before);
+  CHECK(code == Errc::invalid_argument);
+  CHECK_THAT(message, Catch::Contains("the working folder is gone"));
+}
+
 TEST_CASE("a path that can be no file's is refused or an error", "[sqlite]") {
   const TemporaryFolder folder;
   CHECK(refusal_of(folder.path() / "new" / "").first == Errc::invalid_argument);
