@@ -15,9 +15,8 @@ namespace {
 
 Cell heading(const char* text) { return {.text = text, .style = Style::heading}; }
 
-Row malformed_row(const LockView& lock) {
-  return {
-      {escaped(lock.name), Style::plain}, {"malformed", Style::bad}, {lock.problem, Style::bad}};
+Row malformed_row(const std::string& name, const std::string& problem) {
+  return {{escaped(name), Style::plain}, {"malformed", Style::bad}, {problem, Style::bad}};
 }
 
 // With `verbose` the state and the times in more words.
@@ -85,7 +84,7 @@ void print_lock_table(std::ostream& out, const View& view, const Layout& layout)
   std::vector<Row> malformed;
   for (const LockView& lock : view.locks) {
     if (!lock.record) {
-      malformed.push_back(malformed_row(lock));
+      malformed.push_back(malformed_row(lock.name, lock.problem));
     } else {
       rows.push_back(lock_row(lock, view, layout.verbose));
     }
@@ -128,9 +127,10 @@ void print_lines(std::ostream& out, const View& view, const Layout& layout) {
 void print_pings(std::ostream& out, const View& view, const Layout& layout) {
   std::vector<Row> rows{headed({"PROCESS", "PING", "HOLDS"})};
   if (layout.verbose) rows = {headed({"PROCESS", "PING", "HOLDS", "AT", "CLOCK"})};
+  std::vector<Row> malformed;
   for (const PingView& ping : view.pings) {
     if (!ping.record) {
-      rows.push_back({{escaped(ping.process)}, {ping.problem, Style::bad}});
+      malformed.push_back(malformed_row(ping.process, ping.problem));
       continue;
     }
     const std::optional<std::string>& clock = ping.record->clock;
@@ -142,7 +142,8 @@ void print_pings(std::ostream& out, const View& view, const Layout& layout) {
     rows.back().push_back({iso8601(ping.record->ping)});
     rows.back().push_back({clock ? escaped(*clock) : "-"});
   }
-  print_rows(out, std::move(rows), {}, layout);
+  if (rows.size() > 1) print_rows(out, std::move(rows), {}, layout);
+  print_table(out, malformed, layout.in_colour);
 }
 
 void print_field(std::ostream& out, const char* name, const Cell& value, bool in_colour) {

@@ -204,6 +204,18 @@ TEST_CASE("JSON gives no name to a document whose id is none", "[cli][view][R14]
   CHECK(json["pings"][0]["process"].is_null());
 }
 
+TEST_CASE("a malformed ping widens no column of the others, and is told uncut",
+          "[cli][view][R14]") {
+  Scene scene;
+  scene.ping("p", 1s);
+  scene.tables().put_ping({{"_id", std::string("q")}, {"ping", std::string("yesterday")}});
+  std::ostringstream out;
+  print_list(out, scene.all(), {.width = 80});
+  CHECK_THAT(out.str(), Catch::Contains("PROCESS  PING  HOLDS\np        1s    0\n") &&
+                            Catch::Contains("q  malformed  lockpings document \"q\"") &&
+                            Catch::EndsWith("nothing was changed\n"));
+}
+
 TEST_CASE("malformed documents are listed with their problem", "[cli][view][R14]") {
   Scene scene;
   scene.tables().put_lock({{"_id", std::string("bad")}, {"state", std::int32_t{9}}});
