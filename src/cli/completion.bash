@@ -1,12 +1,13 @@
 # Completes distlock's commands, options and lock names. Names come from the store that --uri-file,
 # the environment or the default names; one that does not answer within a second offers none.
 
-# The lock names that begin with $1. Not by compgen -W, which would run `$(...)` in a name.
+# The lock names that begin with $1. Not by compgen -W, which would run `$(...)` in a name. None with
+# a backslash: it is written in another way, and would lock another name.
 _distlock_names() {
   local name
   while IFS= read -r name; do
     [[ $name == "$1"* ]] && printf '%q\n' "$name"
-  done < <(timeout 1 distlock list --names "${@:2}" 2>/dev/null)
+  done < <(timeout 1 distlock list --names "${@:2}" 2>/dev/null | grep -v '[\]')
 }
 
 _distlock() {
