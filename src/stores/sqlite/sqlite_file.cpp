@@ -21,10 +21,15 @@ namespace {
 
 constexpr mode_t kPrivateFile = 0600;
 
+// Of a path that no file can have, waiting mends nothing.
+Errc code_of(int error) {
+  if (error == EACCES || error == EPERM || error == EROFS) return Errc::permission_denied;
+  const bool no_path = error == ENAMETOOLONG || error == ENOTDIR || error == ELOOP;
+  return no_path ? Errc::invalid_argument : Errc::not_applied;
+}
+
 [[noreturn]] void fail(const std::string& operation, const std::string& path, int error) {
-  const bool denied = error == EACCES || error == EPERM || error == EROFS;
-  throw Error(denied ? Errc::permission_denied : Errc::not_applied,
-              operation + ' ' + in_quotes(path) + ": " + system_failure(error));
+  throw Error(code_of(error), operation + ' ' + in_quotes(path) + ": " + system_failure(error));
 }
 
 // Gives `path` a new file that appears with its mode already right. Not opened under its own name:

@@ -117,10 +117,14 @@ TEST_CASE("a relative path is refused where the working folder is gone", "[sqlit
   CHECK_THAT(message, Catch::Contains("the working folder is gone"));
 }
 
-TEST_CASE("a path that can be no file's is refused or an error", "[sqlite]") {
+TEST_CASE("a path that can be no file's is refused", "[sqlite]") {
   const TemporaryFolder folder;
   CHECK(refusal_of(folder.path() / "new" / "").first == Errc::invalid_argument);
-  CHECK(refusal_of("/dev/null/locks.db").first == Errc::not_applied);
+  CHECK(refusal_of("/dev/null/locks.db").first == Errc::invalid_argument);
+  CHECK(refusal_of(folder.path() / std::string(255, 'x')).first == Errc::invalid_argument);
+  CHECK(refusal_of(folder.path() / std::string(5000, 'x')).first == Errc::invalid_argument);
+  std::filesystem::create_symlink("circle", folder.path() / "circle");
+  CHECK(refusal_of(folder.path() / "circle").first == Errc::invalid_argument);
 }
 
 TEST_CASE("a ts in other digits than ours is no ts, since no claim would find it",
