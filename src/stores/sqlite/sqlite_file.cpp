@@ -20,6 +20,8 @@ namespace distlock {
 namespace {
 
 constexpr mode_t kPrivateFile = 0600;
+// SQLite has room for 512, and for the names beside the file.
+constexpr std::size_t kPathMost = 504;
 
 // Of a path that no file can have, waiting mends nothing.
 Errc code_of(int error) {
@@ -143,6 +145,10 @@ std::string make_private_file(const std::string& path) {
   std::error_code none;
   const std::filesystem::path absolute = std::filesystem::absolute(path, none);
   if (none) refuse(path, "is no place: the working folder is gone; write the whole path");
+  if (absolute.lexically_normal().native().size() > kPathMost) {
+    refuse(path, "is too long: SQLite opens a path of " + std::to_string(kPathMost) +
+                     " bytes at most, from the root on");
+  }
   struct stat status {};
   if (stat(absolute.c_str(), &status) != 0) {
     if (errno != ENOENT) fail("open", absolute.string(), errno);

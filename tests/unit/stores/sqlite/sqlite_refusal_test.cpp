@@ -123,6 +123,13 @@ TEST_CASE("a path that can be no file's is refused", "[sqlite]") {
   CHECK(refusal_of("/dev/null/locks.db").first == Errc::invalid_argument);
   CHECK(refusal_of(folder.path() / std::string(255, 'x')).first == Errc::invalid_argument);
   CHECK(refusal_of(folder.path() / std::string(5000, 'x')).first == Errc::invalid_argument);
+  std::filesystem::path deep = folder.path();
+  for (int i = 0; i < 4; ++i) deep /= std::string(100, 'x');
+  std::filesystem::create_directories(deep);
+  const std::size_t room = 504 - deep.native().size() - 1;
+  CHECK_NOTHROW(open_file(deep / std::string(room, 'y')));
+  CHECK(refusal_of(deep / std::string(room + 1, 'z')).first == Errc::invalid_argument);
+  CHECK_FALSE(std::filesystem::exists(deep / std::string(room + 1, 'z')));
   std::filesystem::create_symlink("circle", folder.path() / "circle");
   CHECK(refusal_of(folder.path() / "circle").first == Errc::invalid_argument);
 }
