@@ -89,11 +89,29 @@ std::string problem_of_srv_host(std::string_view hosts) {
   return "";
 }
 
+// Of a text that is well encoded.
+std::string decoded(std::string_view text) {
+  std::string result;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if (text[at] != '%') {
+      result += text[at];
+    } else {
+      result += static_cast<char>(std::stoi(std::string(text.substr(at + 1, 2)), nullptr, 16));
+      at += 2;
+    }
+  }
+  return result;
+}
+
 std::string problem_of_database(const UriPieces& pieces) {
   constexpr std::size_t kBytesMax = 63;
   if (!well_encoded(pieces.database) || pieces.database.size() > kBytesMax ||
       has_characters_of(pieces.database, "/\\. \"$*<>:|@")) {
     return "the database's name is malformed; write mongodb://HOST:PORT/DATABASE";
+  }
+  if (decoded(pieces.database) == "local") {
+    return "the database local is of one server alone, so that a fail-over would forget its locks; "
+           "name another";
   }
   return "";
 }

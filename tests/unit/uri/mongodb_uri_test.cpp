@@ -157,6 +157,16 @@ TEST_CASE("each part of a MongoDB string is taken up to its limit", "[connection
   bad("mongodb://h ", "blanks or control characters");
 }
 
+TEST_CASE("the database that a replica set does not copy is refused", "[connection_string][R1]") {
+  for (const std::string name : {"local", "%6cocal", "loca%6C", "%6c%6f%63%61%6c"}) {
+    bad("mongodb://h/" + name, "a fail-over would forget its locks");
+    bad("mongodb://h,i/" + name + "?replicaSet=rs", "a fail-over would forget its locks");
+  }
+  for (const std::string name : {"locals", "loca", "Local", "config", "%6c", ""}) {
+    good("mongodb://h/" + name);
+  }
+}
+
 TEST_CASE("a percent sign is followed by two hexadecimal digits, everywhere",
           "[connection_string]") {
   good("mongodb://%25%0aF:%AF@h%2d/%20?appName=%00");
