@@ -39,6 +39,16 @@ struct Crowd {
       : clock(std::move(by)), inner(given ? std::move(given) : make_memory_store(clock)) {
     store->has_line = true;
   }
+  // At its end a pinger tells those behind the first of their turn, and waits for that time (R19).
+  ~Crowd() {
+    const auto ended = std::async(std::launch::async, [this] { pinger->stop(); });
+    comes_to_be([&] {
+      clock->advance(std::chrono::milliseconds{5});
+      return ended.wait_for(std::chrono::milliseconds{1}) == std::future_status::ready;
+    });
+  }
+  Crowd(const Crowd&) = delete;
+  Crowd& operator=(const Crowd&) = delete;
 
   LockRecord stored() const { return *inner->inspect("jobs", Freshness::fresh).lock; }
   void wait_for_line(std::size_t places) const {
