@@ -2,9 +2,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <boost/thread/thread.hpp>
 #include <catch2/catch.hpp>
 #include <csignal>
+#include <future>
+#include <memory>
 #include <stdexcept>
 
 #include "support/fleet.h"
@@ -113,6 +116,34 @@ TEST_CASE("the last lock of an interrupted thread does not end the program", "[l
           });
           worker.interrupt();
           worker.join();
+        }) == 0);
+}
+
+TEST_CASE("a lock that an interrupted thread destroys waits for its callback",
+          "[lock][R9][R11][threads]") {
+  CHECK(status_of_child([] {
+          const auto store = std::make_shared<FaultyStore>(make_memory_store());
+          const auto pinger = std::make_shared<DistributedLockPinger>(Environment{.store = store});
+          auto lock = std::make_unique<DistributedLock>(pinger, "balancer");
+          std::promise<void> called;
+          std::atomic<bool> unlocked = false;
+          std::atomic<bool> told = false;
+          lock->on_lost([&](LossReason) {
+            called.set_value();
+            while (!unlocked) boost::this_thread::yield();
+            // By then the destructor waits.
+            for (int i = 0; i < 1000; ++i) boost::this_thread::yield();
+            told = true;
+          });
+          if (!lock->lock_try("x")) _exit(1);
+          if (store->release("balancer", *lock->record().ts) != ReleaseResult::freed) _exit(2);
+          if (lock->still_held()) _exit(3);
+          called.get_future().wait();
+          store->before("release", [&] { unlocked = true; });
+          boost::thread worker([&] { lock.reset(); });
+          worker.interrupt();
+          worker.join();
+          if (!told) _exit(4);
         }) == 0);
 }
 

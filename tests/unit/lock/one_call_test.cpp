@@ -4,6 +4,7 @@
 #include <boost/thread/barrier.hpp>
 #include <boost/thread/thread.hpp>
 #include <catch2/catch.hpp>
+#include <filesystem>
 #include <mutex>
 
 #include "protocol/protocol.h"
@@ -143,10 +144,10 @@ TEST_CASE("locks of one string with different leases exclude each other", "[lock
 }
 
 TEST_CASE("wrong options are refused before the store is opened", "[lock][R9]") {
-  const ConnectionString nowhere("sqlite:/nonexistent/folder/locks.db");
-  const auto code_for = [&](const LockOptions& options) {
+  const TemporaryFolder folder;
+  const auto code_for = [&](const LockOptions& options, const char* name = "jobs") {
     try {
-      const DistributedLock lock(nowhere, "jobs", options);
+      const DistributedLock lock(sqlite_in(folder), name, options);
     } catch (const Error& error) {
       return error.errc();
     }
@@ -156,6 +157,8 @@ TEST_CASE("wrong options are refused before the store is opened", "[lock][R9]") 
   CHECK(code_for({.takeover_after = 2ms}) == Errc::invalid_argument);
   CHECK(code_for({.why = std::string(10001, 'y')}) == Errc::invalid_argument);
   CHECK(code_for({.why = "\xff"}) == Errc::invalid_argument);
+  CHECK(code_for({}, "") == Errc::invalid_argument);
+  CHECK(std::filesystem::is_empty(folder.path()));
 }
 
 TEST_CASE("the reason of the options stands where a call gives none", "[lock][R14]") {

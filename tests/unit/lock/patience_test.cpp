@@ -176,6 +176,34 @@ TEST_CASE("a thread behind another hears at its deadline of a store that fails",
   crowd.store->during_each_call({});
 }
 
+TEST_CASE("a thread that comes while the store fails is patient from then on",
+          "[waiting][R15][R20][threads]") {
+  Crowd crowd;
+  DistributedLock held(crowd.pinger, "jobs", patient_options());
+  REQUIRE(held.lock_try("x"));
+  LockOptions looking = patient_options();
+  looking.recheck = 1s;
+  LockOptions endless = looking;
+  endless.store_patience = std::chrono::milliseconds::max();
+  Candidate first(crowd, endless);
+  DistributedLock lock(crowd.pinger, "jobs", looking);
+  go_away(*crowd.store);
+  for (int i = 0; i < 60; ++i) {
+    crowd.clock->advance(1s);
+    comes_to_be([&] { return first.rests(*crowd.clock); });
+  }
+  const SteadyTime came = crowd.clock->steady_now();
+  auto second = std::async(std::launch::async, [&] { return thrown_by([&] { lock.lock(); }); });
+  comes_to_be([&] {
+    crowd.clock->advance(500ms);
+    return second.wait_for(1ms) == std::future_status::ready;
+  });
+  crowd.store->during_each_call({});  // Also where a check fails: a failing unlock would wait.
+  CHECK(second.get() == Errc::not_applied);
+  CHECK(crowd.clock->steady_now() - came >= looking.store_patience);
+  CHECK_FALSE(first.has_it());
+}
+
 TEST_CASE("patience counts from the first failure, however rare the looks are", "[waiting][R15]") {
   const LockOptions options{
       .poll_min = 2min, .poll_max = 2min, .recheck = 2min, .deadlock_after = 0ms};

@@ -75,7 +75,8 @@ TEST_CASE("a hold is not passed on to a lock of another window", "[waiting][R20]
 }
 
 TEST_CASE("a thread takes over by its own options, whoever of its process came before it",
-          "[waiting][R6][R20][threads]") {
+          "[waiting][R6][R7][R20][threads]") {
+  const bool without_ping = GENERATE(false, true);
   Crowd crowd;
   LockOptions quick = patient_options();
   quick.takeover_after = 5min;
@@ -84,8 +85,10 @@ TEST_CASE("a thread takes over by its own options, whoever of its process came b
       PingerOptions{}, PingerDrive::caller);
   DistributedLock dead(dead_process, "jobs", quick);
   REQUIRE(dead.lock_try("before it died"));
-  LockOptions slow = patient_options();
-  slow.takeover_after = 24h;
+  LockOptions slow = quick;
+  if (without_ping) crowd.inner->remove_ping("dead");
+  if (without_ping) quick.missing_ping = MissingPing::expire_from_when;
+  if (!without_ping) slow.takeover_after = 24h;
   Candidate first(crowd, slow);
   Candidate second(crowd, quick);
   const SteadyTime silent_for_5min = crowd.clock->steady_now() + 6min;
