@@ -107,6 +107,9 @@ TEST_CASE("in a forked child every handle is inert", "[process][R16]") {
         if (!says_forked([&] { (void)parent.lock->still_held(); })) return 5;
         if (!says_forked([&] { (void)parent.lock->record(); })) return 6;
         if (!says_forked([&] { (void)parent.store->list(); })) return 7;
+        if (!says_forked([&] { (void)parent.store->line(); })) return 13;
+        if (!says_forked([&] { (void)parent.store->members(); })) return 14;
+        if (!says_forked([&] { (void)parent.store->share_witness("p"); })) return 15;
         if (!says_forked([&] { DistributedLock(parent.pinger, "another"); })) return 8;
         if (parent.pinger->ping_round() != SteadyTime::max()) return 9;
         if (parent.pinger->watch_round() != SteadyTime::max()) return 12;

@@ -1,11 +1,13 @@
 // The bell of those who wait for locks in a SQLite file.
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/inotify.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <boost/thread/thread.hpp>
 #include <fstream>
@@ -16,6 +18,7 @@
 #include "distlock/clock.h"
 #include "sqlite/file_under_fault.h"
 #include "stores/sqlite/sqlite_bell.h"
+#include "support/captured_log.h"
 
 using namespace distlock;
 using namespace distlock::testing;
@@ -166,6 +169,22 @@ TEST_CASE("another thing in the place of a bell is left alone, and nobody fails"
   if (fs::is_regular_file(belfry.file) && fs::file_size(belfry.file) > 0) {
     CHECK(text_in(belfry.file) == text);
   }
+}
+
+TEST_CASE("a bell that cannot be had is told of once, however often a listener looks for it",
+          "[sqlite][bell][R19]") {
+  const Belfry belfry;
+  std::ofstream(belfry.file) << std::string(4096, 'a');
+  const int opened = inotify_init1(IN_CLOEXEC);
+  REQUIRE(inotify_add_watch(opened, belfry.file.c_str(), IN_OPEN) >= 0);
+  Captured log;
+  SqliteBell bell(belfry.database, 1ms);
+  const Waiting waiting(bell);
+  std::array<char, 4096> events{};
+  // Each look opens it twice.
+  for (int i = 0; i < 10; ++i) REQUIRE(read(opened, events.data(), events.size()) > 0);
+  close(opened);
+  CHECK(log.count(severity_level::warning, "cannot be used") == 1);
 }
 
 TEST_CASE("of two who begin to listen at once both hear", "[sqlite][bell][R19]") {

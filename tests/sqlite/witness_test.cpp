@@ -232,6 +232,19 @@ TEST_CASE("a process has one witness, from its first ping until nothing of it is
   CHECK_FALSE(ended());
 }
 
+TEST_CASE("a ping that cannot be removed keeps its witness", "[sqlite][R23][R1]") {
+  const Scene scene;
+  const auto contender = open_at(scene.path());
+  const auto store = open_at(scene.path(), {.call_limit = 50ms});
+  held(*store, "jobs");
+  store->ping("holder");
+  SqliteFile writer(scene.path().string());
+  writer.execute("BEGIN IMMEDIATE");
+  CHECK(error_of([&] { store->remove_ping("holder"); }));
+  writer.execute("ROLLBACK");
+  CHECK_FALSE(contender->inspect("jobs", Freshness::fresh).ping->ended);
+}
+
 TEST_CASE("a pinger that is stopped while a lock is held keeps its witness", "[sqlite][R23][R1]") {
   const Scene scene;
   const auto pinger =

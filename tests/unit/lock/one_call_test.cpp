@@ -86,6 +86,13 @@ TEST_CASE("locks that forget pings after different times have different pingers"
   CHECK(DistributedLockPinger::got(config, {}, {.call_limit = 9s}) != usual);
 }
 
+TEST_CASE("locks with different witnesses have different pingers", "[pinger][R12][R23]") {
+  const TemporaryFolder folder;
+  const ConnectionString config = sqlite_in(folder);
+  const auto usual = DistributedLockPinger::got(config);
+  CHECK(DistributedLockPinger::got(config, {}, {.witness = WitnessRule::command}) != usual);
+}
+
 TEST_CASE("threads that ask for a pinger at once get the same one", "[pinger][R12][threads]") {
   const TemporaryFolder folder;
   const ConnectionString config = sqlite_in(folder);

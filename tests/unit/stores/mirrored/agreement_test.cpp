@@ -91,3 +91,15 @@ TEST_CASE("a lock is told from a document whose id only looks like its name",
   CHECK_FALSE(all.locks[0].record->taken());
   CHECK_FALSE(all.locks[1].named);
 }
+
+// As the original and MongoDB's own lock manager claim.
+TEST_CASE("a hold without a fence is that of each member that has lost none",
+          "[mirrored][M3][M6]") {
+  std::vector<Inspection> looks;
+  for (int i = 1; i <= 3; ++i) {
+    looks.push_back({.lock = held(), .now = file_now(), .fresh = true});
+    looks.back().member = member(i);
+    looks.back().fence_of_lost = i == 3 ? 5 : 0;
+  }
+  CHECK(merged(looks, kMajority).lock->members == std::vector<Token>{member(1), member(2)});
+}

@@ -87,6 +87,7 @@ TEST_CASE("a member with taken locks of its own is not taken back", "[mirrored][
     fleet.put_taken(1);
     fleet.rounds({&ann}, 200 * 30s);
     CHECK(state(ann, 1).condition == Condition::kept_out);
+    CHECK(state(ann, 1).kept_out_for == 0ms);
   }
   CHECK(thrown_by([&] { return readmit(ann, 1); }) == Errc::not_applied);
   fleet.empty(1);
