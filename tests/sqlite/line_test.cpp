@@ -249,3 +249,20 @@ TEST_CASE("no ring is heard for a place that was left, or that has become a hold
   while (heard_of_more < 2) store->line()->ring("more", {"waiter"});
   CHECK(heard_of_jobs == 0);
 }
+
+TEST_CASE("a request for a place at its cutoff is in time", "[sqlite][line][R8]") {
+  const TemporaryFolder folder;
+  const auto store = open_at((folder.path() / "locks.db").string() + "?synchronous=off");
+  held(*store, "jobs");
+  const auto now = [&] { return store->inspect("jobs", Freshness::fresh).now->time; };
+  bool within_one_ms = false;
+  for (int attempt = 0; !within_one_ms && attempt < 10'000; ++attempt) {
+    Claim claim = claim_by(*store, "ann");
+    claim.cutoff.time = now();
+    const bool in_line = store->line()->stand("jobs", claim).in_line;
+    within_one_ms = now() == claim.cutoff.time;
+    if (within_one_ms) CHECK(in_line);
+    store->line()->leave("jobs", claim.ts);
+  }
+  CHECK(within_one_ms);
+}
