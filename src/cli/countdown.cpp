@@ -92,8 +92,8 @@ EndingPlan fitting_plan(const LeaseTimes& times, std::optional<milliseconds> gra
   return {on_loss, *grace, margin, look_every};
 }
 
-Countdown::Countdown(const EndingPlan& plan, SteadyTime valid_until)
-    : plan_(plan), last_(std::max(valid_until, SteadyTime{}) - plan.margin) {
+Countdown::Countdown(const EndingPlan& plan, SteadyTime valid_until) : plan_(plan) {
+  know(valid_until);
   if (plan_.on_loss == OnLoss::kill) plan_.grace = milliseconds{0};
 }
 
@@ -102,8 +102,8 @@ Countdown::Due Countdown::look(SteadyTime now, std::optional<SteadyTime> valid_u
   const bool beginning = !begun();
   // The keeper has begun to kill: it acts by what we knew last.
   if (beginning && now >= kill_at()) kill_at_ = now;
+  if (valid_until) know(*valid_until);
   if (!begun()) {
-    if (valid_until) last_ = std::max(last_, *valid_until - plan_.margin);
     const SteadyTime begin_at = last_ - plan_.grace;
     if (valid_until && now < begin_at) {
       return {Step::wait, std::min(begin_at, now + plan_.look_every)};
@@ -112,6 +112,12 @@ Countdown::Due Countdown::look(SteadyTime now, std::optional<SteadyTime> valid_u
   }
   if (now >= *kill_at_) return {Step::kill, now + kKillAgainAfter};
   return {beginning ? Step::terminate : Step::wait, *kill_at_};
+}
+
+// It may come nearer without a loss: that of a mirrored store, when a member stops protecting (M5).
+void Countdown::know(SteadyTime valid_until) {
+  last_ = std::max(valid_until, SteadyTime{}) - plan_.margin;
+  if (begun()) kill_at_ = std::min(*kill_at_, last_);
 }
 
 SteadyTime Countdown::kill_at() const {

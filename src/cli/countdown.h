@@ -43,7 +43,7 @@ EndingPlan fitting_plan(const LeaseTimes& times, std::optional<std::chrono::mill
 /// Decides when a command has to be ended, so that it is gone before its hold's deadline (R9).
 ///
 /// Once begun, the end is final: a ping that is confirmed after the SIGTERM changes nothing. A
-/// command cannot be told that it may go on after all.
+/// command cannot be told that it may go on after all. A deadline that comes nearer counts always.
 class Countdown {
  public:
   enum class Step { wait, terminate, kill };
@@ -64,6 +64,8 @@ class Countdown {
   SteadyTime kill_at() const;
 
  private:
+  void know(SteadyTime valid_until);
+
   EndingPlan plan_;
   SteadyTime last_;  ///< The hold's deadline less the margin, as far as is known.
   std::optional<SteadyTime> kill_at_;

@@ -51,6 +51,25 @@ TEST_CASE("pings move the end on, until it has begun", "[cli][countdown][R9]") {
   CHECK(after.next == kUntil + 29s);
 }
 
+TEST_CASE("a deadline that comes nearer brings the end nearer", "[cli][countdown][R9][M5]") {
+  Countdown countdown(kUsualPlan, kUntil);
+  REQUIRE(countdown.look(kStart, kUntil).step == Step::wait);
+  const SteadyTime nearer = kUntil - 20s;
+  CHECK(countdown.look(kStart + 1s, nearer).next == nearer - 6s);
+  CHECK(countdown.kill_at() == nearer - 875ms);
+  CHECK(countdown.look(nearer - 6s, nearer).step == Step::terminate);
+}
+
+TEST_CASE("a deadline that comes nearer during the grace cuts it short",
+          "[cli][countdown][R9][M5]") {
+  Countdown countdown(kUsualPlan, kUntil);
+  REQUIRE(countdown.look(kUntil - 6s, kUntil).step == Step::terminate);
+  CHECK(countdown.look(kUntil - 5s, kUntil - 2s).next == kUntil - 3s);
+  CHECK(countdown.kill_at() == kUntil - 3s);
+  CHECK(countdown.look(kUntil - 4s, kUntil).next == kUntil - 3s);
+  CHECK(countdown.look(kUntil - 3s, kUntil).step == Step::kill);
+}
+
 TEST_CASE("a keeper without news kills in time, but later than its parent would",
           "[cli][countdown][R9]") {
   Countdown countdown(kUsualPlan, kUntil);
