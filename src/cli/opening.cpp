@@ -28,9 +28,9 @@ SteadyTime end_of(const OpeningWait& wait) {
   return wait.clock.steady_now() + most;
 }
 
-// Without a wait there is a single call, which gets its whole limit.
+// Without a wait, or when its time is over, there is a single call, which gets its whole limit.
 milliseconds limit_of_call(const OpeningWait& wait, SteadyTime end) {
-  if (wait.most && wait.most->count() == 0) return wait.call_limit;
+  if (wait.most && wait.most->count() <= 0) return wait.call_limit;
   const auto left = std::chrono::ceil<milliseconds>(end - wait.clock.steady_now());
   return std::min(wait.call_limit, std::max(left, kCallLeast));
 }

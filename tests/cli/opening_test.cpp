@@ -127,6 +127,7 @@ TEST_CASE("a store that answers in time is used with its own call limit", "[cli]
 TEST_CASE("a run that does not wait gives a store its whole call limit", "[cli][run][R15]") {
   Away away;
   const auto most = GENERATE(std::optional<std::chrono::milliseconds>(0ms),
+                             std::optional<std::chrono::milliseconds>(-1ms),  // Over.
                              std::optional<std::chrono::milliseconds>());
   CHECK(away.open_within(most) == away.store);
   CHECK(away.limits == std::vector<std::chrono::milliseconds>{10s});
