@@ -6,14 +6,16 @@
 #include <ostream>
 #include <system_error>
 #include <unordered_map>
+#include <utility>
 
 #include "processes.h"
 
 namespace distlock::cli {
 
-std::vector<pid_t> descendants_of(pid_t root, pid_t spared) {
+Descendants look_for_descendants(pid_t root, pid_t spared) {
+  const SeenProcesses seen = running_processes();
   std::unordered_map<pid_t, std::vector<pid_t>> children;
-  for (const RunningProcess& process : running_processes().running) {
+  for (const RunningProcess& process : seen.running) {
     children[process.parent].push_back(process.id);
   }
   std::vector<pid_t> found{root};
@@ -23,7 +25,11 @@ std::vector<pid_t> descendants_of(pid_t root, pid_t spared) {
   }
   std::erase(found, root);
   std::erase(found, spared);
-  return found;
+  return {.running = std::move(found), .all = seen.all};
+}
+
+std::vector<pid_t> descendants_of(pid_t root, pid_t spared) {
+  return look_for_descendants(root, spared).running;
 }
 
 void warn_of_hidden_descendants(std::ostream& err, const std::string& proc) {

@@ -11,6 +11,13 @@ namespace distlock::cli {
 /// The processes that descend from `root` and still run, as /proc shows them, but for the child
 /// `spared`. A process that is forked or loses its parent meanwhile may be missing: look again
 /// until none is left.
+struct Descendants {
+  std::vector<pid_t> running;
+  bool all = true;  ///< False: there may be others that cannot be seen.
+};
+Descendants look_for_descendants(pid_t root, pid_t spared);
+
+/// Those that can be seen.
 std::vector<pid_t> descendants_of(pid_t root, pid_t spared);
 
 /// Says so if /proc is not there, or is that of another namespace: then a loss ends less.

@@ -14,16 +14,18 @@
 #include <cerrno>
 #include <string>
 #include <system_error>
+#include <vector>
 
 #include "cli/boot_timer.h"
 #include "cli/descendants.h"
+#include "cli/looks.h"
 #include "cli/orders.h"
 #include "cli/remains.h"
 
 namespace distlock::cli {
 namespace {
 
-constexpr std::chrono::milliseconds kRestLeast{1};
+// How long a look waits for one process at most.
 constexpr std::chrono::milliseconds kRestMost{1000};
 
 /// The keeper's own process.
@@ -55,7 +57,7 @@ class Watch {
   void obey(const Order& order, int enclosed) {
     switch (order.kind) {
       case Order::Kind::look:
-        timer_.set(notice_.kill_at());
+        await_time();
         return;
       case Order::Kind::guard:
         // The descriptor stays open until this process ends: nobody else has the lock of the
@@ -66,9 +68,14 @@ class Watch {
       case Order::Kind::command:
         command_ = enclosed;
         group_ = static_cast<pid_t>(order.value);
-        timer_.set(notice_.kill_at());  // It may have been over with nothing there to kill.
+        await_time();  // It may have been over with nothing there to kill.
         return;
     }
+  }
+
+  void await_time() {
+    looks_ = {};
+    timer_.set(notice_.kill_at());
   }
 
   // The time may have been moved on without an order.
@@ -79,25 +86,22 @@ class Watch {
   }
 
   // The command's parent has been killed. The rest of the command may live until its time has come.
-  // Two looks must find nothing, since a process may be forked during one.
   void outlive() {
     kill_command();
     if (token_.empty()) return;
     Remains remains(token_, {.group = group_, .session = session_, .parent = parent_});
     const SteadyTime end = host_clock()->steady_now() + window_;
-    int empty_looks = 0;
-    for (auto pause = kRestLeast; empty_looks < 2; pause = std::min(2 * pause, kRestMost)) {
+    Looks looks;
+    while (!looks.enough()) {
       const SteadyTime now = host_clock()->steady_now();
       // By then others judge by its pings.
       if (now >= end) return;
       const Remains::Found left = remains.find();
-      empty_looks = left.none() ? empty_looks + 1 : 0;
-      if (now >= notice_.kill_at()) {
-        for (const pid_t id : left.sure) kill(id, SIGKILL);
-      }
+      const bool kills = now >= notice_.kill_at();
+      looks.take({now, left.none(), kills && kill_each(left.sure)}, notice_.kill_at());
       if (!left.sure.empty())
         await_end(left.sure.front(), std::min({notice_.kill_at(), end, now + kRestMost}));
-      if (!left.none()) host_clock()->wait_until(now + pause, {});
+      host_clock()->wait_until(std::min(looks.next(), end), {});
     }
   }
 
@@ -119,11 +123,18 @@ class Watch {
 
   void kill_all() {
     kill_command();
-    bool left = false;
-    for (const pid_t id : descendants_of(parent_, getpid())) left |= kill(id, SIGKILL) == 0;
-    // A process that was just forked gets the next one.
-    const auto again = host_clock()->steady_now() + std::chrono::milliseconds{20};
-    timer_.set(left ? again : SteadyTime::max());
+    const SteadyTime now = host_clock()->steady_now();
+    const Descendants left = look_for_descendants(parent_, getpid());
+    const bool killed = kill_each(left.running);
+    looks_.take({now, left.all && !killed, killed}, SteadyTime::min());
+    timer_.set(looks_.enough() ? SteadyTime::max() : looks_.next());
+  }
+
+  // False: there was none that may be killed.
+  static bool kill_each(const std::vector<pid_t>& processes) {
+    bool killed = false;
+    for (const pid_t id : processes) killed |= kill(id, SIGKILL) == 0;
+    return killed;
   }
 
   const Notice& notice_;
@@ -134,6 +145,7 @@ class Watch {
   int command_ = -1;  // A pidfd.
   std::string token_;
   std::chrono::nanoseconds window_{};
+  Looks looks_;  // Of kill_all().
   BootTimer timer_;
 };
 
