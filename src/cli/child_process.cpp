@@ -80,6 +80,8 @@ struct Start {
   if (getppid() != start.parent) _exit(kSignalled + SIGKILL);  // It died before the line above.
   start.signalled->clear();
   restore_dispositions();
+  // The memory is still the tool's, with its passwords. The exec lifts that again.
+  prctl(PR_SET_DUMPABLE, 0);
   restore_core_files();
   sigprocmask(SIG_SETMASK, start.mask, nullptr);
   // This process or its parent may have been stopped since the parent looked.

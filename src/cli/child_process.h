@@ -65,6 +65,8 @@ class ChildProcess {
   /// Whether something that it has started still runs, other than what we may not send signals to.
   bool left_something() const;
 
+  pid_t id() const { return id_; }
+
   bool leads_group() const { return leads_group_; }
 
  private:
