@@ -13,7 +13,6 @@
 #include <string_view>
 #include <system_error>
 
-#include "cli/descendants.h"
 #include "cli/event.h"
 #include "cli/exit_status.h"
 #include "cli/secrets.h"
@@ -157,32 +156,47 @@ void ChildProcess::pass_on_earlier(const Signals& signals) const {
   }
 }
 
-void ChildProcess::send(int signal) const {
-  // Until it is reaped its id cannot be given to another process.
-  if (ending_) return;
-  if (leads_group_) kill(-id_, signal);
-  if (!leads_group_ || getpgid(id_) != id_) kill(id_, signal);
+// The number of a group is given to no other one as long as a child of ours is in it. Needs no
+// /proc.
+bool ChildProcess::has_group() const {
+  if (!leads_group_) return false;
+  siginfo_t member{};
+  return !ending_ ||
+         waitid(P_PGID, static_cast<id_t>(id_), &member, WEXITED | WNOHANG | WNOWAIT) == 0;
 }
 
-void ChildProcess::send_to_all(int signal) const {
-  // The command and its group at once, also where /proc does not show them, then all others. Once
-  // the leader is reaped, another group may get its number.
+void ChildProcess::send(int signal) const {
+  if (has_group()) kill(-id_, signal);
+  // Until it is reaped its id cannot be given to another process.
+  if (!ending_ && (!leads_group_ || getpgid(id_) != id_)) kill(id_, signal);
+}
+
+void ChildProcess::send_to_all(int signal) {
+  // The command and its group at once, also where /proc does not show them, then all others.
+  const bool group = has_group();
   send(signal);
-  const bool group = leads_group_ && !ending_;
   for (const pid_t id : descendants_of(getpid(), keeper_)) {
-    const bool has_it = !ending_ && (id == id_ || (group && getpgid(id) == id_));
+    const bool has_it = (!ending_ && id == id_) || (group && getpgid(id) == id_);
     if (!has_it) kill(id, signal);
   }
+  killed_ = killed_ || signal == SIGKILL;
 }
 
 std::optional<Ending> ChildProcess::ended() {
-  int status = 0;
-  // Reaps orphans of the command as well, which have become our children.
-  for (int id = wait_for(-1, WNOHANG, &status); id > 0; id = wait_for(-1, WNOHANG, &status)) {
-    if (id == id_) ending_ = ending_of(status);
-  }
+  reap();
   if (ending_) check_started();
   return ending_;
+}
+
+// Orphans of the command as well, which have become our children. False: no child has ended.
+bool ChildProcess::reap() {
+  bool reaped = false;
+  int status = 0;
+  for (int id = wait_for(-1, WNOHANG, &status); id > 0; id = wait_for(-1, WNOHANG, &status)) {
+    reaped = true;
+    if (id == id_) ending_ = ending_of(status);
+  }
+  return reaped;
 }
 
 // Not before its end: an exec may take long, on a network's file system say, and all that time
@@ -192,9 +206,22 @@ void ChildProcess::check_started() const {
   if (read(report_, &error, sizeof error) == sizeof error) throw StartFailure{error};
 }
 
-bool ChildProcess::left_something() const {
-  const auto left = descendants_of(getpid(), keeper_);
-  return std::any_of(left.begin(), left.end(), [](pid_t id) { return kill(id, 0) == 0; });
+bool ChildProcess::sees_something(const LookForDescendants& look) const {
+  const Descendants left = look(getpid(), keeper_);
+  if (std::any_of(left.running.begin(), left.running.end(),
+                  [](pid_t id) { return kill(id, 0) == 0; })) {
+    return true;
+  }
+  return !left.all && (!killed_ || (has_group() && kill(-id_, 0) == 0));
+}
+
+// A child that ended during a look may have forked another that the look has missed. If none has
+// ended, the look has seen each child, and without children nothing descends from us.
+bool ChildProcess::left_something(const LookForDescendants& look) {
+  do {
+    if (sees_something(look)) return true;
+  } while (reap());
+  return false;
 }
 
 }  // namespace distlock::cli

@@ -2,11 +2,13 @@
 
 #include <sys/types.h>
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "cli/descendants.h"
 #include "cli/keeper.h"
 #include "cli/signals.h"
 
@@ -30,6 +32,8 @@ struct StartFailure {
   int error = 0;  ///< errno
 };
 
+using LookForDescendants = std::function<Descendants(pid_t root, pid_t spared)>;
+
 /// A running command that dies with this process.
 ///
 /// With a terminal among its standard streams it stays in our process group, as under flock(1). So
@@ -52,18 +56,20 @@ class ChildProcess {
   ChildProcess(const ChildProcess&) = delete;
   ChildProcess& operator=(const ChildProcess&) = delete;
 
-  /// Sends a signal to the command and, if it leads a group, to all of that.
+  /// Sends a signal to the command and, if it leads a group, to all of that. Also when it has
+  /// ended, as long as a child of this process is in the group.
   void send(int signal) const;
 
   /// Sends a signal to the command, and to all that descends from this process but for the keeper.
-  void send_to_all(int signal) const;
+  void send_to_all(int signal);
 
   /// How it ended, or nothing if it still runs. SIGCHLD tells when to look.
   /// Errors: StartFailure, thrown, if the command could not be executed.
   std::optional<Ending> ended();
 
   /// Whether something that it has started still runs, other than what we may not send signals to.
-  bool left_something() const;
+  /// If `look` cannot see all, there may be something until SIGKILL was sent to all.
+  bool left_something(const LookForDescendants& look = look_for_descendants);
 
   pid_t id() const { return id_; }
 
@@ -72,11 +78,15 @@ class ChildProcess {
  private:
   void pass_on_earlier(const Signals& signals) const;
   void check_started() const;
+  bool has_group() const;
+  bool sees_something(const LookForDescendants& look) const;
+  bool reap();
 
   pid_t id_ = -1;
   pid_t keeper_ = -1;
   int report_ = -1;  ///< Of a failed exec.
   bool leads_group_ = false;
+  bool killed_ = false;  ///< SIGKILL was sent to all.
   std::optional<Ending> ending_;
 };
 

@@ -20,7 +20,7 @@ void pass_on(const Signals& signals, const ChildProcess& child) {
   }
 }
 
-void carry_out(Countdown::Step step, const ChildProcess& child) {
+void carry_out(Countdown::Step step, ChildProcess& child) {
   if (step == Countdown::Step::kill) child.send_to_all(SIGKILL);
   if (step == Countdown::Step::terminate) {
     child.send_to_all(SIGTERM);

@@ -202,6 +202,40 @@ TEST_CASE("a signal to all reaches a command on a terminal also where no process
   CHECK(signal_that_ended(child, signals) == SIGKILL);
 }
 
+TEST_CASE("a process that was forked during a look by another that ended then is not missed",
+          "[cli][child][R9]") {
+  const Signals signals;
+  Keeper keeper;
+  ChildProcess child({.words = {"sh", "-c", "sleep 1000 &"}, .environment = {}}, signals, keeper);
+  REQUIRE(end_of(child, signals));
+  const auto orphans = descendants_of(getpid(), keeper.id());
+  REQUIRE(orphans.size() == 1);
+  int looks = 0;
+  const auto look = [&](pid_t, pid_t) -> Descendants {
+    if (++looks > 1) return {.running = {getpid()}};  // As its successor, which still runs.
+    kill(orphans.front(), SIGKILL);
+    siginfo_t ended{};
+    waitid(P_PID, static_cast<id_t>(orphans.front()), &ended, WEXITED | WNOWAIT);
+    return {};
+  };
+  CHECK(child.left_something(look));
+  CHECK(looks == 2);
+  CHECK_FALSE(child.left_something([](pid_t, pid_t) { return Descendants{}; }));
+}
+
+TEST_CASE("where not all can be seen, something may be left until a SIGKILL was sent",
+          "[cli][child][R9]") {
+  const Signals signals;
+  Keeper keeper;
+  ChildProcess child({.words = {"true"}, .environment = {}}, signals, keeper);
+  REQUIRE(end_of(child, signals));
+  const auto unseen = [](pid_t, pid_t) { return Descendants{.running = {}, .all = false}; };
+  child.send_to_all(SIGTERM);
+  CHECK(child.left_something(unseen));
+  child.send_to_all(SIGKILL);
+  CHECK_FALSE(child.left_something(unseen));
+}
+
 TEST_CASE("a keeper kills a command on a terminal also where no process can be looked up",
           "[cli][child][unsanitized][R9]") {
   const Signals signals;

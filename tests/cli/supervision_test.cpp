@@ -7,11 +7,13 @@
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
+#include <optional>
 #include <string>
 
 #include "cli/descendants.h"
 #include "cli/exit_status.h"
 #include "command_end.h"
+#include "no_descriptors.h"
 #include "support/leave.h"
 
 using namespace distlock;
@@ -121,6 +123,29 @@ TEST_CASE("a command that ended when it was told to is not the end of what it ha
       run_to_end(shell("(trap '' TERM; while :; do sleep 0.01; done) & trap 'exit 7' TERM; "
                        "while :; do sleep 0.01; done"),
                  signals, hold.guarded(), keeper);
+  const auto left = descendants_of(getpid(), keeper.id());
+  for (const pid_t process : left) kill(process, SIGKILL);
+  CHECK(ending.exit_status == 7);
+  CHECK(ending.cut_short);
+  CHECK(left.empty());
+}
+
+TEST_CASE(
+    "a loss ends the group of a command that has ended also where no process can be looked up",
+    "[cli][child][unsanitized][R9]") {
+  Keeper keeper;
+  const Signals signals;
+  Hold hold = passing_hold(1s);
+  std::optional<NoDescriptors> limit;
+  const auto limited_at_the_end = [&] {
+    const bool ends = host_clock()->steady_now() >= hold.until - hold.plan.margin - hold.plan.grace;
+    if (ends && !limit) limit.emplace();
+    return hold.until;
+  };
+  const Ending ending = run_to_end(shell("(trap '' TERM; while :; do sleep 0.01; done) & trap "
+                                         "'exit 7' TERM; while :; do sleep 0.01; done"),
+                                   signals, {limited_at_the_end, {}, hold.plan}, keeper);
+  limit.reset();
   const auto left = descendants_of(getpid(), keeper.id());
   for (const pid_t process : left) kill(process, SIGKILL);
   CHECK(ending.exit_status == 7);
