@@ -115,6 +115,16 @@ bool is_environment(const std::string& text) {
   return !text.empty() && text.back() == '\0' && equals != 0 && equals < text.find('\0');
 }
 
+// With commas between them.
+bool lists(std::string_view tokens, std::string_view token) {
+  while (tokens.substr(0, tokens.find(',')) != token) {
+    const std::size_t comma = tokens.find(',');
+    if (comma == tokens.npos) return false;
+    tokens.remove_prefix(comma + 1);
+  }
+  return true;
+}
+
 std::chrono::milliseconds time_of(std::int64_t ticks) {
   const std::int64_t second = std::max(sysconf(_SC_CLK_TCK), 1L);
   return std::chrono::seconds{ticks / second} +
@@ -161,10 +171,17 @@ std::optional<std::string> environment_of(pid_t id, const std::string& proc) {
   return std::move(environment.text);
 }
 
-// Each variable has a zero at its end, and one in front here.
+// Each variable has a zero at its end.
 bool has_token(const std::string& environment, const std::string& token) {
-  const std::string variable = '\0' + std::string(kTokenVariable) + '=' + token + '\0';
-  return ('\0' + environment).find(variable) != std::string::npos;
+  const auto own = std::string(kTokenVariable) + '=' + token;
+  const auto outer = std::string(kOuterTokensVariable) + '=';
+  for (std::size_t at = 0, end = 0; at < environment.size(); at = end + 1) {
+    end = std::min(environment.find('\0', at), environment.size());
+    const std::string_view variable = std::string_view(environment).substr(at, end - at);
+    if (variable == own) return true;
+    if (variable.starts_with(outer) && lists(variable.substr(outer.size()), token)) return true;
+  }
+  return false;
 }
 
 // Two looks must find nothing, since a process may be forked during one.

@@ -44,6 +44,11 @@ std::optional<std::string> environment_of(pid_t id, const std::string& proc = "/
 /// command starts.
 inline constexpr std::string_view kTokenVariable = "DISTLOCK_TOKEN";
 
+/// Its variable beside that where the run is in the command of another: the tokens of the runs
+/// around it, the nearest first, with commas between them.
+inline constexpr std::string_view kOuterTokensVariable = "DISTLOCK_OUTER_TOKENS";
+
+/// In one of the two.
 bool has_token(const std::string& environment, const std::string& token);
 
 /// Whether a process may have that token, as far as can be told. It may if it does not tell, or if

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <ostream>
 #include <string>
+#include <string_view>
 
 #include "cli/duration.h"
 #include "cli/exit_status.h"
@@ -72,14 +74,30 @@ std::string boot_seconds(SteadyTime time) {
   return std::to_string(ms / 1000) + '.' + std::to_string(1000 + ms % 1000).substr(1);
 }
 
+// Of the runs in whose command this one is, the nearest first. Old ones fall out: a program may
+// leave another run behind, again and again.
+std::string outer_tokens() {
+  constexpr std::size_t kMost = 2000;
+  std::string tokens;
+  for (const std::string_view variable : {kTokenVariable, kOuterTokensVariable}) {
+    const char* const value = std::getenv(std::string(variable).c_str());
+    if (value == nullptr || *value == '\0') continue;
+    tokens.append(tokens.empty() ? "" : ",").append(value);
+  }
+  return tokens.substr(0, kMost);
+}
+
 Command command_of(const RunArguments& arguments, const LockRecord& hold, SteadyTime valid_until) {
   const std::string token = hold.ts ? to_hex(*hold.ts) : "";
-  return {.words = arguments.command,
-          .environment = {{"DISTLOCK_NAME", hold.name},
-                          {"DISTLOCK_FENCE", std::to_string(hold.fence)},
-                          {std::string(kTokenVariable), token},
-                          {"DISTLOCK_VALID_UNTIL", boot_seconds(valid_until)}},
-          .token = token};
+  Command command{.words = arguments.command,
+                  .environment = {{"DISTLOCK_NAME", hold.name},
+                                  {"DISTLOCK_FENCE", std::to_string(hold.fence)},
+                                  {std::string(kTokenVariable), token},
+                                  {"DISTLOCK_VALID_UNTIL", boot_seconds(valid_until)}},
+                  .token = token};
+  const std::string outer = outer_tokens();
+  if (!outer.empty()) command.environment.emplace_back(kOuterTokensVariable, outer);
+  return command;
 }
 
 std::string end_in_words(const RunArguments& arguments, int signal) {

@@ -36,6 +36,27 @@ TEST_CASE("the command runs under the lock, which is free after it", "[cli][run]
   CHECK(runner.err.str().empty());
 }
 
+TEST_CASE("a command in a run in a run gets the tokens of the outer ones, the nearest first",
+          "[cli][run][R23]") {
+  Runner runner;
+  const auto given_with = [&](const std::string& nearest, const std::string& others) {
+    setenv("DISTLOCK_TOKEN", nearest.c_str(), 1);
+    setenv("DISTLOCK_OUTER_TOKENS", others.c_str(), 1);
+    std::string given;
+    (void)runner.runs(arguments_for("jobs"), [&](const Command& command) {
+      CHECK(command.environment.back().first == "DISTLOCK_OUTER_TOKENS");
+      given = command.environment.back().second;
+      return exits(0);
+    });
+    unsetenv("DISTLOCK_TOKEN");
+    unsetenv("DISTLOCK_OUTER_TOKENS");
+    return given;
+  };
+  CHECK(given_with("ab", "") == "ab");
+  CHECK(given_with("ab", "cd,ef") == "ab,cd,ef");
+  CHECK(given_with("ab", std::string(100'000, 'c')).size() < 10'000);
+}
+
 TEST_CASE("a run releases durably, since its process ends right after it", "[cli][run][R3]") {
   Runner runner;
   runner.runner.store->has_line = true;

@@ -199,6 +199,22 @@ TEST_CASE("the lock of a run that is killed stays until its keeper has ended the
   CHECK(next->wait() == 0);
 }
 
+// The inner run's keeper ends with the others, and its window is longer.
+TEST_CASE("the remains of a run in a run that is killed are ended before its window is over",
+          "[process][run][R23][R1]") {
+  ToolFixture fixture;
+  const auto holder =
+      fixture.start({"run", "--takeover-after", "4s", "jobs", "--", tool_path(), "run", "inner",
+                     "--", "sh", "-c", std::string(DISTLOCK_BARE_PROGRAM) + " session; exec cat"});
+  const pid_t left = std::stoi(holder->next_output());
+  const Survivor survivor(left);
+  holder->send(SIGKILL);
+  const auto next = fixture.start(kWait);
+  CHECK(next->next_output() == "2");
+  CHECK_FALSE(runs(left));
+  CHECK(next->wait() == 0);
+}
+
 TEST_CASE("the remains of a killed run are ended before its window is over",
           "[process][run][R23][R1]") {
   ToolFixture fixture;

@@ -84,6 +84,21 @@ TEST_CASE("a token that no process has is nobody's", "[processes][R23]") {
   CHECK(proc.may_be_had());
 }
 
+TEST_CASE("a token of a run around another is that of the inner run's processes, too",
+          "[processes][R23]") {
+  const FakeProc proc;
+  const auto may_be_had_with = [&](const std::string& tokens) {
+    proc.put(kProcess, "environ", kOther + "DISTLOCK_OUTER_TOKENS=" + tokens + '\0');
+    return proc.may_be_had();
+  };
+  CHECK(may_be_had_with(kToken));
+  CHECK(may_be_had_with(kToken + ",1123456789abcdef01234567"));
+  CHECK(may_be_had_with("1123456789abcdef01234567," + kToken));
+  CHECK_FALSE(may_be_had_with(""));
+  CHECK_FALSE(may_be_had_with(kToken + "0"));
+  CHECK_FALSE(may_be_had_with("0" + kToken + ",0"));
+}
+
 TEST_CASE("a process that does not tell its variables may have a token", "[processes][R23][R1]") {
   const FakeProc proc;
   SECTION("it may not be read") { proc.spoil(kProcess, "environ"); }
