@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <pty.h>
 #include <signal.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -11,13 +10,11 @@
 #include <array>
 #include <catch2/catch.hpp>
 #include <cerrno>
-#include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <thread>
 
 #include "cli/boot_timer.h"
-#include "cli/secrets.h"
 #include "cli/supervision.h"
 #include "command_end.h"
 #include "no_descriptors.h"
@@ -53,40 +50,6 @@ class Terminal {
   int before_ = dup(STDIN_FILENO);
   std::array<int, 2> ends_{};
 };
-
-/// While it lives, this process may write core files, into a folder that goes with it.
-class CoreFiles {
- public:
-  CoreFiles() {
-    std::filesystem::current_path(folder_.path());
-    REQUIRE(getrlimit(RLIMIT_CORE, &before_) == 0);
-    const rlimit most{.rlim_cur = before_.rlim_max, .rlim_max = before_.rlim_max};
-    REQUIRE(setrlimit(RLIMIT_CORE, &most) == 0);
-  }
-  ~CoreFiles() {
-    setrlimit(RLIMIT_CORE, &before_);
-    std::filesystem::current_path(work_);
-  }
-  CoreFiles(const CoreFiles&) = delete;
-  CoreFiles& operator=(const CoreFiles&) = delete;
-
- private:
-  std::filesystem::path work_ = std::filesystem::current_path();
-  distlock::testing::TemporaryFolder folder_;
-  rlimit before_{};
-};
-
-const std::string kQuit = "kill -QUIT $$";
-
-/// How the command ended: CLD_DUMPED with a core file.
-int manner_of_end(const Command& command, const Signals& signals) {
-  const Keeper keeper;
-  const ChildProcess child(command, signals, keeper);
-  siginfo_t ended{};
-  REQUIRE(waitid(P_PID, static_cast<id_t>(child.id()), &ended, WEXITED | WNOWAIT) == 0);
-  CHECK(ended.si_status == SIGQUIT);
-  return ended.si_code;
-}
 
 bool has_pidfd(pid_t process) {
   const std::string folder = "/proc/" + std::to_string(process) + "/fd";
@@ -269,26 +232,6 @@ TEST_CASE("a child has none of the signals blocked that we wait for", "[cli][chi
   const Ending ending =
       run_to_end({.words = {"sh", "-c", "kill -TERM $$"}, .environment = {}}, signals);
   CHECK(ending.by_signal == SIGTERM);
-}
-
-// Its memory is the tool's until then, with the connection string.
-TEST_CASE("a command that a signal ends before its exec leaves no core file", "[cli][child][R14]") {
-  const CoreFiles allowed;
-  forbid_core_files();
-  const Signals signals;
-  raise(SIGQUIT);
-  CHECK(manner_of_end({.words = {"true"}, .environment = {}}, signals) == CLD_KILLED);
-}
-
-TEST_CASE("a command that a signal ends leaves a core file as it would without us",
-          "[cli][child]") {
-  const CoreFiles allowed;
-  const int without_us = std::system(kQuit.c_str());
-  REQUIRE(WIFSIGNALED(without_us));
-  forbid_core_files();
-  const Signals signals;
-  CHECK(manner_of_end({.words = {"sh", "-c", kQuit}, .environment = {}}, signals) ==
-        (WCOREDUMP(without_us) ? CLD_DUMPED : CLD_KILLED));
 }
 
 TEST_CASE("a signal that comes to us goes on to the child", "[cli][child]") {
