@@ -69,6 +69,15 @@ TEST_CASE("a wait for a taken lock without one of its fields is refused, and cha
   check_stands_not(*under_test, *store, field);
 }
 
+TEST_CASE("a wait for a free lock without a state is refused, and changes nothing",
+          "[store][line][R1][R14][R17]") {
+  const auto under_test = make_store_under_test();
+  const auto store = under_test->open();
+  // As a hold whose `state` and `ts` somebody has removed.
+  under_test->put_lock(with(without(free_lock("jobs"), "state"), "fence", std::int64_t{41}));
+  check_stands_not(*under_test, *store, "state");
+}
+
 TEST_CASE("a wait gets a free lock that has a name and a state only, or the longest text",
           "[store][line][R14][R17]") {
   const auto under_test = make_store_under_test();

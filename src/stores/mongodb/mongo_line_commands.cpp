@@ -112,9 +112,10 @@ Bson merged(std::initializer_list<BsonValue> objects) {
   return doc({{"$mergeObjects", array(objects)}});
 }
 
-// A document that this very upsert has made becomes a free lock.
+// A document that this very upsert has made becomes a free lock. It has nothing but its name: with
+// any other field it was there before, and is malformed without a state.
 Bson free_if_new(std::string_view name) {
-  Bson is_new = all_of({type_is("$state", "missing"), type_is("$ts", "missing")});
+  Bson is_new = equal("$$ROOT", doc({{"_id", literal(name)}}));
   Bson free = doc({{"_id", literal(name)}, {"state", 0}, {"who", ""}});
   return doc(
       {{"$replaceWith", merged({"$$ROOT", either(std::move(is_new), std::move(free), doc({}))})}});

@@ -18,7 +18,7 @@
 // - What a message says of a wrong value's type: only the code and the field's name are compared.
 // - A claim from no document past its cutoff may leave a free document (store.h):
 //   leave_a_free_document() sees to it that there is one. stand() past its cutoff likewise.
-// - What stand() says of a lock whose document is malformed: it is not asked.
+// - Whether stand() is refused or an error where the lock's document is malformed.
 // - Whether stand() past its cutoff takes a mark off: it is not asked.
 // - When the lock was freed last, in a hold that is granted: left out.
 // - How long ago a lock was freed, when a turn is a matter of milliseconds: each release is made to
@@ -188,7 +188,7 @@ Claim Answering::claim_of(const Step& step, const Token& ts) {
 
 std::string Answering::stand(const Step& step) {
   for (const auto& [id, lock, problem, named] : store_->list().locks) {
-    if (id == step.name && !lock) return "malformed";
+    if (id == step.name && !lock) return stand_for_malformed(step);
     if (id == step.name && step.cutoff != Cutoff::ahead && is_marked(*lock, step.place)) {
       return "late";
     }
@@ -198,6 +198,17 @@ std::string Answering::stand(const Step& step) {
   leave_a_free_document(step);
   if (step.cutoff != Cutoff::ahead) return "refused";
   return std::string(standing.in_line ? "waits" : "full") + (standing.free ? " for a turn" : "");
+}
+
+std::string Answering::stand_for_malformed(const Step& step) {
+  try {
+    const Standing standing = store_->line()->stand(step.name, claim_of(step, step.new_ts));
+    if (standing.hold) return "granted though malformed";
+    if (standing.in_line) return "waits though malformed";
+  } catch (const Error& error) {
+    if (error.errc() != Errc::bad_record) throw;
+  }
+  return "malformed";
 }
 
 std::string Answering::release_and_tell(const Step& step) {

@@ -22,6 +22,7 @@ class Answering {
  private:
   std::string claim(const Step& step);
   std::string stand(const Step& step);
+  std::string stand_for_malformed(const Step& step);
   std::string release_and_tell(const Step& step);
   std::string after_release(const Step& step, ReleaseResult result);
   std::string inspection(const Step& step);
