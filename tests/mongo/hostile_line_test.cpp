@@ -39,7 +39,8 @@ TEST_CASE("a malformed line in a server is refused, and left as it is, but its l
   const auto store = open_mongo_store(server.connection(), {});
   const std::string line = GENERATE_COPY(values<std::string>(
       {"7", R"("x")", "[]", "[" + place() + "]", R"({"x": )" + place() + "}",
-       "{\"" + std::string(24, 'A') + "\": " + place() + "}", "{\"" + kTicket + R"(": 7})",
+       "{\"" + std::string(24, 'A') + "\": " + place() + "}",
+       "{\"" + kTicket + R"(\n": )" + place() + "}", "{\"" + kTicket + R"(": 7})",
        "{\"" + kTicket + R"(": {}})", "{\"" + kTicket + R"(": {"process": "p", "who": "w"}})",
        "{\"" + kTicket + R"(": {"process": 7, "who": "w", "since": )" + kLongAgo + "}}",
        "{\"" + kTicket + "\": " + place("7") + "}",

@@ -54,7 +54,8 @@ Bson are_sound(BsonValue all) {
                       doc({{"$type", "$$w.v.since"}}), doc({{"$type", "$$w.v.passed"}})});
   Bson right = array({array({"string", "string", "date", "missing"}),
                       array({"string", "string", "date", "date"})});
-  Bson ticket = doc({{"$regexMatch", doc({{"input", "$$w.k"}, {"regex", "^[0-9a-f]{24}$"}})}});
+  // A $ would also match before a newline at the end.
+  Bson ticket = doc({{"$regexMatch", doc({{"input", "$$w.k"}, {"regex", "^[0-9a-f]{24}\\z"}})}});
   Bson sound =
       all_of({doc({{"$in", array({std::move(types), std::move(right)})}}), std::move(ticket)});
   Bson each = doc({{"$map", doc({{"input", "$$all"}, {"as", "w"}, {"in", std::move(sound)}})}});
