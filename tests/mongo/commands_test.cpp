@@ -104,6 +104,27 @@ TEST_CASE("an array is not taken for its element", "[mongo][R2][R3][R14]") {
     CHECK(server.raw(kLocks, "jobs") == before);
     CHECK(failure_of([&] { store->inspect("jobs", Freshness::fresh); }) == Errc::bad_record);
   }
+  SECTION("an array with our process is not our hold") {
+    server.put(kLocks,
+               json(R"({"_id": "jobs", "state": 1, "process": ["db8:2:2", "db7:1:1"], "ts": )" +
+                    ts + "}"));
+    CHECK(store->holds("db7:1:1").empty());
+    CHECK(store->holds("db8:2:2").empty());
+  }
+  SECTION("an array or a decimal of the taken state is not our hold") {
+    const std::string state = GENERATE("[1]", "[0, 2]", R"({"$numberDecimal": "1"})");
+    server.put(kLocks, json(R"({"_id": "jobs", "state": )" + state +
+                            R"(, "process": "db7:1:1", "ts": )" + ts + "}"));
+    CHECK(store->holds("db7:1:1").empty());
+  }
+  SECTION("an array or a decimal of the free state protects its ping") {
+    const std::string state = GENERATE("[0]", "[0, 1]", R"({"$numberDecimal": "0"})");
+    INFO("state " << state);
+    server.put(kLocks, json(R"({"_id": "jobs", "process": "db8:2:2", "state": )" + state + "}"));
+    server.put(kLockPings, json(R"({"_id": "db8:2:2", "ping": {"$date": {"$numberLong": "0"}}})"));
+    CHECK(store->forget_pings(std::chrono::days{4}) == 0);
+    CHECK(server.raw(kLockPings, "db8:2:2"));
+  }
   SECTION("a ping that has no process is nobody's") {
     server.put(kLockPings, json(R"({"_id": null, "ping": {"$date": {"$numberLong": "0"}}})"));
     server.put(kLocks, json(R"({"_id": "jobs", "state": 0})"));

@@ -139,8 +139,10 @@ Bson remove_ping_command(std::string_view process) {
 }
 
 Bson forgettable_pings_command(std::chrono::milliseconds age, std::string_view clock) {
-  // A state that is no state protects as well.
-  Bson held = doc({{"state", doc({{"$ne", 0}})}, {"$expr", equal("$process", "$$process")}});
+  // A state that is no state protects as well. Two conditions for what no index tells from 0.
+  Bson no_state = doc({{"state", 0}, {"$expr", doc({{"$not", array({state_is_sound()})}})}});
+  Bson not_free = array({doc({{"state", doc({{"$ne", 0}})}}), std::move(no_state)});
+  Bson held = doc({{"$or", std::move(not_free)}, {"$expr", equal("$process", "$$process")}});
   Bson lookup = doc({{"from", kLocks},
                      {"let", doc({{"process", "$_id"}})},
                      {"pipeline", array({doc({{"$match", std::move(held)}}), doc({{"$limit", 1}}),
@@ -168,8 +170,11 @@ Bson forget_pings_command(const std::vector<PingRecord>& pings) {
 }
 
 Bson holds_command(std::string_view process) {
-  Bson taken = doc({{"$in", array({1, 2})}});
-  Bson held = doc({{"state", std::move(taken)}, {"process", process}});
+  // The index finds them; but a query also finds what has such an element.
+  Bson exactly = doc({{"$and", array({is_taken(), equal("$process", literal(process))})}});
+  Bson held = doc({{"state", doc({{"$in", array({1, 2})}})},
+                   {"process", process},
+                   {"$expr", std::move(exactly)}});
   return aggregate(
       kLocks, array({doc({{"$match", std::move(held)}}), doc({{"$project", doc({{"ts", 1}})}})}));
 }
