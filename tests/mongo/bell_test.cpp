@@ -7,6 +7,7 @@
 
 #include "distlock/distributed_lock.h"
 #include "distlock/line.h"
+#include "mongo/attempts.h"
 #include "mongo/server.h"
 #include "stores/mongodb/mongo_documents.h"
 #include "stores/mongodb/mongo_line_commands.h"
@@ -99,6 +100,17 @@ TEST_CASE("bells of other shapes, for nobody, or of megabytes harm nobody", "[mo
   }
   ring_until_heard(*store, "after", listener);
   CHECK(listener.heard() == std::set<std::string>{"before", "after", large});
+}
+
+TEST_CASE("a process that listens can ping, however small the connection string's pool is",
+          "[mongo][bell][R12][R19]") {
+  const Server server(standalone_uri());
+  const auto store = open_mongo_store(server.connection("maxPoolSize=1"), {.call_limit = 2s});
+  const auto another = open_mongo_store(server.connection(), {});
+  Listener listener(*store);
+  // From now on the bell keeps its connection.
+  ring_until_heard(*another, "jobs", listener);
+  CHECK(failure_of([&] { store->ping("a"); }) == std::nullopt);
 }
 
 TEST_CASE("where the bell cannot be used a waiter looks, and nobody fails",

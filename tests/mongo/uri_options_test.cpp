@@ -37,6 +37,16 @@ TEST_CASE("a shorter limit of the connection string stays", "[mongo]") {
   CHECK(number_in(uri, MONGOC_URI_HEARTBEATFREQUENCYMS) == 600);
 }
 
+TEST_CASE("a pool has room for pings beside the bell and calls that hang", "[mongo][R12]") {
+  const auto room = [](const std::string& options) {
+    return number_in(tuned("mongodb://db1/?" + options), MONGOC_URI_MAXPOOLSIZE);
+  };
+  CHECK(room("maxPoolSize=0") == 8);
+  CHECK(room("maxPoolSize=1") == 8);
+  CHECK(room("maxPoolSize=9") == 9);
+  CHECK(room("") == 0);  // The driver's own.
+}
+
 TEST_CASE("the driver repeats no command, whatever the connection string says", "[mongo][R8]") {
   const Uri uri = tuned("mongodb://db1/?retryReads=true&retryWrites=true");
   CHECK_FALSE(mongoc_uri_get_option_as_bool(uri.get(), MONGOC_URI_RETRYREADS, true));

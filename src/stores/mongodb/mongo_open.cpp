@@ -15,6 +15,10 @@ constexpr std::int32_t kWireVersion42 = 8;
 // exchange a second and member; the driver's own 10 s would add to every fail-over.
 constexpr std::int32_t kHeartbeatMs = 1000;
 
+// The bell, a ping and a ring may be under way at once, and a call that hangs keeps a connection
+// besides. A ping must not wait for these.
+constexpr std::int32_t kConnectionsLeast = 8;
+
 // The driver writes to stderr on its own account. A library does not. A child that is forked in the
 // middle of it does it anew: glibc's pthread_once() knows forks.
 void silence_driver() {
@@ -27,6 +31,14 @@ void limit(mongoc_uri_t* uri, const char* option, std::chrono::milliseconds most
   const auto milliseconds = static_cast<std::int32_t>(std::max(most, kLeast).count());
   const std::int32_t given = mongoc_uri_get_option_as_int32(uri, option, 0);
   if (given <= 0 || given > milliseconds) mongoc_uri_set_option_as_int32(uri, option, milliseconds);
+}
+
+// Each is connected only when it is needed.
+void allow_connections(mongoc_uri_t* uri) {
+  const char* const option = MONGOC_URI_MAXPOOLSIZE;
+  if (!mongoc_uri_has_option(uri, option)) return;  // The driver allows a hundred.
+  const std::int32_t most = mongoc_uri_get_option_as_int32(uri, option, 0);
+  if (most < kConnectionsLeast) mongoc_uri_set_option_as_int32(uri, option, kConnectionsLeast);
 }
 
 std::string what(const ConnectionString& connection) { return "opening " + connection.redacted(); }
@@ -119,6 +131,7 @@ Uri tuned_uri(const ConnectionString& connection, std::chrono::milliseconds call
   limit(uri.get(), MONGOC_URI_CONNECTTIMEOUTMS, call_limit / 2);
   limit(uri.get(), MONGOC_URI_SOCKETTIMEOUTMS, call_limit);
   limit(uri.get(), MONGOC_URI_HEARTBEATFREQUENCYMS, std::chrono::milliseconds{kHeartbeatMs});
+  allow_connections(uri.get());
   return uri;
 }
 
