@@ -1,6 +1,7 @@
 // The options of the URI that the driver gets.
 #include <catch2/catch.hpp>
 
+#include "stores/mongodb/mongo_bell.h"
 #include "stores/mongodb/mongo_open.h"
 #include "support/thrown.h"
 
@@ -35,6 +36,23 @@ TEST_CASE("a shorter limit of the connection string stays", "[mongo]") {
   const Uri uri = tuned("mongodb://db1/?connectTimeoutMS=200&heartbeatFrequencyMS=600");
   CHECK(number_in(uri, MONGOC_URI_CONNECTTIMEOUTMS) == 200);
   CHECK(number_in(uri, MONGOC_URI_HEARTBEATFREQUENCYMS) == 600);
+}
+
+TEST_CASE("the server gives its word before the socket gives up", "[mongo][R8]") {
+  CHECK(server_limit(tuned("mongodb://db1/")) == 9s);
+  CHECK(server_limit(tuned("mongodb://db1/?socketTimeoutMS=60000")) == 9s);
+  CHECK(server_limit(tuned("mongodb://db1/?socketTimeoutMS=2000")) == 1800ms);
+  CHECK(server_limit(tuned("mongodb://db1/?socketTimeoutMS=1")) == 1ms);
+}
+
+TEST_CASE("a bell that nobody rings keeps its connection, however short the socket's limit is",
+          "[mongo][bell][R19][R20]") {
+  const std::chrono::milliseconds socket_limit = GENERATE(2ms, 100ms, 2000ms, 4000ms, 10'000ms);
+  const Uri uri = tuned("mongodb://db1/?socketTimeoutMS=" + std::to_string(socket_limit.count()));
+  const auto await = bell_await({"config", server_limit(uri)});
+  CHECK(await >= 1ms);
+  CHECK(await <= 2s);
+  CHECK(await <= socket_limit / 2);
 }
 
 TEST_CASE("a pool has room for pings beside the bell and calls that hang", "[mongo][R12]") {

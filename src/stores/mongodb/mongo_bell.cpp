@@ -67,8 +67,7 @@ struct MongoBell::Ear {
       std::for_each(bells.begin(), bells.end(), [this](const Document& bell) { hear(bell); });
       return !stopped.stop_requested();
     };
-    const auto await = std::min(kAwaitMost, settings.server_limit / 2);
-    if (!call.follow(listen_command(process), await, hear_all)) cap_again();
+    if (!call.follow(listen_command(process), bell_await(settings), hear_all)) cap_again();
   }
 
   // Somebody has removed the collection, and a ring came before it was made anew.
@@ -89,6 +88,11 @@ struct MongoBell::Ear {
   std::stop_source stop;
   boost::thread thread;
 };
+
+std::chrono::milliseconds bell_await(const MongoSettings& settings) {
+  constexpr std::chrono::milliseconds kLeast{1};  // The server takes 0 for its own second.
+  return std::clamp(settings.server_limit / 2, kLeast, kAwaitMost);
+}
 
 MongoBell::MongoBell(mongoc_client_pool_t* pool, const MongoSettings& settings, std::string process,
                      Rung rung)

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -27,6 +28,10 @@ class MongoBell {
   struct Ear;
   std::shared_ptr<Ear> ear_;
 };
+
+/// How long the server may let a getMore of the bell wait. Much shorter than the socket waits, so
+/// that a bell that nobody rings keeps its connection.
+std::chrono::milliseconds bell_await(const MongoSettings& settings);
 
 /// Makes the bell's collection if there is none. Without the right to make it there is no bell, and
 /// waiters look by themselves.

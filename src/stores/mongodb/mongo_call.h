@@ -16,8 +16,7 @@ namespace distlock {
 /// The settings of every call of one store.
 struct MongoSettings {
   std::string database;
-  /// How long the server may work on a command or wait for its replication. Shorter than the
-  /// socket's limit, so that the server's own word on the outcome comes first.
+  /// How long the server may work on a command or wait for its replication.
   std::chrono::milliseconds server_limit{};
 };
 

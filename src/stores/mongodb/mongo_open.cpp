@@ -135,6 +135,13 @@ Uri tuned_uri(const ConnectionString& connection, std::chrono::milliseconds call
   return uri;
 }
 
+std::chrono::milliseconds server_limit(const Uri& tuned) {
+  constexpr std::chrono::milliseconds kLeast{1};  // The server takes 0 for no limit.
+  const std::chrono::milliseconds socket_limit{
+      mongoc_uri_get_option_as_int32(tuned.get(), MONGOC_URI_SOCKETTIMEOUTMS, 0)};
+  return std::max(socket_limit * 9 / 10, kLeast);
+}
+
 Pool open_pool(const Uri& uri, const ConnectionString& connection) {
   bson_error_t error;
   Pool pool(mongoc_client_pool_new_with_error(uri.get(), &error));

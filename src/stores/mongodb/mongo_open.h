@@ -13,6 +13,10 @@ namespace distlock {
 /// or longer ones. Errors: `invalid_argument`.
 Uri tuned_uri(const ConnectionString& connection, std::chrono::milliseconds call_limit);
 
+/// How long the server may work on a command. Shorter than the socket waits, so that the server's
+/// own word on the outcome comes first.
+std::chrono::milliseconds server_limit(const Uri& tuned);
+
 /// A pool for the URI. Nothing is connected yet. Errors: `invalid_argument`.
 Pool open_pool(const Uri& uri, const ConnectionString& connection);
 

@@ -55,7 +55,7 @@ class MongoStore : public Store {
       : call_limit_(options.call_limit) {
     const Uri uri = tuned_uri(connection, call_limit_);
     const char* database = mongoc_uri_get_database(uri.get());
-    settings_ = {database == nullptr ? "config" : database, call_limit_ * 9 / 10};
+    settings_ = {database == nullptr ? "config" : database, server_limit(uri)};
     settings_of_two_ = {settings_.database, settings_.server_limit / 2};
     pool_ = open_pool(uri, connection);
     check_server(pool_.get(), connection, servers);
