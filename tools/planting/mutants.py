@@ -42,7 +42,7 @@ CLI = ("cli_tests",)
 # before let pass; the quick ones first.
 MORE = (
     (r"src/(stores/mirrored/|pinger/member_|protocol/member_)", ("contract_mirrored",), ""),
-    (r"src/(line_writer|lock/guard|pinger/|stores/(mirrored|sqlite)/|stores/mongodb/mongo_bell)",
+    (r"src/(line_writer|lock/guard|pinger/|stores/(mirrored|open|sqlite)/|stores/mongodb/mongo_bell)",
      ("scarce_tests",), ""),
     (r"src/stores/sqlite/", ("differential_sqlite", "sqlite_tests"), ""),
     (r"src/stores/sqlite/sqlite_store", ("process_tests",), ""),

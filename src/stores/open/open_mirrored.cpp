@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <boost/thread/thread.hpp>
 #include <filesystem>
+#include <new>
 #include <set>
 #include <string>
 #include <system_error>
@@ -61,27 +62,39 @@ OpeningMembers members_of(const ConnectionString& connection, const StoreOptions
   return members;
 }
 
-std::optional<Error> failure_to_open(OpeningMember& member) noexcept {
+// Of the exception that is being handled; `no_memory` where there is none for its text.
+Error strange_failure(const Error& no_memory) noexcept {
+  try {
+    return {Errc::not_applied, current_failure().what};
+  } catch (const std::bad_alloc&) {
+    return no_memory;
+  }
+}
+
+std::optional<Error> failure_to_open(OpeningMember& member, const Error& no_memory) noexcept {
   try {
     static_cast<void>(member.opened());
     return std::nullopt;
   } catch (const Error& error) {
     return error;
   } catch (...) {
-    return Error(Errc::not_applied, current_failure().what);
+    return strange_failure(no_memory);
   }
 }
 
 // At once, so that all that are away cost no more than one. Gives why those that failed did.
 std::vector<Error> failures_to_open(const OpeningMembers& members) {
+  const Error no_memory(Errc::not_applied, "no memory to open a member of a mirrored store");
   std::vector<std::optional<Error>> failures(members.size());
   const boost::this_thread::disable_interruption no_interruption;
   std::vector<boost::thread> threads;
+  threads.reserve(members.size());
   for (std::size_t i = 0; i < members.size(); ++i) {
-    const auto open = [&, i] { failures[i] = failure_to_open(*members[i]); };
+    const auto open = [&, i] { failures[i] = failure_to_open(*members[i], no_memory); };
+    // Where there is no thread, or no memory for one, the others that were started go on.
     try {
       threads.emplace_back(open);
-    } catch (const boost::thread_resource_error&) {
+    } catch (...) {
       open();
     }
   }

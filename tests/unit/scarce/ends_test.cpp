@@ -42,6 +42,11 @@ void without_memory(const Action& action) {
   }).join();
 }
 
+std::string members_in(const TemporaryFolder& folder) {
+  const std::string path = (folder.path() / "member").string();
+  return "mirrored+sqlite:" + path + "1," + path + "2," + path + "3";
+}
+
 }  // namespace
 
 TEST_CASE("a guard that gets no memory for its hold leaves no hold", "[scarce][lock][R3]") {
@@ -133,6 +138,43 @@ TEST_CASE("a SQLite store ends without memory, and leaves no log", "[scarce][sql
   REQUIRE(std::filesystem::exists(database + "-wal"));
   without_memory([&] { store.reset(); });
   CHECK_FALSE(std::filesystem::exists(database + "-wal"));
+}
+
+TEST_CASE("a mirrored store opens where there is no memory for the thread of a member",
+          "[scarce][mirrored][M2]") {
+  const TemporaryFolder folder;
+  const ConnectionString connection(members_in(folder));
+  const ThreadsLeft many(100);
+  const std::function<bool()> one_started = [] { return ThreadsLeft::left() < 100; };
+  const NoMemoryOnce then(one_started);
+  CHECK_NOTHROW(open_store(connection));
+}
+
+TEST_CASE("the opening of a mirrored store ends where its members get neither threads nor memory",
+          "[scarce][mirrored][M2]") {
+  const TemporaryFolder folder;
+  const ConnectionString connection(members_in(folder));
+  const int after = GENERATE(range(0, 40));  // So many pieces of memory.
+  bool failed = false;
+  boost::thread([&] {
+    pthread_setname_np(pthread_self(), "starving");
+    const ThreadsLeft none(0);
+    std::optional<NoMemoryFor> me;
+    int left = after;
+    const std::function<bool()> starts = [&] {
+      if (ThreadsLeft::refusals() > 0 && left-- == 0) me.emplace("starving");
+      return me.has_value();
+    };
+    const NoMemoryOnce then(starts);
+    try {
+      open_store(connection);
+    } catch (const std::bad_alloc&) {
+      failed = true;
+    } catch (const Error&) {
+      failed = true;
+    }
+  }).join();
+  CHECK(failed);
 }
 
 TEST_CASE("a witness that keeps a byte ends without memory", "[scarce][sqlite][R23]") {

@@ -73,6 +73,7 @@ void operator delete(void* memory, std::size_t) noexcept { free_memory(memory); 
 
 namespace distlock::testing {
 
+int ThreadsLeft::left() { return std::max(0, threads_left.load()); }
 int ThreadsLeft::refusals() { return std::max(0, -threads_left); }
 ThreadsLeft::ThreadsLeft(int count) { threads_left = count; }
 ThreadsLeft::~ThreadsLeft() { threads_left = std::numeric_limits<int>::max(); }

@@ -21,6 +21,8 @@ class ThreadsLeft {
   ThreadsLeft(const ThreadsLeft&) = delete;
   ThreadsLeft& operator=(const ThreadsLeft&) = delete;
 
+  /// How many more can be started.
+  static int left();
   /// The number of threads that were refused.
   static int refusals();
 };
