@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 
 #include "uri/mongodb_uri_options.h"
 #include "uri/uri_pieces.h"
@@ -30,12 +29,6 @@ bool has_characters_of(std::string_view text, std::string_view characters) {
 bool has_controls_or_blanks(std::string_view text) {
   return std::any_of(text.begin(), text.end(),
                      [](unsigned char c) { return c <= ' ' || c == 127; });
-}
-
-bool is_port(std::string_view text) {
-  unsigned port = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
-  return error == std::errc{} && end == text.data() + text.size() && port >= 1 && port <= 65535;
 }
 
 std::string problem_of_userinfo(std::string_view userinfo) {

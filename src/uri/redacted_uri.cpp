@@ -1,5 +1,7 @@
 #include "uri/redacted_uri.h"
 
+#include <algorithm>
+
 #include "text.h"
 #include "uri/mongodb_uri_options.h"
 #include "uri/uri_pieces.h"
@@ -33,12 +35,20 @@ std::string after_userinfo(const UriPieces& pieces) {
   return shown;
 }
 
-// Whether a "port" among the hosts is a word, as when the host was forgotten: mongodb://user:word.
-bool has_word_for_a_port(std::string_view hosts) {
-  for (const std::string_view host : split(hosts, ',')) {
+// A longer one is no port that anybody writes, whatever its value.
+bool may_be_a_port(std::string_view text) {
+  constexpr std::size_t kDigitsMost = 5;
+  return text.empty() || (text.size() <= kDigitsMost && is_port(text));
+}
+
+// Whether a "port" among the hosts is none, as when the host was forgotten: mongodb://user:word.
+bool has_word_for_a_port(const UriPieces& pieces) {
+  for (const std::string_view host : split(pieces.hosts, ',')) {
     const std::size_t colon = host.find(':');
     if (host.starts_with('[') || colon == std::string_view::npos) continue;
-    if (host.find_first_not_of("0123456789:", colon) != std::string_view::npos) return true;
+    if (pieces.scheme.ends_with("+srv://")) return true;  // It takes no port.
+    const auto ports = split(host.substr(colon + 1), ':');
+    if (!std::all_of(ports.begin(), ports.end(), may_be_a_port)) return true;
   }
   return false;
 }
@@ -57,7 +67,7 @@ std::string redacted_malformed_uri(std::string_view text) {
   const std::size_t at = text.rfind('@');
   if (at == std::string_view::npos) {
     const UriPieces pieces = pieces_of(text);
-    if (has_word_for_a_port(pieces.hosts)) return escaped(scheme) + kHidden;
+    if (has_word_for_a_port(pieces)) return escaped(scheme) + kHidden;
     return escaped(scheme + after_userinfo(pieces));
   }
   // An `@` among the options may stand in the middle of a secret.

@@ -1,5 +1,8 @@
 #include "uri/uri_pieces.h"
 
+#include <charconv>
+#include <system_error>
+
 namespace distlock {
 
 UriPieces pieces_of(std::string_view text) {
@@ -22,6 +25,12 @@ UriPieces pieces_of(std::string_view text) {
   pieces.has_slash = rest.starts_with('/');
   if (pieces.has_slash) pieces.database = rest.substr(0, question).substr(1);
   return pieces;
+}
+
+bool is_port(std::string_view text) {
+  unsigned port = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
+  return error == std::errc{} && end == text.data() + text.size() && port >= 1 && port <= 65535;
 }
 
 std::vector<std::string_view> split(std::string_view text, char separator) {

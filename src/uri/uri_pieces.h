@@ -19,6 +19,9 @@ struct UriPieces {
 };
 UriPieces pieces_of(std::string_view text);
 
+/// Whether it is a number from 1 to 65535.
+bool is_port(std::string_view text);
+
 std::vector<std::string_view> split(std::string_view text, char separator);
 
 }  // namespace distlock

@@ -237,7 +237,7 @@ TEST_CASE("a redacted string keeps each part in its place", "[connection_string]
 
 TEST_CASE("a malformed string shows its scheme, and what cannot be a secret",
           "[connection_string]") {
-  CHECK(redacted_malformed_uri("mongodb://h:0/db?w=1") == "mongodb://h:0/db?w=1");
+  CHECK(redacted_malformed_uri("mongodb://h:1/db?w=1") == "mongodb://h:1/db?w=1");
   CHECK(redacted_malformed_uri("mongodb://u:p@h:0/db?w=1") == "mongodb://***@h:0/db?w=1");
   CHECK(redacted_malformed_uri("mongodb://a@b@h/") == "mongodb://***@h/");
   CHECK(redacted_malformed_uri("@h") == "***@h");
@@ -246,4 +246,17 @@ TEST_CASE("a malformed string shows its scheme, and what cannot be a secret",
   CHECK(redacted_malformed_uri("mongodb://[fe::x]:1") == "mongodb://[fe::x]:1");
   CHECK(redacted_malformed_uri("mongodb://h:1,u:word") == "mongodb://***");
   CHECK(redacted_malformed_uri("mongodb://h:27017") == "mongodb://h:27017");
+}
+
+TEST_CASE("a number that is no port may be a password, and is not shown", "[connection_string]") {
+  for (const std::string digits : {"20260101", "65536", "0", "00000", "000080", "1:20260101"}) {
+    CAPTURE(digits);
+    CHECK(redacted_malformed_uri("mongodb://ann:" + digits) == "mongodb://***");
+    CHECK(redacted_malformed_uri("mongodb://h:1,ann:" + digits + "/db") == "mongodb://***");
+    CHECK(redacted_malformed_uri("mirrored+mongodb://ann:" + digits + ",b,c/") ==
+          "mirrored+mongodb://***");
+  }
+  // No port follows the host of an SRV record.
+  CHECK(redacted_malformed_uri("mongodb+srv://ann:4711") == "mongodb+srv://***");
+  CHECK(redacted_malformed_uri("mongodb://a:65535,b:,c:1:2,d") == "mongodb://a:65535,b:,c:1:2,d");
 }
