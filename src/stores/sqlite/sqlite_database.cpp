@@ -2,72 +2,21 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <boost/thread/lock_guard.hpp>
 #include <boost/thread/mutex.hpp>
-#include <cerrno>
 #include <utility>
 
-#include "failure.h"
 #include "fork_guard.h"
 #include "stores/sqlite/sqlite_clock.h"
+#include "stores/sqlite/sqlite_errors.h"
 #include "stores/sqlite/sqlite_forks.h"
 #include "text.h"
 
 namespace distlock {
 namespace {
 
-constexpr int kPrimaryCode = 0xFF;
-
 PerProcess<boost::mutex> one_closes_at_a_time;
-
-// Names the file that another user has and this one may not use, if that is why.
-std::string withheld(const std::string& database) {
-  for (const char* const end : {"", "-wal", "-shm"}) {
-    const std::string path = database + end;
-    if (faccessat(AT_FDCWD, path.c_str(), R_OK | W_OK, AT_EACCESS) == 0 || errno == ENOENT)
-      continue;
-    return "; this user may not read and write " + in_quotes(path) +
-           ": users share a file in a folder of their group with mode 2770 (docs/security.md)";
-  }
-  return "";
-}
-
-std::string of_system(int error) { return error == 0 ? "" : ", " + system_failure(error); }
-
-// Says how the file is and what mends it; in SQLite's own words only where they say more.
-std::string problem_of(sqlite3* db, const std::string& database) {
-  const int code = sqlite3_extended_errcode(db);
-  if (code == SQLITE_READONLY_DBMOVED) return "the file was replaced or removed while it was open";
-  switch (code & kPrimaryCode) {
-    case SQLITE_CANTOPEN:
-      return "the file, or one beside it, cannot be opened" + of_system(sqlite3_system_errno(db)) +
-             withheld(database);
-    case SQLITE_READONLY:
-      return "the file or its folder cannot be written; make both writable" + withheld(database);
-    case SQLITE_NOTADB:
-      return "it is no SQLite database: give another path, or move the file away";
-    case SQLITE_CORRUPT:
-      return "the file is damaged: restore or remove it";
-    case SQLITE_FULL:
-      return "the disk is full; nothing was changed: make room";
-    case SQLITE_IOERR:
-      return "the disk cannot be read or written" + of_system(sqlite3_system_errno(db)) +
-             "; look at the disk, and for room on it";
-    case SQLITE_BUSY:
-      return "another process was writing all the time; try again";
-    default:
-      return sqlite3_errmsg(db);
-  }
-}
-
-[[noreturn]] void fail(sqlite3* db, const std::string& operation, Effect effect) {
-  const char* name = sqlite3_db_filename(db, "main");
-  const std::string file = name != nullptr ? name : "";
-  throw Error(errc_of(sqlite3_extended_errcode(db), effect, sqlite3_system_errno(db)),
-              operation + " in " + in_quotes(file) + ": " + problem_of(db, file));
-}
 
 void call_function(sqlite3_context* context, int, sqlite3_value**) {
   auto& function = *static_cast<std::function<std::int64_t()>*>(sqlite3_user_data(context));
@@ -87,38 +36,6 @@ void SqliteDatabase::Close::operator()(sqlite3* db) const noexcept {
   const InSqlite in;
   note_closing(db);
   sqlite3_close_v2(db);
-}
-
-Errc errc_of(int code, Effect effect, int system_error) {
-  if (code == SQLITE_READONLY_DBMOVED) return Errc::store_replaced;
-  switch (code & kPrimaryCode) {
-    case SQLITE_PERM:
-    case SQLITE_READONLY:
-    case SQLITE_AUTH:
-      return Errc::permission_denied;
-    case SQLITE_CANTOPEN: {
-      const bool denied = system_error == EACCES || system_error == EPERM || system_error == EROFS;
-      return denied ? Errc::permission_denied : Errc::not_applied;
-    }
-    case SQLITE_NOTADB:
-    case SQLITE_CORRUPT:
-      return Errc::bad_record;
-    // Before or instead of the commit: SQLite has rolled the statement back. A full disk too, for
-    // the commit is the last thing that is written.
-    case SQLITE_BUSY:
-    case SQLITE_LOCKED:
-    case SQLITE_FULL:
-    case SQLITE_CONSTRAINT:
-    case SQLITE_ERROR:
-    case SQLITE_SCHEMA:
-    case SQLITE_TOOBIG:
-    case SQLITE_PROTOCOL:
-      return Errc::not_applied;
-    // An I/O error may have struck after the commit reached the file: a later recovery of the
-    // write-ahead log can find it there.
-    default:
-      return effect == Effect::reads ? Errc::not_applied : Errc::outcome_unknown;
-  }
 }
 
 SqliteStatement::SqliteStatement(std::string operation, Effect effect, sqlite3_stmt* owned)

@@ -149,7 +149,4 @@ class SqliteTransaction {
   bool done_ = false;
 };
 
-/// The error code for an extended result code of SQLite.
-Errc errc_of(int code, Effect effect, int system_error);
-
 }  // namespace distlock

@@ -9,6 +9,7 @@
 #include "distlock/error.h"
 #include "distlock/stores.h"
 #include "stores/sqlite/sqlite_clock.h"
+#include "stores/sqlite/sqlite_errors.h"
 #include "support/sqlite_file.h"
 #include "support/temporary_folder.h"
 #include "unit/stores/sqlite/sqlite_refusal.h"

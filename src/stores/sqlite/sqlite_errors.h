@@ -1,0 +1,23 @@
+#pragma once
+
+#include <sqlite3.h>
+
+#include <string>
+
+#include "distlock/error.h"
+#include "stores/effect.h"
+
+// What SQLite's error codes say of a call: what it has changed, and what mends the file.
+namespace distlock {
+
+/// The error code for an extended result code of SQLite.
+Errc errc_of(int code, Effect effect, int system_error);
+
+/// How the file is, after a call that failed, and what mends it. In SQLite's own words only where
+/// they say more.
+std::string problem_of(sqlite3* db, const std::string& database);
+
+/// Throws for the call that failed last.
+[[noreturn]] void fail(sqlite3* db, const std::string& operation, Effect effect);
+
+}  // namespace distlock
