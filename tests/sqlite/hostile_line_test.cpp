@@ -68,3 +68,16 @@ TEST_CASE("two places with one number in the line of a file are two places",
   CHECK(scene.stand().in_line);
   CHECK(scene.places() == 3);
 }
+
+TEST_CASE("a release whose line cannot be read has freed the lock, and says so",
+          "[sqlite][line][R3][R19]") {
+  HostileLine scene;
+  REQUIRE(scene.stand().in_line);
+  // A look at a lock reads its holder's ping as well.
+  scene.file.execute("DROP TABLE lockpings");
+  const auto rule = GENERATE(ReleaseRule::quick, ReleaseRule::durable);
+  const Freed freed = scene.store->line()->release_and_tell("jobs", *scene.holder.ts, rule);
+  CHECK(freed.result == ReleaseResult::freed);
+  CHECK(freed.next.empty());
+  CHECK(scene.file.integer("SELECT state FROM locks") == 0);
+}

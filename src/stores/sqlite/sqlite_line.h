@@ -48,6 +48,7 @@ class SqliteLine : public Line {
   Plan stand_in_turn(std::string_view name, const Claim& claim);
   std::optional<Plan> carry_out(std::string_view name, const Claim& claim, bool grants);
   Freed write_release(std::string_view name, const Token& ts);
+  std::vector<Waiter> line_behind(std::string_view name) const;
 
   SqliteConnection& connection_;
   SqliteBell& bell_;
