@@ -92,7 +92,16 @@ void create_schema(const SqliteDatabase& db) {
 
 bool is_whole(const SqliteDatabase& db) {
   SqliteTransaction one_view(db, kOpen, "BEGIN");
-  return is_ours(db) && has_freed_at(db) && has_waiters(db) && has_witness(db);
+// A copy by VACUUM INTO has no write-ahead log, and a program may have turned it off. The syncs are
+// of the log alone.
+bool is_written_ahead(const SqliteDatabase& db) {
+  return db.integer(kOpen, "SELECT count(*) FROM pragma_journal_mode WHERE journal_mode = 'wal'") !=
+         0;
+}
+
+// The first question reads the file, which tells how it is written.
+  return is_ours(db) && is_written_ahead(db) && has_freed_at(db) && has_waiters(db) &&
+         has_witness(db);
 }
 
 // SQLite's write lock is waited for by looking at it. Where hundreds of threads open a new file at

@@ -97,6 +97,24 @@ TEST_CASE("the file says whose it is, of which version, and is written ahead", "
   CHECK(file.integer("SELECT count(*) FROM pragma_journal_mode WHERE journal_mode = 'wal'") == 1);
 }
 
+TEST_CASE("a file of ours that is not written ahead, as a copy by VACUUM INTO, is so once opened",
+          "[sqlite][R8]") {
+  const TemporaryFolder folder;
+  auto path = folder.path() / "locks.db";
+  held(*open_file(path), "jobs");
+  SECTION("a copy") {
+    const auto copy = folder.path() / "copy.db";
+    SqliteFile(path.string()).execute("VACUUM INTO '" + copy.string() + "'");
+    path = copy;
+  }
+  SECTION("another mode") { SqliteFile(path.string()).execute("PRAGMA journal_mode = delete"); }
+  const auto store = open_file(path);
+  CHECK_NOTHROW(store->ping("holder"));
+  CHECK(store->inspect("jobs", Freshness::fresh).lock->taken());
+  CHECK(SqliteFile(path.string())
+            .integer("SELECT count(*) FROM pragma_journal_mode WHERE journal_mode = 'wal'") == 1);
+}
+
 TEST_CASE("names that are special to SQLite are files like others", "[sqlite]") {
   const TemporaryFolder folder;
   const auto before = std::filesystem::current_path();
