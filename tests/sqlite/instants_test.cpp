@@ -9,6 +9,7 @@
 #include <iterator>
 #include <vector>
 
+#include "distlock/line.h"
 #include "sqlite/file_under_fault.h"
 #include "sqlite/system_hooks.h"
 
@@ -159,6 +160,47 @@ TEST_CASE("a listing shows locks and pings of one instant", "[sqlite][R7]") {
   done = true;
   holder.join();
   CHECK(without == 0);
+}
+
+TEST_CASE("a write that waits while its file is moved away changes nothing, and is no success",
+          "[sqlite][R1]") {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "locks.db";
+  const auto moved = folder.path() / "moved.db";
+  const auto store = open_with(folder, "");
+  const LockRecord lock = held(*store, "jobs");
+  store->release("mail", *held(*store, "mail").ts);
+  const Claim claim = claim_by(*store, "contender");
+  const ReleaseRule quick = ReleaseRule::quick;
+  const auto call = GENERATE_REF(values<std::function<void()>>({
+      [&] { store->claim("new", FromAbsent{}, claim); },
+      [&] { store->claim("mail", FromFree{}, claim); },
+      [&] { store->claim("jobs", FromHold{.ts = *lock.ts, .when = {}}, claim); },
+      [&] { store->line()->stand("mail", claim); },
+      [&] { store->line()->stand("jobs", claim); },
+      [&] { store->line()->release_and_tell("jobs", *lock.ts, quick); },
+      [&] { store->release("jobs", *lock.ts); },
+      [&] { store->ping("holder"); },
+  }));
+  SqliteFile writer(path.string());
+  writer.execute("BEGIN IMMEDIATE");
+  // A call reads the clock a few times, and then again each time that it looks for its turn.
+  constexpr int kWaits = 30;
+  int readings = 0;
+  const AtClockReading moves(CLOCK_BOOTTIME, AtClockReading::When::before, [&] {
+    if (++readings != kWaits) return;
+    fs::rename(path, moved);
+    writer.execute("COMMIT");
+  });
+  const auto error = error_of(call);
+  CHECK(readings > kWaits);
+  REQUIRE(error);
+  CHECK(error->errc() == Errc::store_replaced);
+  CHECK_THAT(error->what(), Catch::Contains("replaced or removed"));
+  CHECK(writer.integer("SELECT count(*) FROM locks WHERE process = 'contender'") == 0);
+  CHECK(writer.integer("SELECT state FROM locks WHERE _id = 'jobs'") == 1);
+  CHECK(writer.integer("SELECT count(*) FROM waiters") == 0);
+  CHECK(writer.integer("SELECT count(*) FROM lockpings WHERE _id = 'holder'") == 0);
 }
 
 TEST_CASE("a claim is made until its cutoff, that instant included", "[sqlite][R8]") {

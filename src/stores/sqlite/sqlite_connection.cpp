@@ -43,6 +43,7 @@ SqliteConnection::SqliteConnection(const ConnectionString& connection, const Sto
   statements_.emplace(db_);
   // Without syncs a write is so short that a line costs more than it gives.
   if (durable_) gate_.emplace(db_.file());
+  db_.look_before_commits();
   begin_call(Access::read);
 }
 

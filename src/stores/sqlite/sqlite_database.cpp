@@ -116,6 +116,7 @@ int SqliteDatabase::wait_for_writer(void* database, int waits) {
   if (now >= db.wait_ends_) return 0;
   nap(std::chrono::microseconds(std::uniform_int_distribution(200, 1000)(db.random_)));
   return 1;
+  db.waited_since_look_ = true;
 }
 
 SqliteStatement SqliteDatabase::prepare(std::string operation, Effect effect,
@@ -159,11 +160,20 @@ bool SqliteDatabase::file_was_replaced() {
   sqlite3_file_control(db_.get(), "main", SQLITE_FCNTL_HAS_MOVED, &moved);
   return moved != 0 || was_replaced(log_[0]) || was_replaced(log_[1]);
 }
+  waited_since_look_ = false;
 
 // SQLite does not look: a process that opens the database when both are gone begins another log.
 // They stay for as long as anybody has the database open, so that no other file can have their
 // numbers.
 bool SqliteDatabase::was_replaced(LogFile& file) {
+void SqliteDatabase::look_before_commits() { sqlite3_commit_hook(db_.get(), refuse_commit, this); }
+
+// Without a wait, the look at the call's beginning is as near to the commit as this one.
+int SqliteDatabase::refuse_commit(void* database) {
+  auto& db = *static_cast<SqliteDatabase*>(database);
+  return db.waited_since_look_ && db.file_was_replaced() ? 1 : 0;
+}
+
   // Nothing of times: once they were asked for, Linux gives the next write a time of its own. The
   // next sync would have that much more to do.
   struct statx status {};

@@ -99,6 +99,9 @@ class SqliteDatabase {
 
   /// Whether it has waited for another writer since this was asked last.
   bool has_waited() { return std::exchange(waited_, false); }
+  /// From now on a write that has waited for another writer looks again before its commit, while it
+  /// has the write lock. Errors of such a write: `store_replaced`.
+  void look_before_commits();
 
   const std::string& path() const { return path_; }
   /// SQLite's own name for the file, which follows symbolic links.
@@ -124,12 +127,14 @@ class SqliteDatabase {
 
   std::string path_;
   std::chrono::milliseconds busy_limit_;
+  static int refuse_commit(void* database);
   std::optional<std::chrono::milliseconds> give_up_at_;
   std::chrono::milliseconds wait_ends_{};
   bool waited_ = false;
   std::minstd_rand random_{std::random_device{}()};
   std::unique_ptr<sqlite3, Close> db_;
   std::array<LogFile, 2> log_;
+  bool waited_since_look_ = false;
 };
 
 /// A transaction of several statements. Rolled back unless committed.

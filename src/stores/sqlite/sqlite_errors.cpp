@@ -27,11 +27,18 @@ std::string withheld(const std::string& database) {
 
 std::string of_system(int error) { return error == 0 ? "" : ", " + system_failure(error); }
 
+// SQLite's own finding, or ours before a commit.
+bool is_of_replaced_file(int code) {
+  return code == SQLITE_READONLY_DBMOVED || code == SQLITE_CONSTRAINT_COMMITHOOK;
+}
+
 }  // namespace
 
 std::string problem_of(sqlite3* db, const std::string& database) {
   const int code = sqlite3_extended_errcode(db);
-  if (code == SQLITE_READONLY_DBMOVED) return "the file was replaced or removed while it was open";
+  if (is_of_replaced_file(code)) {
+    return "the file was replaced or removed while it was open; nothing was changed, open it anew";
+  }
   switch (code & kPrimaryCode) {
     case SQLITE_CANTOPEN:
       return "the file, or one beside it, cannot be opened" + of_system(sqlite3_system_errno(db)) +
@@ -55,7 +62,7 @@ std::string problem_of(sqlite3* db, const std::string& database) {
 }
 
 Errc errc_of(int code, Effect effect, int system_error) {
-  if (code == SQLITE_READONLY_DBMOVED) return Errc::store_replaced;
+  if (is_of_replaced_file(code)) return Errc::store_replaced;
   switch (code & kPrimaryCode) {
     case SQLITE_PERM:
     case SQLITE_READONLY:

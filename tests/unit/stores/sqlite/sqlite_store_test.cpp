@@ -236,6 +236,7 @@ TEST_CASE("each error of SQLite is certain or unknown as it should be", "[sqlite
   CHECK(errc_of(SQLITE_FULL, Effect::writes, 0) == Errc::not_applied);
   CHECK(errc_of(SQLITE_READONLY_DIRECTORY, Effect::writes, 0) == Errc::permission_denied);
   CHECK(errc_of(SQLITE_READONLY_DBMOVED, Effect::writes, 0) == Errc::store_replaced);
+  CHECK(errc_of(SQLITE_CONSTRAINT_COMMITHOOK, Effect::writes, 0) == Errc::store_replaced);
   CHECK(errc_of(SQLITE_CANTOPEN, Effect::writes, EACCES) == Errc::permission_denied);
   CHECK(errc_of(SQLITE_CANTOPEN, Effect::writes, EMFILE) == Errc::not_applied);
   CHECK(errc_of(SQLITE_NOTADB, Effect::reads, 0) == Errc::bad_record);
