@@ -7,6 +7,7 @@
 #include "distlock/connection_string.h"
 #include "distlock/options.h"
 #include "distlock/store.h"
+#include "saturating.h"
 #include "stores/sqlite/sqlite_clock.h"
 #include "stores/sqlite/sqlite_database.h"
 #include "stores/sqlite/sqlite_forks.h"
@@ -67,7 +68,7 @@ class SqliteConnection {
 
   /// CLOCK_BOOTTIME at that time of the store's, as this process's clock has it.
   std::chrono::milliseconds since_boot_at(StoreTime time) const {
-    return time.time_since_epoch() - epoch_;
+    return saturating_difference(time, StoreTime{epoch_});
   }
 
   const SqliteStatements& statements() const { return *statements_; }

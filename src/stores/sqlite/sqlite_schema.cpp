@@ -14,6 +14,8 @@ namespace {
 constexpr std::int64_t kApplicationId = 0x646c636b;  // "dlck"
 constexpr std::int64_t kVersion = 1;
 constexpr const char* kOpen = "open";
+// The end of the year 9999: no clock that works gives more, and sums of such dates do not overflow.
+constexpr std::int64_t kLastDate = 253'402'300'799'999;
 
 PerProcess<boost::timed_mutex> one_makes_at_a_time;
 
@@ -90,8 +92,6 @@ void create_schema(const SqliteDatabase& db) {
   transaction.commit();
 }
 
-bool is_whole(const SqliteDatabase& db) {
-  SqliteTransaction one_view(db, kOpen, "BEGIN");
 // A copy by VACUUM INTO has no write-ahead log, and a program may have turned it off. The syncs are
 // of the log alone.
 bool is_written_ahead(const SqliteDatabase& db) {
@@ -100,6 +100,8 @@ bool is_written_ahead(const SqliteDatabase& db) {
 }
 
 // The first question reads the file, which tells how it is written.
+bool is_whole(const SqliteDatabase& db) {
+  SqliteTransaction one_view(db, kOpen, "BEGIN");
   return is_ours(db) && is_written_ahead(db) && has_freed_at(db) && has_waiters(db) &&
          has_witness(db);
 }
@@ -144,7 +146,12 @@ std::optional<std::chrono::milliseconds> epoch_in(const SqliteDatabase& db,
   if (sqlite3_column_type(run.get(), 0) != SQLITE_INTEGER) {
     refuse(db, "table \"clocks\" has no integer for clock " + in_quotes(name));
   }
-  return std::chrono::milliseconds{run.integer(0)};
+  const std::int64_t epoch = run.integer(0);
+  if (epoch < -kLastDate || epoch > kLastDate) {
+    refuse(db, "table \"clocks\" has " + std::to_string(epoch) + ", which is no date, for clock " +
+                   in_quotes(name));
+  }
+  return std::chrono::milliseconds{epoch};
 }
 
 }  // namespace

@@ -57,6 +57,12 @@ TEST_CASE("a table of clocks that cannot be one is refused", "[sqlite][R4]") {
     SqliteFile(path.string()).execute("UPDATE clocks SET epoch = 'noon'");
     hint = "no integer";
   }
+  SECTION("a number that is no date of a clock") {
+    const std::string number = GENERATE(as<std::string>{}, "9223372036854775807",
+                                        "-9223372036854775808", "253402300800000");
+    SqliteFile(path.string()).execute("UPDATE clocks SET epoch = " + number);
+    hint = "no date";
+  }
   SECTION("nothing stays in it") {
     SqliteFile(path.string())
         .execute(
