@@ -75,6 +75,10 @@ void SqliteRun::finish() {
   }
 }
 
+void SqliteRun::step_to_row() {
+  if (!step()) refuse_lost_write(sqlite3_db_handle(get()), statement_.operation());
+}
+
 SqliteDatabase::SqliteDatabase(const std::string& path, std::chrono::milliseconds busy_limit)
     : path_(path), busy_limit_(busy_limit) {
   // Made before there is something to close, which must not want memory.
@@ -112,11 +116,11 @@ int SqliteDatabase::wait_for_writer(void* database, int waits) {
   auto& db = *static_cast<SqliteDatabase*>(database);
   const auto now = since_boot();
   db.waited_ = true;
+  db.waited_since_look_ = true;
   if (waits == 0) db.wait_ends_ = db.give_up_at_.value_or(now + db.busy_limit_);
   if (now >= db.wait_ends_) return 0;
   nap(std::chrono::microseconds(std::uniform_int_distribution(200, 1000)(db.random_)));
   return 1;
-  db.waited_since_look_ = true;
 }
 
 SqliteStatement SqliteDatabase::prepare(std::string operation, Effect effect,
@@ -156,16 +160,12 @@ bool SqliteDatabase::empty_log() const {
 }
 
 bool SqliteDatabase::file_was_replaced() {
+  waited_since_look_ = false;
   int moved = 0;
   sqlite3_file_control(db_.get(), "main", SQLITE_FCNTL_HAS_MOVED, &moved);
   return moved != 0 || was_replaced(log_[0]) || was_replaced(log_[1]);
 }
-  waited_since_look_ = false;
 
-// SQLite does not look: a process that opens the database when both are gone begins another log.
-// They stay for as long as anybody has the database open, so that no other file can have their
-// numbers.
-bool SqliteDatabase::was_replaced(LogFile& file) {
 void SqliteDatabase::look_before_commits() { sqlite3_commit_hook(db_.get(), refuse_commit, this); }
 
 // Without a wait, the look at the call's beginning is as near to the commit as this one.
@@ -174,6 +174,10 @@ int SqliteDatabase::refuse_commit(void* database) {
   return db.waited_since_look_ && db.file_was_replaced() ? 1 : 0;
 }
 
+// SQLite does not look: a process that opens the database when both are gone begins another log.
+// They stay for as long as anybody has the database open, so that no other file can have their
+// numbers.
+bool SqliteDatabase::was_replaced(LogFile& file) {
   // Nothing of times: once they were asked for, Linux gives the next write a time of its own. The
   // next sync would have that much more to do.
   struct statx status {};

@@ -55,6 +55,9 @@ class SqliteRun {
   bool step();
   /// To the end, past any rows.
   void finish();
+  /// To the first row of a write that always gives one. Errors: step()'s, and
+  /// refuse_lost_write()'s.
+  void step_to_row();
 
   sqlite3_stmt* get() const { return statement_.get(); }
   std::int64_t integer(int column) const { return sqlite3_column_int64(get(), column); }
@@ -96,12 +99,12 @@ class SqliteDatabase {
   /// Whether the path of the file, or of its write-ahead log, leads to another file by now or to
   /// none: a write then reaches nobody. The log is watched from the first call on that finds it.
   bool file_was_replaced();
-
-  /// Whether it has waited for another writer since this was asked last.
-  bool has_waited() { return std::exchange(waited_, false); }
   /// From now on a write that has waited for another writer looks again before its commit, while it
   /// has the write lock. Errors of such a write: `store_replaced`.
   void look_before_commits();
+
+  /// Whether it has waited for another writer since this was asked last.
+  bool has_waited() { return std::exchange(waited_, false); }
 
   const std::string& path() const { return path_; }
   /// SQLite's own name for the file, which follows symbolic links.
@@ -124,17 +127,17 @@ class SqliteDatabase {
 
   static bool was_replaced(LogFile& file);
   static int wait_for_writer(void* database, int waits);
+  static int refuse_commit(void* database);
 
   std::string path_;
   std::chrono::milliseconds busy_limit_;
-  static int refuse_commit(void* database);
   std::optional<std::chrono::milliseconds> give_up_at_;
   std::chrono::milliseconds wait_ends_{};
   bool waited_ = false;
+  bool waited_since_look_ = false;
   std::minstd_rand random_{std::random_device{}()};
   std::unique_ptr<sqlite3, Close> db_;
   std::array<LogFile, 2> log_;
-  bool waited_since_look_ = false;
 };
 
 /// A transaction of several statements. Rolled back unless committed.

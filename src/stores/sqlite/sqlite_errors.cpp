@@ -100,4 +100,11 @@ void fail(sqlite3* db, const std::string& operation, Effect effect) {
               operation + " in " + in_quotes(file) + ": " + problem_of(db, file));
 }
 
+void refuse_lost_write(sqlite3* db, const std::string& operation) {
+  throw Error(Errc::not_applied,
+              operation + " in " + in_quotes(sqlite3_db_filename(db, "main")) +
+                  ": the write has no effect, as if a trigger in the file took it away; nothing "
+                  "was changed, remove the trigger");
+}
+
 }  // namespace distlock

@@ -20,4 +20,8 @@ std::string problem_of(sqlite3* db, const std::string& database);
 /// Throws for the call that failed last.
 [[noreturn]] void fail(sqlite3* db, const std::string& operation, Effect effect);
 
+/// Throws for a write that had no effect although its row is there, as under a trigger that takes
+/// it away. Errors: `not_applied`.
+[[noreturn]] void refuse_lost_write(sqlite3* db, const std::string& operation);
+
 }  // namespace distlock

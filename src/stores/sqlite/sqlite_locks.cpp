@@ -2,6 +2,7 @@
 
 #include <variant>
 
+#include "stores/sqlite/sqlite_errors.h"
 #include "stores/sqlite/sqlite_rows.h"
 #include "turns.h"
 
@@ -115,7 +116,9 @@ void write_line(SqliteConnection& connection, std::string_view name,
 
 SqliteRelease release_row(SqliteConnection& connection, std::string_view name, const Token& ts) {
   const std::string hex = to_hex(ts);
-  while (true) {
+  // Between a write and the look after it, a delayed claim of ours may come through.
+  constexpr int kRoundsMax = 5;
+  for (int round = 0; round < kRoundsMax; ++round) {
     SqliteRun run(connection.statements().release);
     if (run.bind(1, name).bind(2, hex).step()) {
       const bool awaited = run.integer(0) != 0;
@@ -124,8 +127,8 @@ SqliteRelease release_row(SqliteConnection& connection, std::string_view name, c
     }
     const auto result = release_without_effect(connection, name, ts);
     if (result) return {*result, false};
-    // Between the two, a delayed claim of ours has come through.
   }
+  refuse_lost_write(connection.db().handle(), connection.statements().release.operation());
 }
 
 }  // namespace distlock

@@ -157,7 +157,7 @@ StoreTime SqliteStore::write_ping(std::string_view process, const PingHealth& he
   run.bind(1, process).bind(2, connection_.clock().name);
   int parameter = 3;
   for (const auto& [name, number] : fields_of(health)) run.bind(parameter++, number);
-  run.step();
+  run.step_to_row();
   const StoreTime time{std::chrono::milliseconds{run.integer(0)}};
   run.finish();
   return time;
