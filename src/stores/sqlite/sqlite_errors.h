@@ -7,7 +7,7 @@
 #include "distlock/error.h"
 #include "stores/effect.h"
 
-// What SQLite's error codes say of a call: what it has changed, and what mends the file.
+// The meaning of SQLite's error codes: the effect of the failed call, and the remedy.
 namespace distlock {
 
 /// The error code for an extended result code of SQLite.

@@ -9,7 +9,7 @@
 // The room src/stores/sqlite/, from the bottom up:
 //
 //   sqlite_file.h, sqlite_file_system.h            the file, before SQLite opens it
-//   sqlite_errors.h                                what its failures say
+//   sqlite_errors.h                                the meaning of its failures
 //   sqlite_database.h, sqlite_schema.h             a connection to it, and its tables
 //   sqlite_clock.h                                 the store's clock
 //   sqlite_page.h; sqlite_gate.h, sqlite_bell.h    files beside it, whose words processes share
