@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "distlock/clock.h"
 #include "distlock/distributed_lock.h"
 #include "processes.h"
 #include "sqlite/witness_scene.h"
@@ -24,19 +23,6 @@ using namespace std::chrono_literals;
 namespace fs = std::filesystem;
 
 namespace {
-
-/// Makes no database, only room for one.
-struct Room {
-  Room() { std::ofstream(database).close(); }
-
-  SqliteWitness witness(WitnessRule rule = WitnessRule::children) const {
-    return {database, boot_clock().boot, rule};
-  }
-
-  TemporaryFolder folder;
-  std::string database = (folder.path() / "locks.db").string();
-  fs::path file = database + "-witness";
-};
 
 /// A file system in which a mapping keeps no lock. Below it a tmpfs, since it cannot stand on one
 /// of its kind.
@@ -65,12 +51,6 @@ int descriptor_of(const fs::path& file) {
   }
   FAIL("it has none");
   return -1;
-}
-
-std::chrono::nanoseconds used_time() {
-  timespec used{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
-  return std::chrono::seconds{used.tv_sec} + std::chrono::nanoseconds{used.tv_nsec};
 }
 
 }  // namespace
@@ -164,31 +144,6 @@ TEST_CASE("a number that the program has given to another file is not closed", "
     witness.reset();
     CHECK(close(number) == 0);
   }
-}
-
-TEST_CASE("a program that closes all its descriptors has an idle look at witnesses, and an end",
-          "[sqlite][R23]") {
-  const Room room;
-  SqliteWitness holder = room.witness();
-  const std::string stated = holder.statement_of("holder").value_or("");
-  const Told told;
-  const Child program([&] {
-    const SqliteWitness witness = room.witness();
-    SqliteDeaths deaths(witness);
-    auto listening = deaths.listen([&](std::string_view) {});
-    deaths.attend(Token{}, "jobs", stated);
-    constexpr int kTold = 3;
-    dup2(told.writing_end(), kTold);
-    close_range(kTold + 1, ~0U, 0);
-    const auto clock = host_clock();
-    clock->wait_until(clock->steady_now() + 200ms, {});
-    const auto before = used_time();
-    clock->wait_until(clock->steady_now() + 1s, {});
-    char what = used_time() - before < 100ms ? 'i' : 'b';
-    listening.reset();
-    if (write(kTold, &what, 1) != 1) _exit(3);
-  });
-  CHECK(told.next() == 'i');
 }
 
 TEST_CASE("an end that a waiter knows rings for it no more", "[sqlite][R23][R19]") {

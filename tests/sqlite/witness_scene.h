@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <fstream>
 #include <functional>
 #include <memory>
 #include <string>
@@ -15,6 +16,8 @@
 
 #include "distlock/distributed_lock.h"
 #include "sqlite/file_under_fault.h"
+#include "stores/sqlite/sqlite_clock.h"
+#include "stores/sqlite/sqlite_witness.h"
 
 // Holders of a SQLite file and their contenders, in processes of their own.
 namespace distlock::testing {
@@ -183,6 +186,19 @@ class Scene {
   }
 
   std::filesystem::path place_;
+};
+
+/// Makes no database, only room for one.
+struct Room {
+  Room() { std::ofstream(database).close(); }
+
+  SqliteWitness witness(WitnessRule rule = WitnessRule::children) const {
+    return {database, boot_clock().boot, rule};
+  }
+
+  TemporaryFolder folder;
+  std::string database = (folder.path() / "locks.db").string();
+  std::filesystem::path file = database + "-witness";
 };
 
 }  // namespace distlock::testing

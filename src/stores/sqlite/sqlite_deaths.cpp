@@ -2,9 +2,8 @@
 
 #include <poll.h>
 #include <pthread.h>
-#include <sys/eventfd.h>
 #include <sys/inotify.h>
-#include <sys/stat.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -19,6 +18,7 @@
 
 #include "distlock/clock.h"
 #include "distlock/error.h"
+#include "stores/sqlite/own_descriptor.h"
 
 namespace distlock {
 namespace {
@@ -32,41 +32,27 @@ constexpr milliseconds kLookUntold{100};
 // After a word of the kernel: 1 ms, 2 ms, 4 ms and so on.
 constexpr milliseconds kLooksEnd{512};
 
+// Sockets, since each has an inode of its own, and a write without a reader ends no program. None:
+// -1 twice.
+std::array<int, 2> socket_pair() {
+  std::array<int, 2> ends{-1, -1};
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends.data()) != 0) {
+    return {-1, -1};
+  }
+  return ends;
+}
+
 }  // namespace
 
 // A listener, and the tickets of its process.
 class SqliteDeaths::Ear {
-  /// A descriptor that the program may close behind our back, as one that closes all does. Its
-  /// number is then left alone.
-  class Descriptor {
-   public:
-    explicit Descriptor(int number) : number_(number) {
-      if (number_ >= 0) fstat(number_, &status_);
-    }
-    ~Descriptor() {
-      if (is_there()) close(number_);
-    }
-    Descriptor(const Descriptor&) = delete;
-    Descriptor& operator=(const Descriptor&) = delete;
-
-    int number() const { return number_; }
-    bool is_there() const {
-      struct stat now {};
-      return number_ >= 0 && fstat(number_, &now) == 0 && now.st_dev == status_.st_dev &&
-             now.st_ino == status_.st_ino;
-    }
-
-   private:
-    int number_;
-    struct stat status_ {};
-  };
-
  public:
   Ear(const SqliteWitness& witness, Line::Rung rung)
       : witness_(witness),
         rung_(std::move(rung)),
         told_(inotify_init1(IN_CLOEXEC | IN_NONBLOCK)),
-        wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+        wake_(ends_[0]),
+        waker_(ends_[1]) {
     thread_ = boost::thread([this] { run(); });
   }
   ~Ear() {
@@ -103,7 +89,7 @@ class SqliteDeaths::Ear {
   };
 
   void wake() const {
-    if (wake_.is_there()) eventfd_write(wake_.number(), 1);
+    if (waker_.is_there()) send(waker_.number(), "", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
   }
 
   void run() {
@@ -129,13 +115,12 @@ class SqliteDeaths::Ear {
     std::array<pollfd, 2> waited{{{.fd = wake_.number(), .events = POLLIN, .revents = 0},
                                   {.fd = told_.number(), .events = POLLIN, .revents = 0}}};
     poll(waited.data(), waited.size(), static_cast<int>(time.count()));
-    const bool first = wake_.is_there() && waited[0].revents == POLLIN;
-    eventfd_t count = 0;
-    if (first) eventfd_read(wake_.number(), &count);
-    const bool told = told_.is_there() && waited[1].revents == POLLIN;
-    std::array<char, 4096> events{};
-    while (told && ::read(told_.number(), events.data(), events.size()) > 0) {
-    }
+    std::array<char, 4096> news{};
+    const bool first = wake_.is_there() && waited[0].revents == POLLIN &&
+                       recv(wake_.number(), news.data(), news.size(), MSG_DONTWAIT) > 0;
+    // Once: what is left is there for the next wait, and no read waits where none of ours is left.
+    const bool told = told_.is_there() && waited[1].revents == POLLIN &&
+                      ::read(told_.number(), news.data(), news.size()) > 0;
     return first || told;
   }
 
@@ -161,8 +146,10 @@ class SqliteDeaths::Ear {
   const SqliteWitness& witness_;
   const Line::Rung rung_;
   const std::shared_ptr<Clock> clock_ = host_clock();
-  const Descriptor told_;
-  const Descriptor wake_;
+  const OwnDescriptor told_;
+  const std::array<int, 2> ends_ = socket_pair();
+  const OwnDescriptor wake_;
+  const OwnDescriptor waker_;
   std::stop_source stop_;
   mutable boost::mutex mutex_;
   std::map<Token, Attended> attended_;

@@ -14,6 +14,7 @@
 //   sqlite_clock.h                                 the store's clock
 //   sqlite_page.h; sqlite_gate.h, sqlite_bell.h    files beside it, whose words processes share
 //   sqlite_statements.h, sqlite_rows.h             what is executed, and the documents in its rows
+//   own_descriptor.h                               a descriptor that the program may close
 //   sqlite_turns.h, sqlite_connection.h            one call: its turn, and its place in the gate
 //   sqlite_locks.h, sqlite_line.h, sqlite_store.h  one lock, its line, and the ports
 namespace distlock {
