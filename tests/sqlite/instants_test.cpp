@@ -203,6 +203,37 @@ TEST_CASE("a write that waits while its file is moved away changes nothing, and 
   CHECK(writer.integer("SELECT count(*) FROM lockpings WHERE _id = 'holder'") == 0);
 }
 
+TEST_CASE("the parts of a call share one limit", "[sqlite][R8]") {
+  constexpr auto kLimit = 10s;
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "locks.db";
+  const auto store = open_at(path, {.call_limit = kLimit});
+  const LockRecord lock = held(*store, "jobs");
+  const Claim claim = claim_by(*store, "contender");
+  std::function<void()> call = [&] { store->line()->stand("jobs", claim); };
+  SECTION("a place") {}
+  SECTION("a hold") { store->release("jobs", *lock.ts); }
+  SECTION("a claim of a lock that was awaited") {
+    REQUIRE(store->line()->stand("jobs", claim).in_line);
+    store->release("jobs", *lock.ts);
+    store->line()->leave("jobs", claim.ts);
+    call = [&] { store->claim("jobs", FromFree{}, claim); };
+  }
+  SqliteFile writer(path.string());
+  writer.execute("BEGIN IMMEDIATE");
+  // The look takes nearly all the time that the call has, and then each look at the writer some.
+  const BootTimeAhead ahead;
+  int readings = 0;
+  const AtClockReading passes(CLOCK_BOOTTIME, AtClockReading::When::before, [&] {
+    ++readings;
+    if (readings > 1) ahead.add(readings == 2 ? 9s : 50ms);
+  });
+  const auto error = error_of(call);
+  REQUIRE(error);
+  CHECK(error->errc() == Errc::not_applied);
+  CHECK(ahead.all() <= kLimit + 1s);
+}
+
 TEST_CASE("a claim is made until its cutoff, that instant included", "[sqlite][R8]") {
   const TemporaryFolder folder;
   const auto store = open_with(folder, "?synchronous=off");

@@ -26,6 +26,7 @@ std::atomic<int> folder_syncs_so_far = 0;
 std::atomic<int> syncs_to_fail = 0;
 thread_local Hook hook;
 thread_local std::function<void()> after_sync;
+thread_local std::chrono::milliseconds boot_time_ahead{};
 
 // Where syncs wait while they are held.
 struct Held {
@@ -63,6 +64,12 @@ int sync_by(long number, int file) {
   own();
   after_sync = own;
   return result;
+}
+
+void set_ahead(timespec& time) {
+  const auto ahead = std::chrono::nanoseconds{boot_time_ahead}.count() + time.tv_nsec;
+  time.tv_sec += ahead / 1'000'000'000;
+  time.tv_nsec = ahead % 1'000'000'000;
 }
 
 void happen(int clock, AtClockReading::When when) {
@@ -103,6 +110,10 @@ void HeldSyncs::let_one_go() const {
   held_syncs.changed.notify_all();
 }
 
+BootTimeAhead::~BootTimeAhead() { boot_time_ahead = {}; }
+void BootTimeAhead::add(std::chrono::milliseconds time) const { boot_time_ahead += time; }
+std::chrono::milliseconds BootTimeAhead::all() const { return boot_time_ahead; }
+
 AtClockReading::AtClockReading(int clock, When when, std::function<void()> act) {
   hook = {clock, when, std::move(act)};
 }
@@ -117,6 +128,7 @@ extern "C" int clock_gettime(clockid_t clock, timespec* time) noexcept {
   using distlock::testing::AtClockReading;
   distlock::testing::happen(clock, AtClockReading::When::before);
   const long result = syscall(SYS_clock_gettime, clock, time);
+  if (clock == CLOCK_BOOTTIME) distlock::testing::set_ahead(*time);
   distlock::testing::happen(clock, AtClockReading::When::after);
   return static_cast<int>(result);
 }

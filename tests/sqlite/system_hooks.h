@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <functional>
 
 // Functions that this program puts between the library, with SQLite, and the system.
@@ -43,6 +44,18 @@ class HeldSyncs {
   void let_one_go() const;
   /// Nothing is held any more.
   static void let_all_go();
+};
+
+/// CLOCK_BOOTTIME is ahead for this thread, by as much as it is set ahead.
+class BootTimeAhead {
+ public:
+  BootTimeAhead() = default;
+  ~BootTimeAhead();
+  BootTimeAhead(const BootTimeAhead&) = delete;
+  BootTimeAhead& operator=(const BootTimeAhead&) = delete;
+
+  void add(std::chrono::milliseconds time) const;
+  std::chrono::milliseconds all() const;
 };
 
 /// Something that happens whenever this thread reads a clock, but not within itself: before the

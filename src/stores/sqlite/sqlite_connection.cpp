@@ -63,8 +63,7 @@ void SqliteConnection::settle_doubt(Access access) {
                                      "was changed, look at the disk, and for room on it");
 }
 
-SqliteCall SqliteConnection::begin_call(Access access) {
-  const auto give_up_at = since_boot() + call_limit_;
+SqliteCall SqliteConnection::begin_call(Access access, std::chrono::milliseconds give_up_at) {
   SqliteTurns::Turn turn =
       access == Access::ping ? turns_.enter_first(give_up_at) : turns_.enter(give_up_at);
   if (!turn.owns_lock()) {

@@ -50,15 +50,24 @@ class SqliteConnection {
     ping,
   };
 
+  /// The end of all waits of a call that begins now, as since_boot() gives it.
+  std::chrono::milliseconds end_of_call() const { return since_boot() + call_limit_; }
+
   /// Every call begins here: alone on the connection, and on the file that others see. All its
   /// waits end with the call's limit. Errors: `not_applied`.
-  SqliteCall begin_call(Access access);
+  SqliteCall begin_call(Access access) { return begin_call(access, end_of_call()); }
+  /// The same, for one of several parts of a call, which share its limit.
+  SqliteCall begin_call(Access access, std::chrono::milliseconds give_up_at);
 
   /// Does `write` in a call that writes, and gives its result once the disk has what it wrote. The
   /// call is over by then: other threads write while this one waits for the disk. Errors: as
   /// `write`'s and begin_call()'s; `outcome_unknown` if the disk does not take it.
   template <class Write>
-  auto write_durably(Access access, const Write& write);
+  auto write_durably(Access access, const Write& write) {
+    return write_durably(access, end_of_call(), write);
+  }
+  template <class Write>
+  auto write_durably(Access access, std::chrono::milliseconds give_up_at, const Write& write);
 
   std::chrono::milliseconds call_limit() const { return call_limit_; }
   const BootClock& clock() const { return clock_; }
@@ -100,11 +109,11 @@ class SqliteConnection {
 };
 
 template <class Write>
-auto SqliteConnection::write_durably(Access access, const Write& write) {
-  const auto give_up_at = since_boot() + call_limit_;
+auto SqliteConnection::write_durably(Access access, std::chrono::milliseconds give_up_at,
+                                     const Write& write) {
   std::optional<std::uint64_t> commit;
   auto result = [&] {
-    const SqliteCall call = begin_call(access);
+    const SqliteCall call = begin_call(access, give_up_at);
     const std::int64_t before = db_.all_changes();
     auto written = write();
     commit = commit_since(before);

@@ -100,23 +100,25 @@ bool SqliteLine::attend_holder(std::string_view name, const Token& ticket,
 // A call that only keeps a place writes nothing, and waits for no writer. A place is not worth a
 // wait for the disk: the end of the machine ends its waiters too. A hold is.
 SqliteLine::Plan SqliteLine::stand_in_turn(std::string_view name, const Claim& claim) {
+  const auto give_up_at = connection_.end_of_call();
   Plan seen;
   {
-    const SqliteCall call = connection_.begin_call(Access::read);
+    const SqliteCall call = connection_.begin_call(Access::read, give_up_at);
     seen = plan(name, claim, connection_.now().time);
   }
   if (!seen.writes()) return seen;
   if (seen.grants && seen.exists && seen.before.empty()) {
-    auto hold = connection_.write_durably(Access::write, [&] {
+    auto hold = connection_.write_durably(Access::write, give_up_at, [&] {
       return claim_row(connection_, name, basis_of(seen.exists), claim, InLine::nobody);
     });
     if (hold) return {.standing = {std::move(hold)}};
   }
   if (!seen.grants) {
-    const SqliteCall call = connection_.begin_call(Access::quick_write);
+    const SqliteCall call = connection_.begin_call(Access::quick_write, give_up_at);
     if (auto done = carry_out(name, claim, false)) return *std::move(done);
   }
-  return *connection_.write_durably(Access::write, [&] { return carry_out(name, claim, true); });
+  return *connection_.write_durably(Access::write, give_up_at,
+                                    [&] { return carry_out(name, claim, true); });
 }
 
 // Nothing: it would grant the lock now, which the caller had not said.
@@ -175,9 +177,10 @@ std::atomic<bool>& SqliteLine::awaited(std::string_view name) {
   return awaited_.at(std::hash<std::string_view>{}(name) % awaited_.size());
 }
 
-bool SqliteLine::refuses(std::string_view name, const Claim& claim) {
+bool SqliteLine::refuses(std::string_view name, const Claim& claim,
+                         std::chrono::milliseconds give_up_at) {
   if (!awaited(name)) return false;
-  const SqliteCall call = connection_.begin_call(Access::read);
+  const SqliteCall call = connection_.begin_call(Access::read, give_up_at);
   const auto row = row_of(connection_, name);
   if (!row) return false;
   return state_in(row->lock) != LockState::free ||

@@ -24,8 +24,8 @@ class SqliteLine : public Line {
 
   /// Whether a claim from a free lock would be refused now, as far as is worth a look: if somebody
   /// stood in line at its last release, it is mostly not a newcomer's turn, and this writes
-  /// nothing.
-  bool refuses(std::string_view name, const Claim& claim);
+  /// nothing. Waits until since_boot() is `give_up_at`, as the claim does.
+  bool refuses(std::string_view name, const Claim& claim, std::chrono::milliseconds give_up_at);
 
   /// A claim that does not stand in line, from a free lock or a hold, where somebody does: those in
   /// line come first, and `claim`'s ticket gives its place up. A part of a call that writes.

@@ -119,9 +119,11 @@ std::optional<LockRecord> SqliteStore::claim(std::string_view name, const ClaimB
                                              const Claim& claim) {
   check_fences(claim);
   if (claim.cutoff.clock != connection_.clock().name) return std::nullopt;
-  if (std::holds_alternative<FromFree>(basis) && line_.refuses(name, claim)) return std::nullopt;
-  auto lock =
-      connection_.write_durably(Access::write, [&] { return write_claim(name, basis, claim); });
+  const auto give_up_at = connection_.end_of_call();
+  const bool from_free = std::holds_alternative<FromFree>(basis);
+  if (from_free && line_.refuses(name, claim, give_up_at)) return std::nullopt;
+  auto lock = connection_.write_durably(Access::write, give_up_at,
+                                        [&] { return write_claim(name, basis, claim); });
   if (!lock) return std::nullopt;
   line_.forget(claim.ts);
   return lock;
