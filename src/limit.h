@@ -3,6 +3,7 @@
 #include <stop_token>
 
 #include "distlock/clock.h"
+#include "fork_guard.h"
 
 namespace distlock {
 
@@ -32,8 +33,9 @@ class EitherStop {
   };
 
   std::stop_source source_;
-  std::stop_callback<Request> one_;
-  std::stop_callback<Request> other_;
+  // Another thread may be at the state of these tokens when the process forks.
+  LeftInChild<std::stop_callback<Request>> one_;
+  LeftInChild<std::stop_callback<Request>> other_;
 };
 
 }  // namespace distlock

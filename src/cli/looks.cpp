@@ -10,7 +10,7 @@ using std::chrono::milliseconds;
 // A process that was just forked escapes a SIGKILL. The next one comes so soon.
 constexpr milliseconds kKillAgainAfter{20};
 // Long enough to cost little where something cannot be killed or seen.
-constexpr milliseconds kPauseMost{1000};
+constexpr milliseconds kPauseOfLooksMost{1000};
 
 }  // namespace
 
@@ -21,7 +21,7 @@ void Looks::take(const Look& look, SteadyTime kill_at) {
   kills_ = kills;
   next_ = look.none ? look.at : look.at + pause_;
   if (!kills) next_ = std::min(next_, kill_at);
-  pause_ = std::min(2 * pause_, kPauseMost);
+  pause_ = std::min(2 * pause_, kPauseOfLooksMost);
 }
 
 }  // namespace distlock::cli

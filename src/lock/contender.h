@@ -119,7 +119,7 @@ class DistributedLock::Contender : public Heir {
             const std::optional<Ticket>& again = std::nullopt);
   /// False where the store has not answered: then the pinger does it.
   bool give_back(const LockRecord& record) noexcept;
-  /// What `ask` gives. Its errors speak of all its requests.
+  /// The result of `ask`. Its errors speak of all its requests.
   template <class Ask>
   bool with_errors_of_all(const Ask& ask);
   /// That error, where an earlier request of the same call has no certain answer.

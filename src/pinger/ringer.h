@@ -15,8 +15,8 @@
 
 namespace distlock {
 
-/// Whether a release rings itself for those whose turn it is, or leaves the other processes to a
-/// round of the Ringer, which is due at once: the pinger's thread has no time for a second call.
+/// Whether a release rings itself for those whose turn it is, or leaves other processes to a round
+/// of the Ringer. That is due at once. The pinger's thread has no time for a second call.
 enum class RingBy { the_caller, a_round };
 
 /// Releases, and rings for the waiters whose turn it is (R19): at once for the first in line, and
