@@ -52,12 +52,10 @@ TEST_CASE("an attempt that fails speaks of all its requests", "[lock][waiting][R
   const auto lock = a.lock("balancer");
   const auto rule = GENERATE(WaitRule::in_line, WaitRule::polling);
   const auto waiter = a.lock("balancer", {.wait_rule = rule});
-  const auto none_after = [&] {
-    for (const char* call : {"inspect", "claim", "stand"})
-      a.store->fail(call, Fault::rejected, 1000);
-  };
   for (const char* call : {"claim", "stand"}) a.store->fail(call, Fault::lost_reply);
-  a.store->after_lost_reply = none_after;
+  a.store->after_lost_reply = [&] {
+    for (const char* call : {"inspect", "claim", "stand"}) a.store->fail(call, Fault::rejected, 99);
+  };
   const bool wait = GENERATE(true, false);
   const auto attempt = [&] { return wait ? waiter->try_lock_for(5s) : lock->lock_try("x"); };
   CHECK(thrown_by(attempt) == Errc::outcome_unknown);
