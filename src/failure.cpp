@@ -33,7 +33,7 @@ Failure current_failure() noexcept {
 }
 
 std::string system_failure(int error) {
-  const std::string failure = std::generic_category().message(error);
+  std::string failure = std::generic_category().message(error);
   if (error != EMFILE) return failure;
   return failure + ": this process has too few file descriptors; raise the limit (ulimit -n)";
 }

@@ -37,8 +37,8 @@ LockOptions checked(const LockOptions& options, std::string_view name, const Ses
 Error came_too_late(const std::string& name, bool given_back) {
   const std::string text = "lock \"" + escaped(name) +
                            "\": the store granted a claim so late that its deadline had passed; ";
-  if (given_back) return Error(Errc::not_applied, text + "it was given back");
-  return Error(Errc::outcome_unknown, text + "it will be given back, and until then");
+  if (given_back) return {Errc::not_applied, text + "it was given back"};
+  return {Errc::outcome_unknown, text + "it will be given back, and until then"};
 }
 
 // After the last round: throws unless another held the lock at some moment meanwhile (R2).
@@ -246,7 +246,7 @@ bool Contender::give_back(const LockRecord& record) noexcept {
 
 Error Contender::of_all(const Error& error) {
   if (error.errc() != Errc::not_applied) return error;
-  return Error(Errc::outcome_unknown, error.what() + std::string("; of an earlier request"));
+  return {Errc::outcome_unknown, error.what() + std::string("; of an earlier request")};
 }
 
 bool Contender::keep_until(LockRecord& record, Fence last, SteadyTime until,
