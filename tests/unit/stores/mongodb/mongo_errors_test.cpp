@@ -108,7 +108,7 @@ TEST_CASE("a failure says what was tried and is fit for a terminal", "[mongo]") 
 }
 
 TEST_CASE("a server that cannot be asked for want of file descriptors is told from one away",
-          "[mongo]") {
+          "[mongo][unsanitized]") {
   const std::string host = GENERATE("127.0.0.1", "localhost", "%2Ftmp%2Fmongodb-1.sock");
   const bool scarce = GENERATE(false, true);
   std::optional<cli::NoDescriptors> none;

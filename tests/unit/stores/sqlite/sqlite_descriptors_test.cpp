@@ -21,7 +21,8 @@ using namespace std::chrono_literals;
 
 // A process that may open too few files.
 
-TEST_CASE("an opening for which there are no file descriptors says how to mend that", "[sqlite]") {
+TEST_CASE("an opening for which there are no file descriptors says how to mend that",
+          "[sqlite][unsanitized]") {
   const TemporaryFolder folder;
   const auto path = folder.path() / "locks.db";
   const bool is_there = GENERATE(false, true);
@@ -37,7 +38,8 @@ TEST_CASE("an opening for which there are no file descriptors says how to mend t
   CHECK(message.ends_with("too few file descriptors; raise the limit (ulimit -n)"));
 }
 
-TEST_CASE("a write that no descriptor is left to sync says how to mend that", "[sqlite][R8]") {
+TEST_CASE("a write that no descriptor is left to sync says how to mend that",
+          "[sqlite][unsanitized][R8]") {
   const TemporaryFolder folder;
   const auto store = open_file(folder.path() / "locks.db");
   std::optional<cli::NoDescriptors> none(std::in_place);
@@ -54,7 +56,8 @@ TEST_CASE("a write that no descriptor is left to sync says how to mend that", "[
   CHECK_NOTHROW(store->ping("ann"));
 }
 
-TEST_CASE("a sync for which the folder cannot be opened does not count", "[sqlite][R8]") {
+TEST_CASE("a sync for which the folder cannot be opened does not count",
+          "[sqlite][unsanitized][R8]") {
   const TemporaryFolder folder;
   const auto path = folder.path() / "locks.db";
   std::ofstream(path.string() + "-wal") << "a log";
