@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "cli/duration.h"
+#include "cli/looks.h"
 #include "distlock/error.h"
 #include "protocol/protocol.h"
 
@@ -14,9 +15,6 @@ namespace distlock::cli {
 namespace {
 
 using std::chrono::milliseconds;
-
-// A process that was just forked escapes a SIGKILL. The next one comes so soon.
-constexpr milliseconds kKillAgainAfter{20};
 
 milliseconds longest_silence(const LeaseTimes& times) {
   const PingerOptions pinger{.ping_every = times.ping_every};

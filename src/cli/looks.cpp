@@ -7,8 +7,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// A process that was just forked escapes a SIGKILL. The next one comes so soon.
-constexpr milliseconds kAgainAfterKill{20};
 // Long enough to cost little where something cannot be killed or seen.
 constexpr milliseconds kPauseOfLooksMost{1000};
 
@@ -17,7 +15,7 @@ constexpr milliseconds kPauseOfLooksMost{1000};
 void Looks::take(const Look& look, SteadyTime kill_at) {
   empty_ = look.none ? empty_ + 1 : 0;
   const bool kills = look.at >= kill_at;
-  if (look.killed || (kills && !kills_)) pause_ = kAgainAfterKill;
+  if (look.killed || (kills && !kills_)) pause_ = kKillAgainAfter;
   kills_ = kills;
   next_ = look.none ? look.at : look.at + pause_;
   if (!kills) next_ = std::min(next_, kill_at);

@@ -6,6 +6,9 @@
 
 namespace distlock::cli {
 
+/// A process that was just forked escapes a SIGKILL. The next one comes so soon.
+inline constexpr std::chrono::milliseconds kKillAgainAfter{20};
+
 /// A look of the keeper at the processes of a command.
 struct Look {
   SteadyTime at;        ///< When it began.

@@ -75,6 +75,23 @@ std::string takeover_of_jobs(ToolFixture& fixture) {
 const ToolFixture::Words kTry{"run", "-n", "jobs", "--", "sh", "-c", "echo $DISTLOCK_FENCE"};
 const ToolFixture::Words kWait{"run", "jobs", "--", "sh", "-c", "echo $DISTLOCK_FENCE"};
 
+// Of a killed run whose COMMAND, behind those words, leaves a session of its own.
+void check_that_remains_end(const std::vector<std::string>& around) {
+  ToolFixture fixture;
+  std::vector<std::string> words{"run", "--takeover-after", "4s", "jobs", "--"};
+  words.insert(words.end(), around.begin(), around.end());
+  words.insert(words.end(),
+               {"sh", "-c", std::string(DISTLOCK_BARE_PROGRAM) + " session; exec cat"});
+  const auto holder = fixture.start(words);
+  const pid_t left = std::stoi(holder->next_output());
+  const Survivor survivor(left);
+  holder->send(SIGKILL);
+  const auto next = fixture.start(kWait);
+  CHECK(next->next_output() == "2");
+  CHECK_FALSE(runs(left));
+  CHECK(next->wait() == 0);
+}
+
 }  // namespace
 
 TEST_CASE("when a run is killed the next in line has its lock", "[process][run][R23]") {
@@ -202,29 +219,10 @@ TEST_CASE("the lock of a run that is killed stays until its keeper has ended the
 // The inner run's keeper ends with the others, and its window is longer.
 TEST_CASE("the remains of a run in a run that is killed are ended before its window is over",
           "[process][run][R23][R1]") {
-  ToolFixture fixture;
-  const auto holder =
-      fixture.start({"run", "--takeover-after", "4s", "jobs", "--", tool_path(), "run", "inner",
-                     "--", "sh", "-c", std::string(DISTLOCK_BARE_PROGRAM) + " session; exec cat"});
-  const pid_t left = std::stoi(holder->next_output());
-  const Survivor survivor(left);
-  holder->send(SIGKILL);
-  const auto next = fixture.start(kWait);
-  CHECK(next->next_output() == "2");
-  CHECK_FALSE(runs(left));
-  CHECK(next->wait() == 0);
+  check_that_remains_end({tool_path(), "run", "inner", "--"});
 }
 
 TEST_CASE("the remains of a killed run are ended before its window is over",
           "[process][run][R23][R1]") {
-  ToolFixture fixture;
-  const auto holder = fixture.start({"run", "--takeover-after", "4s", "jobs", "--", "sh", "-c",
-                                     std::string(DISTLOCK_BARE_PROGRAM) + " session; exec cat"});
-  const pid_t left = std::stoi(holder->next_output());
-  const Survivor survivor(left);
-  holder->send(SIGKILL);
-  const auto next = fixture.start(kWait);
-  CHECK(next->next_output() == "2");
-  CHECK_FALSE(runs(left));
-  CHECK(next->wait() == 0);
+  check_that_remains_end({});
 }

@@ -32,6 +32,15 @@ struct Late {
     REQUIRE(other->lock_try("in between"));
     REQUIRE(other->unlock() == UnlockResult::released);
   }
+  // The hold of a wait whose first request is still on its way. Another process has the lock then.
+  std::unique_ptr<DistributedLock> granted_and_lost_to_other() {
+    store->fail("stand", Fault::delayed);
+    REQUIRE(lock->try_lock_for(1min));
+    REQUIRE(fleet.store->release("jobs", *lock->record().ts) == ReleaseResult::freed);
+    auto other = fleet.process("b").lock("jobs");
+    REQUIRE(other->lock_try("in between"));
+    return other;
+  }
   std::size_t pending() const { return a.pinger->stats().pending_releases; }
 
   Fleet fleet;
@@ -64,11 +73,7 @@ TEST_CASE("a release that finds the lock free settles no ticket that may still a
 
 TEST_CASE("of two releases of one ticket the later end counts", "[waiting][R8][R18]") {
   Late late;
-  late.store->fail("stand", Fault::delayed);
-  REQUIRE(late.lock->try_lock_for(1min));
-  REQUIRE(late.fleet.store->release("jobs", *late.lock->record().ts) == ReleaseResult::freed);
-  const auto other = late.fleet.process("b").lock("jobs");
-  REQUIRE(other->lock_try("in between"));
+  const auto other = late.granted_and_lost_to_other();
   late.store->fail("release", Fault::rejected, 3);
   CHECK(late.lock->unlock() == UnlockResult::pending);
   CHECK(late.pending() == 1);
@@ -101,11 +106,7 @@ TEST_CASE("a doubtful ticket is left pending where a takeover of unknown outcome
 TEST_CASE("a ticket that may arrive once more is left pending also where its hold was lost",
           "[waiting][R8][R18]") {
   Late late;
-  late.store->fail("stand", Fault::delayed);
-  REQUIRE(late.lock->try_lock_for(1min));
-  REQUIRE(late.fleet.store->release("jobs", *late.lock->record().ts) == ReleaseResult::freed);
-  const auto other = late.fleet.process("b").lock("jobs");
-  REQUIRE(other->lock_try("in between"));
+  const auto other = late.granted_and_lost_to_other();
   CHECK_FALSE(late.lock->still_held());
   CHECK_FALSE(late.lock->lock_try("again"));
   CHECK(late.pending() == 1);
@@ -119,11 +120,7 @@ TEST_CASE("a ticket that may arrive once more is left pending also where its hol
 TEST_CASE("a ticket that may arrive once more is left pending while its object waits on",
           "[waiting][R8][R18]") {
   Late late;
-  late.store->fail("stand", Fault::delayed);
-  REQUIRE(late.lock->try_lock_for(1min));
-  REQUIRE(late.fleet.store->release("jobs", *late.lock->record().ts) == ReleaseResult::freed);
-  const auto other = late.fleet.process("b").lock("jobs");
-  REQUIRE(other->lock_try("in between"));
+  const auto other = late.granted_and_lost_to_other();
   CHECK_FALSE(late.lock->still_held());
   std::vector<std::size_t> pending;
   late.store->after("stand", [&] {
