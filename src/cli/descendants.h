@@ -8,13 +8,14 @@
 
 namespace distlock::cli {
 
-/// The processes that descend from `root` and still run, as /proc shows them, but for the child
-/// `spared`. A process that is forked or loses its parent meanwhile may be missing: look again
-/// until none is left.
 struct Descendants {
   std::vector<pid_t> running;
   bool all = true;  ///< False: there may be others that cannot be seen.
 };
+
+/// The processes that descend from `root` and still run, as /proc shows them, but for the child
+/// `spared`. A process that is forked or loses its parent meanwhile may be missing: look again
+/// until none is left.
 Descendants look_for_descendants(pid_t root, pid_t spared);
 
 /// Those that can be seen.
