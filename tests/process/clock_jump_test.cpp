@@ -77,3 +77,13 @@ TEST_CASE("a command whose machine was suspended for hours is ended when it wake
   // On waking the command may run until its tool does, too, and so may a rival that is quick.
   CHECK(last_stamp(rival->rest_of_output()) > last - 5);
 }
+
+TEST_CASE("a command begins also where the clock is a library's, with a mutex",
+          "[process][run][unsanitized][R9]") {
+  const ToolFixture fixture;
+  auto environment = fixture.environment();
+  environment["LD_PRELOAD"] = DISTLOCK_FORK_CLOCK_MODULE;
+  ToolProcess tool(run({}, "echo mine"), environment);
+  CHECK(tool.wait() == 0);
+  CHECK(tool.rest_of_output() == "mine\n");
+}
