@@ -89,6 +89,7 @@ TEST_CASE("a role has names that are not empty, and takes none from the environm
   // To MongoDB the database "" is every database.
   for (const Words& words : {Words{"role", "--name="}, Words{"role", "--database="},
                              Words{"role", "--database", ""}, Words{"role", "extra"},
+                             Words{"role", "--database", "local"},
                              Words{"role", "--name", "\xff"}, Words{"role", "--uri", "memory:"}}) {
     CAPTURE(words);
     CHECK_FALSE(problem(words).empty());

@@ -85,3 +85,12 @@ TEST_CASE("a service that is no MongoDB is refused by its name, also by that of 
     CHECK(thrown_by([&] { return tuned(text); }) == Errc::invalid_argument);
   }
 }
+
+TEST_CASE("a TLS file that cannot be read is refused, and not waited for", "[mongo]") {
+  const std::string option = GENERATE("tlsCAFile", "tlscertificatekeyfile");
+  const auto opened = [&](const std::string& file) {
+    return thrown_by([&] { return tuned("mongodb://db1/?tls=true&" + option + "=" + file); });
+  };
+  CHECK(opened("/no/such/file.pem") == Errc::invalid_argument);
+  CHECK_FALSE(opened("%2Fdev%2Fnull"));
+}

@@ -1,8 +1,12 @@
 #include "stores/mongodb/mongo_open.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <mutex>
 
+#include "failure.h"
 #include "stores/mongodb/mongo_documents.h"
 
 namespace distlock {
@@ -112,6 +116,16 @@ void check_hosts(const mongoc_uri_t* uri, const ConnectionString& connection) {
     check_host(host->host, connection);
 }
 
+// The driver would say of a server that it does not answer, which callers wait for.
+void check_tls_files(const mongoc_uri_t* uri, const ConnectionString& connection) {
+  for (const char* option : {"tlsCAFile", "tlsCertificateKeyFile"}) {
+    const char* file = mongoc_uri_get_option_as_utf8(uri, option, nullptr);
+    if (file == nullptr || access(file, R_OK) == 0) continue;
+    const std::string problem = system_failure(errno);
+    refuse(connection, "the file of " + std::string(option) + " cannot be read: " + problem);
+  }
+}
+
 }  // namespace
 
 Uri tuned_uri(const ConnectionString& connection, std::chrono::milliseconds call_limit) {
@@ -121,6 +135,7 @@ Uri tuned_uri(const ConnectionString& connection, std::chrono::milliseconds call
   // The driver's message may repeat the string, password and all.
   if (!uri) refuse(connection, "this is no MongoDB connection string");
   check_hosts(uri.get(), connection);
+  check_tls_files(uri.get(), connection);
   // One attempt a call, so that each failure belongs to one known attempt. The callers repeat.
   mongoc_uri_set_option_as_bool(uri.get(), MONGOC_URI_RETRYWRITES, false);
   mongoc_uri_set_option_as_bool(uri.get(), MONGOC_URI_RETRYREADS, false);
