@@ -29,6 +29,18 @@ std::chrono::nanoseconds bounded_wait(const std::chrono::duration<Rep, Period>& 
   return std::chrono::ceil<std::chrono::nanoseconds>(limit);
 }
 
+/// bounded_wait() for the time from `now` to `deadline`, also if no nanoseconds count so far.
+template <class Clk, class Until, class Now>
+std::chrono::nanoseconds bounded_wait(const std::chrono::time_point<Clk, Until>& deadline,
+                                      const std::chrono::time_point<Clk, Now>& now) {
+  using Wide = std::chrono::duration<double>;
+  // It may be off by some microseconds, since it counts from the epoch.
+  const Wide about = Wide(deadline.time_since_epoch()) - Wide(now.time_since_epoch());
+  constexpr std::chrono::seconds kNear{1'000'000};
+  if (about > -kNear && about < kNear) return bounded_wait(deadline - now);
+  return bounded_wait(about);
+}
+
 /// This process's wall clock. Used for nothing but to be compared with the store's (R5).
 using WallTime = std::chrono::time_point<std::chrono::system_clock, std::chrono::milliseconds>;
 

@@ -121,9 +121,7 @@ class DISTLOCK_EXPORT DistributedLock {
   [[nodiscard]] bool try_lock_until(const std::chrono::time_point<Clk, Duration>& deadline,
                                     const std::stop_token& stop = {}, std::string_view why = {},
                                     LockRecord* other = nullptr) {
-    const auto now = Clk::now();
-    const auto limit = deadline <= now ? std::chrono::nanoseconds{0} : bounded_wait(deadline - now);
-    return wait_for(limit, stop, why, other);
+    return wait_for(bounded_wait(deadline, Clk::now()), stop, why, other);
   }
 
   const std::string& name() const;

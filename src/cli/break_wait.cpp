@@ -124,7 +124,7 @@ void wait_for_holder(const LockView& shown, const OpenedStore& opened, const Wai
   const milliseconds longest = acts_at_most(shown).value_or(milliseconds{0});
   if (longest.count() > 0) {
     words.news << "distlock: waiting for " << holder_in_words(*shown.record) << ", which acts for "
-               << duration_text(std::chrono::ceil<std::chrono::seconds>(longest)) << " at most\n"
+               << rounded_up_text(longest) << " at most\n"
                << std::flush;
   }
   BrokenHold broken(shown);

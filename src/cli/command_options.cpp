@@ -202,7 +202,15 @@ std::string option_name(const std::string& word) {
   return shown(word.substr(0, word.find('=', 2)));
 }
 
+void check_is_no_connection_string(const std::string& word, const std::string& what) {
+  for (const std::string_view scheme : {"mongodb://", "mongodb+srv://", "mirrored+mongodb://"}) {
+    if (!word.starts_with(scheme)) continue;
+    throw Usage(what + " is a connection string; write --uri before it");
+  }
+}
+
 std::string checked_name(const std::string& name) try {
+  check_is_no_connection_string(name, "NAME");
   if (!is_utf8(name)) throw Usage("lock name " + shown(name) + " is not UTF-8");
   protocol::check_name(name);
   return name;

@@ -1,5 +1,6 @@
 #include "cli/duration.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -96,6 +97,14 @@ std::optional<milliseconds> parse_duration(std::string_view text) {
 std::string duration_text(milliseconds duration) {
   const auto count = static_cast<std::uint64_t>(duration.count());
   return duration.count() < 0 ? '-' + magnitude_text(0 - count) : magnitude_text(count);
+}
+
+std::string rounded_up_text(milliseconds duration) {
+  constexpr std::chrono::seconds kSecond{1};
+  const milliseconds whole = std::chrono::floor<std::chrono::seconds>(
+      std::clamp<milliseconds>(duration, milliseconds::min() + kSecond, milliseconds::max()));
+  const bool has_room = whole <= milliseconds::max() - kSecond;
+  return duration_text(whole < duration && has_room ? whole + kSecond : whole);
 }
 
 }  // namespace distlock::cli

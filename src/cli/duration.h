@@ -16,4 +16,7 @@ std::optional<std::chrono::milliseconds> parse_duration(std::string_view text);
 /// For people: the two largest units, `2h 5m`, and milliseconds below a minute, `1.5s`, `20ms`.
 std::string duration_text(std::chrono::milliseconds duration);
 
+/// The same in whole seconds, of which a part counts as one.
+std::string rounded_up_text(std::chrono::milliseconds duration);
+
 }  // namespace distlock::cli

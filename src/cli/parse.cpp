@@ -87,9 +87,7 @@ Arguments parse_list(const Words& words, const GetEnvironment& get) {
   ListArguments list;
   list.common = options.common();
   if (!rest.empty()) list.pattern = rest.front();
-  if (list.pattern && list.pattern->find("://") != std::string::npos) {
-    throw Usage("list: PATTERN is a connection string; write --uri before it");
-  }
+  if (list.pattern) check_is_no_connection_string(*list.pattern, "PATTERN");
   list.held = options.given("held");
   list.watch = options.given("watch");
   if (options.given("json")) list.format = Format::json;

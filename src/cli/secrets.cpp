@@ -30,6 +30,11 @@ char* mongodb_uri_in(char* word) {
   return plain != nullptr ? plain : std::strstr(word, "mongodb+srv://");
 }
 
+// Of a string that cannot be used.
+bool may_have_secret(const std::string& uri) {
+  return uri.find("mongodb") != uri.npos || uri.find("://") != uri.npos || uri.find('@') != uri.npos;
+}
+
 // The part of it that may be shown, or nothing if all of it may.
 std::optional<std::string> shown_instead(const std::string& uri) {
   try {
@@ -37,7 +42,7 @@ std::optional<std::string> shown_instead(const std::string& uri) {
     if (!has_secrets(connection)) return std::nullopt;
     return connection.redacted();
   } catch (const Error&) {
-    return "mongodb:***";
+    return may_have_secret(uri) ? std::optional<std::string>("mongodb:***") : std::nullopt;
   }
 }
 

@@ -158,11 +158,19 @@ TEST_CASE("a mistake beside a connection string does not show its password", "[c
   for (const Words& words :
        {Words{"list", uri}, Words{"list", "--ur=" + uri}, Words{uri}, Words{"status", "a", uri},
         Words{"list", "--url", uri}, Words{"list", "-x" + uri}, Words{"run", "--url=" + uri, "a"},
-        Words{"status", uri + "\xc3"}}) {
+        Words{"status", uri + "\xc3"}, Words{"status", uri}, Words{"break", uri},
+        Words{"run", uri, "true"}, Words{"run", "mirrored+" + uri, "true"},
+        Words{"run", "mongodb+srv://ann:secret@a.b.c", "true"}, Words{"list", "mirrored+" + uri}}) {
     CAPTURE(words);
     REQUIRE_FALSE(problem(words).empty());
     CHECK_THAT(problem(words), !Catch::Contains("secret"));
   }
+}
+
+TEST_CASE("names of locks may look like other addresses", "[cli][arguments]") {
+  CHECK(parse_as<RunArguments>({"run", "https://example.com/a", "true"}).lock ==
+        "https://example.com/a");
+  CHECK(parse_as<ListArguments>({"list", "https://*"}).pattern == "https://*");
 }
 
 TEST_CASE("a connection string given as another option's value is not shown", "[cli][arguments]") {

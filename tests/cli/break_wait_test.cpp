@@ -23,6 +23,17 @@ TEST_CASE("break --wait says once for whom it waits and how long that one may ac
   CHECK(said.find("waiting for") == said.rfind("waiting for"));
 }
 
+TEST_CASE("break tells of a window that is out of range, and of no time below zero",
+          "[cli][break][R9]") {
+  Operator someone;
+  Document lock = *someone.fleet.memory.tables.raw_lock("jobs");
+  std::erase_if(lock, [](const auto& field) { return field.first == "takeover_after"; });
+  lock.emplace_back("takeover_after", std::int64_t{INT64_MAX});
+  someone.fleet.memory.tables.put_lock(lock);
+  CHECK(someone.breaks("jobs", "n\n") == kBusy);
+  CHECK_THAT(someone.err.str(), Catch::Contains("works on") && !Catch::Contains("for -"));
+}
+
 TEST_CASE("a broken hold acts for what is left of its own window, whatever a contender would wait",
           "[cli][break][R6][R9]") {
   distlock::cli::testing::Scene scene;

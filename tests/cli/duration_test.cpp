@@ -57,3 +57,13 @@ TEST_CASE("people read two units at most", "[cli][duration]") {
   CHECK(duration_text(-61s) == "-1m 1s");
   CHECK(duration_text(std::chrono::milliseconds::min()) == "-106751991167d 7h");
 }
+
+TEST_CASE("a part of a second counts as one, as far as milliseconds reach", "[cli][duration]") {
+  CHECK(rounded_up_text(0ms) == "0ms");
+  CHECK(rounded_up_text(1ms) == "1s");
+  CHECK(rounded_up_text(2s) == "2s");
+  CHECK(rounded_up_text(-1ms) == "0ms");
+  CHECK(rounded_up_text(-2001ms) == "-2s");
+  CHECK(rounded_up_text(std::chrono::milliseconds::max()) == "106751991167d 7h");
+  CHECK(rounded_up_text(std::chrono::milliseconds::min()) == "-106751991167d 7h");
+}

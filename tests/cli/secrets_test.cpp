@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <catch2/catch.hpp>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -37,4 +38,21 @@ TEST_CASE("a link to a file with a password is as open as the file", "[cli][conn
   CHECK(said_of(file, link, 0640).empty());
   CHECK_THAT(said_of(file, link, 0644), Catch::Contains("link has a password and is open"));
   CHECK_THAT(said_of(file, link, 0602), Catch::Contains("link has a password and is open"));
+}
+
+TEST_CASE("a command inherits its connection string unless that has a secret",
+          "[cli][connection]") {
+  const auto [uri, inherited] = GENERATE(table<std::string, std::string>({
+      {"", ""},
+      {"sqlite:/tmp/a.db", "sqlite:/tmp/a.db"},
+      {"/var/lib/x.db", "/var/lib/x.db"},
+      {"mongodb://ann:secret@db1/", "mongodb://ann:***@db1/"},
+      {"mongodb:/ann:secret", "mongodb:***"},
+      {"mongo://ann:secret", "mongodb:***"},
+      {"ann:secret@db1", "mongodb:***"},
+  }));
+  REQUIRE(setenv("DISTLOCK_URI", uri.c_str(), 1) == 0);
+  hide_secret_in_environment();
+  CHECK(std::string(getenv("DISTLOCK_URI")) == inherited);
+  unsetenv("DISTLOCK_URI");
 }

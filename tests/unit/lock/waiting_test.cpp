@@ -57,6 +57,29 @@ TEST_CASE("a wait ends by its deadline", "[waiting][R15]") {
   }
 }
 
+TEST_CASE("a wait until a day that no nanoseconds reach goes on", "[waiting][R15]") {
+  using std::chrono::sys_days;
+  using std::chrono::year;
+  Fleet fleet;
+  const auto held = fleet.process("a").lock("balancer");
+  REQUIRE(held->lock_try("x"));
+  const auto b = fleet.process("b");
+  const auto waiter = b.lock("balancer");
+  b.store->before("inspect", [&] {
+    b.store->before("inspect", [&] { REQUIRE(held->unlock() == UnlockResult::released); });
+  });
+  const auto waits_until = [&](const auto& deadline) { return waiter->try_lock_until(deadline); };
+  SECTION("9999") { CHECK(waits_until(sys_days{year{9999} / 12 / 31})); }
+  SECTION("2300") { CHECK(waits_until(sys_days{year{2300} / 1 / 1})); }
+  SECTION("the last second") { CHECK(waits_until(std::chrono::sys_seconds::max())); }
+  SECTION("the last millisecond of a steady clock") {
+    using Clk = std::chrono::steady_clock;
+    CHECK(waits_until(std::chrono::time_point<Clk, std::chrono::milliseconds>::max()));
+  }
+  SECTION("a day that is long gone") { CHECK_FALSE(waits_until(sys_days{year{-9999} / 1 / 1})); }
+  SECTION("the first second") { CHECK_FALSE(waits_until(std::chrono::sys_seconds::min())); }
+}
+
 TEST_CASE("a wait ends when a stop is requested", "[waiting][R15]") {
   Fleet fleet;
   const auto held = fleet.process("a").lock("balancer");
