@@ -9,6 +9,7 @@
 #include <catch2/catch.hpp>
 #include <optional>
 #include <string>
+#include <thread>
 
 #include "cli/descendants.h"
 #include "cli/exit_status.h"
@@ -51,6 +52,27 @@ Command shell(const std::string& script) {
   return {.words = {"sh", "-c", script}, .environment = {}};
 }
 
+/// Whether the keeper of a tool that stood still right after the fork, until its deadline, knew
+/// that deadline. Nothing: it had passed before the fork.
+std::optional<bool> keeper_knew_a_deadline_in(std::chrono::milliseconds time_left) {
+  Keeper keeper;
+  const Signals signals;
+  const EndingPlan plan{
+      .on_loss = OnLoss::terminate, .grace = 0ms, .margin = 8ms, .look_every = 1h};
+  const SteadyTime until = host_clock()->steady_now() + time_left;
+  int looks = 0;
+  std::optional<bool> knew;
+  const auto valid_until = [&] {
+    if (++looks == 3) {
+      while (host_clock()->steady_now() < until) std::this_thread::yield();
+      knew = keeper.time_is_over();
+    }
+    return until;
+  };
+  run_to_end(kSleep, signals, {valid_until, {}, plan}, keeper);
+  return knew;
+}
+
 /// Runs a command as the first process of a terminal, whose ^C comes before the command's start.
 [[noreturn]] void run_after_interrupt() {
   constexpr int kMinute = 60'000;
@@ -88,6 +110,15 @@ TEST_CASE("a command is told of a deadline that draws near", "[cli][child][R9]")
   CHECK(ending.exit_status == 7);
   CHECK(ending.cut_short);
   CHECK(host_clock()->steady_now() < hold.until);
+}
+
+TEST_CASE("a tool that stands still right after the fork has told its keeper the deadline",
+          "[cli][child][R9]") {
+  std::optional<bool> knew;
+  for (auto time_left = 300ms; !knew; time_left *= 2) {
+    knew = keeper_knew_a_deadline_in(time_left);
+  }
+  CHECK(*knew);
 }
 
 TEST_CASE("all that a command has started is gone before the deadline", "[cli][child][R9]") {
