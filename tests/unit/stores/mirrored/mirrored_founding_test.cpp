@@ -64,3 +64,32 @@ TEST_CASE("a store that was named twice is founded and completed later as any ot
   }
   CHECK(fleet.process("ann").lock("jobs")->lock_try("x"));
 }
+
+TEST_CASE("a set is not completed where an identity has come back, or heard of a return",
+          "[mirrored][M6]") {
+  MirrorFleet fleet;
+  const auto ann = fleet.process("ann");
+  ann.pinger->ping_round();
+  fleet.empty(1);
+  REQUIRE(ann.store->members()->readmit(1));
+  ann.pinger->stop();  // It leaves no ping.
+  fleet.empty(0);
+  const std::size_t left = GENERATE(1, 2);
+  fleet.empty(left == 1 ? 2 : 1);
+  const auto bob = fleet.process("bob");
+  CHECK(thrown_by([&] { return bob.store->list(); }) == Errc::not_applied);
+  CHECK(fleet.holders(kIdentity)[0].empty());
+}
+
+TEST_CASE("a set is not completed beside an identity of another set", "[mirrored][M6]") {
+  MirrorFleet fleet;
+  static_cast<void>(fleet.process("ann").store->list());
+  MirrorFleet other;
+  static_cast<void>(other.process("eve").store->list());
+  fleet.stores[2].tables = other.stores[2].tables;
+  const std::size_t empty = GENERATE(0, 1);
+  fleet.empty(empty);
+  const auto bob = fleet.process("bob");
+  CHECK(thrown_by([&] { return bob.store->list(); }) == Errc::not_applied);
+  CHECK(fleet.holders(kIdentity)[empty].empty());
+}
