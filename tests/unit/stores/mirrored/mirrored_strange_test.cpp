@@ -1,12 +1,11 @@
 #include <catch2/catch.hpp>
 
 #include "distlock/error.h"
-#include "stores/mirrored/identity.h"
 #include "support/mirror_fleet.h"
 #include "support/thrown.h"
 
 // Members of a mirrored store whose clocks differ, that are exchanged for a moment, or that a claim
-// reaches behind its release; and an identity that somebody has changed (M2, M6).
+// reaches behind its release (M2, M6).
 
 using namespace distlock;
 using namespace distlock::testing;
@@ -271,25 +270,4 @@ TEST_CASE("a stop leaves the ping on a member that a late claim may still reach"
   CHECK_FALSE(next->lock_try("y"));
   fleet.clock->advance(16min);
   CHECK(next->lock_try("y"));
-}
-
-TEST_CASE("one member cannot change the longest window of a set", "[mirrored][M6]") {
-  MirrorFleet fleet;
-  const auto ann = fleet.process("ann");
-  ann.pinger->ping_round();
-  Store& member = *fleet.stores[GENERATE(0, 2)].store;
-  const LockRecord identity = *member.inspect(mirrored::kIdentityName, Freshness::fresh).lock;
-  const StoreNow now = member.list().now;
-  const Claim changed{.process = identity.process,
-                      .who = identity.who,
-                      .why = identity.why,
-                      .ts = *identity.ts,
-                      .takeover_after = GENERATE(1ms, 24h),
-                      .cutoff = {now.time + 1h, now.clock},
-                      .fence = identity.fence};
-  REQUIRE(member.claim(mirrored::kIdentityName, FromHold{*identity.ts, identity.when.value()},
-                       changed));
-  const auto lock = ann.lock("jobs", {.takeover_after = 1h + 1ms});
-  CHECK(thrown_by([&] { static_cast<void>(lock->lock_try("x")); }) == Errc::invalid_argument);
-  CHECK(ann.lock("jobs", {.takeover_after = 1h})->lock_try("x"));
 }
