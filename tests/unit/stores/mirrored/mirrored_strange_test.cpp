@@ -22,6 +22,11 @@ void add_members(MirrorFleet& fleet, std::chrono::milliseconds first_off) {
   fleet.clock->set_wall_off(0ms);
 }
 
+// How long a claim without an answer may still come.
+std::chrono::nanoseconds longest_under_way(const MirrorProcess& process) {
+  return 3 * process.store->call_limit() + 1min;
+}
+
 }  // namespace
 
 TEST_CASE("members whose clocks have one name may be any time apart", "[mirrored][M2][R4][R8]") {
@@ -243,8 +248,13 @@ TEST_CASE("an unlock says pending while a late claim could make the hold a major
     ann.members[0]->deliver();
     CHECK(lock->unlock() == UnlockResult::released);
   }
+  SECTION("it may still come") {
+    // An unlock tries again for some seconds.
+    fleet.clock->advance(longest_under_way(ann) - ann.store->call_limit());
+    CHECK(lock->unlock() == UnlockResult::pending);
+  }
   SECTION("it can come no more") {
-    fleet.clock->advance(3 * ann.store->call_limit() + 1min + 1ms);
+    fleet.clock->advance(longest_under_way(ann) + 1ms);
     CHECK(lock->unlock() == UnlockResult::released);
   }
 }
@@ -270,4 +280,19 @@ TEST_CASE("a stop leaves the ping on a member that a late claim may still reach"
   CHECK_FALSE(next->lock_try("y"));
   fleet.clock->advance(16min);
   CHECK(next->lock_try("y"));
+}
+
+TEST_CASE("a stop leaves the ping until a late claim can reach that member no more",
+          "[mirrored][M2][R7][R8]") {
+  MirrorFleet fleet;
+  const auto ann = fleet.process("ann");
+  ann.pinger->ping_round();
+  ann.members[0]->fail("claim", Fault::delayed);
+  const auto lock = ann.lock("jobs");
+  REQUIRE(lock->lock_try("x"));
+  REQUIRE(lock->unlock() == UnlockResult::released);
+  const bool over = GENERATE(false, true);
+  fleet.clock->advance(longest_under_way(ann) + (over ? 1ms : 0ms));
+  ann.pinger->stop();
+  CHECK(fleet.stores[0].tables.raw_ping("ann").has_value() == !over);
 }
