@@ -173,6 +173,7 @@ TEST_CASE("a mirrored string shows no password of its members", "[connection_str
       "mirrored+mongodb://u:geheim@a,u:geheim@b,u:geheim@c/"s, "mirrored+mongodb://u:geheim"s,
       "mirrored+mongodb://u:ge,geheim@a,b,c/?w=1"s, "mirrored+mongodb+srv://u:geheim@h.a.b/"s,
       "mirrored+sqlite:a,mongodb://u:geheim@h,c"s, "mirrored+sqlite:mongodb://u:ge,geheim@h,c"s,
+      "mirrored+sqlite:mongodb:ann:geheim@h,b,c"s, "mirrored+sqlite:mongodb://ann:geheim,b,c"s,
       "mirrored+sqlite:a,b?key=geheim"s, "mirrored+memory:geheim"s, "mirrored+u:geheim@h"s);
   INFO(text);
   CHECK_THAT(refusal_of_mirrored(text), !Catch::Contains("geheim"));
