@@ -103,8 +103,9 @@ TEST_CASE("a process that comes in the middle of a founding joins the set", "[mi
     CHECK_NOTHROW(bob.store->list());
   }
   SECTION("they do not come, and it makes the others members of the same set") {
+    const auto before = fleet.clock->waited();
     CHECK_NOTHROW(ann.store->list());
-    CHECK(fleet.clock->waited() < ann.store->call_limit());
+    CHECK(fleet.clock->waited() - before <= ann.store->call_limit() / 4);
     arrive();
     const auto held = bob.lock("jobs");
     CHECK(held->lock_try("x"));
