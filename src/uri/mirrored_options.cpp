@@ -1,7 +1,6 @@
 #include "uri/mirrored_options.h"
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 #include <cstdint>
 
@@ -13,15 +12,6 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds kMost = std::chrono::hours{24 * 365};
-
-bool is_longest_takeover(std::string_view option) {
-  const std::string_view name = option.substr(0, option.find('='));
-  const auto alike = [](unsigned char a, unsigned char b) {
-    return std::tolower(a) == std::tolower(b);
-  };
-  return std::equal(name.begin(), name.end(), kLongestTakeover.begin(), kLongestTakeover.end(),
-                    alike);
-}
 
 // Nothing if it is out of range, or no number at all.
 std::optional<milliseconds> time_in(std::string_view option) {
@@ -52,7 +42,7 @@ MirroredOptions options_of_mirrored(std::string_view text) {
   MirroredOptions found{.rest = std::string(text)};
   std::string others;
   for (const std::string_view option : split(options, '&')) {
-    if (!is_longest_takeover(option)) {
+    if (!is_option(option, kLongestTakeover)) {
       others += '&' + std::string(option);
       continue;
     }

@@ -21,6 +21,7 @@ namespace {
 constexpr std::string_view kMirroredPrefix = "mirrored+";
 constexpr std::string_view kOfHosts = "mongodb://";
 constexpr std::string_view kOfPaths = "sqlite:";
+constexpr std::string_view kDirect = "directConnection";
 constexpr std::string_view kMirroredForms =
     "write mirrored+mongodb://HOST,HOST,HOST/ or mirrored+sqlite:PATH,PATH,PATH";
 
@@ -105,19 +106,14 @@ std::string problem_of_twins(const Members& members, const Spelling& one) {
 }
 
 std::string problem_of_option(std::string_view option) {
-  const std::string name = in_lower_case(option.substr(0, option.find('=')));
-  if (name == "replicaset") {
+  if (is_option(option, "replicaSet")) {
     return "option replicaSet cannot be used: each member is a standalone server, and a replica "
            "set needs no mirror";
   }
-  if (name == "directconnection" && !option.ends_with("=true")) {
+  if (is_option(option, kDirect) && !option.ends_with("=true")) {
     return "option directConnection can only be true: each member is one server";
   }
   return "";
-}
-
-bool is_direct(std::string_view option) {
-  return in_lower_case(option.substr(0, option.find('='))) == "directconnection";
 }
 
 std::string mongodb_member(const UriPieces& pieces, std::string_view host) {
@@ -125,7 +121,7 @@ std::string mongodb_member(const UriPieces& pieces, std::string_view host) {
   if (pieces.has_userinfo) member += std::string(pieces.userinfo) + '@';
   member += std::string(host) + '/' + std::string(pieces.database) + '?';
   for (const std::string_view option : split(pieces.options, '&')) {
-    if (!option.empty() && !is_direct(option)) member += std::string(option) + '&';
+    if (!option.empty() && !is_option(option, kDirect)) member += std::string(option) + '&';
   }
   return member + "directConnection=true";
 }

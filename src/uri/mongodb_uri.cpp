@@ -139,7 +139,7 @@ std::string problem_of_options(const UriPieces& pieces) {
     if (std::string problem = problem_of_mongodb_option(option); !problem.empty()) {
       return named(option, pieces.options) + problem;
     }
-    if (srv && option == "directConnection=true") {
+    if (srv && is_option(option, "directConnection") && option.ends_with("=true")) {
       return "option directConnection cannot be used with mongodb+srv://";
     }
   }

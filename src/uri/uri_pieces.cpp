@@ -1,5 +1,7 @@
 #include "uri/uri_pieces.h"
 
+#include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <system_error>
 
@@ -31,6 +33,13 @@ bool is_port(std::string_view text) {
   unsigned port = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
   return error == std::errc{} && end == text.data() + text.size() && port >= 1 && port <= 65535;
+}
+
+bool is_option(std::string_view option, std::string_view name) {
+  const std::string_view given = option.substr(0, option.find('='));
+  return std::equal(
+      given.begin(), given.end(), name.begin(), name.end(),
+      [](unsigned char a, unsigned char b) { return std::tolower(a) == std::tolower(b); });
 }
 
 std::vector<std::string_view> split(std::string_view text, char separator) {

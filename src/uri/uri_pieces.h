@@ -22,6 +22,9 @@ UriPieces pieces_of(std::string_view text);
 /// Whether it is a number from 1 to 65535.
 bool is_port(std::string_view text);
 
+/// Whether `name=value` is that option. The case of a name does not matter.
+bool is_option(std::string_view option, std::string_view name);
+
 std::vector<std::string_view> split(std::string_view text, char separator);
 
 }  // namespace distlock

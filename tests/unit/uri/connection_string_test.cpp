@@ -100,6 +100,7 @@ TEST_CASE("a string that cannot be used is refused with what to write", "[connec
       {"mongodb+srv://a.b.c:1/", "without a port"},
       {"mongodb+srv://localhost/", "three parts"},
       {"mongodb+srv://a.b.c/?directConnection=true", "mongodb+srv"},
+      {"mongodb+srv://a.b.c/?DIRECTCONNECTION=true", "mongodb+srv"},
       {"mongodb://h/?replcaSet=x", "option replcaSet: unknown option; known are"},
       {"mongodb://h/?replcaSet=x", "replicaSet"},
       {"mongodb://h/?replicaSet", "no value"},
