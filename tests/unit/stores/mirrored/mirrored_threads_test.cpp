@@ -2,6 +2,7 @@
 #include <boost/thread/thread.hpp>
 #include <catch2/catch.hpp>
 
+#include "distlock/members.h"
 #include "stores/mirrored/member.h"
 #include "support/mirror_fleet.h"
 #include "support/thrown.h"
@@ -116,6 +117,22 @@ TEST_CASE("a ping stays while a claim of its process is under way", "[mirrored][
   REQUIRE(seen.lock);
   CHECK(seen.lock->ts == claim.ts);
   CHECK(seen.ping);
+}
+
+// Only ThreadSanitizer sees that what is known of returns has a mutex.
+TEST_CASE("threads that ping and look at once hear of the same return", "[mirrored][M6][threads]") {
+  ThreeMembers three;
+  three.empty(1);
+  REQUIRE(three.store->members()->readmit(1));
+  constexpr int kCalls = 50;
+  boost::thread pinging([&] {
+    for (int i = 0; i < kCalls; ++i) three.store->ping("ann");
+  });
+  for (int i = 0; i < kCalls; ++i) {
+    static_cast<void>(three.store->inspect("jobs", Freshness::fresh));
+  }
+  pinging.join();
+  CHECK(three.store->members()->states()[1].condition == MemberState::Condition::counts);
 }
 
 TEST_CASE("of eight threads on two handles one at a time holds a mirrored lock",
