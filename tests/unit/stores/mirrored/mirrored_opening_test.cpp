@@ -1,3 +1,5 @@
+#include <atomic>
+#include <boost/thread/thread.hpp>
 #include <catch2/catch.hpp>
 #include <filesystem>
 
@@ -7,6 +9,7 @@
 #include "support/mirror_fleet.h"
 #include "support/temporary_folder.h"
 #include "support/thrown.h"
+#include "unit/stores/mirrored/three_members.h"
 
 // Mirrored stores that a connection string names, and members that are away at the opening.
 
@@ -98,6 +101,59 @@ TEST_CASE("a call during the opening of a member fails at once", "[mirrored][M2]
   CHECK_FALSE(thrown_by([&] { return third.member->list(); }));
   CHECK(meanwhile == Errc::not_applied);
   CHECK(third.tries == 1);
+}
+
+// Only ThreadSanitizer sees each of the mutexes that this test and the next one are about.
+TEST_CASE("of two threads that call at once one opens the member", "[mirrored][M2][threads]") {
+  MirrorFleet fleet;
+  Absent third(fleet);
+  third.failure.reset();
+  Gate gate;
+  third.during = [&] {
+    if (third.tries > 1) gate.open();
+    gate.pass();
+  };
+  std::atomic<int> refused = 0;
+  // The one that does not open it lets the other go on.
+  const auto call = [&] {
+    const auto outcome = thrown_by([&] { return third.member->list(); });
+    if (outcome == Errc::not_applied) ++refused;
+    gate.open();
+  };
+  boost::thread other(call);
+  call();
+  other.join();
+  CHECK(refused == 1);
+  CHECK(third.tries == 1);
+  CHECK_NOTHROW(third.member->list());
+}
+
+TEST_CASE("threads that call while a member's file is replaced get its answers or not_applied",
+          "[mirrored][M2][M6][threads]") {
+  MirrorFleet fleet;
+  const auto another_file_soon = [&] {
+    const auto file = std::make_shared<FaultyStore>(fleet.stores[2].store);
+    file->during_each_call([looks = std::make_shared<std::atomic<int>>(0)](const std::string&) {
+      if (++*looks > 3) throw Error(Errc::store_replaced, "another file is there");
+    });
+    return file;
+  };
+  OpeningMember member(another_file_soon, 1s, "third", fleet.clock);
+  std::atomic<int> answers = 0;
+  std::atomic<int> others = 0;
+  const auto calls = [&] {
+    for (int i = 0; i < 500; ++i) {
+      const auto outcome = thrown_by([&] { return member.list(); });
+      answers += outcome ? 0 : 1;
+      others += outcome && outcome != Errc::not_applied ? 1 : 0;
+      fleet.clock->advance(1s);
+    }
+  };
+  boost::thread other(calls);
+  calls();
+  other.join();
+  CHECK(answers > 3);
+  CHECK(others == 0);
 }
 
 TEST_CASE("an opening that ends in another exception is tried again", "[mirrored][M2]") {
