@@ -1,8 +1,6 @@
 // Answers whose parts have been replaced at random, one at a time: each ends in an error or in what
 // the answer says, and never ends the process. DISTLOCK_ANSWERS_SEED repeats a run.
 #include <catch2/catch.hpp>
-#include <cstdlib>
-#include <iostream>
 #include <random>
 #include <variant>
 
@@ -12,6 +10,7 @@
 #include "mongo/spoiler.h"
 #include "stores/mongodb/mongo_documents.h"
 #include "stores/mongodb/mongo_store.h"
+#include "support/seed.h"
 
 using namespace distlock;
 using namespace distlock::testing;
@@ -128,13 +127,7 @@ class Answering {
   std::string clock_ = "mongod:127.0.0.1:" + std::to_string(server_.port());
 };
 
-std::mt19937_64 random_answers() {
-  const char* given = std::getenv("DISTLOCK_ANSWERS_SEED");
-  const std::uint64_t seed = given != nullptr ? std::stoull(given) : std::random_device{}();
-  // At once, for a process that ends in the middle says nothing later.
-  std::cerr << "DISTLOCK_ANSWERS_SEED=" << seed << std::endl;
-  return std::mt19937_64(seed);
-}
+std::mt19937_64 random_answers() { return std::mt19937_64(seed_from("DISTLOCK_ANSWERS_SEED")); }
 
 bool said(const Outcome& outcome, std::string_view word) {
   return std::holds_alternative<std::string>(outcome) && std::get<std::string>(outcome) == word;

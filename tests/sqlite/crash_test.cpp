@@ -8,6 +8,7 @@
 #include <random>
 
 #include "sqlite/file_under_fault.h"
+#include "support/seed.h"
 
 using namespace distlock;
 using namespace distlock::testing;

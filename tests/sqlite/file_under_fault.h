@@ -3,11 +3,9 @@
 #include <sys/mount.h>
 
 #include <catch2/catch.hpp>
-#include <cstdlib>
 #include <filesystem>
 #include <iostream>
 #include <optional>
-#include <random>
 #include <string>
 
 #include "contract/contract.h"
@@ -82,16 +80,6 @@ inline void check_unusable(const std::filesystem::path& path, const std::string&
   CHECK_THAT(open.what, Catch::Contains(path.string()) && Catch::Contains(why));
   CHECK(open.status == 64);
   CHECK_THAT(open.messages, Catch::Contains(why));
-}
-
-/// The number in the environment variable, or a random one. It is printed, so that a run can be
-/// repeated.
-inline unsigned seed_from(const char* variable) {
-  const char* given = std::getenv(variable);
-  const unsigned seed =
-      given != nullptr ? static_cast<unsigned>(std::stoul(given)) : std::random_device{}();
-  std::cout << variable << '=' << seed << std::endl;
-  return seed;
 }
 
 }  // namespace distlock::testing

@@ -7,6 +7,7 @@
 #include "distlock/error.h"
 #include "protocol/protocol.h"
 #include "support/fleet.h"
+#include "support/seed.h"
 
 using namespace distlock;
 using namespace std::chrono_literals;
@@ -111,9 +112,7 @@ struct BusyProcess {
 
 TEST_CASE("no hold that was accepted is lost on a store that answers in time",
           "[pinger][R9][R12]") {
-  const unsigned seed = std::random_device{}();
-  CAPTURE(seed);
-  std::mt19937 random(seed);
+  std::mt19937 random(seed_from("DISTLOCK_SLOW_SEED"));
   for (int i = 0; i < 200; ++i) {
     BusyProcess busy(some_options(random), random() % 2 == 0);
     Fleet& fleet = busy.fleet;
@@ -160,9 +159,7 @@ TEST_CASE("a pending release that others wait for takes a round the time of one 
 // The pinger's thread beside a thread that claims. A round that is due in the middle of a call
 // happens there, and its ping is confirmed before that call ends.
 TEST_CASE("no hold is lost that a slow claim got beside pings in time", "[lock][R9][R12]") {
-  const unsigned seed = std::random_device{}();
-  CAPTURE(seed);
-  std::mt19937 random(seed);
+  std::mt19937 random(seed_from("DISTLOCK_SLOW_SEED"));
   for (int i = 0; i < 200; ++i) {
     const Options options = some_options(random);
     Fleet fleet;
