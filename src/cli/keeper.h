@@ -35,7 +35,8 @@ class Keeper {
   /// When all must be killed that descends from this process. SteadyTime::max(): never.
   void set_kill_at(SteadyTime at);
 
-  /// That time has come. For the child between fork and exec: allocates nothing, waits for no mutex.
+  /// That time has come. For the child between fork and exec: allocates nothing, waits for no
+  /// mutex.
   bool time_is_over() const;
 
   /// Before a command begins whose DISTLOCK_TOKEN that is. Should this process be killed, the

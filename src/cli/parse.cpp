@@ -150,7 +150,8 @@ Arguments parse_role(const Words& words, const GetEnvironment& get) {
   // To MongoDB it would mean every database.
   if (role.database.empty()) throw Usage("--database must not be empty");
   if (role.database == "local") {
-    throw Usage("--database: local is of one server alone, and no locks can be there; name another");
+    throw Usage(
+        "--database: local is of one server alone, and no locks can be there; name another");
   }
   if (!is_utf8(role.name) || !is_utf8(role.database)) throw Usage("role: a name is not UTF-8");
   role.read_only = options.given("read-only");

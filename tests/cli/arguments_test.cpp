@@ -87,10 +87,10 @@ TEST_CASE("a role has names that are not empty, and takes none from the environm
   CHECK(parse_as<RoleArguments>({"role", "--name=n", "--database", "d"}).database == "d");
   CHECK(parse_as<RoleArguments>({"role", "--read-only"}).read_only);
   // To MongoDB the database "" is every database.
-  for (const Words& words : {Words{"role", "--name="}, Words{"role", "--database="},
-                             Words{"role", "--database", ""}, Words{"role", "extra"},
-                             Words{"role", "--database", "local"},
-                             Words{"role", "--name", "\xff"}, Words{"role", "--uri", "memory:"}}) {
+  for (const Words& words :
+       {Words{"role", "--name="}, Words{"role", "--database="}, Words{"role", "--database", ""},
+        Words{"role", "extra"}, Words{"role", "--database", "local"},
+        Words{"role", "--name", "\xff"}, Words{"role", "--uri", "memory:"}}) {
     CAPTURE(words);
     CHECK_FALSE(problem(words).empty());
   }

@@ -10,7 +10,8 @@
 #include <ctime>
 
 // To be loaded before a program: a clock whose library has a mutex, as libfaketime's has. Another
-// thread may have it at a fork, and then the child waits for ever. This one aborts there, each time.
+// thread may have it at a fork, and then the child waits for ever. This one aborts there, each
+// time.
 namespace {
 
 std::atomic<bool> had_threads = false;
