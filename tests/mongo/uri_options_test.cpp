@@ -1,8 +1,13 @@
 // The options of the URI that the driver gets.
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <catch2/catch.hpp>
+#include <fstream>
 
 #include "stores/mongodb/mongo_bell.h"
 #include "stores/mongodb/mongo_open.h"
+#include "support/temporary_folder.h"
 #include "support/thrown.h"
 
 using namespace distlock;
@@ -12,6 +17,24 @@ using namespace std::chrono_literals;
 namespace {
 
 Uri tuned(const std::string& text) { return tuned_uri(ConnectionString(text), 10s); }
+
+// So many descriptors can be opened while it lives, 0 or 1.
+class SpareDescriptors {
+ public:
+  explicit SpareDescriptors(rlim_t spare) {
+    const int next = dup(STDIN_FILENO);
+    REQUIRE(close(next) == 0);
+    REQUIRE(getrlimit(RLIMIT_NOFILE, &before_) == 0);
+    const rlimit few{static_cast<rlim_t>(next) + spare, before_.rlim_max};
+    REQUIRE(setrlimit(RLIMIT_NOFILE, &few) == 0);
+  }
+  ~SpareDescriptors() { setrlimit(RLIMIT_NOFILE, &before_); }
+  SpareDescriptors(const SpareDescriptors&) = delete;
+  SpareDescriptors& operator=(const SpareDescriptors&) = delete;
+
+ private:
+  rlimit before_{};
+};
 
 int number_in(const Uri& uri, const char* option) {
   return mongoc_uri_get_option_as_int32(uri.get(), option, 0);
@@ -86,11 +109,22 @@ TEST_CASE("a service that is no MongoDB is refused by its name, also by that of 
   }
 }
 
-TEST_CASE("a TLS file that cannot be read is refused, and not waited for", "[mongo]") {
+TEST_CASE("a TLS file that cannot be read or used is refused, and not waited for", "[mongo]") {
+  const TemporaryFolder folder;
+  const std::string garbage = folder.path() / "bad.pem";
+  std::ofstream(garbage) << "garbage";
   const std::string option = GENERATE("tlsCAFile", "tlscertificatekeyfile");
   const auto opened = [&](const std::string& file) {
     return thrown_by([&] { return tuned("mongodb://db1/?tls=true&" + option + "=" + file); });
   };
   CHECK(opened("/no/such/file.pem") == Errc::invalid_argument);
-  CHECK_FALSE(opened("%2Fdev%2Fnull"));
+  CHECK(opened(garbage) == Errc::invalid_argument);
+  CHECK(opened("%2Fdev%2Fnull") == Errc::invalid_argument);
+  CHECK(opened(folder.path()) == Errc::invalid_argument);
+  CHECK_FALSE(thrown_by([] { return tuned("mongodb://db1/?tls=true"); }));
+}
+
+TEST_CASE("where no descriptor is free, no TLS file is called unusable", "[mongo]") {
+  const SpareDescriptors spare(GENERATE(0, 1));
+  CHECK_FALSE(thrown_by([] { return tuned("mongodb://db1/?tls=true&tlsCAFile=%2Fdev%2Fnull"); }));
 }

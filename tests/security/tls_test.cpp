@@ -1,8 +1,11 @@
 #include <catch2/catch.hpp>
+#include <fstream>
+#include <iterator>
 
 #include "distlock/stores.h"
 #include "mongo/attempts.h"
 #include "security/secured.h"
+#include "support/temporary_folder.h"
 
 using namespace distlock;
 using namespace distlock::testing;
@@ -88,6 +91,21 @@ TEST_CASE("a key with a password is opened by it, and refused by another that is
   check_works(uri + "a%25key%26word");
   std::string message;
   const ConnectionString wrong(uri + "another%25word");
-  CHECK(failure_of([&] { open_store(wrong, {.call_limit = 4s}); }, &message));
+  CHECK(failure_of([&] { open_store(wrong, {.call_limit = 4s}); }, &message) ==
+        Errc::invalid_argument);
   CHECK_THAT(message, Catch::Contains("the password of its key") && !Catch::Contains("another"));
+  const ConnectionString without(replaced(uri, "&tlsCertificateKeyFilePassword=", ""));
+  CHECK(failure_of([&] { open_store(without, {.call_limit = 4s}); }) == Errc::invalid_argument);
+}
+
+TEST_CASE("a certificate without its key is refused, and not waited for", "[security]") {
+  const Secured secured;
+  const TemporaryFolder folder;
+  std::ifstream both(secured.file("client.pem"));
+  std::string text{std::istreambuf_iterator<char>(both), {}};
+  const std::string file = folder.path() / "me.pem";
+  std::ofstream(file) << text.substr(text.find("-----BEGIN CERTIFICATE"));
+  const std::string uri = secured.uri() + "&tlsCertificateKeyFile=" + file;
+  CHECK(failure_of([&] { open_store(ConnectionString(uri), {.call_limit = 4s}); }) ==
+        Errc::invalid_argument);
 }

@@ -82,6 +82,7 @@ mongoc_ssl_opt_t tls_options(const mongoc_uri_t* uri) {
   mongoc_ssl_opt_t options{};
   options.pem_file = text(MONGOC_URI_TLSCERTIFICATEKEYFILE);
   options.pem_pwd = text(MONGOC_URI_TLSCERTIFICATEKEYFILEPASSWORD);
+  if (options.pem_pwd == nullptr) options.pem_pwd = "";  // Else OpenSSL asks on the terminal.
   options.ca_file = text(MONGOC_URI_TLSCAFILE);
   options.weak_cert_validation =
       mongoc_uri_get_option_as_bool(uri, MONGOC_URI_TLSALLOWINVALIDCERTIFICATES, insecure);
@@ -90,12 +91,21 @@ mongoc_ssl_opt_t tls_options(const mongoc_uri_t* uri) {
   return options;
 }
 
+using Stream = std::unique_ptr<mongoc_stream_t, decltype(&mongoc_stream_destroy)>;
+
+// Null if there are no descriptors.
+Stream unconnected() {
+  mongoc_socket_t* socket = mongoc_socket_new(AF_UNIX, SOCK_STREAM, 0);
+  return {socket == nullptr ? nullptr : mongoc_stream_socket_new(socket), mongoc_stream_destroy};
+}
+
+constexpr int kAsClient = 1;
+
 // Takes the plain stream over.
 mongoc_stream_t* with_tls(mongoc_stream_t* plain, const mongoc_uri_t* uri,
                           const mongoc_host_list_t* host, std::int32_t timeout_ms,
                           bson_error_t* error) {
   mongoc_ssl_opt_t options = tls_options(uri);
-  constexpr int kAsClient = 1;
   mongoc_stream_t* stream =
       mongoc_stream_tls_new_with_hostname(plain, host->host, &options, kAsClient);
   if (stream == nullptr) {
@@ -108,6 +118,18 @@ mongoc_stream_t* with_tls(mongoc_stream_t* plain, const mongoc_uri_t* uri,
 }
 
 }  // namespace
+
+bool can_begin_tls(const mongoc_uri_t* uri) {
+  if (!wants_tls(uri)) return true;
+  Stream plain = unconnected();
+  if (!plain) return true;
+  mongoc_ssl_opt_t options = tls_options(uri);
+  const Stream stream(mongoc_stream_tls_new_with_hostname(plain.get(), "", &options, kAsClient),
+                      mongoc_stream_destroy);
+  if (!stream) return !unconnected();  // Then no file could be opened either.
+  static_cast<void>(plain.release());
+  return true;
+}
 
 mongoc_stream_t* connect_to(const mongoc_uri_t* uri, const mongoc_host_list_t* host,
                             bson_error_t* error) {

@@ -11,4 +11,8 @@ namespace distlock {
 mongoc_stream_t* connect_to(const mongoc_uri_t* uri, const mongoc_host_list_t* host,
                             bson_error_t* error);
 
+/// Whether a TLS connection can be begun with the URI's files and password, or none is wanted. True
+/// as well if it cannot be told, for want of descriptors.
+bool can_begin_tls(const mongoc_uri_t* uri);
+
 }  // namespace distlock

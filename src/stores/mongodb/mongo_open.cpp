@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "failure.h"
+#include "stores/mongodb/mongo_connect.h"
 #include "stores/mongodb/mongo_documents.h"
 
 namespace distlock {
@@ -124,6 +125,10 @@ void check_tls_files(const mongoc_uri_t* uri, const ConnectionString& connection
     const std::string problem = system_failure(errno);
     refuse(connection, "the file of " + std::string(option) + " cannot be read: " + problem);
   }
+  if (can_begin_tls(uri)) return;
+  refuse(connection,
+         "the files of TLS cannot be used; look at tlsCAFile, tlsCertificateKeyFile and the "
+         "password of its key");
 }
 
 }  // namespace
