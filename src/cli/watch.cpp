@@ -2,12 +2,16 @@
 
 #include <algorithm>
 #include <ostream>
+#include <set>
 #include <sstream>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "cli/exit_status.h"
 #include "distlock/error.h"
 #include "failure.h"
+#include "text.h"
 
 namespace distlock::cli {
 namespace {
@@ -43,35 +47,88 @@ class Frames {
     Streams into{streams.in, frame, elsewhere};
     into.out_in_colour = streams.out_in_colour;
     into.out_width = streams.out_width;
+    std::string failure;
     try {
       list(arguments, {*store_, watched_.clock, watched_.connection}, into);
     } catch (const Error& error) {
       // Where a file was replaced, only another opening finds the new one.
       const StoreKind kind = watched_.connection.kind();
       if (kind == StoreKind::sqlite || kind == StoreKind::mirrored) store_.reset();
-      return shown(error);
+      failure = shown(error);
     }
-    return frame.str();
+    if (arguments.format == Format::names && failure.empty()) {
+      // The next frame would hide them on a terminal.
+      if (streams.out_width > 0) return frame.str() + elsewhere.str();
+      tell_new(elsewhere.str(), streams.err);
+    }
+    return frame.str() + failure;
+  }
+
+  void tell_new(const std::string& problems, std::ostream& err) {
+    std::set<std::string> now;
+    std::istringstream lines(problems);
+    for (std::string line; std::getline(lines, line);) {
+      if (!told_.contains(line)) err << line << '\n';
+      now.insert(line);
+    }
+    told_ = std::move(now);
   }
 
   const WatchedStore& watched_;
   std::shared_ptr<Store> store_;
+  std::set<std::string> told_;  // Of the last list.
 };
 
-// Writes over the last frame, without a flicker. Says how many lines do not fit the terminal.
-void redraw(std::ostream& out, const std::string& frame, std::size_t height) {
-  const auto all = static_cast<std::size_t>(std::count(frame.begin(), frame.end(), '\n'));
-  // The cursor needs a line of its own.
-  const std::size_t room = height < 2 ? all : height - 1;
-  const std::size_t fit = all <= room ? all : room - 1;
-  out << kHome;
-  std::istringstream lines(frame);
-  std::string line;
-  for (std::size_t i = 0; i < fit && std::getline(lines, line); ++i) {
-    out << line << kEndOfLine << '\n';
+// Without the sequences of colours.
+std::size_t letters_in(const std::string& line) {
+  std::string plain;
+  for (std::size_t at = 0; at < line.size(); ++at) {
+    if (line[at] == '\033') {
+      at = std::min(line.find('m', at), line.size());
+    } else {
+      plain += line[at];
+    }
   }
-  if (fit < all) out << "… and " << all - fit << " more lines" << kEndOfLine << '\n';
-  out << kBelow;
+  return characters_of(plain).size();
+}
+
+std::size_t rows_of(const std::string& line, std::size_t width) {
+  return std::max<std::size_t>(1, (letters_in(line) + width - 1) / width);
+}
+
+// Behind a line that fills its row the cursor stands on its last letter.
+void draw(std::ostream& out, const std::string& line, std::size_t width) {
+  const std::size_t letters = letters_in(line);
+  const bool fills = letters > 0 && letters % width == 0;
+  out << (fills ? kEndOfLine : "") << line << (fills ? "" : kEndOfLine) << '\n';
+}
+
+std::string more(std::size_t lines) { return "… and " + std::to_string(lines) + " more lines"; }
+
+// How many lines are drawn, so that none scrolls. The cursor needs a row of its own.
+std::size_t fitting(const std::vector<std::string>& lines, const Streams& terminal) {
+  if (terminal.out_height < 2) return lines.size();
+  const std::size_t room = terminal.out_height - 1;
+  const std::size_t for_more = rows_of(more(lines.size()), terminal.out_width);
+  std::size_t rows = 0;
+  std::size_t beside_more = 0;
+  for (const std::string& line : lines) {
+    rows += rows_of(line, terminal.out_width);
+    if (rows + for_more <= room) ++beside_more;
+  }
+  return rows <= room ? lines.size() : beside_more;
+}
+
+// Writes over the last frame, without a flicker. Says how many lines do not fit the terminal.
+void redraw(const Streams& terminal, const std::string& frame) {
+  std::vector<std::string> lines;
+  std::istringstream text(frame);
+  for (std::string line; std::getline(text, line);) lines.push_back(line);
+  const std::size_t fit = fitting(lines, terminal);
+  terminal.out << kHome;
+  for (std::size_t i = 0; i < fit; ++i) draw(terminal.out, lines[i], terminal.out_width);
+  if (fit < lines.size()) draw(terminal.out, more(lines.size() - fit), terminal.out_width);
+  terminal.out << kBelow;
 }
 
 // Takes a changed size over. A terminal that does not say it any more keeps the last one.
@@ -97,7 +154,7 @@ int watch_list(const ListArguments& arguments, const WatchedStore& watched, cons
     const std::string frame = frames.next(arguments, sized);
     if (resized) streams.out << kClear;
     if (on_terminal) {
-      redraw(streams.out, frame, sized.out_height);
+      redraw(sized, frame);
     } else {
       streams.out << frame << '\n';
     }

@@ -1,55 +1,13 @@
 #include "cli/status.h"
 
 #include <catch2/catch.hpp>
-#include <sstream>
 
 #include "cli/exit_status.h"
-#include "cli/watch.h"
-#include "distlock/error.h"
-#include "support/fleet.h"
-#include "support/thrown.h"
+#include "cli/looker.h"
 
 using namespace distlock;
 using namespace distlock::cli;
-using namespace std::chrono_literals;
-
-namespace {
-
-/// Looks at a store with the locks "jobs" (held), "jobs.old" (free) and "rotate" (held).
-class Looker {
- public:
-  Looker() {
-    REQUIRE(jobs->lock_try("x"));
-    REQUIRE(old->lock_try("x"));
-    old->unlock();
-    REQUIRE(rotate->lock_try("x"));
-  }
-
-  std::string names(const ListArguments& wanted) {
-    ListArguments arguments = wanted;
-    arguments.format = Format::names;
-    CHECK(list(arguments, opened(), streams()) == kSuccess);
-    return std::exchange(out, std::ostringstream()).str();
-  }
-  OpenedStore opened() { return {*observer.store, *fleet.clock, connection}; }
-  WatchedStore watched() {
-    return {[this] { return observer.store; }, *fleet.clock, connection};
-  }
-  Streams streams() { return {in, out, err}; }
-
-  distlock::testing::Fleet fleet;
-  distlock::testing::Process holder = fleet.process("holder");
-  distlock::testing::Process observer = fleet.process("observer");
-  std::unique_ptr<DistributedLock> jobs = holder.lock("jobs");
-  std::unique_ptr<DistributedLock> old = holder.lock("jobs.old");
-  std::unique_ptr<DistributedLock> rotate = holder.lock("rotate");
-  ConnectionString connection{"memory:"};
-  std::istringstream in;
-  std::ostringstream out;
-  std::ostringstream err;
-};
-
-}  // namespace
+using distlock::cli::testing::Looker;
 
 TEST_CASE("a list is of all locks, those held, or those of a pattern", "[cli][view]") {
   Looker looker;
@@ -150,101 +108,6 @@ TEST_CASE("an empty list says what there is none of", "[cli][view]") {
   looker.jobs->unlock();
   looker.rotate->unlock();
   CHECK(said({.held = true}) == "no lock is held\n");
-}
-
-TEST_CASE("a watch shows the list every second, also after a failure", "[cli][view]") {
-  Looker looker;
-  std::stop_source stop;
-  const auto start = looker.fleet.clock->steady_now();
-  looker.observer.store->before("list", [&] {
-    looker.observer.store->fail("list", distlock::testing::Fault::rejected);
-    looker.jobs->unlock();
-    looker.observer.store->before(
-        "list", [&] { looker.observer.store->before("list", [&] { stop.request_stop(); }); });
-  });
-  CHECK(watch_list({.held = true}, looker.watched(), looker.streams(), stop.get_token()) ==
-        kSuccess);
-  const std::string said = looker.out.str();
-  CHECK(looker.fleet.clock->steady_now() - start == 2s);
-  CHECK_THAT(said, Catch::StartsWith("distlock: list rejected") && !Catch::Contains("\033") &&
-                       !Catch::Contains("jobs"));
-  CHECK(said.find("rotate") != said.rfind("rotate"));
-}
-
-TEST_CASE("on a terminal a watch draws over what it drew, within its height", "[cli][view]") {
-  Looker looker;
-  std::stop_source stop;
-  looker.observer.store->before("list", [&] { stop.request_stop(); });
-  Streams streams = looker.streams();
-  streams.out_width = 80;
-  // 0: a terminal that does not say.
-  const bool small = GENERATE(true, false);
-  streams.out_height = small ? 3 : 0;
-  CHECK(watch_list({}, looker.watched(), streams, stop.get_token()) == kSuccess);
-  const std::string said = looker.out.str();
-  CHECK_THAT(said, Catch::StartsWith("\033[2J\033[H") && Catch::EndsWith("\033[J"));
-  CHECK(std::count(said.begin(), said.end(), '\n') == (small ? 2 : 7));
-  CHECK((said.find("… and 6 more lines") != std::string::npos) == small);
-}
-
-TEST_CASE("a watch follows the size of its terminal", "[cli][view]") {
-  Looker looker;
-  std::stop_source stop;
-  TerminalSize size{80, 24};
-  WatchedStore watched = looker.watched();
-  watched.terminal = [&] { return size; };
-  Streams streams = looker.streams();
-  streams.out_width = size.width;
-  streams.out_height = size.height;
-  looker.observer.store->before("list", [&] {
-    size = {40, 3};
-    looker.observer.store->before("list", [&] {
-      size = {};  // It does not say any more.
-      looker.observer.store->before("list", [&] { stop.request_stop(); });
-    });
-  });
-  CHECK(watch_list({}, watched, streams, stop.get_token()) == kSuccess);
-  const std::string said = looker.out.str();
-  const auto cleared = said.rfind("\033[2J");
-  const auto cut = said.find(" more lines");
-  CHECK(cleared != 0);
-  REQUIRE(cut != std::string::npos);
-  CHECK(cut > cleared);
-  CHECK(said.find(" more lines", cut + 1) != std::string::npos);
-}
-
-TEST_CASE("a watch goes on until a store is there, and again where a file was replaced",
-          "[cli][view]") {
-  Looker looker;
-  std::stop_source stop;
-  int openings = 0;
-  const auto open = [&]() -> std::shared_ptr<Store> {
-    ++openings;
-    if (openings < 3) throw Error(Errc::not_applied, "there is no file 'x'");
-    if (openings == 3) {
-      looker.observer.store->fail("list", distlock::testing::Fault::rejected);
-      looker.observer.store->before(
-          "list", [&] { looker.observer.store->before("list", [&] { stop.request_stop(); }); });
-    }
-    return looker.observer.store;
-  };
-  // Another opening finds a member's file anew, too.
-  const ConnectionString file(GENERATE("sqlite:x", "mirrored+sqlite:x,y,z"));
-  const WatchedStore watched{open, *looker.fleet.clock, file};
-  CHECK(watch_list({}, watched, looker.streams(), stop.get_token()) == kSuccess);
-  CHECK(openings == 4);
-  CHECK_THAT(looker.out.str(), Catch::StartsWith("distlock: there is no file 'x'\n\ndistlock: ") &&
-                                   Catch::Contains("list rejected") && Catch::Contains("rotate"));
-}
-
-TEST_CASE("a watch ends where waiting mends nothing", "[cli][view]") {
-  Looker looker;
-  const auto refuse = []() -> std::shared_ptr<Store> {
-    throw Error(Errc::permission_denied, "no");
-  };
-  const WatchedStore watched{refuse, *looker.fleet.clock, looker.connection};
-  CHECK(distlock::testing::thrown_by([&] { return watch_list({}, watched, looker.streams()); }) ==
-        Errc::permission_denied);
 }
 
 TEST_CASE("a malformed lock counts as held in a list of those", "[cli][view][R14]") {

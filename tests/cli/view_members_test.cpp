@@ -8,6 +8,7 @@
 #include "cli/readmit.h"
 #include "cli/scene.h"
 #include "cli/status.h"
+#include "cli/watch.h"
 #include "distlock/error.h"
 #include "support/mirror_fleet.h"
 #include "support/thrown.h"
@@ -180,6 +181,22 @@ TEST_CASE("where too few members answer, -v still shows which", "[cli][view][M2]
   CHECK(thrown_by([&] { return list(as_json, looker.opened(), looker.streams()); }) ==
         Errc::not_applied);
   CHECK(looker.shown().empty());
+}
+
+TEST_CASE("a watch with -v shows the members beside the error that too few answer",
+          "[cli][view][M2]") {
+  MirrorLooker looker;
+  static_cast<void>(looker.listed({}));
+  looker.observer.set_away(0, true);
+  looker.observer.set_away(1, true);
+  std::stop_source stop;
+  const auto open = [&]() -> std::shared_ptr<Store> {
+    stop.request_stop();
+    return looker.observer.store;
+  };
+  const WatchedStore watched{open, *looker.fleet.clock, looker.connection};
+  CHECK(watch_list({.common = verbose()}, watched, looker.streams(), stop.get_token()) == kSuccess);
+  CHECK_THAT(looker.shown(), Catch::Contains("1       away") && Catch::Contains("distlock: "));
 }
 
 TEST_CASE("a store that is not mirrored shows no members", "[cli][view]") {
