@@ -50,6 +50,7 @@ _distlock() {
     case ${words[i]} in
       --uri | --uri=*) elsewhere=true ;;
       --uri-file) file=(--uri-file "${words[i + 1]}") ;;
+      --uri-file=*) file=("${words[i]}") ;;
     esac
     if [[ ${words[i]} =~ $valued ]]; then
       i=$((i + 1))
@@ -63,6 +64,8 @@ _distlock() {
     return
   elif [[ $word == -* ]]; then
     mapfile -t COMPREPLY < <(compgen -W "$options $common" -- "$word")
+  elif [[ ${words[1]} == readmit ]]; then
+    mapfile -t COMPREPLY < <(compgen -W '1 2 3 4 5 6 7 8 9' -- "$word")
   elif [[ ${words[1]} != role ]] && ! $elsewhere; then
     mapfile -t COMPREPLY < <(_distlock_names "$word" "${file[@]}")
   fi

@@ -7,7 +7,7 @@ set -l all run status list break readmit role
 function __distlock_names
     set -l words (commandline -opc)
     string match -qr -- '^--uri(=|$)' $words; and return
-    set -l file
+    set -l file (string match -r -- '^--uri-file=.*' $words)
     if set -l at (contains -i -- --uri-file $words)
         set file --uri-file $words[(math $at + 1)]
     end
@@ -16,10 +16,13 @@ end
 
 # Whether a lock is named already: by a word that is neither an option nor an option's value.
 function __distlock_named
-    set -l valued -w --wait -E --conflict-exit-code --store-patience --why --takeover-after --ping-every
-    set -a valued --grace --on-loss --uri --uri-file
+    set -l valued -E --conflict-exit-code --store-patience --why --takeover-after --ping-every --grace
+    set -a valued --on-loss --uri --uri-file
+    set -l words (commandline -opc)
+    # What breaks a hold takes no value behind --wait.
+    test "$words[2]" = break; or set -a valued -w --wait
     set -l skip no
-    for word in (commandline -opc)[3..-1]
+    for word in $words[3..-1]
         if test $skip = yes
             set skip no
         else if contains -- $word $valued
@@ -73,6 +76,7 @@ complete -c distlock -n '__distlock_on list' -l watch -d 'again every second'
 complete -c distlock -n '__distlock_on break' -s y -l yes -d 'do not ask'
 complete -c distlock -n '__distlock_on break' -l wait -d 'return when the old holder acts no more'
 
+complete -c distlock -n '__distlock_on readmit; and not __distlock_named' -xa '(seq 9)' -d member
 complete -c distlock -n '__distlock_on readmit' -s y -l yes -d 'do not ask'
 
 complete -c distlock -n '__distlock_on role' -l name -x -d 'of the role'

@@ -1,21 +1,55 @@
 // The completions as a shell asks for them.
 #include <catch2/catch.hpp>
+#include <fstream>
 
 #include "process/tool_fixture.h"
 
 using namespace distlock::testing;
 
-TEST_CASE("a completion offers no name that is written in another way", "[process][list]") {
-  ToolFixture fixture;
-  for (const char* const name : {"jobs", "two\nlines", "back\\slash", "my jobs"}) {
-    REQUIRE(fixture.status({"run", name, "true"}) == 0);
+namespace {
+
+/// A fixture whose folder has the tool by the name that completions call.
+class Completion : public ToolFixture {
+ public:
+  Completion() { std::filesystem::create_symlink(tool_path(), folder.path() / "distlock"); }
+
+  /// What bash offers behind the line, one a line.
+  std::string offered(const std::string& line) {
+    const std::string ask = "PATH=" + folder.path().string() +
+                            ":$PATH; . " DISTLOCK_SOURCES "/src/cli/completion.bash; COMP_LINE='" +
+                            line +
+                            "'; COMP_POINT=${#COMP_LINE}; _distlock; "
+                            "printf '%s\\n' \"${COMPREPLY[@]}\"";
+    CHECK(status({"run", "other", "--", "bash", "-c", ask}) == 0);
+    return output;
   }
-  std::filesystem::create_symlink(tool_path(), fixture.folder.path() / "distlock");
-  const std::string ask = "PATH=" + fixture.folder.path().string() +
-                          ":$PATH; . " DISTLOCK_SOURCES
-                          "/src/cli/completion.bash; "
-                          "COMP_LINE='distlock status '; COMP_POINT=${#COMP_LINE}; _distlock; "
-                          "printf '%s\\n' \"${COMPREPLY[@]}\"";
-  CHECK(fixture.status({"run", "other", "--", "bash", "-c", ask}) == 0);
-  CHECK(fixture.output == "jobs\nmy\\ jobs\nother\n");
+};
+
+}  // namespace
+
+TEST_CASE("a completion offers no name that is written in another way", "[process][list]") {
+  Completion shell;
+  for (const char* const name : {"jobs", "two\nlines", "back\\slash", "my jobs"}) {
+    REQUIRE(shell.status({"run", name, "true"}) == 0);
+  }
+  CHECK(shell.offered("distlock status ") == "jobs\nmy\\ jobs\nother\n");
+}
+
+TEST_CASE("a completion offers the locks of the store that the line names", "[process][list]") {
+  Completion shell;
+  const std::string file = shell.folder.path() / "uri";
+  std::ofstream(file) << "sqlite:" << (shell.folder.path() / "second.db").string() << '\n';
+  REQUIRE(shell.status({"run", "--uri-file", file, "theirs", "true"}) == 0);
+  const std::string verb = GENERATE("run", "status", "list", "break");
+  CHECK(shell.offered("distlock " + verb + " ") == "other\n");
+  CHECK(shell.offered("distlock " + verb + " --uri-file=" + file + " ") == "theirs\n");
+  CHECK(shell.offered("distlock " + verb + " --uri-file " + file + " ") == "theirs\n");
+  CHECK(shell.offered("distlock " + verb + " --uri=memory: ") == "\n");
+}
+
+TEST_CASE("a completion offers numbers for the member to readmit", "[process]") {
+  Completion shell;
+  CHECK(shell.offered("distlock readmit ") == "1\n2\n3\n4\n5\n6\n7\n8\n9\n");
+  CHECK(shell.offered("distlock readmit --yes 3") == "3\n");
+  CHECK(shell.offered("distlock readmit 3 ") == "\n");
 }
