@@ -22,6 +22,8 @@ struct Option {
   std::string_view note = {};
 };
 
+constexpr std::string_view kRevoked = "the library cannot turn checks of revoked certificates off";
+
 // Of libmongoc 1.23. Options that would weaken the guarantees are here too, to say why they are
 // refused: the library always writes with w=majority and journal=true, on the primary.
 constexpr std::array kOptions = std::to_array<Option>({
@@ -54,8 +56,6 @@ constexpr std::array kOptions = std::to_array<Option>({
     {"tlsCAFile", Allowed::any},
     {"tlsCertificateKeyFile", Allowed::any},
     {"tlsCertificateKeyFilePassword", Allowed::secret},
-    {"tlsDisableCertificateRevocationCheck", Allowed::boolean},
-    {"tlsDisableOCSPEndpointCheck", Allowed::boolean},
     {"tlsInsecure", Allowed::boolean},
     {"w", Allowed::only, "majority"},
     {"waitQueueTimeoutMS", Allowed::number},
@@ -67,6 +67,8 @@ constexpr std::array kOptions = std::to_array<Option>({
     {"timeoutMS", Allowed::never,
      "the driver does not support it; write serverSelectionTimeoutMS, connectTimeoutMS or "
      "socketTimeoutMS"},
+    {"tlsDisableCertificateRevocationCheck", Allowed::never, kRevoked},
+    {"tlsDisableOCSPEndpointCheck", Allowed::never, kRevoked},
 });
 
 std::string lower(std::string_view text) {

@@ -25,8 +25,6 @@ const std::vector<std::string> kBooleans{"directConnection",
                                          "tls",
                                          "tlsAllowInvalidCertificates",
                                          "tlsAllowInvalidHostnames",
-                                         "tlsDisableCertificateRevocationCheck",
-                                         "tlsDisableOCSPEndpointCheck",
                                          "tlsInsecure"};
 const std::vector<std::string> kNumbers{"connectTimeoutMS",         "heartbeatFrequencyMS",
                                         "localThresholdMS",         "maxPoolSize",
@@ -35,8 +33,12 @@ const std::vector<std::string> kNumbers{"connectTimeoutMS",         "heartbeatFr
                                         "waitQueueTimeoutMS",       "wtimeoutMS",
                                         "zlibCompressionLevel"};
 const std::vector<std::string> kLimited{"journal", "readConcernLevel", "readPreference", "w"};
-const std::vector<std::string> kNever{"loadBalanced", "maxStalenessSeconds", "readPreferenceTags",
-                                      "timeoutMS"};
+const std::vector<std::string> kNever{"loadBalanced",
+                                      "maxStalenessSeconds",
+                                      "readPreferenceTags",
+                                      "timeoutMS",
+                                      "tlsDisableCertificateRevocationCheck",
+                                      "tlsDisableOCSPEndpointCheck"};
 
 void accepted(const std::string& option) {
   INFO(option);
@@ -115,6 +117,10 @@ TEST_CASE("an option that cannot be used says why", "[connection_string]") {
   refused("maxStalenessSeconds=90", "reads go to the primary");
   refused("readPreferenceTags=dc:ny", "reads go to the primary");
   refused("timeoutMS=1", "write serverSelectionTimeoutMS");
+  for (const std::string off :
+       {"tlsDisableCertificateRevocationCheck=true", "tlsDisableOCSPEndpointCheck=false"}) {
+    refused(off, "cannot turn checks of revoked certificates off");
+  }
 }
 
 TEST_CASE("an unknown option is answered with all that can be used", "[connection_string]") {
