@@ -62,26 +62,37 @@ std::string problem_of_number(std::size_t members) {
          "member is no mirrored store";
 }
 
+// Only a link-local address needs the name of an interface, `zone`.
+std::string one_spelling(const in6_addr& address, const std::string& zone) {
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  if (IN6_IS_ADDR_V4MAPPED(&address) != 0)
+    return inet_ntop(AF_INET, &address.s6_addr[12], text.data(), text.size());
+  const std::string plain = inet_ntop(AF_INET6, &address, text.data(), text.size());
+  return IN6_IS_ADDR_LINKLOCAL(&address) != 0 ? plain + zone : plain;
+}
+
 // The text of an IP address in one spelling, or `name`. The three that mean this host are one.
 std::string one_spelling(const std::string& name) {
   in_addr four{};
   in6_addr six{};
-  std::array<char, INET6_ADDRSTRLEN> text{};
+  std::array<char, INET_ADDRSTRLEN> text{};
+  const std::size_t zone = std::min(name.find('%'), name.size());
   std::string address = name;
   if (inet_aton(name.c_str(), &four) != 0) {
     address = inet_ntop(AF_INET, &four, text.data(), text.size());
-  } else if (inet_pton(AF_INET6, name.c_str(), &six) == 1) {
-    address = inet_ntop(AF_INET6, &six, text.data(), text.size());
+  } else if (inet_pton(AF_INET6, name.substr(0, zone).c_str(), &six) == 1) {
+    address = one_spelling(six, name.substr(zone));
   }
-  const bool here = address == "127.0.0.1" || address == "::1" || address == "::ffff:127.0.0.1";
+  const bool here = address == "127.0.0.1" || address == "::1";
   return here ? "localhost" : address;
 }
 
 // One text for all spellings of one address, as far as a text can tell.
-std::string address_of(std::string_view host) {
+std::string address_of(std::string_view encoded) {
   constexpr unsigned kDefaultPort = 27017;
-  const bool socket = in_lower_case(host.substr(0, 3)) == "%2f";
-  if (socket) return std::string(host);
+  const std::string host = decoded(encoded);
+  const bool socket = host.starts_with('/');
+  if (socket) return host;
   const bool in_brackets = host.starts_with('[');
   const std::size_t end = in_brackets ? host.find(']') : host.find(':');
   std::string name = in_lower_case(host.substr(in_brackets ? 1 : 0, in_brackets ? end - 1 : end));

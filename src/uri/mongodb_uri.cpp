@@ -46,14 +46,29 @@ std::string problem_of_port(std::string_view port) {
   return is_port(port) ? "" : "the port is not a number from 1 to 65535";
 }
 
+// With the name of an interface behind it, or without.
+bool is_ipv6(std::string_view text) {
+  constexpr std::string_view kZone = "%25";
+  const std::size_t end = std::min(text.find(kZone), text.size());
+  const std::string_view address = text.substr(0, end);
+  if (!has_characters_of(address, ":") ||
+      address.find_first_not_of("0123456789abcdefABCDEF:.%") != address.npos) {
+    return false;
+  }
+  if (end == text.size()) return true;
+  const std::string_view zone = text.substr(end + kZone.size());
+  return !zone.empty() && std::all_of(zone.begin(), zone.end(), [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '-' || c == '.' || c == '_' || c == '~';
+  });
+}
+
 std::string problem_of_host(std::string_view host) {
   if (host.empty()) return "a host is missing; write mongodb://HOST:PORT";
   if (!well_encoded(host)) return "a host has a '%' without two hexadecimal digits";
   if (host.starts_with('[')) {
     const std::size_t end = host.find(']');
     const std::string_view address = host.substr(1, end == host.npos ? end : end - 1);
-    if (end == host.npos || !has_characters_of(address, ":") ||
-        address.find_first_not_of("0123456789abcdefABCDEF:.%") != address.npos) {
+    if (end == host.npos || !is_ipv6(address)) {
       return "an IPv6 address is malformed; write mongodb://[::1]:27017";
     }
     const std::string_view port = host.substr(end + 1);
@@ -80,20 +95,6 @@ std::string problem_of_srv_host(std::string_view hosts) {
     return "mongodb+srv:// takes a host name of at least three parts, as in db.example.com";
   }
   return "";
-}
-
-// Of a text that is well encoded.
-std::string decoded(std::string_view text) {
-  std::string result;
-  for (std::size_t at = 0; at < text.size(); ++at) {
-    if (text[at] != '%') {
-      result += text[at];
-    } else {
-      result += static_cast<char>(std::stoi(std::string(text.substr(at + 1, 2)), nullptr, 16));
-      at += 2;
-    }
-  }
-  return result;
 }
 
 std::string problem_of_database(const UriPieces& pieces) {

@@ -42,6 +42,19 @@ bool is_option(std::string_view option, std::string_view name) {
       [](unsigned char a, unsigned char b) { return std::tolower(a) == std::tolower(b); });
 }
 
+std::string decoded(std::string_view text) {
+  std::string result;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if (text[at] != '%') {
+      result += text[at];
+    } else {
+      result += static_cast<char>(std::stoi(std::string(text.substr(at + 1, 2)), nullptr, 16));
+      at += 2;
+    }
+  }
+  return result;
+}
+
 std::vector<std::string_view> split(std::string_view text, char separator) {
   std::vector<std::string_view> parts;
   while (true) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -24,6 +25,9 @@ bool is_port(std::string_view text);
 
 /// Whether `name=value` is that option. The case of a name does not matter.
 bool is_option(std::string_view option, std::string_view name);
+
+/// A text whose every `%` stands before two hexadecimal digits, without the encoding.
+std::string decoded(std::string_view text);
 
 std::vector<std::string_view> split(std::string_view text, char separator);
 

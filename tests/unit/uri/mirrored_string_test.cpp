@@ -43,6 +43,8 @@ TEST_CASE("each host of a mirrored string is a member of its own", "[connection_
         "mongodb://u:p%40@c/locks?tls=true&directConnection=true");
   CHECK(members_in("mirrored+mongodb://h:1,h:2,h:3,h:4,h:5").size() == 5);
   CHECK(members_in("mirrored+mongodb://mongodb:27017,sqlite:1,memory:1").size() == 3);
+  CHECK(members_in("mirrored+mongodb://[fe80::1%25a],[fe80::1%25b],%2FX.sock").size() == 3);
+  CHECK(members_in("mirrored+mongodb://%2Fx.sock,%2FX.sock,h").size() == 3);
   CHECK(members_in("mirrored+mongodb://127.0.0.1,127.0.0.2,127.0.0.3").size() == 3);
 }
 
@@ -76,7 +78,13 @@ TEST_CASE("a mirrored string that cannot be used is refused with what to write",
       {"mirrored+mongodb://localhost,b,[::ffff:127.0.0.1]/", "two of its members"},
       {"mirrored+mongodb://[::1]:1,127.1:1,c/", "two of its members"},
       {"mirrored+mongodb://[2001:db8::1],b,[2001:DB8:0::1]/", "two of its members"},
+      {"mirrored+mongodb://[2001:db8::1],b,[2001:db8::1%25eth0]/", "two of its members"},
+      {"mirrored+mongodb://[fe80::1%25eth0],b,[FE80:0::1%25ETH0]/", "two of its members"},
+      {"mirrored+mongodb://[::1%25lo],b,localhost/", "two of its members"},
+      {"mirrored+mongodb://[::ffff:10.0.0.1],b,10.0.0.1/", "two of its members"},
+      {"mirrored+mongodb://a%31:1,b,a1:1/", "two of its members"},
       {"mirrored+mongodb://%2Fx.sock,b,%2Fx.sock/", "two of its members"},
+      {"mirrored+mongodb://%2Fx.sock,b,%2f%78.sock/", "two of its members"},
       {"mirrored+mongodb://a,b,c/?replicaSet=r", "replicaSet cannot be used"},
       {"mirrored+mongodb://a,b,c/?tls=true&REPLICASET=r", "replicaSet cannot be used"},
       {"mirrored+mongodb://a,b,c/?directConnection=false", "directConnection can only be true"},

@@ -196,7 +196,13 @@ TEST_CASE("user and password have no sign that must be encoded", "[connection_st
 
 TEST_CASE("an IPv6 address stands in brackets, and a port may follow", "[connection_string]") {
   good("mongodb://[::1]");
-  good("mongodb://[fe80::1%25eth0]:27017"s.replace(18, 6, "%25ab"));
+  for (const std::string interface : {"eth0", "ab", "br-lan.5", "x_y~z"}) {
+    good("mongodb://[fe80::1%25" + interface + "]:27017");
+  }
+  for (const std::string zone : {"%25", "%25eth0%25", "%25a%30", "%25a:b", "%25a/b", "eth0"}) {
+    bad("mongodb://[fe80::1" + zone + "]", "an IPv6 address is malformed");
+  }
+  bad("mongodb://[%25a:b]", "an IPv6 address is malformed");
   bad("mongodb://[::1]:", "the port");
   bad("mongodb://[::1]:0", "the port");
   bad("mongodb://[::1]:65536", "the port");
