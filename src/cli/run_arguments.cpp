@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <string_view>
 
 #include "cli/command_options.h"
 #include "distlock/error.h"
@@ -38,13 +39,23 @@ void check_why(const CommandOptions& options, const std::string& why) try {
   throw Usage(options.source_of("why") + ": " + error.what());
 }
 
+// Cut between two characters where a record has no room for all.
+std::string fit_for_a_record(const std::string& text) {
+  constexpr std::string_view kCut = "…";
+  if (text.size() <= protocol::kWhyBytesMax) return text;
+  std::size_t end = protocol::kWhyBytesMax - kCut.size();
+  while ((static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
+  return text.substr(0, end).append(kCut);
+}
+
 std::string why_from(const CommandOptions& options, const Words& command) {
   if (const auto why = options.value("why")) {
     check_why(options, *why);
     return *why;
   }
   // Arguments often hold secrets, and the record is there for all to read: the command alone.
-  return is_utf8(command.front()) ? command.front() : escaped(command.front());
+  const std::string& name = command.front();
+  return fit_for_a_record(is_utf8(name) ? name : escaped(name));
 }
 
 std::optional<milliseconds> wait_from(const CommandOptions& options) {

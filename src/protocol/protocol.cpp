@@ -16,7 +16,6 @@ using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
 constexpr std::size_t kIdBytesMax = 1000;
-constexpr std::size_t kWhyBytesMax = 10000;
 constexpr std::size_t kLabelBytesMax = 1000;
 constexpr std::chrono::hours kHundredYears{24LL * 36525};
 constexpr std::chrono::days kOtherClockMargin{1};

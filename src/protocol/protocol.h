@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -34,6 +35,7 @@ void check_name(std::string_view name);
 void check_process(std::string_view process);
 void check_label(std::string_view label);
 void check_why(std::string_view why);
+inline constexpr std::size_t kWhyBytesMax = 10000;
 void check_options(const LockOptions& options);
 void check_options(const PingerOptions& options);
 /// The time from the sending of one ping to the confirmation of the next, where every call takes

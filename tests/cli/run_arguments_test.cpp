@@ -98,6 +98,17 @@ TEST_CASE("the record has the command's first word, and no argument that may be 
   CHECK(parse_as<RunArguments>({"run", "n", "true"}, {{"DISTLOCK_WHY", "cron"}}).why == "cron");
 }
 
+TEST_CASE("a long COMMAND is cut for its record, between two characters", "[cli][arguments]") {
+  const auto why_of = [](const std::string& command) {
+    return parse_as<RunArguments>({"run", "n", command}).why;
+  };
+  const std::string all(10'000, 'a');
+  CHECK(why_of(all) == all);
+  CHECK(why_of(all + 'a') == all.substr(3) + "…");
+  CHECK(why_of(std::string(9'996, 'a') + "ßßß") == std::string(9'996, 'a') + "…");
+  CHECK(why_of(std::string(2'501, '\xff')).size() == 10'000);  // Each byte is written as four.
+}
+
 TEST_CASE("an option whose value is empty takes nothing else for it", "[cli][arguments]") {
   const std::map<std::string, std::string> results = {
       {"--conflict-exit-code", "no exit status"},
