@@ -13,7 +13,7 @@ class Completion : public ToolFixture {
  public:
   Completion() { std::filesystem::create_symlink(tool_path(), folder.path() / "distlock"); }
 
-  /// What bash offers behind the line, one a line.
+  /// The words that bash offers behind the line, one a line.
   std::string offered(const std::string& line) {
     const std::string ask = "PATH=" + folder.path().string() +
                             ":$PATH; . " DISTLOCK_SOURCES "/src/cli/completion.bash; COMP_LINE='" +
