@@ -130,3 +130,29 @@ TEST_CASE("a look that was not told the time is an error", "[mongo][R4]") {
                 now + "}]}");
   CHECK(failure_of([&] { odd.store->inspect("jobs", Freshness::fresh); }) == Errc::not_applied);
 }
+
+TEST_CASE("a ping of the server's own clock that is a little later than its now is taken for now",
+          "[mongo][R4]") {
+  const auto seen_with = [](const std::string& clock, int later) {
+    const std::string ts = R"({"$oid": ")" + to_hex(kOurs) + "\"}";
+    const std::string stamp = std::to_string(1300000000000 + later);
+    const Odd odd(R"(, "cursor": {"id": 0, "ns": "config.locks", "firstBatch": [
+        {"lock": {"_id": "jobs", "state": 2, "process": "db7:1:1", "who": "db7:1:1:main:2",
+                  "why": "test", "when": {"$date": {"$numberLong": "1200000000000"}}, "ts": )" +
+                  ts + R"(},
+         "now": {"$date": {"$numberLong": "1300000000000"}},
+         "ping": [{"_id": "db7:1:1", "ping": {"$date": {"$numberLong": ")" +
+                  stamp + R"("}}, "clock": ")" + clock + "\"}]}]}");
+    Inspection seen = odd.store->inspect("jobs", Freshness::fresh);
+    REQUIRE((seen.now && seen.ping));
+    return seen;
+  };
+  const StoreTime now{1300000000000ms};
+  CHECK(seen_with("mongod:mock", -1).now->time == now);
+  CHECK(seen_with("mongod:mock", 999).now->time == now + 999ms);
+  // So far apart is skew.
+  const Inspection skewed = seen_with("mongod:mock", 1000);
+  CHECK(skewed.now->time == now);
+  CHECK(skewed.ping->ping == now + 1s);
+  CHECK(seen_with("mongod:another", 500).now->time == now);
+}
