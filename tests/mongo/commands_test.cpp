@@ -72,6 +72,10 @@ TEST_CASE("a claim by another clock is not even sent", "[mongo][R4][R8]") {
   Claim claim = our_claim(*store);
   claim.cutoff.clock = "mongod:another";
   CHECK(commands_of(server, [&] { CHECK_FALSE(store->claim("jobs", FromAbsent{}, claim)); }) == 0);
+  CHECK(commands_of(server, [&] {
+          const Standing standing = store->line()->stand("jobs", claim);
+          CHECK_FALSE((standing.hold || standing.in_line));
+        }) == 0);
 }
 
 TEST_CASE("an array is not taken for its element", "[mongo][R2][R3][R14]") {
