@@ -80,6 +80,44 @@ struct Recorded {
   }
 };
 
+// A set of two, of which the first is primary to begin with.
+struct TwoMembers {
+  MockServer first{json("{" + standalone_hello() + "}")};
+  MockServer second{json("{" + standalone_hello() + "}")};
+  const MongoSettings settings{"config", 3600ms};
+  Pool pool;
+
+  TwoMembers() {
+    primary_is_first(true);
+    first.answer_with(answer_to);
+    second.answer_with(answer_to);
+    const ConnectionString connection("mongodb://127.0.0.1:" + std::to_string(first.port()) +
+                                      ",127.0.0.1:" + std::to_string(second.port()) +
+                                      "/?replicaSet=rs");
+    pool = open_pool(tuned_uri(connection, kCallLimit), connection);
+  }
+
+  void primary_is_first(bool is) {
+    const int one = first.port();
+    const int two = second.port();
+    first.hello_with(json("{" + member_hello(is, {one, two}) + "}"));
+    second.hello_with(json("{" + member_hello(!is, {two, one}) + "}"));
+  }
+
+  /// Until the driver knows it.
+  void make_second_primary() {
+    primary_is_first(false);
+    const std::string clock = "mongod:127.0.0.1:" + std::to_string(second.port());
+    wait_until("the second as primary", [&] {
+      try {
+        return MongoCall(pool.get(), settings, {"test", ""}).clock() == clock;
+      } catch (const Error&) {
+        return false;
+      }
+    });
+  }
+};
+
 using Calls = std::vector<std::function<void(Store&)>>;
 
 const Calls kOrdinaryReads{
@@ -213,34 +251,29 @@ TEST_CASE("a long list is asked for in one session, and each part from its curso
 
 // The answers and stamps of two servers are by two clocks.
 TEST_CASE("a call goes to the server that it began with, whatever becomes primary", "[mongo][R4]") {
-  MockServer first(json("{" + standalone_hello() + "}"));
-  MockServer second(json("{" + standalone_hello() + "}"));
-  const auto primary_is = [&](bool the_first) {
-    const int one = first.port();
-    const int two = second.port();
-    first.hello_with(json("{" + member_hello(the_first, {one, two}) + "}"));
-    second.hello_with(json("{" + member_hello(!the_first, {two, one}) + "}"));
-  };
-  primary_is(true);
-  first.answer_with(answer_to);
-  second.answer_with(answer_to);
-  const ConnectionString connection("mongodb://127.0.0.1:" + std::to_string(first.port()) +
-                                    ",127.0.0.1:" + std::to_string(second.port()) +
-                                    "/?replicaSet=rs");
-  const Pool pool = open_pool(tuned_uri(connection, kCallLimit), connection);
-  const MongoSettings settings{"config", 3600ms};
-  const MongoCall call(pool.get(), settings, {"test", ""});
-  primary_is(false);
-  wait_until("the second as primary", [&] {
-    try {
-      return MongoCall(pool.get(), settings, {"test", ""}).clock() != call.clock();
-    } catch (const Error&) {
-      return false;
-    }
-  });
+  TwoMembers set;
+  const MongoCall call(set.pool.get(), set.settings, {"test", ""});
+  set.make_second_primary();
   call.write(doc({{"findAndModify", "locks"}}));
   call.read(doc({{"aggregate", "locks"}}), ReadConcern::linearizable);
   call.read_each(doc({{"find", "locks"}}), ReadConcern::majority, [](const Document&) {});
-  CHECK(first.commands().size() == 3);
-  CHECK(second.commands().empty());
+  CHECK(set.first.commands().size() == 3);
+  CHECK(set.second.commands().empty());
+}
+
+// A deposed primary, cut off from the others, would tell of no ring.
+TEST_CASE("a bell that is followed is left once another server is primary", "[mongo][bell][R19]") {
+  TwoMembers set;
+  set.first.answer_with([](const Bson& command) {
+    const std::string batch = name_of(command) == "getMore" ? "nextBatch" : "firstBatch";
+    return json(R"({"ok": 1, "cursor": {"id": {"$numberLong": "77"}, ")" + batch + R"(": []}})");
+  });
+  const MongoCall call(set.pool.get(), set.settings, {"test", ""});
+  int batches = 0;
+  const auto take = [&](const std::vector<Document>&) {
+    if (++batches == 2) set.make_second_primary();
+    return batches < 3;
+  };
+  CHECK(call.follow(doc({{"find", "bells"}, {"tailable", true}}), 1ms, take));
+  CHECK(batches == 2);
 }
