@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <boost/thread/thread.hpp>
 #include <catch2/catch.hpp>
 
@@ -28,13 +29,15 @@ PingRecord ping_at_last(Store& store) {
   return *ping;
 }
 
-// Sixteen fresh looks at "jobs" at once.
+// Sixteen looks at "jobs" at once.
 class InFlight {
  public:
-  explicit InFlight(Store& store) : answers_(16) {
-    for (auto& answer : answers_) {
-      threads_.create_thread([&store, &answer] {
-        failure_of([&] { answer = store.inspect("jobs", Freshness::fresh); });
+  static constexpr std::size_t kLooks = 16;
+
+  InFlight(Store& store, Freshness freshness) : answers_(kLooks), failures_(kLooks) {
+    for (std::size_t i = 0; i < kLooks; ++i) {
+      threads_.create_thread([this, &store, freshness, i] {
+        failures_[i] = failure_of([&] { answers_[i] = store.inspect("jobs", freshness); });
       });
     }
   }
@@ -51,9 +54,15 @@ class InFlight {
     }
     return given;
   }
+  // A look changes nothing, and says so.
+  std::size_t failures() const {
+    return static_cast<std::size_t>(
+        std::count(failures_.begin(), failures_.end(), Errc::not_applied));
+  }
 
  private:
   std::vector<std::optional<Inspection>> answers_;
+  std::vector<std::optional<Errc>> failures_;
   boost::thread_group threads_;
 };
 
@@ -92,18 +101,22 @@ TEST_CASE("a judgement is never made on what a deposed primary says", "[mongo][R
   const auto contender = open_mongo_store(server.connection(), {.call_limit = 60s});
   const PingRecord before = holder->ping(kHolder);
   REQUIRE(holder->claim("jobs", FromAbsent{}, our_claim(*holder)));
-  InFlight warm(*contender);
-  warm.join();
+  {
+    const InFlight warm(*contender, Freshness::fresh);
+    const InFlight more(*contender, Freshness::ordinary);
+  }
 
   Stopped stopped(deposed);
   // They wait in the sockets of the stopped primary. Many, for it is a matter of luck which of them
   // it answers before it learns that it is deposed.
-  InFlight reads(*contender);
+  InFlight reads(*contender, Freshness::fresh);
+  InFlight ordinary(*contender, Freshness::ordinary);
   wait_until("another primary", [&] { return primary_among(without(ports, deposed)) != 0; });
   const PingRecord after = ping_at_last(*holder);
   REQUIRE(after.clock != before.clock);
   stopped.go_on();
   reads.join();
+  ordinary.join();
 
   // A look that was sent late enough goes to the new primary, and may be answered there before the
   // ping: its now and its ping are by two clocks, and nothing is judged on that.
@@ -113,6 +126,13 @@ TEST_CASE("a judgement is never made on what a deposed primary says", "[mongo][R
     CHECK(seen.fresh);
     if (seen.now->clock == seen.ping->clock) CHECK(seen.ping->ping >= after.ping);
   }
+  CHECK(reads.answers().size() + reads.failures() == InFlight::kLooks);
+  // An ordinary look is told what the deposed primary has: a fresh one would be told the same.
+  const auto told = ordinary.answers();
+  CAPTURE(told.size(), ordinary.failures());
+  CHECK(std::any_of(told.begin(), told.end(), [&](const Inspection& seen) {
+    return seen.now->clock == before.clock && seen.ping->ping == before.ping;
+  }));
   wait_until_whole(replica_set_uri());
 }
 
