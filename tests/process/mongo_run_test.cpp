@@ -9,6 +9,7 @@
 #include "process/tool_process.h"
 
 using namespace distlock::testing;
+using namespace std::chrono_literals;
 using Words = std::vector<std::string>;
 
 namespace {
@@ -45,17 +46,24 @@ std::int64_t partings(const Server& server) {
 TEST_CASE("a call of the tool ends its sessions, and waits for none of the driver's threads",
           "[mongo][run]") {
   const MongoFixture fixture(standalone_uri());
+  const auto time_of = [&](const Words& words) {
+    const auto begin = std::chrono::steady_clock::now();
+    CHECK(fixture.start(words)->wait() == 0);
+    return std::chrono::steady_clock::now() - begin;
+  };
   for (const Words& words : {Words{"list"}, run({"-n"}, "true")}) {
     const std::int64_t before = partings(fixture.server);
-    auto shortest = std::chrono::steady_clock::duration::max();
-    // The driver's threads take at least half a second; a busy machine may take it now and then.
-    for (int i = 0; i < 5; ++i) {
-      const auto begin = std::chrono::steady_clock::now();
-      CHECK(fixture.start(words)->wait() == 0);
-      shortest = std::min(shortest, std::chrono::steady_clock::now() - begin);
+    // The driver's threads take at least half a second. A machine that is slow now and then takes
+    // it too, and one that is always slow takes long for any process.
+    auto shortest = time_of(words);
+    auto of_any_process = time_of({"--version"});
+    int calls = 1;
+    for (; calls < 40 && shortest >= of_any_process + 400ms; ++calls) {
+      shortest = std::min(shortest, time_of(words));
+      of_any_process = std::min(of_any_process, time_of({"--version"}));
     }
-    CHECK(shortest < std::chrono::milliseconds{400});
-    CHECK(partings(fixture.server) >= before + 5);
+    CHECK(shortest < of_any_process + 400ms);
+    CHECK(partings(fixture.server) >= before + calls);
   }
 }
 
