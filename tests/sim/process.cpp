@@ -36,6 +36,7 @@ SimProcess::SimProcess(World& world, std::string host, const LockOptions& option
     stores_.push_back(std::make_shared<SimStore>(servers, world.scheduler, world.faults, oracle,
                                                  trace, id_, world.call_limit(),
                                                  world.random.fork()));
+    if (!world.setup.absent_tells_time) stores_.back()->tell_no_time_of_absent();
   };
   if (world.members.empty()) add_store(world.servers, world.oracle, world.trace);
   for (const auto& member : world.members)

@@ -105,6 +105,13 @@ void perhaps_stop_a_pinger(Setup& setup) {
   if (random.chance(0.1)) setup.first_stops_at = random.between(Time{0}, setup.horizon);
 }
 
+// As MongoDB. Drawn apart, so that all other runs stay what they were; and by a number that draws
+// none of kept_seeds.txt.
+void perhaps_tell_no_time_of_absent_locks(Setup& setup) {
+  if (setup.store == StoreKind::steady) return;
+  setup.absent_tells_time = !Random(setup.seed ^ 0x6b3).chance(0.5);
+}
+
 LockOptions lock_options(const Timing& timing, Random& random) {
   LockOptions options;
   options.takeover_after = timing.takeover_after;
@@ -156,6 +163,7 @@ Setup setup_from(std::uint64_t seed, const Narrowing& narrowing) {
   setup.long_end = random.chance(0.02);
   setup.horizon = Time{timing.takeover_after} * (2 + static_cast<int>(random.below(4)));
   setup.faults = swarm(random);
+  perhaps_tell_no_time_of_absent_locks(setup);
 
   // A mirrored store has no line, so nothing is passed on there.
   if (!narrowing.calm && !narrowing.mirrored) {

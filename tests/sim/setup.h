@@ -16,6 +16,7 @@ struct Setup {
   std::uint64_t seed = 0;
   FaultSet faults;
   StoreKind store = StoreKind::steady;
+  bool absent_tells_time = true;  // A look at an absent lock says what time it is.
   int processes = 2;
   int workers = 1;  // a process
   int locks = 1;

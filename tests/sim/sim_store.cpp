@@ -106,7 +106,8 @@ Inspection SimStore::inspect(std::string_view name, Freshness freshness) {
                            return tables.inspect(lock, now);
                          });
   seen.fresh = fresh;
-  clocks_read_.insert(seen.now->clock);
+  if (!seen.lock && !absent_tells_time_) seen.now.reset();
+  if (seen.now) clocks_read_.insert(seen.now->clock);
   return seen;
 }
 

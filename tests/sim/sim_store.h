@@ -20,6 +20,8 @@ class SimStore : public Store, private Line {
            std::string process, std::chrono::milliseconds call_limit, Random random);
 
   const std::string& process() const { return process_; }
+  /// A look at an absent lock says no more what time it is.
+  void tell_no_time_of_absent() { absent_tells_time_ = false; }
   void on_point(Point point) { point_ = std::move(point); }
   /// Between the answer to a place that was granted and what its thread does next.
   void on_granted(std::function<void()> granted) { granted_ = std::move(granted); }
@@ -81,6 +83,7 @@ class SimStore : public Store, private Line {
   Random random_;
   Point point_;
   std::function<void()> granted_;
+  bool absent_tells_time_ = true;
   bool loses_next_claim_ = false;
   std::set<std::string> clocks_read_;
   bool dead_ = false;
