@@ -192,3 +192,23 @@ TEST_CASE("a free document with a greater fence keeps nobody from claiming anew"
   CHECK(held.lock->fence() == 6);
   CHECK(held.fleet.holders("jobs") == Names{"ann", "ann", "ann"});
 }
+
+TEST_CASE("a hold from the process's own release gets to a member that came back since",
+          "[mirrored][M6][M9]") {
+  MirrorFleet fleet;
+  const auto ann = fleet.process("ann");
+  const auto other = ann.lock("other");
+  for (int i = 0; i < 5; ++i) {
+    REQUIRE(other->lock_try("x"));
+    REQUIRE(other->unlock() == UnlockResult::released);
+  }
+  const auto lock = ann.lock("jobs");
+  REQUIRE(lock->lock_try("x"));
+  REQUIRE(lock->unlock() == UnlockResult::released);
+  fleet.empty(2);
+  REQUIRE(ann.store->members()->readmit(2));
+  REQUIRE(ann.condition(2) == MemberState::Condition::counts);
+  REQUIRE(lock->lock_try("again"));
+  fleet.rounds({&ann}, 60s);
+  CHECK(fleet.holders("jobs") == Names{"ann", "ann", "ann"});
+}
