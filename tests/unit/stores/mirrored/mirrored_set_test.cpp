@@ -170,3 +170,15 @@ TEST_CASE("a member that a process has not pinged for a window is not claimed",
   fleet.rounds({&ann}, 2 * 30s);
   CHECK(fleet.holders("jobs") == std::vector<std::string>(3, "ann"));
 }
+
+TEST_CASE("a store that is named twice is refused where the others are a set already",
+          "[mirrored][M7]") {
+  MirrorFleet fleet;
+  fleet.process("ann").pinger->ping_round();
+  std::vector<std::shared_ptr<Store>> members;
+  for (const auto& opened : fleet.stores) members.push_back(opened.store);
+  const std::size_t twice = GENERATE(0, 1);
+  members[twice + 1] = std::make_shared<FaultyStore>(fleet.stores[twice].store);
+  const auto doubled = make_mirrored_store(members, fleet.clock, {MirrorDrive::caller, {}});
+  CHECK(thrown_by([&] { return doubled->list(); }) == Errc::invalid_argument);
+}
