@@ -101,3 +101,32 @@ TEST_CASE("an answer to a read says nothing about writes of that member", "[mirr
   member.note_outcome(CallKind::read, Error(Errc::not_applied, "it is away"));
   CHECK(answers() == std::pair{false, false});
 }
+
+namespace {
+
+std::vector<std::shared_ptr<Member>> three_away(const std::shared_ptr<ManualClock>& clock) {
+  std::vector<std::shared_ptr<Member>> members;
+  for (std::size_t i = 0; i < 3; ++i) {
+    members.push_back(std::make_shared<Member>(make_memory_store(clock), Place{i, 3}, clock,
+                                               std::make_shared<KnownReturns>()));
+    members.back()->note_silence(CallKind::read);
+  }
+  return members;
+}
+
+}  // namespace
+
+TEST_CASE("members that were away are waited for until a majority has answered, not failed",
+          "[mirrored][M2]") {
+  const auto clock = std::make_shared<ManualClock>();
+  const auto members = three_away(clock);
+  Answers<int> answers(members, 3, {}, clock->steady_now());
+  const Reply<int> answer{.answer = 1, .failure = {}, .identity = {}};
+  answers.give(0, {.answer = {}, .failure = Error(Errc::not_applied, "away"), .identity = {}});
+  CHECK_FALSE(answers.enough().stop_requested());
+  answers.give(1, answer);
+  CHECK_FALSE(answers.enough().stop_requested());
+  answers.give(2, answer);
+  CHECK(answers.enough().stop_requested());
+  CHECK(answers.close(members).at(2).answer == 1);
+}
