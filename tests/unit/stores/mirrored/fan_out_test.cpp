@@ -130,3 +130,22 @@ TEST_CASE("members that were away are waited for until a majority has answered, 
   CHECK(answers.enough().stop_requested());
   CHECK(answers.close(members).at(2).answer == 1);
 }
+
+TEST_CASE("a member that was not waited for is no more silent than before", "[mirrored][M2]") {
+  const auto clock = std::make_shared<ManualClock>();
+  const auto member = three_away(clock).front();
+  const CallKind kind = GENERATE(CallKind::write, CallKind::ping);
+  if (kind == CallKind::ping) {
+    member->note_silence(CallKind::ping);
+    member->note_outcome(CallKind::read, std::nullopt);
+  }
+  const bool reads = member->answers(CallKind::read);
+  Answers<int> answers({member}, 3, {.kind = kind, .for_majority = false}, clock->steady_now());
+  REQUIRE(answers.begin(0, clock->steady_now()));
+  static_cast<void>(answers.close({member}));
+  CHECK(member->answers(CallKind::read) == reads);
+  // A call that shows that it is back.
+  member->note_outcome(CallKind::read, std::nullopt);
+  member->note_outcome(CallKind::ping, std::nullopt);
+  CHECK(member->answers(CallKind::write));
+}
