@@ -1,0 +1,60 @@
+#include <catch2/catch.hpp>
+
+#include "stores/mirrored/agreement.h"
+
+using namespace distlock;
+using namespace distlock::mirrored;
+using namespace std::chrono_literals;
+
+// Lists of members of which one has a malformed document (M8, R14).
+namespace {
+
+using Listings = std::vector<MemberListing>;
+
+Listings three_listings() {
+  Listings all;
+  for (std::uint8_t i = 1; i <= 3; ++i) {
+    all.push_back({Token{{i}}, {.locks = {}, .pings = {}, .now = {StoreTime{1h}, "clock"}}});
+  }
+  return all;
+}
+
+/// How many entries of that id are sound, and how many are malformed.
+template <class Record>
+std::pair<int, int> sound_and_malformed(const std::vector<Listed<Record>>& all,
+                                        const std::string& id) {
+  std::pair<int, int> numbers;
+  for (const auto& entry : all) {
+    if (entry.id == id) ++(entry.record ? numbers.first : numbers.second);
+  }
+  return numbers;
+}
+
+}  // namespace
+
+TEST_CASE("a list shows a ping that is sound on some members and malformed on another",
+          "[mirrored][M8][R14]") {
+  Listings listings = three_listings();
+  const std::size_t malformed = GENERATE(0, 1, 2);
+  for (std::size_t i = 0; i < 3; ++i) {
+    const PingRecord ping{.process = "ann", .ping = StoreTime{1s}, .clock = {}, .health = {}};
+    auto& pings = listings[i].listing.pings;
+    if (i == malformed) pings.push_back({"ann", {}, "it is odd"});
+    if (i != malformed) pings.push_back({"ann", ping, {}});
+  }
+  CHECK(sound_and_malformed(merged(listings, 2).pings, "ann") == std::pair{1, 1});
+}
+
+TEST_CASE("a list shows a lock that is sound on some members and malformed on another",
+          "[mirrored][M8][R14]") {
+  Listings listings = three_listings();
+  const std::size_t malformed = GENERATE(0, 1, 2);
+  for (std::size_t i = 0; i < 3; ++i) {
+    LockRecord lock;
+    lock.name = "jobs";
+    auto& locks = listings[i].listing.locks;
+    if (i == malformed) locks.push_back({"jobs", {}, "it is odd"});
+    if (i != malformed) locks.push_back({"jobs", lock, {}});
+  }
+  CHECK(sound_and_malformed(merged(listings, 2).locks, "jobs") == std::pair{1, 1});
+}
