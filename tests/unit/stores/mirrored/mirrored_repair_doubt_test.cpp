@@ -1,7 +1,9 @@
 #include <catch2/catch.hpp>
 
+#include "distlock/error.h"
 #include "distlock/members.h"
 #include "pinger/member_repairs.h"
+#include "support/thrown.h"
 #include "unit/stores/mirrored/held_on_two.h"
 
 // Repairs of unknown outcome, and those of holds that end meanwhile (M9, R8).
@@ -125,4 +127,24 @@ TEST_CASE("a repair is not sent once its hold is given up", "[mirrored][M9]") {
   const auto given_up = [] { return false; };
   CHECK(held.ann.store->members()->repair("jobs", repair.bases, repair.claim, given_up).empty());
   CHECK(held.fleet.holders("jobs") == Names{"ann", "ann", ""});
+}
+
+TEST_CASE("a release behind the last look at a hold reckons with its repair",
+          "[mirrored][M9][M2]") {
+  HeldOnTwo held;
+  Store& store = *held.ann.store;
+  const Inspection seen = store.inspect("jobs", Freshness::fresh);
+  const Token ts = *seen.lock->ts;
+  const auto repair = repair_of(seen.members, ts, {seen.members[2].member});
+  REQUIRE(repair.bases.size() == 1);
+  held.ann.members[0]->fail("release", Fault::lost_request);
+  std::optional<Errc> failure;
+  const auto still_held = [&] {
+    failure = thrown_by([&] { return store.release("jobs", ts); });
+    return true;
+  };
+  static_cast<void>(store.members()->repair("jobs", repair.bases, repair.claim, still_held));
+  // A majority carries the hold, so that it must not be said to be free.
+  CHECK(held.fleet.holders("jobs") == Names{"ann", "", "ann"});
+  CHECK(failure == Errc::outcome_unknown);
 }
