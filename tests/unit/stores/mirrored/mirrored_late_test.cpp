@@ -24,3 +24,31 @@ TEST_CASE("an answer that was too long on its way does not count, however soon t
   const auto failure = thrown_by([&] { return ann.store->list(); });
   CHECK(failure == (late ? std::optional(Errc::not_applied) : std::nullopt));
 }
+
+// Its server may have been deposed between the ping and the end of the wait.
+TEST_CASE("a ping that was sent before the end of the wait shows no server to be current",
+          "[mirrored][M6]") {
+  MirrorFleet fleet;
+  const auto ann = fleet.process("ann");
+  Members& members = *ann.store->members();
+  ann.pinger->ping_round();
+  fleet.empty(1);
+  static_cast<void>(ann.store->list());
+  fleet.clock->advance(ann.store->call_limit() + 1ms);
+  members.mend();  // Marks the member.
+  members.mend();  // Tells the others, so that the wait begins.
+  REQUIRE(ann.condition(1) == MemberState::Condition::kept_out);
+
+  const bool sent_before = GENERATE(false, true);
+  fleet.clock->advance(1h - (sent_before ? 1ms : 0ms));
+  ann.members[0]->after("ping", [&] { fleet.clock->advance(1ms); });
+  static_cast<void>(ann.store->ping("ann"));
+  members.mend();  // Asks for the fences.
+  members.mend();  // Takes the member back.
+  CHECK((ann.condition(1) == MemberState::Condition::kept_out) == sent_before);
+
+  static_cast<void>(ann.store->ping("ann"));
+  members.mend();
+  members.mend();
+  CHECK(ann.condition(1) == MemberState::Condition::counts);
+}
