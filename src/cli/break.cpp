@@ -31,8 +31,7 @@ void warn_of_overlap(std::ostream& err, const LockView& lock) {
   } else {
     err << "A contender gets the lock at once. The old command works on until its holder\n"
            "notices, at its next ping, for "
-        << rounded_up_text(*longest)
-        << " at most. --wait waits for that.\n";
+        << rounded_up_text(*longest) << " at most. --wait waits for that.\n";
   }
 }
 

@@ -32,7 +32,8 @@ char* mongodb_uri_in(char* word) {
 
 // Of a string that cannot be used.
 bool may_have_secret(const std::string& uri) {
-  return uri.find("mongodb") != uri.npos || uri.find("://") != uri.npos || uri.find('@') != uri.npos;
+  return uri.find("mongodb") != uri.npos || uri.find("://") != uri.npos ||
+         uri.find('@') != uri.npos;
 }
 
 // The part of it that may be shown, or nothing if all of it may.
