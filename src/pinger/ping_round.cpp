@@ -24,7 +24,9 @@ SteadyTime Session::round() noexcept {
   if (stopped_) return SteadyTime::max();
   const SteadyTime begun = environment.clock->steady_now();
   log_losses();
-  if (!ping_noting_failure()) {
+  const bool pinged = ping_noting_failure();
+  first_ping_done_.request_stop();  // A claim waits for no chore.
+  if (!pinged) {
     return environment.clock->steady_now() + protocol::ping_retry_pause(options);
   }
   chores.work_off(begun, stopping.get_token());

@@ -69,10 +69,9 @@ void Session::run_pings() {
   pthread_setname_np(pthread_self(), "LockPinger");
   while (!stopping.stop_requested()) {
     const SteadyTime next = round();
-    first_round_done_.request_stop();
     environment.clock->wait_until(next, stopping.get_token());
   }
-  first_round_done_.request_stop();
+  first_ping_done_.request_stop();
 }
 
 // Calls neither the store nor a callback, so that nothing can hold it up (R9).
@@ -150,7 +149,7 @@ bool Session::ensure_pinged(nanoseconds validity, const Limit& limit) {
   };
   if (drive == PingerDrive::own_threads && !last_ping()) {
     // The thread is about to, or did and failed.
-    const EitherStop stop(first_round_done_.get_token(), limit.stop);
+    const EitherStop stop(first_ping_done_.get_token(), limit.stop);
     const SteadyTime done_by = clock.steady_now() + environment.store->call_limit();
     clock.wait_until(std::min(done_by, limit.deadline), stop.token());
   }

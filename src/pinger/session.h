@@ -132,7 +132,7 @@ class DistributedLockPinger::Session {
   std::once_flag stop_once_;
   std::atomic<bool> stopped_{false};
   std::atomic<bool> released_quickly_{false};
-  std::stop_source first_round_done_;  // A latch: for those who wait for the first ping.
+  std::stop_source first_ping_done_;  // A latch: for those who wait for the first ping.
   std::stop_source watch_stopping_;
   OwnThread ping_thread_;
   OwnThread watch_thread_;

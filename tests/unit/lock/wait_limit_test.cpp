@@ -213,6 +213,17 @@ TEST_CASE("a wait does not await the pinger's first ping beyond its deadline", "
   answer.set_value();
 }
 
+TEST_CASE("a first claim awaits the first ping of the pinger, and no chore", "[waiting][R7][R15]") {
+  const auto store = std::make_shared<FaultyStore>(make_memory_store());
+  std::latch answer(1);
+  const char* const chore = GENERATE("holds", "forget_pings");
+  store->before(chore, [&] { answer.wait(); });
+  const auto pinger = std::make_shared<DistributedLockPinger>(Environment{.store = store});
+  DistributedLock lock(pinger, "balancer");
+  CHECK(lock.try_lock_for(5s));
+  answer.count_down();
+}
+
 TEST_CASE("a thread is not taken for one that ended before it began", "[lock][R15][tsan]") {
   Fleet fleet;
   const auto a = fleet.process("a");
