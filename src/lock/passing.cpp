@@ -98,13 +98,13 @@ bool Contender::pass_on(LockRecord& record) noexcept {
   return went_on;
 }
 
-bool Contender::accept(Lobby::Place& place) {
+bool Contender::accept(Lobby::Place& place, bool& unsettled) {
   auto pass = place.take_pass();
   if (!pass) return false;
   AcquiringPhase acquiring{*this};
   remembered.reset();
   acquiring.held = keep_until(pass->record, pass->last, pass->until, std::nullopt);
-  if (!acquiring.held) give_back(pass->record);
+  if (!acquiring.held && !give_back(pass->record)) unsettled = true;
   return acquiring.held;
 }
 

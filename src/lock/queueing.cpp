@@ -44,8 +44,17 @@ bool Contender::wait_in_line(const WaitRequest& request) {
   const OnStop on_end(session->stopping.get_token(), ring);
   const auto give_back = [&](Lobby::Place* of) { relinquish(*of); };
   const std::unique_ptr<Lobby::Place, decltype(give_back)> leaving(&place, give_back);
-  const Turn turn = wait_for_this_object(place, request);
-  if (turn != Turn::to_stand) return turn == Turn::held;
+  bool unsettled = false;  // Of a hold that came by a pass.
+  try {
+    const Turn turn = wait_for_this_object(place, request, unsettled);
+    return turn == Turn::to_stand ? wait_standing(place, request) : turn == Turn::held;
+  } catch (const Error& error) {
+    if (!unsettled) throw;
+    throw of_all(error);
+  }
+}
+
+bool Contender::wait_standing(Lobby::Place& place, const WaitRequest& request) {
   AcquiringPhase acquiring{*this};
   limit = {request.deadline, request.stop};
   acquiring.held = with_errors_of_all([&] { return StandingInLine(*this, place, request).wait(); });
@@ -55,14 +64,15 @@ bool Contender::wait_in_line(const WaitRequest& request) {
 // Until it is this thread's turn in the process, and no other thread has the object. A thread that
 // has it already waits for nobody: those in front may wait for just that hold. Nobody's turn comes
 // while a hold of this process may be passed on: that is how it comes here then (R21).
-Contender::Turn Contender::wait_for_this_object(Lobby::Place& place, const WaitRequest& request) {
+Contender::Turn Contender::wait_for_this_object(Lobby::Place& place, const WaitRequest& request,
+                                                bool& unsettled) {
   Clock& clock = *session->environment.clock;
   DeadlockWatch deadlocks = request.deadlock_watch(options, *session);
   for (;;) {
     session->check_usable();  // In a child, before it takes a mutex that a thread had at the fork.
     const std::stop_token rung = place.wake().arm();
     place.open(*this);
-    if (accept(place)) return Turn::held;
+    if (accept(place, unsettled)) return Turn::held;
     session->check_usable();
     const SteadyTime now = clock.steady_now();
     const bool ours = held_by_this_thread();

@@ -244,9 +244,9 @@ bool StandingInLine::keep(LockRecord record) {
 // claim of it counts from a ping of its own (R9, R17).
 bool StandingInLine::claim_anew_from(LockRecord late) {
   lock_.remember_late_grant(std::move(late));
-  if (claim_remembered()) return true;
+  // Before: where the store fails that claim, the late grant is in the store all the same.
   lock_.claims.note_unsettled();
-  return false;
+  return claim_remembered();
 }
 
 void StandingInLine::bear(const Error& error) {

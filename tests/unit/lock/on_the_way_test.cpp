@@ -103,6 +103,25 @@ TEST_CASE("a thread that is woken after a stop takes no hold", "[waiting][R12][R
   CHECK(way.failure_of_last() == Errc::stopped);
 }
 
+TEST_CASE("a wait that could not give back what came to it too late says so when it fails",
+          "[waiting][R8][R21][threads]") {
+  OnTheWay way;
+  way.set_out();
+  way.clock->advance(20min);
+  way.crowd.store->during_each_call([](const std::string& call) {
+    throw Error(call == "release" ? Errc::permission_denied : Errc::not_applied, "not now");
+  });
+  way.clock->go();
+  comes_to_be([&] {
+    way.clock->advance(1s);
+    return way.last->has_it();
+  });
+  way.crowd.store->during_each_call({});
+  CHECK(way.failure_of_last() == Errc::outcome_unknown);
+  CHECK(way.crowd.stored().ts == way.hold.ts);
+  CHECK(way.crowd.pinger->stats().pending_releases == 1);
+}
+
 TEST_CASE("a stop leaves the ping while a hold that goes to no thread is being released",
           "[waiting][R7][R12][R21][threads]") {
   const bool had_set_out = GENERATE(true, false);

@@ -38,3 +38,28 @@ TEST_CASE("a call that failed casts no doubt on the next", "[lock][waiting][R8]"
   const auto time = GENERATE(0s, 5s);
   CHECK(thrown_by([&] { return lock->try_lock_for(time); }) == Errc::not_applied);
 }
+
+// Its late grant is freed by the pinger, and holds the lock until then.
+TEST_CASE("a wait whose late grant cannot be claimed anew does not say that nothing was applied",
+          "[lock][waiting][R8][R9][R18]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  a.store->has_line = true;
+  const bool by_takeover = GENERATE(false, true);
+  const auto dead = fleet.process("dead").lock("balancer");
+  if (by_takeover) {
+    REQUIRE(dead->lock_try("x"));
+    fleet.clock->advance(1h);
+  }
+  const auto waiter = a.lock("balancer");
+  a.store->after(by_takeover ? "claim" : "stand", [&] {
+    fleet.clock->advance(20min);
+    a.store->fail("claim", Fault::rejected);
+    for (const char* call : {"inspect", "stand"}) a.store->fail(call, Fault::rejected, 1000);
+  });
+  CHECK(thrown_by([&] { waiter->lock(); }) == Errc::outcome_unknown);
+  CHECK(fleet.stored("balancer").process == "a");
+  CHECK(fleet.stored("balancer").taken());
+  a.pinger->ping_round();
+  CHECK_FALSE(fleet.stored("balancer").taken());
+}
