@@ -125,7 +125,8 @@ bool StandingInLine::step_on() {
 
 void StandingInLine::rest(const std::stop_token& rung) {
   if (clock_.steady_now() >= last_) {
-    if (!failure_) give_up_place();
+    // A program that was told of its wait may have outlasted it.
+    if (!failure_ && !lock_.out_of_time()) give_up_place();
     const EitherStop stop(lock_.session->stopping.get_token(), request_.stop);
     clock_.wait_until(request_.deadline, stop.token());
     return;

@@ -49,6 +49,21 @@ TEST_CASE("a place is not given up at the deadline of its wait, but at the next 
   CHECK(one.places() == 0);
 }
 
+TEST_CASE("a place is not given up once the program has outlasted its wait, but at the next round",
+          "[waiting][R15][R17]") {
+  InLine one;
+  const auto held = one.held_by("b");
+  const SteadyTime deadline = one.fleet.clock->steady_now() + 1min;
+  one.lock->on_waiting([&](const WaitReport&) {
+    one.fleet.clock->advance(deadline - one.fleet.clock->steady_now());
+  });
+  CHECK_FALSE(one.lock->try_lock_for(1min));
+  CHECK(one.a.store->calls("leave") == 0);
+  CHECK(one.places() == 1);
+  one.a.pinger->ping_round();
+  CHECK(one.places() == 0);
+}
+
 TEST_CASE("a store that fails is not asked to remove a place", "[waiting][R15][R17]") {
   const auto patience = GENERATE(0ms, 60000ms);
   InLine one({.store_patience = patience});
