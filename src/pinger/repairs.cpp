@@ -77,6 +77,8 @@ void Repairs::repair(const Seen& seen) {
     return std::find(granted.begin(), granted.end(), ping.member) == granted.end();
   });
   if (holds_.protect(hold, pings, environment_.clock->steady_now())) {
+    // By pings of other threads since.
+    holds_.extend(recent_pings(), environment_.clock->steady_now());
     return log::repaired(hold.hold->name, granted.size());
   }
   // Its release may have come to these members before the claim.

@@ -6,8 +6,10 @@
 #include <condition_variable>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <set>
 
+#include "distlock/members.h"
 #include "support/captured_log.h"
 #include "support/mirror_fleet.h"
 #include "support/server_fleet.h"
@@ -40,6 +42,67 @@ class RestingClock : public ManualClock {
   std::mutex mutex_;
   std::condition_variable_any changed_;
   int resting_ = 0;
+};
+
+/// A mirrored store on which something happens after the next look at the pings of its members, or
+/// in the middle of the next repair.
+class MeanwhileOnMembers : public Store, private Members {
+ public:
+  explicit MeanwhileOnMembers(std::shared_ptr<Store> given) : inner(std::move(given)) {}
+  std::chrono::milliseconds call_limit() const override { return inner->call_limit(); }
+  Inspection inspect(std::string_view n, Freshness f) override { return inner->inspect(n, f); }
+  std::optional<Carried> carried(std::string_view n) override { return inner->carried(n); }
+  std::optional<LockRecord> claim(std::string_view n, const ClaimBasis& b,
+                                  const Claim& c) override {
+    return inner->claim(n, b, c);
+  }
+  ReleaseResult release(std::string_view n, const Token& ts) override {
+    return inner->release(n, ts);
+  }
+  PingRecord ping(std::string_view p, const PingHealth& h) override { return inner->ping(p, h); }
+  void remove_ping(std::string_view p) override { inner->remove_ping(p); }
+  std::int64_t forget_pings(std::chrono::milliseconds age) override {
+    return inner->forget_pings(age);
+  }
+  std::vector<StoredHold> holds(std::string_view p) override { return inner->holds(p); }
+  Listing list() override { return inner->list(); }
+  Members* members() override { return this; }
+
+  std::shared_ptr<Store> inner;
+  std::function<void()> after_pings;
+  std::function<void()> before_repair;
+
+ private:
+  std::size_t majority() const override { return inner->members()->majority(); }
+  std::vector<MemberPing> pings(std::string_view p) override {
+    auto read = inner->members()->pings(p);
+    if (const auto meanwhile = std::exchange(after_pings, {})) meanwhile();
+    return read;
+  }
+  std::optional<LockRecord> claim_from(std::string_view n, const std::vector<MemberBasis>& b,
+                                       const Claim& c) override {
+    return inner->members()->claim_from(n, b, c);
+  }
+  std::vector<Token> repair(std::string_view n, const std::vector<MemberBasis>& b, const Claim& c,
+                            const std::function<bool()>& still) override {
+    if (const auto meanwhile = std::exchange(before_repair, {})) meanwhile();
+    return inner->members()->repair(n, b, c, still);
+  }
+  std::vector<MemberState> states() override { return inner->members()->states(); }
+  bool incomplete() override { return inner->members()->incomplete(); }
+  void mend() override { inner->members()->mend(); }
+  bool readmit(std::size_t n) override { return inner->members()->readmit(n); }
+};
+
+/// A process whose pings come between the statements of its other threads.
+struct PingsMeanwhile {
+  MirrorFleet fleet;
+  MirrorProcess ann = fleet.process("ann");
+  std::shared_ptr<MeanwhileOnMembers> store = std::make_shared<MeanwhileOnMembers>(ann.store);
+  std::shared_ptr<DistributedLockPinger> pinger = std::make_shared<DistributedLockPinger>(
+      Environment{.store = store, .clock = fleet.clock, .process = "p", .random = {}},
+      PingerOptions{}, PingerDrive::caller);
+  DistributedLock lock{pinger, "jobs"};
 };
 
 std::set<std::string> names_of_threads() {
@@ -187,4 +250,35 @@ TEST_CASE("a step of one member's clock is no step of the others'", "[mirrored][
     fleet.clocks[1]->step(1h);
   }
   CHECK(stepped() == std::vector<bool>{false, true, false});
+}
+
+TEST_CASE("a ping that is confirmed right before a claim on a mirrored store counts for its hold",
+          "[mirrored][pinger][M5][R9]") {
+  PingsMeanwhile a;
+  a.pinger->ping_round();
+  a.fleet.clock->advance(30s);
+  a.store->after_pings = [&] { a.pinger->ping_round(); };
+  REQUIRE(a.lock.lock_try("x"));
+  DistributedLock next(a.pinger, "more");
+  REQUIRE(next.lock_try("y"));
+  CHECK(a.lock.valid_until() == next.valid_until());
+}
+
+TEST_CASE("a ping that is confirmed during a repair counts for the member that is repaired",
+          "[mirrored][pinger][M5][M9]") {
+  PingsMeanwhile a;
+  a.pinger->ping_round();
+  a.ann.set_away(2, true);
+  REQUIRE(a.lock.lock_try("x"));
+  const auto whole = a.lock.remaining();
+  a.ann.set_away(2, false);
+  // Another thread pings, and only the last two members answer.
+  a.store->before_repair = [&] {
+    a.fleet.clock->advance(10s);
+    a.ann.set_away(0, true);
+    a.pinger->ping_round();
+  };
+  a.pinger->ping_round();
+  REQUIRE(a.fleet.holders("jobs")[2] == "p");
+  CHECK(a.lock.remaining() == whole);
 }
