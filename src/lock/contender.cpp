@@ -107,7 +107,7 @@ bool Contender::look_and_claim(std::string_view why, LockRecord* other) {
     if (out_of_time()) break;
     check_fence_can_grow(look.seen, name);
     // An absent document tells no time, and a fail-over may have changed the clock of the cutoff.
-    if (judgement.verdict == Verdict::absent && round > 0) session->ping_unless_stopped();
+    if (judgement.verdict == Verdict::absent && round > 0) session->ping_unless_stopped(limit);
     tried = claim(claim_from(look, judgement.verdict), why, 1);
     if (tried.held) return true;
     if (out_of_time()) break;

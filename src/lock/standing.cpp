@@ -162,7 +162,7 @@ void StandingInLine::look_for_deadlock() {
   if (clock_.steady_now() < deadlocks_.due()) return;
   const auto seen = deadlocks_.look(ticket_, clock_);
   const bool vouch = seen == DeadlockWatch::Seen::cycle_without_our_ping;
-  if (vouch && may_call()) lock_.session->ping_unless_stopped();
+  if (vouch && may_call()) lock_.session->ping_unless_stopped(lock_.limit);
 }
 
 bool StandingInLine::pinged() {

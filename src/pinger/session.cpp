@@ -155,14 +155,22 @@ bool Session::ensure_pinged(nanoseconds validity, const Limit& limit) {
   }
   const bool must =
       protocol::must_ping_before_claim(last_ping(), clock.steady_now(), validity, options);
-  if (must && !limit.over(clock)) ping_unless_stopped();
+  if (must && !limit.over(clock)) ping_unless_stopped(limit);
   check_usable();  // A stop may have come during the wait, or during the ping.
   return last_ping().has_value();
 }
 
-void Session::ping_unless_stopped() {
+void Session::ping_unless_stopped(const Limit& limit) {
   check_usable();
   ping();
+  const Clock& clock = *environment.clock;
+  if (limit.over(clock)) return;
+  Chores::attempt("freeing what is pending", [&] {
+    const SteadyTime begin_until = clock.steady_now() + environment.store->call_limit();
+    const EitherStop stop(stopping.get_token(), limit.stop);
+    ChoreTime time(clock, std::min(begin_until, limit.deadline - nanoseconds{1}), stop.token());
+    pending.work_off(environment, ringer, time);
+  });
 }
 
 // A ping that is confirmed meanwhile waits for the mutex, and then extends the validity begun here.

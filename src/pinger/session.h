@@ -52,8 +52,10 @@ class DistributedLockPinger::Session {
 
   /// Pings once. Errors: those of Store::ping().
   void ping();
-  /// For a lock: a stop may have come since it asked. Errors: those of ping() and check_usable().
-  void ping_unless_stopped();
+  /// For a lock: a stop may have come since it asked. Then gives up what is pending, as a round
+  /// does, while `limit` is not over: others believe in a place that is older than a ping (R22).
+  /// Errors: those of ping() and check_usable().
+  void ping_unless_stopped(const Limit& limit);
   SteadyTime round() noexcept;
 
   /// Makes sure that a claim now would be born with time to live (R7, R9). Pings no more where

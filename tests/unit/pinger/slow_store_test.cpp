@@ -65,6 +65,9 @@ struct BusyProcess {
   explicit BusyProcess(const Options& given, bool others_wait = false) : options(given) {
     fleet.store = make_memory_store(fleet.clock, {.call_limit = options.call_limit});
     process = fleet.process("a", options.pinger);
+    process.store->during_each_call([](const std::string& call) {
+      if (call == "release") throw Error(Errc::not_applied, "not before the test begins");
+    });
     for (int i = 0; i < 4; ++i) make_pending("pending" + std::to_string(i));
     if (others_wait) have_others_wait();
     kept = process.lock("kept", options.lock);
@@ -72,15 +75,14 @@ struct BusyProcess {
     for (int i = 0; i < 4; ++i) make_missing("missing" + std::to_string(i));
     for (std::uint8_t i = 0; i < 4; ++i)
       fleet.put_stray("a", "stray" + std::to_string(i), {{9, i}});
+    process.store->during_each_call({});
   }
 
   void make_pending(const std::string& name) const {
     const auto lock = process.lock(name, options.lock);
     REQUIRE(lock->lock_try("x"));
-    process.store->fail("release", Fault::rejected, 3);
     REQUIRE(lock->unlock() == UnlockResult::pending);
   }
-  // For what is pending.
   void have_others_wait() {
     process.store->has_line = true;
     for (std::uint8_t i = 0; i < 4; ++i) {
