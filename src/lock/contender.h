@@ -201,8 +201,9 @@ class DistributedLock::Contender : public Heir {
   /// Not free until its thread unlocks, though another may have the lock by then.
   bool holds_what_is_lost() const;
   void look_for_deadlock(DeadlockWatch& deadlocks) const;
-  /// Looks at the lock for a wait that has no place of its own in the store's line.
-  void tell_behind_another(WaitTeller& teller);
+  /// Looks at the lock for a wait that has no place of its own in the store's line. False if the
+  /// store did not answer.
+  bool tell_behind_another(const WaitRequest& request);
   /// When a wait is to look again; its deadline if no look fits in before.
   SteadyTime next_look(int round, SteadyTime deadline) const;
 };

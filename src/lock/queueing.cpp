@@ -68,6 +68,7 @@ Contender::Turn Contender::wait_for_this_object(Lobby::Place& place, const WaitR
                                                 bool& unsettled) {
   Clock& clock = *session->environment.clock;
   DeadlockWatch deadlocks = request.deadlock_watch(options, *session);
+  bool to_look = request.other != nullptr;
   for (;;) {
     session->check_usable();  // In a child, before it takes a mutex that a thread had at the fork.
     const std::stop_token rung = place.wake().arm();
@@ -84,6 +85,7 @@ Contender::Turn Contender::wait_for_this_object(Lobby::Place& place, const WaitR
       return Turn::to_stand;
     }
     if (our_turn) place.store_answered();  // Nobody asks it for those behind.
+    to_look = to_look && !our_turn;        // A busy object has told whom it waits for.
     if (our_turn && holds_what_is_lost()) place.step_aside();
     if (request.stop.stop_requested() || now >= request.deadline) {
       if (place.close()) return Turn::over;
@@ -91,9 +93,9 @@ Contender::Turn Contender::wait_for_this_object(Lobby::Place& place, const WaitR
     }
     const SteadyTime told = request.teller->due();
     // While it is busy with the store or the program, no hold waits for it.
-    if ((now >= told || now >= deadlocks.due()) && !place.close()) continue;
-    if (now >= told) {
-      tell_behind_another(*request.teller);
+    if ((to_look || now >= told || now >= deadlocks.due()) && !place.close()) continue;
+    if (to_look || now >= told) {
+      to_look = !tell_behind_another(request) && to_look;
       session->check_usable();  // The program may have forked, or stopped the pinger.
     }
     if (request.stop.stop_requested()) continue;

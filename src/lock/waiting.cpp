@@ -95,16 +95,20 @@ bool Contender::wait_polling(const WaitRequest& request) {
 }
 
 // Makes a look of its own: the thread that stands in the store's line does not share its looks.
-void Contender::tell_behind_another(WaitTeller& teller) {
+bool Contender::tell_behind_another(const WaitRequest& request) {
   Clock& clock = *session->environment.clock;
+  WaitTeller& teller = *request.teller;
   std::optional<LockRecord> seen;
   try {
     seen = session->look(name, Freshness::ordinary).seen.lock;
   } catch (const Error& error) {
     if (!may_wait_on(error)) throw;
     teller.failed(error, clock.steady_now());
+    return false;
   }
+  if (request.other != nullptr) *request.other = seen.value_or(LockRecord{.name = name});
   if (seen) teller.saw(*seen, std::nullopt, clock.steady_now());
+  return true;
 }
 
 std::chrono::milliseconds Contender::patience() const {

@@ -105,8 +105,13 @@ Lobby::Place::~Place() {
   {
     const Guard lock(queues_->mutex);
     const auto queue = queues_->by_lock.find(name_);
-    std::erase(queue->second.waiting, waiting_);
-    if (queue->second.waiting.empty()) queues_->by_lock.erase(queue);
+    auto& [waiting, failing] = queue->second;
+    std::erase(waiting, waiting_);
+    // A thread that comes later asks the store itself.
+    const auto judges_alike = [&](const auto& one) { return one->judging == waiting_->judging; };
+    if (std::none_of(waiting.begin(), waiting.end(), judges_alike))
+      failing.erase(waiting_->judging);
+    if (waiting.empty()) queues_->by_lock.erase(queue);
   }
   queues_->ring(name_);  // The next thread may be the first now.
 }

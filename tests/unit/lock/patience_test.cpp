@@ -235,3 +235,24 @@ TEST_CASE("an answer of the store begins patience anew", "[waiting][R15]") {
   CHECK_NOTHROW(scene.waiter->lock());
   CHECK(scene.fleet.clock->waited() > 60s);
 }
+
+TEST_CASE("a failure of the store ends no wait that begins after those that met it",
+          "[waiting][R15][R20]") {
+  Fleet fleet;
+  const auto held = fleet.process("a").lock("jobs");
+  REQUIRE(held->lock_try("x"));
+  const auto b = fleet.process("b");
+  b.store->has_line = true;
+  const auto stands = b.lock("jobs");
+  // It judges otherwise, and so stands in line beside the other.
+  const auto beside = b.lock("jobs", {.takeover_after = 20min, .store_patience = 0ms});
+  int told = 0;
+  stands->on_waiting([&](const WaitReport&) {
+    ++told;
+    b.store->fail("stand", Fault::rejected);
+    CHECK(thrown_by([&] { return beside->try_lock_for(1s); }) == Errc::not_applied);
+    CHECK(thrown_by([&] { return beside->try_lock_for(1s); }) == std::nullopt);
+  });
+  CHECK_FALSE(stands->try_lock_for(1min));
+  CHECK(told == 1);
+}

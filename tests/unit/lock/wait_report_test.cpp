@@ -119,6 +119,22 @@ TEST_CASE("a wait behind another one of its process is told without a place",
   CHECK_FALSE(reports[1].place);
 }
 
+TEST_CASE("a wait behind another one of its process learns who holds", "[waiting][R15][R20]") {
+  WaitingRoom room(true);
+  const auto behind = room.waiter.lock("jobs");
+  const int failures = GENERATE(0, 1);
+  LockRecord other;
+  room.lock->on_waiting([&](const WaitReport&) {
+    room.waiter.store->fail("inspect", Fault::rejected, failures);
+    room.waiter.store->forget_calls();
+    CHECK_FALSE(behind->try_lock_for(1min, {}, {}, &other));
+    CHECK(room.waiter.store->calls() == failures + 1);
+  });
+  CHECK_FALSE(room.lock->try_lock_for(2min));
+  CHECK(other.process == "holder");
+  CHECK(other.why == "a long job");
+}
+
 TEST_CASE("a store that fails for less than half a second is not told", "[waiting][R15]") {
   const bool in_line = GENERATE(true, false);
   WaitingRoom room(in_line);
