@@ -3,6 +3,7 @@
 #include <boost/thread/thread.hpp>
 #include <catch2/catch.hpp>
 #include <future>
+#include <latch>
 #include <random>
 
 #include "distlock/error.h"
