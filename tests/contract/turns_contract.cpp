@@ -101,7 +101,33 @@ TEST_CASE("a claim from a free lock ends the place of its ticket and no other",
   CHECK_FALSE(store->claim("jobs", FromFree{}, late));
   CHECK(standing(*store, "jobs") == Processes{"a", "b", "c"});
   REQUIRE(store->claim("jobs", FromFree{holder.ts}, claims[1]));
-  CHECK(standing(*store, "jobs") == Processes{"a", "c"});
+  REQUIRE(standing(*store, "jobs") == Processes{"a", "c"});
+  const auto line = store->inspect("jobs", Freshness::fresh).lock->line;
+  CHECK(line[0].passed_over);
+  CHECK_FALSE(line[1].passed_over);
+}
+
+TEST_CASE("waiters that are gone leave the line by claims of newcomers alone",
+          "[store][line][R17]") {
+  const auto under_test = make_store_under_test();
+  const auto store = under_test->open();
+  held(*store, "jobs");
+  line_up(*store, {"a", "b"});
+  Document freed = with(*under_test->raw_lock("jobs"), "state", std::int32_t{0});
+  under_test->put_lock(with(freed, "freed_at", store->list().now.time - 10s));
+  const auto first = store->claim("jobs", FromFree{}, claim_by(*store, "x"));
+  REQUIRE(first);
+  auto line = store->inspect("jobs", Freshness::fresh).lock->line;
+  REQUIRE(line.size() == 2);
+  for (Waiter& waiter : line) {
+    REQUIRE(waiter.passed_over);
+    waiter.passed_over = *waiter.passed_over - 2min;
+  }
+  under_test->put_lock(with(*under_test->raw_lock("jobs"), "line", line));
+  // Nobody waits for marked ones.
+  REQUIRE(store->release("jobs", *first->ts) == ReleaseResult::freed);
+  REQUIRE(store->claim("jobs", FromFree{}, claim_by(*store, "x")));
+  CHECK(standing(*store, "jobs").empty());
 }
 
 TEST_CASE("a request that a release has overtaken does not push in", "[store][line][R17]") {

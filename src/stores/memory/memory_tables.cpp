@@ -1,6 +1,7 @@
 #include "stores/memory/memory_tables.h"
 
 #include <set>
+#include <variant>
 
 #include "stores/memory/memory_documents.h"
 #include "turns.h"
@@ -56,7 +57,10 @@ std::optional<LockRecord> MemoryTables::claim(std::string_view name, const Claim
   const auto fence = next_fence(lock, basis, claim);
   if (!fence) return std::nullopt;
   write_claim(lock, claim, *fence, now);
-  set_line(lock, line::without(claim.ts, line_of(lock)));
+  const std::vector<Waiter> line = line_of(lock);
+  const bool takes_over = std::holds_alternative<FromHold>(basis);
+  set_line(lock, takes_over ? line::without(claim.ts, line)
+                            : line::after_claim(claim.ts, line, now.time));
   locks_.put(lock);
   return claimed_record(lock);
 }

@@ -35,7 +35,7 @@ Bson is_free() {
 // fails, the answer is the free document, unchanged. A document in another state does not match.
 Bson claim_from(std::string_view name, const FromFree& basis, const Claim& claim) {
   Bson conditions = conditions_of(basis, still_as(basis), claim);
-  Bson line = doc({{"line", line_without(claim.ts)}});
+  Bson line = doc({{"line", line_after_claim(claim.ts)}});
   Bson claimed =
       doc({{"$mergeObjects", array({"$$ROOT", claimed_fields(claim), std::move(line)})}});
   Bson made = doc({{"$cond", array({std::move(conditions), std::move(claimed), "$$ROOT"})}});

@@ -129,16 +129,15 @@ Bson may_claim(const Claim& claim) {
 }
 
 // All tickets in front of this one; all there are for one that is not in line.
-Bson tickets_in_front(std::string_view hex) {
-  const std::string tickets = ref(kWaitersArray) + ".k";
+Bson tickets_in_front(std::string_view hex, const std::string& tickets) {
   Bson front = either(equal("$$at", 0), array({}), doc({{"$slice", array({tickets, "$$at"})}}));
   return doc(
       {{"$let", doc({{"vars", doc({{"at", doc({{"$indexOfArray", array({tickets, hex})}})}})},
                      {"in", either(equal("$$at", -1), tickets, std::move(front))}})}});
 }
 
-// As line::after_claim().
-Bson line_after_claim(std::string_view hex) {
+// As line::after_claim(); `waiters` names the array of them.
+Bson after_claim(std::string_view hex, const std::string& waiters) {
   const std::int64_t kept = std::chrono::milliseconds{line::kMarkedMost}.count();
   Bson since = doc({{"$abs", doc({{"$subtract", array({"$$NOW", "$$w.v.passed"})}})}});
   Bson old = all_of({marked(), doc({{"$gt", array({std::move(since), kept})}})});
@@ -147,10 +146,10 @@ Bson line_after_claim(std::string_view hex) {
                    {"v", doc({{"$mergeObjects", array({"$$w.v", doc({{"passed", "$$NOW"}})})}})}});
   Bson to_mark = all_of({negated(marked()), doc({{"$in", array({"$$w.k", "$$front"})}})});
   Bson entry = either(std::move(to_mark), std::move(mark), "$$w");
-  Bson all = doc({{"$map", doc({{"input", filtered(ref(kWaitersArray), negated(std::move(gone)))},
+  Bson all = doc({{"$map", doc({{"input", filtered(waiters, negated(std::move(gone)))},
                                 {"as", "w"},
                                 {"in", std::move(entry)}})}});
-  return doc({{"$let", doc({{"vars", doc({{"front", tickets_in_front(hex)}})},
+  return doc({{"$let", doc({{"vars", doc({{"front", tickets_in_front(hex, waiters + ".k")}})},
                             {"in", doc({{"$arrayToObject", std::move(all)}})}})}});
 }
 
@@ -168,7 +167,7 @@ Bson branch(Bson condition, Bson then) {
 }
 
 Bson granted(const Claim& claim, std::string_view hex) {
-  Bson line = doc({{"line", line_after_claim(hex)}});
+  Bson line = doc({{"line", after_claim(hex, ref(kWaitersArray))}});
   return branch(may_claim(claim), merged({"$$ROOT", claimed_fields(claim), std::move(line)}));
 }
 
@@ -219,9 +218,11 @@ const Bson& made_newcomers_turn() {
 
 Bson newcomers_turn() { return Bson(made_newcomers_turn().get()); }
 
-Bson line_without(const Token& ticket) {
-  Bson others = filtered(waiters(), negated(equal("$$w.k", literal(to_hex(ticket)))));
-  return either(type_is("$line", "object"), doc({{"$arrayToObject", std::move(others)}}), "$line");
+Bson line_after_claim(const Token& ticket) {
+  Bson all = doc({{"all", doc({{"$objectToArray", "$line"}})}});
+  Bson line = doc(
+      {{"$let", doc({{"vars", std::move(all)}, {"in", after_claim(to_hex(ticket), "$$all")}})}});
+  return either(type_is("$line", "object"), std::move(line), "$line");
 }
 
 Bson stand_command(std::string_view name, const Claim& claim) {

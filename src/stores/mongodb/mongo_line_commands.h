@@ -22,8 +22,8 @@ inline constexpr std::int64_t kLockBellsBytes = 1 << 20;
 /// Whether the lock's document, which is free, may be claimed by somebody who is not in line.
 Bson newcomers_turn();
 
-/// Its line without that ticket, as the value of `line`.
-Bson line_without(const Token& ticket);
+/// Its line after a claim by that ticket, as the value of `line`.
+Bson line_after_claim(const Token& ticket);
 
 /// findAndModify that gives the new document. Of its line it gives only the ticket's own place.
 Bson stand_command(std::string_view name, const Claim& claim);

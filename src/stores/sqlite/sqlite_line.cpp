@@ -219,10 +219,11 @@ std::optional<LockRecord> SqliteLine::claim_beside(std::string_view name, const 
   auto lock = claim_row(connection_, name, basis, claim, InLine::may_pass);
   if (!lock) return std::nullopt;
   const std::vector<Waiter> line = line_of(row->lock);
-  const std::vector<Waiter> behind = line::without(claim.ts, line);
-  write_line(connection_, name, line, behind);
+  const std::vector<Waiter> others = line::without(claim.ts, line);
+  write_line(connection_, name, line,
+             from_hold ? others : line::after_claim(claim.ts, line, connection_.write_time()));
   transaction.commit();
-  tell_of_holder(name, behind);
+  tell_of_holder(name, others);
   return lock;
 }
 

@@ -169,6 +169,8 @@ TEST_CASE("a second release begins the turns anew", "[waiting][R17][R19]") {
   REQUIRE(ringing.fleet.store->release("jobs", ringing.tickets.at("p0")) == ReleaseResult::freed);
   ringing.fleet.clock->advance(10s);
   REQUIRE(ringing.lock->lock_try("again"));
+  // They were passed over, and are there again.
+  for (const char* process : {"p1", "p2", "p3"}) REQUIRE_FALSE(ringing.claims(process));
   REQUIRE(ringing.lock->unlock() == UnlockResult::released);
   ringing.rung();
   ringing.fleet.clock->advance(line::kTurn - 1ms);
