@@ -200,7 +200,6 @@ class DistributedLock::Contender : public Heir {
   bool held_by_this_thread() const;
   /// Not free until its thread unlocks, though another may have the lock by then.
   bool holds_what_is_lost() const;
-  void look_for_deadlock(DeadlockWatch& deadlocks) const;
   /// Looks at the lock for a wait that has no place of its own in the store's line. False if the
   /// store did not answer.
   bool tell_behind_another(const WaitRequest& request);

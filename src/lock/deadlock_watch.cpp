@@ -65,12 +65,6 @@ DeadlockWatch::Seen DeadlockWatch::look(const Token& ticket, Clock& clock) {
   return judge(cycle_of(ticket, seen_->cycles), ticket);
 }
 
-void DeadlockWatch::look_from_behind(const deadlock::Hidden& hidden, Clock& clock) {
-  if (!look_at_all(clock)) return;
-  const Token& ticket = hidden.waiter.ticket;
-  judge(cycle_of(ticket, deadlock::cycles(seen_->locks, &hidden)), ticket);
-}
-
 bool DeadlockWatch::look_at_all(Clock& clock) {
   const auto seen = overviews_.get(since_, clock);
   if (!seen) {

@@ -29,7 +29,7 @@ class DeadlockWatch {
   /// When the next look is due. The distant future if none is.
   SteadyTime due() const { return due_; }
 
-  /// The result of a look, for a ticket.
+  /// The result of a look, for a ticket. A thread without a place in the store has a made-up one.
   enum class Seen { no_cycle, cycle, cycle_without_our_ping };
 
   /// Looks at all locks; at most once a minute if there is nothing to see. After
@@ -38,10 +38,6 @@ class DeadlockWatch {
   /// Errors: `deadlock` if the place of `ticket` is the last that came of a cycle that is to be
   /// believed. A store that fails shows nothing.
   Seen look(const Token& ticket, Clock& clock);
-
-  /// The same for a thread that waits for a lock behind another thread of its process, and so has
-  /// no place in the store. It counts as the last that came, since no other process knows of it.
-  void look_from_behind(const deadlock::Hidden& hidden, Clock& clock);
 
  private:
   /// Whether there is something new to be judged.

@@ -69,6 +69,9 @@ Contender::Turn Contender::wait_for_this_object(Lobby::Place& place, const WaitR
   Clock& clock = *session->environment.clock;
   DeadlockWatch deadlocks = request.deadlock_watch(options, *session);
   bool to_look = request.other != nullptr;
+  // A wait that ends by itself is in no deadlock.
+  const std::string thread = request.for_ever ? this_thread_of(session->environment) : "";
+  place.show(thread);
   for (;;) {
     session->check_usable();  // In a child, before it takes a mutex that a thread had at the fork.
     const std::stop_token rung = place.wake().arm();
@@ -95,11 +98,14 @@ Contender::Turn Contender::wait_for_this_object(Lobby::Place& place, const WaitR
     // While it is busy with the store or the program, no hold waits for it.
     if ((to_look || now >= told || now >= deadlocks.due()) && !place.close()) continue;
     if (to_look || now >= told) {
+      place.show({});  // The program may wait for another lock meanwhile.
       to_look = !tell_behind_another(request) && to_look;
       session->check_usable();  // The program may have forked, or stopped the pinger.
+      place.show(thread);
     }
     if (request.stop.stop_requested()) continue;
-    if (now >= deadlocks.due()) look_for_deadlock(deadlocks);
+    // No other process sees its cycle, so none needs a ping of this one for it.
+    if (now >= deadlocks.due()) (void)deadlocks.look(place.made_up_ticket(), clock);
     place.open(*this);
     SteadyTime next =
         std::min({now + nanoseconds{options.recheck}, request.deadline, deadlocks.due()});
@@ -108,16 +114,6 @@ Contender::Turn Contender::wait_for_this_object(Lobby::Place& place, const WaitR
     if (passing > now) next = std::min(next, passing);
     clock.wait_until(told > now ? std::min(next, told) : next, rung);
   }
-}
-
-void Contender::look_for_deadlock(DeadlockWatch& deadlocks) const {
-  const Environment& environment = session->environment;
-  const Waiter waiter{.ticket = {},
-                      .process = environment.process,
-                      .who = this_thread_of(environment) + ":0",
-                      .since = StoreTime::max(),
-                      .passed_over = {}};
-  deadlocks.look_from_behind({name, waiter}, *environment.clock);
 }
 
 bool Contender::holds_what_is_lost() const {

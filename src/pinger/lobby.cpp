@@ -34,12 +34,24 @@ void Wake::ring() {
 struct Lobby::Waiting {
   explicit Waiting(const Judging& by) : judging(by) {}
 
+  /// In order of arrival.
+  Token made_up_ticket() const {
+    Token ticket;
+    std::uint64_t rest = number;
+    for (std::size_t i = ticket.bytes.size(); rest > 0; rest >>= 8) {
+      ticket.bytes.at(--i) = static_cast<std::uint8_t>(rest);
+    }
+    return ticket;
+  }
+
   const Judging judging;
   Wake wake;
   // Guarded by the mutex of Queues.
   bool aside = false;
   bool stands = false;
   bool to_ring = false;
+  std::uint64_t number = 0;
+  std::string shown_thread;
   Heir* heir = nullptr;  // An open place has one, and no pass.
   std::optional<Pass> pass;
   Waiting* next_front = nullptr;  // Within one mark(): no ring takes memory.
@@ -54,6 +66,7 @@ struct Lobby::Queues {
   boost::mutex mutex;
   std::map<std::string, Queue, std::less<>> by_lock;
   std::map<std::string, SteadyTime, std::less<>> passing_until;
+  std::uint64_t numbered = 0;
 
   void ring(std::string_view name) {
     mark(name);
@@ -98,6 +111,7 @@ Lobby::Place::Place(Lobby& lobby, std::string name, const Judging& judging)
   lobby.listen_once();
   const Guard lock(queues_->mutex);
   queues_->by_lock[name_].waiting.push_back(waiting_);
+  waiting_->number = ++queues_->numbered;
 }
 
 Lobby::Place::~Place() {
@@ -167,6 +181,16 @@ std::optional<Failing> Lobby::Place::failing() const {
   return found == failing.end() ? std::nullopt : std::optional(found->second);
 }
 
+void Lobby::Place::show(std::string thread) {
+  const Guard lock(queues_->mutex);
+  waiting_->shown_thread = std::move(thread);
+}
+
+Token Lobby::Place::made_up_ticket() const {
+  const Guard lock(queues_->mutex);
+  return waiting_->made_up_ticket();
+}
+
 void Lobby::Place::open(Heir& heir) {
   const Guard lock(queues_->mutex);
   if (!waiting_->pass) waiting_->heir = &heir;
@@ -221,6 +245,20 @@ bool Lobby::pass_on(std::string_view name, const std::function<std::optional<Pas
   }
   if (next) next->wake.ring();
   return next != nullptr;
+}
+
+std::vector<deadlock::Hidden> Lobby::hidden() const {
+  std::vector<deadlock::Hidden> hidden;
+  const Guard lock(queues_->mutex);
+  for (const auto& [name, queue] : queues_->by_lock) {
+    for (const auto& one : queue.waiting) {
+      if (one->stands || one->pass || one->shown_thread.empty()) continue;
+      const Waiter waiter{one->made_up_ticket(), process_, one->shown_thread + ":0",
+                          StoreTime::max(), std::nullopt};
+      hidden.push_back({name, waiter});
+    }
+  }
+  return hidden;
 }
 
 void Lobby::close() {

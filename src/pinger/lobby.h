@@ -9,11 +9,13 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "distlock/clock.h"
 #include "distlock/error.h"
 #include "distlock/line.h"
 #include "fork_guard.h"
+#include "protocol/deadlock.h"
 
 namespace distlock {
 
@@ -86,6 +88,12 @@ class Lobby {
     /// Whether others of this process wait for the lock as well.
     bool others_wait() const;
 
+    /// From now on looks for deadlocks see this wait of that thread until it stands (R22); of none:
+    /// no more.
+    void show(std::string thread);
+    /// The ticket of this wait in such a look.
+    Token made_up_ticket() const;
+
     /// From now on a hold may be passed on to this thread, by way of its lock object.
     void open(Heir& heir);
     /// No more from now on. False if one has been already.
@@ -116,6 +124,9 @@ class Lobby {
   bool pass_on(std::string_view name, const std::function<std::optional<Pass>(Heir&)>& give);
   /// A hold of this process may be passed on until then; the distant past: not, or no more.
   void set_passing(std::string_view name, SteadyTime until) noexcept;
+
+  /// The waits that have no place in the store's line, as far as they are to be seen.
+  std::vector<deadlock::Hidden> hidden() const;
 
   /// Stops listening to the bell, for good.
   void close();

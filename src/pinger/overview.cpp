@@ -25,11 +25,12 @@ struct Overviews::Looking {
 };
 
 Overviews::Overviews(std::shared_ptr<Store> store, std::string process, GivenUp given_up,
-                     HolderOf holder_of)
+                     HolderOf holder_of, ThoseBehind those_behind)
     : store_(std::move(store)),
       process_(std::move(process)),
       given_up_(std::move(given_up)),
-      holder_of_(std::move(holder_of)) {}
+      holder_of_(std::move(holder_of)),
+      those_behind_(std::move(those_behind)) {}
 
 std::shared_ptr<const Overview> Overviews::get(SteadyTime since, Clock& clock) {
   {
@@ -57,7 +58,7 @@ std::shared_ptr<const Overview> Overviews::look(Clock& clock) const {
   seen->had = clock.steady_now();
   leave_out_given_up(seen->locks);
   put_holders_in(seen->locks);
-  seen->cycles = deadlock::cycles(seen->locks);
+  seen->cycles = deadlock::cycles(seen->locks, those_behind_());
   return seen;
 }
 

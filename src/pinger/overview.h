@@ -36,8 +36,11 @@ class Overviews {
   /// was passed on is of another than the one that claimed it (R21).
   using HolderOf = std::function<std::optional<std::string>(const Token& ts)>;
 
-  Overviews(std::shared_ptr<Store> store, std::string process, GivenUp given_up,
-            HolderOf holder_of);
+  /// The threads of this process that have no place in the store.
+  using ThoseBehind = std::function<std::vector<deadlock::Hidden>()>;
+
+  Overviews(std::shared_ptr<Store> store, std::string process, GivenUp given_up, HolderOf holder_of,
+            ThoseBehind those_behind);
 
   /// The newest look of the process, if it was begun at `since` or later and somebody still has it.
   /// Otherwise looks. Null while another thread looks.
@@ -53,6 +56,7 @@ class Overviews {
   const std::string process_;
   const GivenUp given_up_;
   const HolderOf holder_of_;
+  const ThoseBehind those_behind_;
   boost::mutex mutex_;
   // Guarded by `mutex_`.
   std::weak_ptr<const Overview> newest_;

@@ -33,7 +33,7 @@ Session::Session(Environment given, const PingerOptions& given_options, PingerDr
       overviews(
           environment.store, environment.process,
           [this](const Token& ts) { return pending.contains(ts); },
-          [this](const Token& ts) { return holder_of(ts); }),
+          [this](const Token& ts) { return holder_of(ts); }, [this] { return lobby.hidden(); }),
       started_(environment.clock->steady_now()),
       history_(nanoseconds{given_options.ping_every} / 2) {
   protocol::check_options(options);

@@ -38,12 +38,15 @@ void add(const LockRecord& lock, const Waiter& waiter, Waits& waits) {
   if (!added && came_later(wait, known->second)) known->second = wait;
 }
 
-Waits waits_in(const std::vector<LockRecord>& locks, const Hidden* hidden) {
+Waits waits_in(const std::vector<LockRecord>& locks, const std::vector<Hidden>& hidden) {
+  std::multimap<std::string_view, const Waiter*> behind;
+  for (const Hidden& one : hidden) behind.emplace(one.lock, &one.waiter);
   Waits waits;
   for (const LockRecord& lock : locks) {
     if (!lock.taken() || !lock.ts) continue;
     for (const Waiter& waiter : lock.line) add(lock, waiter, waits);
-    if (hidden != nullptr && hidden->lock == lock.name) add(lock, hidden->waiter, waits);
+    const auto [first, last] = behind.equal_range(lock.name);
+    for (auto one = first; one != last; ++one) add(lock, *one->second, waits);
   }
   leave_out_places_of_the_past(waits, locks);
   return waits;
@@ -67,7 +70,7 @@ Cycle cycle_from(std::string_view thread, const Waits& waits) {
 
 std::string passed_on_up_to(std::int64_t times) { return '+' + std::to_string(times); }
 
-std::vector<Cycle> cycles(const std::vector<LockRecord>& locks, const Hidden* hidden) {
+std::vector<Cycle> cycles(const std::vector<LockRecord>& locks, const std::vector<Hidden>& hidden) {
   const Waits waits = waits_in(locks, hidden);
   std::vector<Cycle> found;
   for (const auto& [thread, wait] : waits) {

@@ -29,16 +29,18 @@ struct Wait {
 /// The first is the wait that began last, and gives up.
 using Cycle = std::vector<Wait>;
 
-/// A thread that waits for a lock behind another of its process, without a place in the store.
+/// A thread that waits for a lock behind another of its process, without a place in the store. Its
+/// ticket is made up, and `since` is StoreTime::max(): it came later than all in the store, and
+/// later than a hidden one with a smaller ticket.
 struct Hidden {
   std::string lock;
   Waiter waiter;
 };
 
-/// Every cycle among these locks, each once, with `hidden` as one more waiter if there is one. A
-/// thread counts as waiting at its newest place only, and not there either if it has got a lock
-/// since.
-std::vector<Cycle> cycles(const std::vector<LockRecord>& locks, const Hidden* hidden = nullptr);
+/// Every cycle among these locks, each once, with `hidden` as more waiters. A thread counts as
+/// waiting at its newest place only, and not there either if it has got a lock since.
+std::vector<Cycle> cycles(const std::vector<LockRecord>& locks,
+                          const std::vector<Hidden>& hidden = {});
 
 /// As in: `a:1:2:thread1 waits for "jobs", held by b:1:3:thread4, which waits for …`.
 std::string in_words(const Cycle& cycle);

@@ -4,10 +4,12 @@
 #include <catch2/catch.hpp>
 #include <functional>
 #include <future>
+#include <latch>
 
 #include "distlock/distributed_lock.h"
 #include "distlock/error.h"
 #include "distlock/stores.h"
+#include "support/crowd.h"
 #include "support/fleet.h"
 #include "support/thrown.h"
 
@@ -23,6 +25,9 @@ struct Pair {
     return std::make_shared<DistributedLockPinger>(
         Environment{.store = store, .clock = clock, .process = name, .random = {}},
         PingerOptions{.ping_every = ping_every});
+  }
+  std::size_t line_of(const std::string& name) const {
+    return store->inspect(name, Freshness::fresh).lock->line.size();
   }
 
   const std::chrono::milliseconds ping_every;
@@ -73,6 +78,73 @@ struct Crossing {
   boost::thread first;
 };
 
+/// Threads of one process, each of which holds a lock and waits for the next one's.
+class Circle {
+ public:
+  Circle(std::shared_ptr<DistributedLockPinger> process, int threads)
+      : process_(std::move(process)), hold_(threads + 1), go_(1) {
+    for (int place = 0; place < threads; ++place) {
+      locks.push_back(another(place));
+      threads_.emplace_back([this, place] { run(place); });
+    }
+    hold_.arrive_and_wait();
+  }
+  ~Circle() { end(); }
+  Circle(const Circle&) = delete;
+  Circle& operator=(const Circle&) = delete;
+
+  std::string name(int place) const { return "lock" + std::to_string(place); }
+  std::unique_ptr<DistributedLock> another(int place) const {
+    return std::make_unique<DistributedLock>(process_, name(place), looking_soon());
+  }
+  /// Each waits for the next lock by this object.
+  void close(std::function<DistributedLock&(int)> by) {
+    by_ = std::move(by);
+    go_.count_down();
+  }
+  void check_that_one_is_told() {
+    const int others = static_cast<int>(locks.size()) - 1;
+    CHECK_NOTHROW(comes_to_be([&] { return told_ + got_ > others; }));
+    end();
+    CHECK(told_ == 1);
+    CHECK(got_ == others);
+  }
+
+  std::vector<std::unique_ptr<DistributedLock>> locks;
+  std::stop_source stop;
+
+ private:
+  void run(int place) {
+    DistributedLock& own = *locks[place];
+    own.lock();
+    hold_.arrive_and_wait();
+    go_.wait();
+    DistributedLock& next = by_((place + 1) % static_cast<int>(locks.size()));
+    try {
+      if (next.lock(stop.get_token())) {
+        ++got_;
+        next.unlock();
+      }
+    } catch (const Error& error) {
+      if (error.errc() == Errc::deadlock) ++told_;
+    }
+    own.unlock();
+  }
+  void end() {
+    stop.request_stop();
+    for (boost::thread& thread : threads_) thread.join();
+    threads_.clear();
+  }
+
+  const std::shared_ptr<DistributedLockPinger> process_;
+  std::latch hold_;
+  std::latch go_;
+  std::function<DistributedLock&(int)> by_;
+  std::atomic<int> told_ = 0;
+  std::atomic<int> got_ = 0;
+  std::vector<boost::thread> threads_;
+};
+
 }  // namespace
 
 TEST_CASE("of two threads that wait for each other the later one is told, and the other goes on",
@@ -108,6 +180,73 @@ TEST_CASE("a thread that waits behind another of its process is in a cycle too",
   CHECK(crossing.ax.unlock() == UnlockResult::released);
   in_front.join();
   CHECK(crossing.bx.held());
+}
+
+TEST_CASE("threads of one process that wait for each other by shared objects see their cycle",
+          "[deadlock][waiting][R22]") {
+  const int threads = GENERATE(2, 3);
+  const Pair pair{5min};
+  Circle circle(pair.process("p"), threads);
+  circle.close([&](int place) -> DistributedLock& { return *circle.locks[place]; });
+  circle.check_that_one_is_told();
+}
+
+TEST_CASE("threads that wait for each other behind others of their process see their cycle",
+          "[deadlock][waiting][R22]") {
+  const Pair pair{5min};
+  const auto process = pair.process("p");
+  Circle circle(process, 2);
+  std::vector<std::unique_ptr<DistributedLock>> own;
+  std::vector<boost::thread> in_front;
+  for (int place = 0; place < 2; ++place) {
+    own.push_back(circle.another(place));
+    in_front.emplace_back([lock = circle.another(place), &circle] {
+      if (lock->lock(circle.stop.get_token())) lock->unlock();
+    });
+    comes_to_be([&] { return pair.line_of(circle.name(place)) == 1; });
+  }
+  circle.close([&](int place) -> DistributedLock& { return *own[place]; });
+  circle.check_that_one_is_told();
+  for (boost::thread& thread : in_front) thread.join();
+}
+
+TEST_CASE("a wait that the program begins while it is told of another one is in a cycle too",
+          "[deadlock][waiting][R15][R22]") {
+  Crossing crossing(20ms);
+  crossing.begin();
+  DistributedLock z(crossing.b, "z", looking_soon());
+  std::latch held(1);
+  std::latch go(1);
+  boost::thread holder([&] {
+    z.lock();
+    held.count_down();
+    go.wait();
+    z.unlock();
+  });
+  held.wait();
+  std::atomic<bool> over = false;
+  std::stop_source too_late;
+  boost::thread watch([&] {
+    try {
+      comes_to_be([&] { return over.load(); });
+    } catch (const std::runtime_error&) {
+      too_late.request_stop();
+    }
+  });
+  std::stop_source stop;
+  std::optional<Errc> failure;
+  z.on_waiting([&](const WaitReport&) {
+    failure = thrown_by([&] { return crossing.bx.lock(too_late.get_token()); });
+    over = true;
+    stop.request_stop();
+  });
+  CHECK_FALSE(z.lock(stop.get_token()));
+  CHECK(failure == Errc::deadlock);
+  watch.join();
+  go.count_down();
+  holder.join();
+  CHECK(crossing.by.unlock() == UnlockResult::released);
+  crossing.first.join();
 }
 
 TEST_CASE("a thread that waits for a lock of its own by another object is told",

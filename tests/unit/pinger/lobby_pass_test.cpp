@@ -119,6 +119,33 @@ TEST_CASE("a thread that stands or has closed gets no hold from its process", "[
   CHECK(it.offered.empty());
 }
 
+TEST_CASE("a thread without a place or a hold is seen, and each by its own ticket",
+          "[waiting][deadlock][R22]") {
+  InTheLobby it;
+  Lobby::Place elsewhere(it.lobby, "other");
+  CHECK(it.lobby.hidden().empty());
+  it.first.show("a:thread1");
+  it.second.show("a:thread2");
+  elsewhere.show("a:thread3");
+  const auto all = it.lobby.hidden();
+  REQUIRE(all.size() == 3);
+  CHECK(all[1].lock == "jobs");
+  CHECK(all[1].waiter.process == "a");
+  CHECK(all[1].waiter.who == "a:thread2:0");
+  CHECK(all[1].waiter.since == StoreTime::max());
+  CHECK(all[1].waiter.ticket == it.second.made_up_ticket());
+  CHECK(all[2].lock == "other");
+  // In the order in which they came.
+  CHECK(it.first.made_up_ticket() < it.second.made_up_ticket());
+  CHECK(it.second.made_up_ticket() < elsewhere.made_up_ticket());
+
+  it.first.open(it.one);
+  REQUIRE(it.pass_on());
+  it.second.stand();
+  elsewhere.show({});
+  CHECK(it.lobby.hidden().empty());
+}
+
 TEST_CASE("threads know until when a hold may be passed on to them", "[waiting][R21]") {
   InTheLobby it;
   CHECK(it.first.passing_until() == SteadyTime::min());

@@ -17,8 +17,9 @@ namespace {
 struct OneProcess {
   Fleet fleet;
   std::shared_ptr<FaultyStore> store = std::make_shared<FaultyStore>(fleet.store);
+  std::vector<deadlock::Hidden> behind;
   Overviews overviews{store, "a", [](const Token&) { return false; },
-                      [](const Token&) { return std::nullopt; }};
+                      [](const Token&) { return std::nullopt; }, [this] { return behind; }};
   ManualClock& clock = *fleet.clock;
 };
 
@@ -92,7 +93,8 @@ TEST_CASE("a look knows what its process has given up or passed on, and nothing 
       fleet.store, "a", [](const Token& ts) { return ts == Token{{1}} || ts == Token{{5}}; },
       [](const Token& ts) {
         return ts == Token{{2}} ? std::optional<std::string>("a:thread7") : std::nullopt;
-      });
+      },
+      [] { return std::vector<deadlock::Hidden>{}; });
   const auto seen = overviews.get(SteadyTime::min(), *fleet.clock);
   std::map<std::string, LockRecord> locks;
   for (const LockRecord& lock : seen->locks) locks[lock.name] = lock;

@@ -111,12 +111,26 @@ TEST_CASE("a thread that waits behind others of its process waits for that lock 
   const Waiter waiter{{}, "p:b", who_of("p:b"), StoreTime::max(), {}};
   for (const char* lock : {"y", "z", "of nobody"}) {
     const deadlock::Hidden hidden{lock, waiter};
-    CHECK(deadlock::cycles(locks, &hidden).size() == (lock == std::string("y") ? 1 : 0));
+    CHECK(deadlock::cycles(locks, {hidden}).size() == (lock == std::string("y") ? 1 : 0));
   }
   const deadlock::Hidden hidden{"x", waiter};
-  const auto found = deadlock::cycles(locks, &hidden);
+  const auto found = deadlock::cycles(locks, {hidden});
   REQUIRE(found.size() == 1);
   CHECK(locks_of(found.front()) == std::vector<std::string>{"x", "y"});
+}
+
+TEST_CASE("of threads without a place the last that came begins their cycle", "[deadlock][R22]") {
+  const std::vector<LockRecord> locks{held("x", "p:a"), held("y", "p:b")};
+  const auto behind = [](const char* lock, const char* thread, std::uint8_t number) {
+    const Waiter waiter{Token{{number}}, thread, who_of(thread), StoreTime::max(), {}};
+    return deadlock::Hidden{lock, waiter};
+  };
+  const bool reversed = GENERATE(false, true);
+  const auto found = deadlock::cycles(
+      locks, {behind("x", "p:b", reversed ? 1 : 2), behind("y", "p:a", reversed ? 2 : 1)});
+  REQUIRE(found.size() == 1);
+  const std::vector<std::string> order{"x", "y"};
+  CHECK(locks_of(found.front()) == (reversed ? std::vector<std::string>{"y", "x"} : order));
 }
 
 TEST_CASE("names of others are escaped in what is said of a cycle", "[deadlock][R22]") {
