@@ -88,6 +88,8 @@ bool Contender::lock_try(std::string_view why, LockRecord* other, const Limit& u
   limit = until;
   acquiring.held =
       with_errors_of_all([&] { return claim_remembered(why).held || look_and_claim(why, other); });
+  // A thread behind this object sleeps until the deadline of its hold at most.
+  if (acquiring.held) ring_if_awaited();
   return acquiring.held;
 }
 

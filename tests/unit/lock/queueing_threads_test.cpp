@@ -8,42 +8,12 @@
 #include "distlock/error.h"
 #include "support/crowd.h"
 #include "support/pausing_clock.h"
+#include "support/queued.h"
 #include "support/thrown.h"
 
 using namespace distlock;
 using namespace distlock::testing;
 using namespace std::chrono_literals;
-
-namespace {
-
-// A thread that waits for a lock object until it has the lock, or the test is over.
-class Queued {
- public:
-  explicit Queued(DistributedLock& given) : lock_(given) {
-    thread_ = boost::thread([this] {
-      started_.set_value(std::this_thread::get_id());
-      got = lock_.lock(no_more_.get_token());
-    });
-    id = started_.get_future().get();
-  }
-  ~Queued() {
-    no_more_.request_stop();
-    thread_.join();
-  }
-  Queued(const Queued&) = delete;
-  Queued& operator=(const Queued&) = delete;
-
-  std::thread::id id;
-  std::atomic<bool> got = false;
-
- private:
-  DistributedLock& lock_;
-  std::promise<std::thread::id> started_;
-  std::stop_source no_more_;
-  boost::thread thread_;
-};
-
-}  // namespace
 
 TEST_CASE("a thread that comes while a hold may be passed on takes no place in the store's line",
           "[waiting][R20][R21][threads]") {
