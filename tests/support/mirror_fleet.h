@@ -100,6 +100,11 @@ class MirrorFleet {
     }
   }
   void empty(std::size_t member) { stores[member].tables.clear(); }
+  /// Processes that are made from now on name a new store as the last member.
+  void exchange_last() {
+    stores.pop_back();
+    stores.push_back(open_memory_store(clocks.back(), {}));
+  }
   /// "jobs" is held on that member alone, by somebody who knows of no set.
   void put_taken(std::size_t member) {
     Store& store = *stores[member].store;

@@ -33,7 +33,7 @@ struct Identity {
   Fence fence = 0;
   /// No hold of the set has a longer window. So long a member is kept out that lost its data.
   std::chrono::milliseconds longest_takeover{};
-  /// How often each member of the set had come back when this was written.
+  /// The numbers of the set's places when this was written.
   Returns returns;
 };
 

@@ -28,8 +28,8 @@ Error cannot_return(const Member& member, const std::string& why) {
   return {Errc::not_applied, member.store->description() + " cannot be taken back: " + why};
 }
 
-Returns returns_anew(const Member& member, const SetTerms& terms) {
-  auto returns = with_one_more(terms.returns, member.place.number);
+Returns returns_anew(const Member& member, const SetTerms& terms, std::uint64_t random) {
+  auto returns = with_greater(terms.returns, member.place.number, random);
   if (!returns) throw cannot_return(member, "it has come back too often");
   return *returns;
 }
@@ -147,7 +147,7 @@ void MirroredStore::tell_if_strange(Member& member, const Token& set) {
   log::member_of_another_place(member.store->description());
 }
 
-// Whether Q other members know by now how often that member has come back. Each claim is one from
+// Whether Q other members know by now that the place was given anew. Each claim is one from
 // exactly the identity that was seen, and leaves it that identity.
 bool MirroredStore::tell_others(const Replies<Inspection>& seen, std::size_t number,
                                 const SetTerms& terms, const Returns& news) {
@@ -177,7 +177,7 @@ bool MirroredStore::tell_others(const Replies<Inspection>& seen, std::size_t num
 void MirroredStore::mark(const std::shared_ptr<Member>& member, const ClaimBasis& basis,
                          SetTerms terms) {
   const Token token = new_token();
-  terms.returns = returns_anew(*member, terms);
+  terms.returns = returns_anew(*member, terms, options_.random());
   const auto replies =
       ask_those<bool>({member}, kMend, [basis, terms, token, limit = call_limit_](Member& one) {
         if (carries_locks(one.list())) return false;
@@ -269,8 +269,8 @@ bool MirroredStore::readmit(std::size_t number) {
   // The number of a mark that is not of before is new already. Another one would put the member out
   // again, if a wait ends now.
   const bool marked = marker && !member->is_of_before(*marker);
-  terms->returns =
-      marked ? merged(std::move(terms->returns), marker->returns) : returns_anew(*member, *terms);
+  terms->returns = marked ? merged(std::move(terms->returns), marker->returns)
+                          : returns_anew(*member, *terms, options_.random());
   if (!tell_others(seen, number, *terms, terms->returns)) {
     throw cannot_return(*member, "too few others could be told; try again");
   }

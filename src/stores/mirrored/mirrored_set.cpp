@@ -97,12 +97,11 @@ void MirroredStore::refuse_no_set() {
               "such, or all must answer and be empty");
 }
 
-// A claim of each member's identity. Each member's clock is known.
-std::vector<MirroredStore::Candidate> MirroredStore::identities_of_empty(
+// Claims of the members' identities, from what was seen. Each member's clock is known.
+std::vector<MirroredStore::Candidate> MirroredStore::identities_to_claim(
     const Replies<Inspection>& seen, const SetTerms& terms) const {
   std::vector<Candidate> claims;
   for (std::size_t i = 0; i < seen.size(); ++i) {
-    if (!lacks_identity(*seen[i].answer, all_[i]->place)) continue;
     StoreNow cutoff = all_[i]->at_most().value();
     cutoff.time += call_limit_;
     const Claim claim = identity_claim(new_token(), terms, all_[i]->place, cutoff);
@@ -137,7 +136,7 @@ void MirroredStore::claim_the_others(const std::vector<Candidate>& to,
 // member's identity claims the others' too. A second founder stops at the first member.
 std::optional<Token> MirroredStore::claim_identities(const Replies<Inspection>& seen) {
   const std::vector<Candidate> to =
-      identities_of_empty(seen, {new_token(), options_.longest_takeover, {}});
+      identities_to_claim(seen, {new_token(), options_.longest_takeover, {}});
   Replies<ClaimAnswer> replies(all_.size());
   send(kIdentityName, {to.front()}, replies);
   const bool first = replies.front().answer && replies.front().answer->granted;
@@ -179,7 +178,9 @@ std::optional<Token> MirroredStore::set_of_another_founder() {
 
 // A founder that died has left its set to a minority of the members. No process has pinged there,
 // no lock was granted, and nobody is kept out: no set with a majority is like that. So a later
-// process makes the others members of the same set.
+// process founds another set with them. It is not the same one: that may have a majority after all,
+// with a store that this process does not name (M7). Who counted on that majority shares a member
+// with the minority, and has left something there, or does not count on it any more.
 std::optional<Token> MirroredStore::complete_founding(const Replies<Inspection>& seen) {
   std::optional<SetTerms> terms;
   for (std::size_t i = 0; i < seen.size(); ++i) {
@@ -192,9 +193,19 @@ std::optional<Token> MirroredStore::complete_founding(const Replies<Inspection>&
   }
   const auto unused = [](const Listing& all) { return has_no_lock(all) && all.pings.empty(); };
   if (!terms || !each_listing(unused)) return std::nullopt;
+  terms->set = new_token();
+  std::vector<Candidate> to = identities_to_claim(seen, *terms);
+  const auto end_of_minority = std::stable_partition(to.begin(), to.end(), [](const auto& one) {
+    return std::holds_alternative<FromHold>(one.basis);
+  });
   Replies<ClaimAnswer> replies(all_.size());
-  const std::vector<Candidate> to = identities_of_empty(seen, *terms);
-  send(kIdentityName, to, replies);
+  send(kIdentityName, {to.begin(), end_of_minority}, replies);
+  const bool all_granted = std::all_of(to.begin(), end_of_minority, [&](const Candidate& one) {
+    const auto& answer = replies[one.member->place.number].answer;
+    return answer && answer->granted;
+  });
+  if (!all_granted || !each_listing(unused)) return std::nullopt;
+  send(kIdentityName, {end_of_minority, to.end()}, replies);
   return founded_by(to, replies);
 }
 

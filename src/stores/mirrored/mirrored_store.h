@@ -115,7 +115,7 @@ class MirroredStore : public Store, private Members {
   Replies<Inspection> look_at_identities();
   Token found(const Replies<Inspection>& seen);
   [[noreturn]] static void refuse_no_set();
-  std::vector<Candidate> identities_of_empty(const Replies<Inspection>& seen,
+  std::vector<Candidate> identities_to_claim(const Replies<Inspection>& seen,
                                              const SetTerms& terms) const;
   bool without_locks();
   bool each_listing(const std::function<bool(const Listing&)>& is_so);

@@ -14,10 +14,11 @@ using Guard = boost::lock_guard<boost::mutex>;
 constexpr std::string_view kBefore = "; came back: ";
 // Of sets that a process has heard of. It is one, unless somebody exchanges members.
 constexpr std::size_t kSetsMost = 100;
+constexpr std::uint64_t kStepMost = std::uint64_t{1} << 32U;
 
 }  // namespace
 
-std::uint32_t returns_at(const Returns& returns, std::size_t place) {
+std::uint64_t returns_at(const Returns& returns, std::size_t place) {
   return place < returns.size() ? returns[place] : 0;
 }
 
@@ -27,10 +28,11 @@ Returns merged(Returns one, const Returns& other) {
   return one;
 }
 
-std::optional<Returns> with_one_more(Returns returns, std::size_t place) {
+std::optional<Returns> with_greater(Returns returns, std::size_t place, std::uint64_t random) {
+  const std::uint64_t step = 1 + random % kStepMost;
   returns.resize(std::max(returns.size(), place + 1));
-  if (returns[place] == std::numeric_limits<std::uint32_t>::max()) return std::nullopt;
-  ++returns[place];
+  if (returns[place] > std::numeric_limits<std::uint64_t>::max() - step) return std::nullopt;
+  returns[place] += step;
   return returns;
 }
 
@@ -52,7 +54,7 @@ Returns returns_in(std::string_view text) {
   text.remove_prefix(found + kBefore.size());
   Returns returns;
   while (true) {
-    std::uint32_t number = 0;
+    std::uint64_t number = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
     if (error != std::errc{}) return {};
     returns.push_back(number);
@@ -71,7 +73,7 @@ void KnownReturns::note(const Token& set, const Returns& returns) {
   known = merged(std::move(known), returns);
 }
 
-std::uint32_t KnownReturns::at(const Token& set, std::size_t place) const {
+std::uint64_t KnownReturns::at(const Token& set, std::size_t place) const {
   const Guard lock(mutex_);
   const auto known = known_.find(set);
   return known == known_.end() ? 0 : returns_at(known->second, place);

@@ -11,18 +11,19 @@
 
 #include "distlock/record.h"
 
-// How often the members of a set have come back without their data (M6). A member is told by this
-// number from its own earlier life, and from another store that was at its place.
+// The numbers of a set's places, which grow whenever a member comes back without its data (M6). A
+// member is told by its number from its own earlier life, and from another store at its place.
 namespace distlock::mirrored {
 
 /// By place. Places beyond the end have never come back.
-using Returns = std::vector<std::uint32_t>;
+using Returns = std::vector<std::uint64_t>;
 
-std::uint32_t returns_at(const Returns& returns, std::size_t place);
+std::uint64_t returns_at(const Returns& returns, std::size_t place);
 /// Of each place the greater number.
 Returns merged(Returns one, const Returns& other);
-/// With one more at that place. Nothing if there is no greater number.
-std::optional<Returns> with_one_more(Returns returns, std::size_t place);
+/// With a greater number at that place, by a step of 1 to 2^32: two processes that give a place
+/// anew at once give it two numbers. Nothing if there is no such number.
+std::optional<Returns> with_greater(Returns returns, std::size_t place, std::uint64_t random);
 
 /// `text`, and the numbers behind it; alone if all of them are 0.
 std::string with_returns(std::string_view text, const Returns& returns);
@@ -33,7 +34,7 @@ Returns returns_in(std::string_view text);
 class KnownReturns {
  public:
   void note(const Token& set, const Returns& returns);
-  std::uint32_t at(const Token& set, std::size_t place) const;
+  std::uint64_t at(const Token& set, std::size_t place) const;
 
  private:
   mutable boost::mutex mutex_;

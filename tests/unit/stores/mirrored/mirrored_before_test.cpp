@@ -48,8 +48,7 @@ bool gets(const MirrorProcess& process) {
 struct TwoLists {
   TwoLists() {
     ann.pinger->ping_round();
-    fleet.stores.pop_back();
-    fleet.stores.push_back(open_memory_store(fleet.clock, {}));
+    fleet.exchange_last();
     ann.set_away(1, true);
     REQUIRE(lock->lock_try("x"));
     ann.set_away(1, false);
@@ -194,6 +193,23 @@ TEST_CASE("two stores at one place never count together", "[mirrored][M7][R1]") 
   }
   CHECK(bob_has_it);
   CHECK(next->fence() > lists.lock->fence());
+}
+
+// Each marks the store of its list before the other has told its number.
+TEST_CASE("two stores that are put at one place at once never count together",
+          "[mirrored][M6][M7][R1]") {
+  MirrorFleet fleet;
+  const auto ann = fleet.process("ann");
+  ann.pinger->ping_round();
+  fleet.empty(2);
+  fleet.exchange_last();
+  const auto bob = fleet.process("bob");
+  for (const auto* process : {&ann, &bob}) process->store->ping(process->pinger->process(), {});
+  fleet.rounds({&ann, &bob}, 66min);
+  ann.set_away(1, true);
+  bob.set_away(0, true);
+  const bool ann_gets = gets(ann);
+  CHECK_FALSE((ann_gets && gets(bob)));
 }
 
 // Bob has the lock with the next fence, on the first member and on the one that came back.

@@ -16,6 +16,18 @@ namespace {
 
 const std::string kIdentity(mirrored::kIdentityName);
 
+/// Ann has founded a set with the first and the third member. Bob names another store as the third.
+struct HalfSeen {
+  HalfSeen() {
+    ann.members[1]->fail("claim", Fault::lost_request, 2);
+    static_cast<void>(ann.store->list());
+    fleet.exchange_last();
+  }
+
+  MirrorFleet fleet;
+  MirrorProcess ann = fleet.process("ann");
+};
+
 }  // namespace
 
 TEST_CASE("a founder that cannot look at its set takes none of it apart", "[mirrored][M6][M1]") {
@@ -92,4 +104,27 @@ TEST_CASE("a set is not completed beside an identity of another set", "[mirrored
   const auto bob = fleet.process("bob");
   CHECK(thrown_by([&] { return bob.store->list(); }) == Errc::not_applied);
   CHECK(fleet.holders(kIdentity)[empty].empty());
+}
+
+TEST_CASE("a set that is founded beside one of another list shares no place with it",
+          "[mirrored][M6][M7][R1]") {
+  HalfSeen lists;
+  const auto bob = lists.fleet.process("bob");
+  bob.pinger->ping_round();
+  lists.fleet.rounds({&lists.ann, &bob}, 60s);
+  lists.ann.set_away(1, true);
+  bob.set_away(0, true);
+  const auto anns = lists.ann.lock("jobs");
+  static_cast<void>(thrown_by([&] { return anns->lock_try("x"); }));
+  CHECK(bob.lock("jobs")->lock_try("y"));
+  CHECK_FALSE(anns->held());
+}
+
+TEST_CASE("no set is founded beside one that is used meanwhile", "[mirrored][M6][M7][R1]") {
+  HalfSeen lists;
+  const auto bob = lists.fleet.process("bob");
+  const auto anns = lists.ann.lock("jobs");
+  bob.members[0]->before("claim", [&] { REQUIRE(anns->lock_try("x")); });
+  CHECK(thrown_by([&] { return bob.lock("jobs")->lock_try("y"); }) == Errc::not_applied);
+  CHECK(anns->held());
 }

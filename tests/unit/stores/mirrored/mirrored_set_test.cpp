@@ -102,7 +102,7 @@ TEST_CASE("a process that comes in the middle of a founding joins the set", "[mi
     CHECK_NOTHROW(ann.store->list());
     CHECK_NOTHROW(bob.store->list());
   }
-  SECTION("they do not come, and it makes the others members of the same set") {
+  SECTION("they do not come, and it founds another set with all") {
     const auto before = fleet.clock->waited();
     CHECK_NOTHROW(ann.store->list());
     CHECK(fleet.clock->waited() - before <= ann.store->call_limit() / 4);
