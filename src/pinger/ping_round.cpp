@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <boost/thread/lock_guard.hpp>
 
 #include "distlock/members.h"
@@ -27,7 +28,9 @@ SteadyTime Session::round() noexcept {
   const bool pinged = ping_noting_failure();
   first_ping_done_.request_stop();  // A claim waits for no chore.
   if (!pinged) {
-    return environment.clock->steady_now() + protocol::ping_retry_pause(options);
+    const SteadyTime again = environment.clock->steady_now() + protocol::ping_retry_pause(options);
+    if (some_member_confirmed(begun)) chores.work_off(begun, stopping.get_token());
+    return again;
   }
   chores.work_off(begun, stopping.get_token());
   log_losses();
@@ -113,6 +116,19 @@ void Session::extend_by_members() {
     }
   }
   holds.extend(pings, environment.clock->steady_now());
+}
+
+// Such a ping moves deadlines. So the round looks which members carry each hold (M5), as others do.
+bool Session::some_member_confirmed(SteadyTime since) noexcept {
+  bool confirmed = false;
+  Chores::attempt("looking which members confirmed a ping", [&] {
+    Members* const members = environment.store->members();
+    if (members == nullptr) return;
+    const std::vector<MemberPing> pings = members->pings(environment.process);
+    confirmed = std::any_of(pings.begin(), pings.end(),
+                            [&](const MemberPing& ping) { return ping.sent >= since; });
+  });
+  return confirmed;
 }
 
 void Session::note_bad_ping(std::string_view error) {

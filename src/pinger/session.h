@@ -112,6 +112,8 @@ class DistributedLockPinger::Session {
   void run_watch();
   void run_ringer();
   bool ping_noting_failure() noexcept;
+  /// Whether a ping of that time or later moved a deadline, though too few members confirmed it.
+  bool some_member_confirmed(SteadyTime since) noexcept;
   PingHealth health_at(SteadyTime now) const;
   void note_member(const Token& member, const StoreNow& now, const SteadySpan& span);
   void extend_holds(const LocalSpan& span);

@@ -53,6 +53,21 @@ TEST_CASE("a member that an operator freed protects a hold no more", "[mirrored]
   CHECK(held.fleet.holders("jobs") == Names{"bob", "ann", "bob"});
 }
 
+TEST_CASE("a hold that lives by pings of too few members is looked at as any other",
+          "[mirrored][M5]") {
+  Held held;
+  held.ann.set_away(2, true);
+  for (const std::size_t member : {0, 1, 2}) held.free_on(member);
+  int together = 0;
+  for (std::size_t i = 0; i < 8; ++i) {
+    held.ann.members[i % 2]->fail("ping", Fault::rejected);
+    together += held.both_hold_within(30s) ? 1 : 0;
+  }
+  CHECK(held.rival_got_it);
+  CHECK(together <= 2);
+  CHECK(held.lock->lost() == LossReason::freed);
+}
+
 TEST_CASE("a hold whose members were freed ends once too few are known to carry it",
           "[mirrored][M5]") {
   Held held;
