@@ -59,19 +59,31 @@ MirrorOptions completed(MirrorOptions options) {
   return options;
 }
 
+// A write that one member has done, or may have done, is of unknown outcome, whatever the others
+// say of it.
+template <class Answer>
+bool may_be_applied(const Replies<Answer>& replies, const CallRules& rules) {
+  return rules.effect() == Effect::writes &&
+         std::any_of(replies.begin(), replies.end(), [](const auto& reply) {
+           return reply.answer || (reply.failure && reply.failure->errc() == Errc::outcome_unknown);
+         });
+}
+
 // Throws why too few members count. A malformed document comes before members that are away.
 template <class Answer>
 [[noreturn]] void throw_too_few(const Replies<Answer>& replies, Errc otherwise,
                                 const CallRules& rules = kRead) {
+  const bool applied = may_be_applied(replies, rules);
   std::string why;
   for (const Reply<Answer>& reply : replies) {
-    if (reply.failure && !may_pass(*reply.failure)) throw Error(*reply.failure);
+    if (!applied && reply.failure && !may_pass(*reply.failure)) throw Error(*reply.failure);
     if (reply.failure) why += std::string("; ") + reply.failure->what();
     const bool strange = rules.with_identity && reply.answer && !reply.identity;
     if (strange) why += "; a member is not one of this set, or is empty";
   }
-  throw Error(otherwise, "too few of the " + std::to_string(replies.size()) +
-                             " members of the mirrored store answer and count" + why);
+  throw Error(applied ? Errc::outcome_unknown : otherwise,
+              "too few of the " + std::to_string(replies.size()) +
+                  " members of the mirrored store answer and count" + why);
 }
 
 /// Nothing: the member says that there is nothing to free, and is none of the set.
@@ -95,13 +107,13 @@ std::string MirroredStore::description() const {
 }
 
 template <class Answer>
-std::vector<Answer> MirroredStore::counting(const Replies<Answer>& replies,
-                                            const Token& set) const {
+std::vector<Answer> MirroredStore::counting(const Replies<Answer>& replies, const Token& set,
+                                            const CallRules& rules) const {
   std::vector<Answer> answers;
   for (const Reply<Answer>& reply : replies) {
     if (counts(reply, set)) answers.push_back(*reply.answer);
   }
-  if (answers.size() < majority()) throw_too_few(replies, Errc::not_applied);
+  if (answers.size() < majority()) throw_too_few(replies, Errc::not_applied, rules);
   return answers;
 }
 
@@ -242,7 +254,7 @@ std::int64_t MirroredStore::forget_pings(milliseconds age) {
   const Token set = this->set();
   const auto replies = ask_all<std::int64_t>(
       kWrite, [age](Member& member) { return member.store->forget_pings(age); });
-  const std::vector<std::int64_t> forgotten = counting(replies, set);
+  const std::vector<std::int64_t> forgotten = counting(replies, set, kWrite);
   return *std::max_element(forgotten.begin(), forgotten.end());
 }
 

@@ -155,7 +155,8 @@ class MirroredStore : public Store, private Members {
     return reply.answer && reply.identity && reply.identity->set == set;
   }
   template <class Answer>
-  std::vector<Answer> counting(const Replies<Answer>& replies, const Token& set) const;
+  std::vector<Answer> counting(const Replies<Answer>& replies, const Token& set,
+                               const CallRules& rules) const;
   /// The answers that count. Errors: `not_applied` if they are fewer than a majority.
   std::vector<Inspection> looks(std::string_view name, Freshness freshness);
   Fence fence_of_lost() const;

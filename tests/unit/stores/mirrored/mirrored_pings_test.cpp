@@ -1,7 +1,9 @@
 #include <catch2/catch.hpp>
 
+#include "distlock/error.h"
 #include "distlock/members.h"
 #include "support/mirror_fleet.h"
+#include "support/thrown.h"
 
 // Pings on the members of a mirrored store, when they are removed.
 
@@ -43,4 +45,32 @@ TEST_CASE("a ping that too few members confirm counts for these", "[mirrored][M5
   }
   CHECK(lock->held());
   CHECK(lock->remaining() > 13min);
+}
+
+// The first member does it, the second refuses, and the third is away.
+TEST_CASE("a write that one member did is of unknown outcome, though others refused it",
+          "[mirrored][M2][R8]") {
+  MirrorFleet fleet;
+  const auto ann = fleet.process("ann");
+  const auto lock = ann.lock("jobs");
+  REQUIRE(lock->lock_try("x"));
+  fleet.stores[0].store->ping("bob");
+  fleet.clock->advance(48h);
+  ann.pinger->ping_round();
+  const auto refuse = [&](std::size_t member) {
+    ann.members[member]->during_each_call([](const std::string& call) {
+      if (call != "inspect") throw Error(Errc::permission_denied, "not allowed: " + call);
+    });
+  };
+  refuse(1);
+  ann.set_away(2, true);
+  const auto release = [&] { ann.store->release("jobs", *lock->record().ts); };
+  CHECK(thrown_by([&] { ann.store->forget_pings(24h); }) == Errc::outcome_unknown);
+  CHECK_FALSE(fleet.stores[0].tables.raw_ping("bob"));
+  CHECK(thrown_by([&] { ann.store->ping("ann", {}); }) == Errc::outcome_unknown);
+  CHECK(thrown_by(release) == Errc::outcome_unknown);
+  CHECK(thrown_by([&] { ann.store->remove_ping("ann"); }) == Errc::outcome_unknown);
+  refuse(0);
+  CHECK(thrown_by(release) == Errc::permission_denied);
+  CHECK(thrown_by([&] { ann.store->forget_pings(24h); }) == Errc::permission_denied);
 }
