@@ -230,7 +230,7 @@ void member_waits_for_fence(std::string_view store, std::string_view lock, std::
   write(LogLevel::warning, "dist_lock: \"", Escaped{store},
         "\" cannot take part in its mirrored store again while the document of lock \"",
         Escaped{lock}, "\" on \"", Escaped{where},
-        "\" is malformed: its fence cannot be read; mend that document");
+        "\" is malformed, or has a fence that no other member knows; mend that document");
 }
 
 void member_is_back(std::string_view store) {

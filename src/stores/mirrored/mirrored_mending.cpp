@@ -3,7 +3,6 @@
 
 #include "log.h"
 #include "stores/mirrored/mirrored_store.h"
-#include "stores/mirrored/returning.h"
 
 // How a member that is new, or lost its data, comes back to a set whose majority counts (M6):
 //
@@ -188,11 +187,9 @@ void MirroredStore::mark(const std::shared_ptr<Member>& member, const ClaimBasis
   if (replies[member->place.number].answer == false) tell_of_locks(*member);
 }
 
-void MirroredStore::tell_of_hidden_fences(Member& returning, const MemberList& hiding,
-                                          const Replies<Listing>& replies) {
-  for (const auto& member : hiding) {
-    const std::string lock = malformed_lock(*replies[member->place.number].answer).value_or("");
-    const std::string where = member->store->description();
+void MirroredStore::tell_of_hidden_fences(Member& returning, const KnownFences& fences) const {
+  for (const auto& [place, lock] : fences.hidden) {
+    const std::string where = all_[place]->store->description();
     std::string news = "hidden by ";
     news.append(lock).append(" on ").append(where);
     if (returning.tells_first(news))
@@ -209,20 +206,21 @@ std::optional<Fence> MirroredStore::fence_for(Member& returning, const SetTerms&
   const auto& own = replies[returning.place.number].answer;
   if (own && carries_locks(*own)) tell_of_locks(returning);
   if (!own || carries_locks(*own)) return std::nullopt;
-  std::size_t known = 0;
-  MemberList hiding;
-  Fence greatest = 0;
+  std::map<std::size_t, Listing> listings;
   for (const auto& member : all_) {
     const auto& reply = replies[member->place.number];
     if (member.get() == &returning || !counts(reply, terms.set)) continue;
     if (pinged_since && !member->is_current(*reply.answer, *pinged_since)) continue;
-    const auto fence = greatest_fence(*reply.answer);
-    if (!fence) hiding.push_back(member);
-    known += fence ? 1 : 0;
-    greatest = std::max({greatest, fence.value_or(0), reply.identity->fence});
+    listings.emplace(member->place.number, *reply.answer);
   }
-  if (known >= majority()) return greatest;
-  if (known + hiding.size() >= majority()) tell_of_hidden_fences(returning, hiding, replies);
+  const KnownFences fences = known_fences(listings, majority());
+  Fence greatest = fences.greatest;
+  for (const auto& [place, listing] : listings) {
+    if (!fences.hidden.contains(place))
+      greatest = std::max(greatest, replies[place].identity->fence);
+  }
+  if (fences.known >= majority()) return greatest;
+  if (listings.size() >= majority()) tell_of_hidden_fences(returning, fences);
   return std::nullopt;
 }
 
@@ -262,8 +260,8 @@ bool MirroredStore::readmit(std::size_t number) {
   const auto fence = fence_for(*member, *terms, std::nullopt);
   if (!fence) {
     throw cannot_return(*member,
-                        "a majority of others must show all their locks, and it must "
-                        "carry none itself: empty it");
+                        "a majority of others must show all their locks, each with a fence that "
+                        "a claim can have, and it must carry none itself: empty it");
   }
   const Fence above = std::max(*fence, look.lock ? look.lock->fence : 0);
   // The number of a mark that is not of before is new already. Another one would put the member out

@@ -12,6 +12,7 @@
 #include "stores/mirrored/fan_out.h"
 #include "stores/mirrored/freed_by_all.h"
 #include "stores/mirrored/quorum.h"
+#include "stores/mirrored/returning.h"
 #include "stores/mirrored/votes.h"
 
 // The room src/stores/mirrored/, from the bottom up:
@@ -141,8 +142,7 @@ class MirroredStore : public Store, private Members {
   bool take_back(const std::shared_ptr<Member>& member, const ClaimBasis& basis,
                  const SetTerms& terms, Fence above);
   static void tell_of_locks(Member& member);
-  static void tell_of_hidden_fences(Member& returning, const MemberList& hiding,
-                                    const Replies<Listing>& replies);
+  void tell_of_hidden_fences(Member& returning, const KnownFences& fences) const;
   static void tell_if_strange(Member& member, const Token& set);
   const Member* given_twice() const;
   [[noreturn]] static void refuse_twice(const Member& member);

@@ -3,21 +3,38 @@
 #include <algorithm>
 
 #include "stores/mirrored/identity.h"
+#include "stores/mirrored/quorum.h"
 
 namespace distlock::mirrored {
+namespace {
 
-std::optional<Fence> greatest_fence(const Listing& listing) {
-  if (malformed_lock(listing)) return std::nullopt;
-  Fence greatest = 0;
-  for (const auto& lock : listing.locks) greatest = std::max(greatest, lock.record->fence);
-  return greatest;
+bool has_great_fence(const Listed<LockRecord>& lock) {
+  return lock.record && lock.record->fence >= kGreatFence;
 }
 
-std::optional<std::string> malformed_lock(const Listing& listing) {
-  for (const auto& lock : listing.locks) {
-    if (!lock.record) return lock.id;
+}  // namespace
+
+KnownFences known_fences(const std::map<std::size_t, Listing>& listings, std::size_t majority) {
+  std::map<std::string, std::size_t> with_great_fence;
+  for (const auto& [place, listing] : listings) {
+    for (const auto& lock : listing.locks) with_great_fence[lock.id] += has_great_fence(lock);
   }
-  return std::nullopt;
+  const auto hides = [&](const Listed<LockRecord>& lock) {
+    return !lock.record || (has_great_fence(lock) && with_great_fence[lock.id] < majority);
+  };
+  KnownFences fences;
+  for (const auto& [place, listing] : listings) {
+    const auto hiding = std::find_if(listing.locks.begin(), listing.locks.end(), hides);
+    if (hiding != listing.locks.end()) {
+      fences.hidden.emplace(place, hiding->id);
+      continue;
+    }
+    ++fences.known;
+    for (const auto& lock : listing.locks) {
+      fences.greatest = std::max(fences.greatest, lock.record->fence);
+    }
+  }
+  return fences;
 }
 
 bool carries_locks(const Listing& listing) {

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "distlock/store.h"
 
@@ -9,12 +11,15 @@
 // Pure.
 namespace distlock::mirrored {
 
-/// The greatest fence that a member knows, by its listing. Nothing if a lock's document there is
-/// malformed: its fence is not known.
-std::optional<Fence> greatest_fence(const Listing& listing);
-
-/// The name of the first lock whose document there is malformed.
-std::optional<std::string> malformed_lock(const Listing& listing);
+/// What the listings of several members say about fences.
+struct KnownFences {
+  std::size_t known = 0;  ///< How many of these members' fences are known.
+  Fence greatest = 0;     ///< Of these.
+  /// By the place of a member, a lock there whose fence is not known: its document is malformed, or
+  /// has a great fence that fewer than `majority` of these members have (M3).
+  std::map<std::size_t, std::string> hidden;
+};
+KnownFences known_fences(const std::map<std::size_t, Listing>& listings, std::size_t majority);
 
 /// Whether a member has locks of its own: others than its identity, taken or malformed. A free one
 /// may be what a late request of the set has left behind.

@@ -4,6 +4,7 @@
 
 #include "distlock/members.h"
 #include "stores/mirrored/identity.h"
+#include "support/captured_log.h"
 #include "support/mirror_fleet.h"
 #include "support/tampering.h"
 #include "support/thrown.h"
@@ -133,6 +134,29 @@ TEST_CASE("a great fence in the identity of one member is left out", "[mirrored]
     CHECK(lock->fence() == i + 1);
     REQUIRE(lock->unlock() != UnlockResult::not_ours);
   }
+}
+
+// Otherwise its identity has that fence, and all locks get it from there.
+TEST_CASE("a great fence that one member alone has gets into no identity",
+          "[mirrored][M3][M6][R10]") {
+  MirrorFleet fleet;
+  const auto ann = fleet.process("ann");
+  ann.pinger->ping_round();
+  const Fence great = GENERATE(Fence{1} << 62, std::numeric_limits<Fence>::max() - 2,
+                               std::numeric_limits<Fence>::max() - 1);
+  fleet.stores[0].tables.put_lock(free_with(great));
+  fleet.empty(1);
+  Captured log;
+  fleet.rounds({&ann}, 66min);
+  CHECK(log.count(severity_level::warning, "while the document of lock \"jobs\" on") == 1);
+  CHECK(thrown_by([&] { ann.store->members()->readmit(1); }) == Errc::not_applied);
+  fleet.stores[0].tables.put_lock(free_with(1));
+  fleet.rounds({&ann}, 60s);
+  CHECK(ann.condition(1) == MemberState::Condition::counts);
+  ann.set_away(2, true);
+  const auto lock = ann.lock("other");
+  REQUIRE(lock->lock_try("x"));
+  CHECK(lock->fence() < 10);
 }
 
 TEST_CASE("a member that is left out for its great fence is not looked at in each round",
