@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "stores/mirrored/identity.h"
+#include "stores/mirrored/quorum.h"
 
 namespace distlock::mirrored {
 namespace {
@@ -81,10 +82,15 @@ void sort_by_id(std::vector<Listed<Record>>& all) {
                    [](const auto& left, const auto& right) { return left.id < right.id; });
 }
 
+// Otherwise a hold that the member has lost may have had the same fence (M3, M6).
+bool counts(const LockRecord& carried, Fence fence_of_lost) {
+  return fence_of_lost == 0 || carried.fence > fence_of_lost;
+}
+
 // A lock that is sound on some member.
 struct SoundLock {
   Records records;
-  std::size_t unsound = 0;  ///< Members with a malformed document.
+  std::size_t unsound = 0;  ///< Members with a malformed document, or left out for a great fence.
 };
 
 std::map<std::string, SoundLock> locks_by_name(const std::vector<MemberListing>& members) {
@@ -101,15 +107,30 @@ std::map<std::string, SoundLock> locks_by_name(const std::vector<MemberListing>&
   return by_name;
 }
 
+// As leave_out_great_fences() does.
+void leave_out_great_fences(SoundLock& lock, const std::vector<MemberListing>& members,
+                            std::size_t majority) {
+  std::vector<std::size_t> great;
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    const Fence of_lock = lock.records[i] != nullptr ? lock.records[i]->fence : 0;
+    if (std::max(of_lock, members[i].fence_of_lost) >= kGreatFence) great.push_back(i);
+  }
+  if (members.size() - lock.unsound - great.size() < majority) return;
+  for (const std::size_t i : great) lock.records[i] = nullptr;
+  lock.unsound += great.size();
+}
+
 // Locks that are sound on some member, each as a look shows it.
 std::vector<Listed<LockRecord>> sound_locks(const std::vector<MemberListing>& members,
                                             std::size_t majority) {
   std::vector<Listed<LockRecord>> locks;
-  for (const auto& [name, lock] : locks_by_name(members)) {
+  for (auto& [name, lock] : locks_by_name(members)) {
+    leave_out_great_fences(lock, members, majority);
     const auto carriers = carriers_of_shown(lock.records, lock.unsound, majority);
     if (carriers.empty()) continue;
     locks.push_back({name, *lock.records[carriers.front()], {}});
     for (const std::size_t i : carriers) {
+      if (!counts(*lock.records[i], members[i].fence_of_lost)) continue;
       locks.back().record->members.push_back(members[i].member);
     }
   }
@@ -147,10 +168,8 @@ Inspection merged(std::vector<Inspection> members, std::size_t majority) {
   name_clocks(all, shown.member);
   if (all.lock) {
     for (const std::size_t i : carriers) {
-      // Otherwise a hold that the member has lost may have had the same fence (M3, M6).
-      const Fence of_lost = members[i].fence_of_lost;
-      if (of_lost == 0 || records[i]->fence > of_lost)
-        all.lock->members.push_back(members[i].member);
+      if (!counts(*records[i], members[i].fence_of_lost)) continue;
+      all.lock->members.push_back(members[i].member);
     }
   }
   all.members = std::move(members);

@@ -16,6 +16,7 @@ Inspection merged(std::vector<Inspection> members, std::size_t majority);
 struct MemberListing {
   Token member;
   Listing listing;
+  Fence fence_of_lost = 0;  ///< As in Inspection.
 };
 /// Merges listings: each lock and each process once, by name, without the members' identities. Each
 /// lock is as a look shows it. Clocks are named by clock_name().

@@ -276,7 +276,8 @@ Listing MirroredStore::list() {
   const auto replies = ask_all<Listing>(kRead, [](Member& member) { return member.list(); });
   std::vector<MemberListing> members;
   for (const auto& reply : replies) {
-    if (counts(reply, set)) members.push_back({reply.identity->token, *reply.answer});
+    if (!counts(reply, set)) continue;
+    members.push_back({reply.identity->token, *reply.answer, reply.identity->fence});
   }
   if (members.size() < majority()) throw_too_few(replies, Errc::not_applied);
   return merged(std::move(members), majority());

@@ -73,7 +73,14 @@ TEST_CASE("a hold is a member's only with a greater fence than holds that it has
     looks.back().fence = 6;
     looks.back().fence_of_lost = std::array<Fence, 4>{0, 0, 6, 5}.at(static_cast<std::size_t>(i));
   }
-  CHECK(merged(looks, kMajority).lock->members == std::vector<Token>{member(1), member(3)});
+  const std::vector<Token> carriers{member(1), member(3)};
+  CHECK(merged(looks, kMajority).lock->members == carriers);
+  std::vector<MemberListing> listings;
+  for (const Inspection& look : looks) {
+    const Listing listing{.locks = {{"jobs", look.lock, {}}}, .pings = {}, .now = file_now()};
+    listings.push_back({look.member, listing, look.fence_of_lost});
+  }
+  CHECK(merged(listings, kMajority).locks.front().record->members == carriers);
 }
 
 TEST_CASE("a lock is told from a document whose id only looks like its name",

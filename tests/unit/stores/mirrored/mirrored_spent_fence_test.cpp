@@ -187,6 +187,23 @@ TEST_CASE("a member that is left out for its great fence is not looked at in eac
   CHECK(looks_of_a_round(ann) == looks_of_a_round(bob));
 }
 
+// Freed on the first member, taken on the second.
+TEST_CASE("a list shows a hold as a look does where one member has a great fence",
+          "[mirrored][M3][M8]") {
+  HeldOnTwo held;
+  REQUIRE(held.fleet.stores[0].store->release("jobs", *held.lock->record().ts) ==
+          ReleaseResult::freed);
+  held.fleet.stores[2].tables.put_lock(free_with(Fence{1} << 62));
+  const auto bob = held.fleet.process("bob");
+  const auto look = bob.store->inspect("jobs", Freshness::fresh);
+  const auto list = bob.store->list();
+  REQUIRE(look.lock);
+  REQUIRE(list.locks.size() == 1);
+  CHECK(look.lock->taken());
+  CHECK(list.locks[0].record->taken());
+  CHECK(list.locks[0].record->members == look.lock->members);
+}
+
 TEST_CASE("a fence that a majority has counts, however great it is", "[mirrored][M3][R10]") {
   MirrorFleet fleet;
   const auto ann = fleet.process("ann");

@@ -1,8 +1,10 @@
 #include <catch2/catch.hpp>
 
 #include "distlock/members.h"
+#include "stores/mirrored/identity.h"
 #include "support/captured_log.h"
 #include "support/mirror_fleet.h"
+#include "support/tampering.h"
 
 // How members of a mirrored store fare, and which of them carry a lock, as people are shown it.
 
@@ -83,6 +85,24 @@ TEST_CASE("a member is behind by the holds of a majority that it lacks", "[mirro
   CHECK(listing.locks.at(0).record->members == std::vector<Token>{seen[0].member, seen[1].member});
   REQUIRE(jobs->unlock() == UnlockResult::released);
   CHECK(states(bob)[2].lacks == 1);
+}
+
+TEST_CASE("a member lacks a hold that it carries with no greater fence than holds that it has lost",
+          "[mirrored][M3][M8]") {
+  MirrorFleet fleet;
+  const auto ann = fleet.process("ann");
+  const auto jobs = ann.lock("jobs");
+  REQUIRE(jobs->lock_try("x"));
+  const std::string name(mirrored::kIdentityName);
+  Document identity = *fleet.stores[2].tables.raw_lock(name);
+  replace_field(identity, "fence", jobs->fence() + 1);
+  fleet.stores[2].tables.put_lock(identity);
+  const auto bob = fleet.process("bob");
+  const auto seen = states(bob);
+  CHECK(seen[1].lacks == 0);
+  CHECK(seen[2].lacks == 1);
+  CHECK(bob.store->list().locks.at(0).record->members ==
+        std::vector<Token>{seen[0].member, seen[1].member});
 }
 
 TEST_CASE("no member is behind by a hold that a minority carries on", "[mirrored][M8]") {
