@@ -179,8 +179,8 @@ std::optional<Token> MirroredStore::set_of_another_founder() {
 // A founder that died has left its set to a minority of the members. No process has pinged there,
 // no lock was granted, and nobody is kept out: no set with a majority is like that. So a later
 // process founds another set with them. It is not the same one: that may have a majority after all,
-// with a store that this process does not name (M7). Who counted on that majority shares a member
-// with the minority, and has left something there, or does not count on it any more.
+// with a store that this process does not name (M7). A hold or a ping of that majority is on the
+// minority, too, and shows there, or does not count any more.
 std::optional<Token> MirroredStore::complete_founding(const Replies<Inspection>& seen) {
   std::optional<SetTerms> terms;
   for (std::size_t i = 0; i < seen.size(); ++i) {
@@ -204,7 +204,8 @@ std::optional<Token> MirroredStore::complete_founding(const Replies<Inspection>&
     const auto& answer = replies[one.member->place.number].answer;
     return answer && answer->granted;
   });
-  if (!all_granted || !each_listing(unused)) return std::nullopt;
+  if (!all_granted) return set_of_another_founder();
+  if (!each_listing(unused)) return std::nullopt;
   send(kIdentityName, {end_of_minority, to.end()}, replies);
   return founded_by(to, replies);
 }

@@ -11,7 +11,7 @@
 // Pure.
 namespace distlock::mirrored {
 
-/// What the listings of several members say about fences.
+/// The fences that several members know, by their listings.
 struct KnownFences {
   std::size_t known = 0;  ///< How many of these members' fences are known.
   Fence greatest = 0;     ///< Of these.

@@ -106,6 +106,21 @@ TEST_CASE("a set is not completed beside an identity of another set", "[mirrored
   CHECK(fleet.holders(kIdentity)[empty].empty());
 }
 
+TEST_CASE("of two processes that complete a founding at once one joins the other's set",
+          "[mirrored][M6]") {
+  MirrorFleet fleet;
+  {
+    const auto eve = fleet.process("eve");
+    for (const std::size_t i : {1, 2}) eve.members[i]->fail("claim", Fault::lost_request, 2);
+    REQUIRE(thrown_by([&] { return eve.store->list(); }) == Errc::not_applied);
+  }
+  const auto ann = fleet.process("ann");
+  const auto bob = fleet.process("bob");
+  ann.members[0]->before("claim", [&] { bob.store->list(); });
+  CHECK(ann.lock("jobs")->lock_try("x"));
+  for (std::size_t i = 0; i < 3; ++i) CHECK(bob.condition(i) == MemberState::Condition::counts);
+}
+
 TEST_CASE("a set that is founded beside one of another list shares no place with it",
           "[mirrored][M6][M7][R1]") {
   HalfSeen lists;
