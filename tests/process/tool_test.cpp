@@ -101,9 +101,9 @@ TEST_CASE("signals go on to the command, and its answer comes back", "[process][
 TEST_CASE("a command finds those signals ignored that the tool found ignored", "[process][run]") {
   ToolFixture fixture;
   const auto* trap = GENERATE("", "trap '' PIPE XFSZ CHLD; ");
-  const std::string shell = "grep SigIgn /proc/self/status; exec '" + tool_path() +
-                            "' run x grep SigIgn /proc/self/status";
-  REQUIRE(fixture.status({"run", "jobs", "--", "sh", "-c", trap + shell}) == 0);
+  const std::string look = "grep SigIgn /proc/self/status";
+  const std::string shell = trap + look + "; exec '" + tool_path() + "' run x " + look;
+  REQUIRE(fixture.status({"run", "y", "env", "--default-signal", "sh", "-c", shell}) == 0);
   const auto half = fixture.output.size() / 2;
   CHECK(fixture.output.substr(0, half) == fixture.output.substr(half));
 }
