@@ -128,3 +128,14 @@ TEST_CASE("a write that blocks holds up a fork for a bounded time", "[log][R16][
   reader.read->gate.set_value();
   CHECK(reader.writer->flush(1min));
 }
+
+TEST_CASE("an end does not wait longer for the last line than it may", "[log][R12][threads]") {
+  Reader reader;
+  reader.add("a");
+  reader.read->first.get_future().wait();
+  auto ended = std::async(std::launch::async, [&] { return reader.writer->end(1ms); });
+  // One that waits for the write itself would hang.
+  ended.wait_for(1min);
+  reader.read->gate.set_value();
+  CHECK_FALSE(ended.get());
+}
