@@ -27,6 +27,13 @@ std::unique_ptr<ToolProcess> start(const ToolFixture& fixture, const ToolFixture
   return std::make_unique<ToolProcess>(words, fixture.environment(), messages, closed);
 }
 
+/// The status of a tool whose messages go to a pipe without a reader.
+int status_unread(ToolFixture& fixture, const std::string& words) {
+  const std::string pipe = (fixture.folder.path() / "pipe").string();
+  const std::string shell = "mkfifo " + pipe + "; exec 3<>" + pipe + " 4>" + pipe + "; exec 3<&-; ";
+  return fixture.status({"run", "other", "--", "sh", "-c", shell + tool_path() + words + " 2>&4"});
+}
+
 }  // namespace
 
 TEST_CASE("a command finds those standard streams closed that the tool found closed",
@@ -91,11 +98,20 @@ TEST_CASE("output to a closed stream is 74, and goes nowhere else", "[process][l
 TEST_CASE("break frees the hold also where nobody reads its messages", "[process][break]") {
   ToolFixture fixture;
   const auto holder = fixture.hold();
-  // A pipe whose reader is gone.
-  const std::string command = "cd " + fixture.folder.path().string() +
-                              "; mkfifo f; exec 3<>f 4>f; exec 3<&-; " + tool_path() +
-                              " break --yes jobs 2>&4";
-  CHECK(fixture.status({"run", "other", "--", "sh", "-c", command}) == 0);
+  CHECK(status_unread(fixture, " break --yes jobs") == 0);
   CHECK(fixture.status({"status", "jobs"}) == 0);
   CHECK_THAT(fixture.output, Catch::StartsWith("jobs: free"));
+}
+
+TEST_CASE("readmit takes the member back also where nobody reads its messages",
+          "[process][readmit][M6]") {
+  ToolFixture fixture;
+  const std::string in = fixture.folder.path().string();
+  const std::string uri = "mirrored+sqlite:" + in + "/a," + in + "/b," + in + "/c";
+  REQUIRE(fixture.status({"run", "--uri", uri, "jobs", "--", "true"}) == 0);
+  REQUIRE(std::filesystem::remove(in + "/b"));
+  const std::string words = " readmit --yes 2 --uri " + uri;
+  CHECK(status_unread(fixture, words) == 0);
+  CHECK(fixture.status({"readmit", "--yes", "2", "--uri", uri}) == 0);
+  CHECK_THAT(fixture.messages, Catch::Contains("counts already"));
 }
