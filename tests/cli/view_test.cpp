@@ -199,3 +199,34 @@ TEST_CASE("a holder that came or left while its ping was listed is looked at alo
     CHECK(thrown_by([&] { return view_all(observer); }) == Errc::not_applied);
   }
 }
+
+TEST_CASE("JSON tells of a lock, its line and a deadlock also where their texts are no UTF-8",
+          "[cli][view][R14]") {
+  Scene scene;
+  const std::string strange = "a\xff";
+  scene.hold(strange, strange, 2000, LockState::taken, ":t\xff/pid1/u\xff:9");
+  scene.ping(strange, 1s, strange);
+  const Claim again{.process = strange,
+                    .who = strange + ":t\xff/pid1/u\xff:8",
+                    .why = strange,
+                    .ts = Token{{7}},
+                    .takeover_after = 2s,
+                    .cutoff = {scene.now() + 1h, "memory"}};
+  REQUIRE(scene.store().line()->stand(strange, again).in_line);
+  const auto json = as_json(scene.all());
+  const auto lock = json["locks"][0];
+  CHECK(lock["name"] == "a\\xff");
+  CHECK(lock["process"] == "a\\xff");
+  CHECK(lock["who"] == "a\\xff:t\\xff/pid1/u\\xff:9");
+  CHECK(lock["host"] == "a\\xff");
+  CHECK(lock["user"] == "u\\xff");
+  CHECK(lock["line"][0]["process"] == "a\\xff");
+  CHECK(lock["line"][0]["who"] == "a\\xff:t\\xff/pid1/u\\xff:8");
+  const auto cycle = json["deadlocks"][0];
+  REQUIRE(cycle.size() == 1);
+  CHECK(cycle[0]["lock"] == "a\\xff");
+  CHECK(cycle[0]["waiter"] == "a\\xff:t\\xff/pid1/u\\xff:8");
+  CHECK(cycle[0]["holder"] == "a\\xff:t\\xff/pid1/u\\xff:9");
+  CHECK(json["pings"][0]["process"] == "a\\xff");
+  CHECK(json["pings"][0]["clock"] == "a\\xff");
+}
