@@ -139,3 +139,28 @@ TEST_CASE("an end does not wait longer for the last line than it may", "[log][R1
   reader.read->gate.set_value();
   CHECK_FALSE(ended.get());
 }
+
+TEST_CASE("after the end a thread that holds a writer still is before the line of another",
+          "[log][R16][threads]") {
+  Reader reader;
+  CHECK(reader.writer->end(1min));
+  auto first = std::async(std::launch::async, [&] { reader.add("a"); });
+  reader.read->first.get_future().wait();
+  std::promise<pid_t> number;
+  auto held = std::async(std::launch::async, [&] {
+    number.set_value(gettid());
+    reader.writer->hold_still(1min);
+    const auto seen = reader.read->seen();
+    reader.writer->go_on();
+    return seen;
+  });
+  const pid_t thread = number.get_future().get();
+  while (!asleep(thread)) boost::this_thread::yield();
+  // It is left to the first thread, after a while.
+  reader.add("b");
+  reader.read->gate.set_value();
+  CHECK(held.get() == std::vector<std::string>{"a"});
+  first.wait();
+  reader.add("c");
+  CHECK(reader.read->seen() == std::vector<std::string>{"a", "b", "c"});
+}
