@@ -27,8 +27,8 @@ std::string text_of(const fs::path& file) {
 }
 
 /// The process besides the tool that watches over its command. None may have its name yet.
-std::optional<pid_t> perhaps_keeper_of(const ToolProcess& tool) {
-  const std::string parent = "\nPPid:\t" + std::to_string(tool.id()) + '\n';
+std::optional<pid_t> perhaps_keeper_of(pid_t tool) {
+  const std::string parent = "\nPPid:\t" + std::to_string(tool) + '\n';
   for (const auto& process : fs::directory_iterator("/proc")) {
     const std::string status = text_of(process.path() / "status");
     const bool keeper = status.starts_with("Name:\tdistlock-keeper\n");
@@ -37,10 +37,17 @@ std::optional<pid_t> perhaps_keeper_of(const ToolProcess& tool) {
   return std::nullopt;
 }
 
-pid_t keeper_of(const ToolProcess& tool) {
+pid_t keeper_of(pid_t tool) {
   std::optional<pid_t> keeper;
   while (!keeper) keeper = perhaps_keeper_of(tool);
   return *keeper;
+}
+pid_t keeper_of(const ToolProcess& tool) { return keeper_of(tool.id()); }
+
+/// Whether it has done its first steps, and waits for orders or a time.
+bool watches(pid_t keeper) {
+  const std::string status = text_of("/proc/" + std::to_string(keeper) + "/status");
+  return status.find("\nState:\tS") != status.npos;
 }
 
 /// Whether it still does something.
@@ -227,4 +234,15 @@ TEST_CASE("the remains of a run in a run that is killed are ended before its win
 TEST_CASE("the remains of a killed run are ended before its window is over",
           "[process][run][R23][R1]") {
   check_that_remains_end({});
+}
+
+TEST_CASE("the keeper of a run leaves its folder, so that it can be unmounted",
+          "[process][run][R9]") {
+  ToolFixture fixture;
+  const std::string inner = "cd " + fixture.folder.path().string() + "; exec " + tool_path() +
+                            " run jobs -- sh -c 'echo $PPID; exec cat'";
+  const auto holder = fixture.start({"run", "outer", "--", "sh", "-c", inner});
+  const pid_t keeper = keeper_of(std::stoi(holder->next_output()));
+  while (!watches(keeper)) std::this_thread::yield();
+  CHECK(fs::read_symlink("/proc/" + std::to_string(keeper) + "/cwd") == "/");
 }
