@@ -263,3 +263,15 @@ TEST_CASE("a member whose file was replaced is away for a while, and opened anew
   CHECK_NOTHROW(member.list());
   CHECK(opened == 2);
 }
+
+TEST_CASE("two members that a link makes one file are refused before there is a file",
+          "[mirrored][M7]") {
+  const TemporaryFolder folder;
+  const std::string in = folder.path().string();
+  std::filesystem::create_directory(in + "/real");
+  std::filesystem::create_directory_symlink(in + "/real", in + "/link");
+  check_cannot_be_used("mirrored+sqlite:" + in + "/real/a," + in + "/link/a," + in + "/c",
+                       "the file of two members");
+  CHECK(std::filesystem::is_empty(in + "/real"));
+  CHECK_FALSE(std::filesystem::exists(in + "/c"));
+}
