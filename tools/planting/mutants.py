@@ -51,6 +51,8 @@ MORE = (
      ("process_tests",), ""),
     (r"src/stores/mongodb/", ("contract_mongo_standalone",), "standalone"),
     (r"src/stores/mongodb/", ("contract_mongo_replica_set", "mongo_tests"), "all"),
+    (r"src/stores/mongodb/", ("differential_mongo",), "standalone"),
+    (r"src/stores/open/", ("mongo_tests",), "all"),
 )
 IN_PROCESSES = {"R16": "process_tests", "R23": "sqlite_tests"}  # The simulation hangs at their forks.
 STARTED = ("distlock", "distlock_tool")  # By process_tests.
