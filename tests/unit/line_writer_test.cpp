@@ -134,7 +134,7 @@ TEST_CASE("an end does not wait longer for the last line than it may", "[log][R1
   reader.add("a");
   reader.read->first.get_future().wait();
   auto ended = std::async(std::launch::async, [&] { return reader.writer->end(1ms); });
-  // One that waits for the write itself would hang.
+  // An end that waits for the write itself would hang.
   ended.wait_for(1min);
   reader.read->gate.set_value();
   CHECK_FALSE(ended.get());
