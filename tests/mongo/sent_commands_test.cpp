@@ -68,15 +68,13 @@ struct Recorded {
     return server.commands();
   }
 
-  void claim(const ClaimBasis& basis) const {
-    const Claim claim{
-        .process = "db7:1:1",
-        .who = "db7:1:1:main:2",
-        .why = "test",
-        .ts = kOurs,
-        .takeover_after = 16min,
-        .cutoff = {StoreTime{}, "mongod:127.0.0.1:" + std::to_string(server.port()), false}};
-    static_cast<void>(store->claim("jobs", basis, claim));
+  Claim claim() const {
+    return {.process = "db7:1:1",
+            .who = "db7:1:1:main:2",
+            .why = "test",
+            .ts = kOurs,
+            .takeover_after = 16min,
+            .cutoff = {StoreTime{}, "mongod:127.0.0.1:" + std::to_string(server.port()), false}};
   }
 };
 
@@ -147,14 +145,17 @@ TEST_CASE("every write asks for a majority and the journal", "[mongo][R8]") {
     for (Bson& command : scene.sent_by(call)) sent.push_back(std::move(command));
   };
   for (const ClaimBasis& basis : {ClaimBasis{FromAbsent{}}, {FromFree{}}, {FromHold{kOurs}}})
-    collect([&](Store&) { scene.claim(basis); });
+    collect([&](Store& store) { store.claim("jobs", basis, scene.claim()); });
   collect([](Store& store) { store.release("jobs", kOurs); });
+  collect([&](Store& store) { store.line()->stand("jobs", scene.claim()); });
+  collect([](Store& store) { store.line()->leave("jobs", kOurs); });
   collect([](Store& store) { store.ping("db7:1:1"); });
   collect([](Store& store) { store.remove_ping("db7:1:1"); });
   collect([](Store& store) { store.forget_pings(96h); });
   std::erase_if(sent, [](const Bson& command) { return !writes(command); });
-  // Three claims, a release, a ping with two indexes, its removal, and the removal of old ones.
-  REQUIRE(sent.size() == 9);
+  // Three claims, a release, a place in line and its end, a ping with two indexes, its removal, and
+  // the removal of old ones.
+  REQUIRE(sent.size() == 11);
   for (const Bson& command : sent) {
     INFO(command.json());
     CHECK(text_at(command, "writeConcern.w") == "majority");
