@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "stores/mongodb/mongo_documents.h"
+#include "stores/mongodb/mongo_line_commands.h"
 #include "stores/mongodb/mongo_privileges.h"
 
 using namespace distlock;
@@ -47,6 +48,24 @@ TEST_CASE("texts of callers are never read as expressions", "[mongo]") {
   CHECK(text_under(first, "update.0.$replaceWith.$cond.2._id.$literal") == "$lock");
 
   CHECK(text_under(ping_command("$p", "$c", {}), "update.0.$set.clock.$literal") == "$c");
+
+  const Bson holds = holds_command("$p");
+  CHECK(text_under(holds, "pipeline.0.$match.process") == "$p");
+  CHECK(text_under(holds, "pipeline.0.$match.$expr.$and.1.$eq.1.$literal") == "$p");
+}
+
+TEST_CASE("who waits in line is never read as an expression", "[mongo][R17]") {
+  Claim claim = claim_with_why("");
+  claim.process = "$p";
+  claim.who = "$$w";
+  const Bson stand = stand_command("$lock", claim);
+  CHECK(text_under(stand, "query._id") == "$lock");
+  CHECK(text_under(stand, "update.0.$replaceWith.$mergeObjects.1.$cond.1._id.$literal") == "$lock");
+  const std::string place =
+      "update.4.$replaceWith.$switch.branches.1.then.$mergeObjects.1.line.$mergeObjects.1." +
+      to_hex(kSomeTs);
+  CHECK(text_under(stand, (place + ".process.$literal").c_str()) == "$p");
+  CHECK(text_under(stand, (place + ".who.$literal").c_str()) == "$$w");
 }
 
 TEST_CASE("a command on no collection names no privilege", "[mongo]") {
