@@ -213,6 +213,15 @@ TEST_CASE("the fate of a claim is read from a primary that still is one", "[mong
   CHECK(text_at(sent[0], "readConcern.level") == (replica_set ? "linearizable" : ""));
 }
 
+TEST_CASE("a list is told the time after its reads, so that no ping is later", "[mongo][R4]") {
+  Recorded scene(GENERATE(true, false));
+  const auto sent = scene.sent_by([](Store& store) { static_cast<void>(store.list()); });
+  REQUIRE(sent.size() == 3);
+  CHECK(text_at(sent[0], "find") == "locks");
+  CHECK(text_at(sent[1], "find") == "lockpings");
+  CHECK(name_of(sent[2]) == "isMaster");
+}
+
 TEST_CASE("the server is told how long it may work on each read", "[mongo]") {
   Recorded scene(GENERATE(true, false));
   for (const auto& call : kOrdinaryReads) {
