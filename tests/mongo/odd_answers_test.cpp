@@ -156,3 +156,19 @@ TEST_CASE("a ping of the server's own clock that is a little later than its now 
   CHECK(skewed.ping->ping == now + 1s);
   CHECK(seen_with("mongod:another", 500).now->time == now);
 }
+
+TEST_CASE("an opening that an unsound answer has ended spoils no later error of another server",
+          "[mongo][R8]") {
+  Odd rejecting("");
+  rejecting.server.answer_with(
+      [](const Bson&) { return json(R"({"ok": 0, "code": 112, "errmsg": "planted"})"); });
+  MockServer unsound(json("{" + standalone_hello() + "}"));
+  unsound.answer_with([](const Bson&) { return json(R"({"ok": 0, "code": 0})"); });
+  const ConnectionString connection("mongodb://127.0.0.1:" + std::to_string(unsound.port()) + "/");
+  REQUIRE(failure_of([&] { open_mongo_store(connection, {.call_limit = 4s}); }) ==
+          Errc::not_applied);
+  std::string message;
+  CHECK(failure_of([&] { rejecting.store->release("jobs", kOurs); }, &message) ==
+        Errc::not_applied);
+  CHECK_THAT(message, Catch::Contains("planted"));
+}
