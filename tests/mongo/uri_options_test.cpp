@@ -46,7 +46,10 @@ TEST_CASE("each wait of the driver has a limit that fits into a call", "[mongo][
   const std::string given =
       GENERATE("",
                "serverSelectionTimeoutMS=60000&waitQueueTimeoutMS=60000&connectTimeoutMS=60000&"
-               "socketTimeoutMS=60000&heartbeatFrequencyMS=60000");
+               "socketTimeoutMS=60000&heartbeatFrequencyMS=60000",
+               // None, or the driver's own. Of the heartbeat it refuses 0.
+               "serverSelectionTimeoutMS=0&waitQueueTimeoutMS=0&connectTimeoutMS=0&"
+               "socketTimeoutMS=0");
   const Uri uri = tuned("mongodb://db1/?" + given);
   CHECK(number_in(uri, MONGOC_URI_SERVERSELECTIONTIMEOUTMS) == 5000);
   CHECK(number_in(uri, MONGOC_URI_WAITQUEUETIMEOUTMS) == 5000);
