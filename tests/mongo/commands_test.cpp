@@ -205,3 +205,16 @@ TEST_CASE("every operation of a line is one command", "[mongo][line][R20][cost]"
   CHECK(commands_of(server, [&] { line.ring("jobs", {"db7:1:1"}); }) == 1);
   CHECK(commands_of(server, [&] { line.leave("jobs", other.ts); }) == 1);
 }
+
+TEST_CASE("a document of more levels than the manual allows hides no other lock", "[mongo][R14]") {
+  constexpr int kLevels = 170;
+  const Server server(standalone_uri());
+  const auto store = open_mongo_store(server.connection(), {});
+  REQUIRE(store->claim("jobs", FromAbsent{}, our_claim(*store)));
+  Bson deep = doc({});
+  for (int i = 0; i < kLevels; ++i) deep = doc({{"x", std::move(deep)}});
+  server.put(kLocks, doc({{"_id", "deep"}, {"state", 0}, {"why", std::move(deep)}}));
+  REQUIRE(server.raw(kLocks, "deep"));
+  CHECK(failure_of([&] { store->inspect("deep", Freshness::fresh); }) == Errc::bad_record);
+  CHECK(store->list().locks.size() == 2);
+}

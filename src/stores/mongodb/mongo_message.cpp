@@ -11,8 +11,9 @@ constexpr std::int32_t kOpReply = 1;
 constexpr std::int32_t kOpQuery = 2004;
 constexpr std::int32_t kOpMsg = 2013;
 constexpr std::int32_t kMessageBytesMost = 48'000'000;
-// A stored document has at most 100 levels, and an answer some more around it.
-constexpr int kLevelsMost = 120;
+// MongoDB's manual allows a stored document 100 levels. A server stores 180, and MongoDB 6.0 up to
+// 230 if its maxBSONDepth says so. An answer has some more around it.
+constexpr int kLevelsMost = 250;
 
 // Before the document. OP_MSG: flags and one section of kind 0. OP_REPLY: flags, cursor, first, and
 // how many documents follow.

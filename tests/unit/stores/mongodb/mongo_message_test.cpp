@@ -64,6 +64,14 @@ TEST_CASE("an answer of one document is sound, whatever it says", "[mongo][store
   CHECK(why(message(5, 1, hello, doc({{"ok", 1}})), kHello).empty());
 }
 
+TEST_CASE("an answer with a document of as many levels as can be stored is sound",
+          "[mongo][store][R14]") {
+  const int levels = GENERATE(100, 180, 230);
+  CHECK(why(answer(doc({{"value", nested(levels)}}))).empty());
+  Bson batch = array({doc({{"lock", nested(levels)}})});
+  CHECK(why(answer(doc({{"cursor", doc({{"firstBatch", std::move(batch)}})}}))).empty());
+}
+
 TEST_CASE("an answer that libmongoc would end the process for is not sound", "[mongo][store]") {
   // Its assertions, one by one.
   CHECK_FALSE(why(answer(doc({{"ok", 0}, {"code", 0}}))).empty());
