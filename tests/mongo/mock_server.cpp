@@ -85,7 +85,9 @@ MockServer::~MockServer() {
 
 void MockServer::serve() {
   std::vector<pollfd> sockets{{listener_, POLLIN, 0}};
-  while (poll(sockets.data(), sockets.size(), -1) > 0) {
+  constexpr int kUntilHeldIsAskedMs = 10;
+  while (poll(sockets.data(), sockets.size(), held_.empty() ? -1 : kUntilHeldIsAskedMs) >= 0) {
+    answer_held();
     if ((sockets[0].revents & POLLHUP) != 0) break;
     if ((sockets[0].revents & POLLIN) != 0) {
       const int connection = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
@@ -98,6 +100,7 @@ void MockServer::serve() {
       // A closed one would be ready for ever.
       char byte = 0;
       if (recv(sockets[i].fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0) {
+        std::erase_if(held_, [&](const Question& one) { return one.connection == sockets[i].fd; });
         close(sockets[i].fd);
         sockets.erase(sockets.begin() + static_cast<std::ptrdiff_t>(i--));
       }
@@ -126,6 +129,11 @@ void MockServer::spoil_with(Spoil spoil) {
   spoil_ = std::move(spoil);
 }
 
+void MockServer::hold_back_while(Hold hold) {
+  const std::lock_guard guard(mutex_);
+  hold_ = std::move(hold);
+}
+
 std::vector<Bson> MockServer::commands() {
   const std::lock_guard guard(mutex_);
   std::vector<Bson> copies;
@@ -151,12 +159,30 @@ void MockServer::answer(int connection) {
   std::string body(static_cast<std::size_t>(header.length) - sizeof(header), '\0');
   if (!read_all(connection, body.data(), body.size())) return;
   const std::lock_guard guard(mutex_);
-  const auto command = command_in(header.kind, body);
+  Question question{connection, header.id, header.kind, command_in(header.kind, body)};
+  if (question.command && hold_ && hold_(*question.command)) {
+    held_.push_back(std::move(question));
+  } else {
+    answer(question);
+  }
+}
+
+void MockServer::answer_held() {
+  const std::lock_guard guard(mutex_);
+  std::erase_if(held_, [this](const Question& question) {
+    if (hold_ && hold_(*question.command)) return false;
+    answer(question);
+    return true;
+  });
+}
+
+void MockServer::answer(const Question& question) {
+  const auto& [connection, id, kind, command] = question;
   const Bson document = command ? answer_to(*command) : Bson(hello_.get());
-  const std::string before = preamble(header.kind);
+  const std::string before = preamble(kind);
   const auto length =
-      static_cast<std::int32_t>(sizeof(header) + before.size() + document.get()->len);
-  const Header reply{length, 1, header.id, header.kind == kOpQuery ? kOpReply : kOpMsg};
+      static_cast<std::int32_t>(sizeof(Header) + before.size() + document.get()->len);
+  const Header reply{length, 1, id, kind == kOpQuery ? kOpReply : kOpMsg};
   std::string message(reinterpret_cast<const char*>(&reply), sizeof(reply));
   message += before;
   message.append(reinterpret_cast<const char*>(bson_get_data(document.get())), document.get()->len);

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -17,6 +19,7 @@ class MockServer {
  public:
   using Answer = std::function<Bson(const Bson& command)>;
   using Spoil = std::function<void(std::string& message)>;
+  using Hold = std::function<bool(const Bson& command)>;
 
   explicit MockServer(Bson hello);
   ~MockServer();
@@ -33,20 +36,34 @@ class MockServer {
   void heed_no_read_concern();
   /// Changes the bytes of each answer to a command before they are sent.
   void spoil_with(Spoil spoil);
+  /// Holds the answer to a command back for as long as `hold` says so, which is asked again and
+  /// again. Other connections are answered meanwhile.
+  void hold_back_while(Hold hold);
 
   /// The commands that came, without a driver's hello.
   std::vector<Bson> commands();
   void forget_commands();
 
  private:
+  struct Question {
+    int connection;
+    std::int32_t id;
+    std::int32_t kind;
+    std::optional<Bson> command;  ///< If it is none of the driver's own.
+  };
+
   void serve();
   void answer(int connection);
+  void answer_held();
+  void answer(const Question& question);
   Bson answer_to(const Bson& command);
 
   std::mutex mutex_;  ///< Of all that follows, but not of the sockets.
   Bson hello_;
   Answer answer_;
   Spoil spoil_;
+  Hold hold_;
+  std::vector<Question> held_;
   bool heeds_read_concerns_ = true;
   std::vector<Bson> commands_;
   int listener_;
