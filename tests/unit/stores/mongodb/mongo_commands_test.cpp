@@ -54,7 +54,7 @@ TEST_CASE("texts of callers are never read as expressions", "[mongo]") {
   CHECK(text_under(holds, "pipeline.0.$match.$expr.$and.1.$eq.1.$literal") == "$p");
 }
 
-TEST_CASE("who waits in line is never read as an expression", "[mongo][R17]") {
+TEST_CASE("texts of a waiter in line are never read as expressions", "[mongo][R17]") {
   Claim claim = claim_with_why("");
   claim.process = "$p";
   claim.who = "$$w";
