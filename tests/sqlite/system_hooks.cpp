@@ -25,7 +25,7 @@ std::atomic<int> syncs_so_far = 0;
 std::atomic<int> folder_syncs_so_far = 0;
 std::atomic<int> syncs_to_fail = 0;
 thread_local Hook hook;
-thread_local std::function<void()> after_sync;
+thread_local std::function<void(int)> after_sync;
 thread_local std::chrono::milliseconds boot_time_ahead{};
 
 // Where syncs wait while they are held.
@@ -61,7 +61,7 @@ int sync_by(long number, int file) {
   const auto result = static_cast<int>(syscall(number, file));
   if (result != 0 || !after_sync) return result;
   const auto own = std::exchange(after_sync, {});
-  own();
+  own(file);
   after_sync = own;
   return result;
 }
@@ -84,7 +84,7 @@ void happen(int clock, AtClockReading::When when) {
 int syncs() { return syncs_so_far; }
 int folder_syncs() { return folder_syncs_so_far; }
 
-AtSync::AtSync(std::function<void()> act) { after_sync = std::move(act); }
+AtSync::AtSync(std::function<void(int)> act) { after_sync = std::move(act); }
 AtSync::~AtSync() { after_sync = {}; }
 
 FailingSyncs::FailingSyncs(int number) { syncs_to_fail = number; }

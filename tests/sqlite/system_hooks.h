@@ -11,10 +11,11 @@ int syncs();
 /// How often it was a folder.
 int folder_syncs();
 
-/// Something that happens on this thread after each sync that succeeded, but not within itself.
+/// Something that happens on this thread after each sync that succeeded, but not within itself. It
+/// is given the descriptor.
 class AtSync {
  public:
-  explicit AtSync(std::function<void()> act);
+  explicit AtSync(std::function<void(int)> act);
   ~AtSync();
   AtSync(const AtSync&) = delete;
   AtSync& operator=(const AtSync&) = delete;

@@ -30,15 +30,13 @@ SqliteConnection::SqliteConnection(const ConnectionString& connection, const Sto
       db_(make_private_file(connection.path()), call_limit_),
       clock_(boot_clock()) {
   db_.wait_until(since_boot() + call_limit_);
-  db_.execute("open", Effect::reads,
-              durable_ ? "PRAGMA synchronous = full" : "PRAGMA synchronous = off");
+  db_.execute("open", Effect::reads, "PRAGMA synchronous = full");
   prepare_schema(db_);
   epoch_ = epoch_of(db_, clock_.name);
-  if (durable_) {
-    // From here on SQLite itself syncs for checkpoints alone.
-    db_.execute("open", Effect::reads, "PRAGMA synchronous = normal");
-    syncs_.emplace(db_.file());
-  }
+  // From here on SQLite itself syncs for checkpoints alone. It does so with `synchronous=off`, too:
+  // the log, which then begins anew, has what other processes have confirmed.
+  db_.execute("open", Effect::reads, "PRAGMA synchronous = normal");
+  if (durable_) syncs_.emplace(db_.file());
   db_.add_function("store_now", store_now_);
   statements_.emplace(db_);
   // Without syncs a write is so short that a line costs more than it gives.
