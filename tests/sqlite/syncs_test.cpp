@@ -10,6 +10,8 @@
 #include "distlock/line.h"
 #include "sqlite/file_under_fault.h"
 #include "sqlite/system_hooks.h"
+#include "stores/sqlite/sqlite_clock.h"
+#include "stores/sqlite/sqlite_syncs.h"
 
 using namespace distlock;
 using namespace distlock::testing;
@@ -44,17 +46,20 @@ struct SyncedFile {
   }
 };
 
-// A thread that claims a lock of its own.
-class ClaimingThread {
+// A call on a thread of its own.
+class CallingThread {
  public:
-  ClaimingThread(Store& store, std::string name)
-      : name_(std::move(name)), thread_([this, &store] { claim(store); }) {}
-  ~ClaimingThread() {
+  explicit CallingThread(std::function<void()> call)
+      : thread_([this, call = std::move(call)] {
+          error_ = error_of(call);
+          returned_ = true;
+        }) {}
+  ~CallingThread() {
     HeldSyncs::let_all_go();
     thread_.join();
   }
-  ClaimingThread(const ClaimingThread&) = delete;
-  ClaimingThread& operator=(const ClaimingThread&) = delete;
+  CallingThread(const CallingThread&) = delete;
+  CallingThread& operator=(const CallingThread&) = delete;
 
   bool has_returned() const { return returned_; }
   /// Waits for its return; gives the error, if it was one.
@@ -64,15 +69,17 @@ class ClaimingThread {
   }
 
  private:
-  void claim(Store& store) {
-    error_ = error_of([&] { store.claim(name_, FromAbsent{}, claim_by(store, "holder")); });
-    returned_ = true;
-  }
-
-  const std::string name_;
   std::optional<Error> error_;
   std::atomic<bool> returned_ = false;
   boost::thread thread_;
+};
+
+// A thread that claims a lock of its own.
+struct ClaimingThread : CallingThread {
+  ClaimingThread(Store& store, std::string name)
+      : CallingThread([&store, name = std::move(name)] {
+          store.claim(name, FromAbsent{}, claim_by(store, "holder"));
+        }) {}
 };
 
 // Each write that is confirmed by the disk, on documents of its own.
@@ -201,4 +208,58 @@ TEST_CASE("a write waits for another thread's sync for no longer than its limit,
   REQUIRE(error);
   CHECK(error->errc() == Errc::outcome_unknown);
   CHECK_FALSE(first.has_returned());
+
+  const auto look = [&] { file.store->inspect("second", Freshness::fresh); };
+  const auto too_early = CallingThread(look).error();
+  REQUIRE(too_early);
+  CHECK(too_early->errc() == Errc::not_applied);
+}
+
+TEST_CASE("a look waits for a sync of what a thread wrote that did not wait for it",
+          "[sqlite][R8]") {
+  const SyncedFile file{.call_limit = 200ms};
+  held(*file.store, "first of all");
+  const Claim another = claim_by(*file.store, "another");
+  HeldSyncs held;
+  ClaimingThread first(*file.store, "first");
+  REQUIRE(comes([&] { return held.begun() == 1; }));
+  ClaimingThread second(*file.store, "second");
+  REQUIRE(second.error());
+  const std::function<void()> look = GENERATE_REF(
+      std::function<void()>([&] { file.store->inspect("second", Freshness::fresh); }),
+      std::function<void()>([&] { file.store->claim("second", FromAbsent{}, another); }));
+  CHECK(CallingThread(look).error());
+  HeldSyncs::let_all_go();
+  CHECK_FALSE(first.error());
+
+  const int begun = syncs();
+  CHECK_FALSE(error_of(look));
+  CHECK(syncs() == begun + 1);
+  CHECK_FALSE(error_of(look));
+  CHECK(syncs() == begun + 1);
+}
+
+TEST_CASE("a thread that waits no longer for a sync fails no other thread", "[sqlite][R8][R9]") {
+  const SyncedFile file;
+  SqliteSyncs syncs(file.path.string());
+  const auto cover = [&](std::uint64_t number, std::chrono::milliseconds limit) {
+    return [&syncs, number, limit] { syncs.cover(number, since_boot() + limit); };
+  };
+  HeldSyncs held;
+  CallingThread first(cover(syncs.committed(), 1min));
+  REQUIRE(comes([&] { return held.begun() == 1; }));
+  CHECK(error_of(cover(syncs.committed(), 0min)));
+  CallingThread later(cover(syncs.committed(), 1min));
+  HeldSyncs::let_all_go();
+  CHECK_FALSE(first.error());
+  CHECK_FALSE(later.error());
+}
+
+TEST_CASE("a sync that failed in another process after the opening confirms nothing",
+          "[sqlite][R8]") {
+  const SyncedFile file;
+  const FailedElsewhere before;
+  const auto error = error_of([&] { held(*file.store, "jobs"); });
+  REQUIRE(error);
+  CHECK(error->errc() == Errc::outcome_unknown);
 }

@@ -1,5 +1,6 @@
 #include "sqlite/system_hooks.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -10,6 +11,9 @@
 #include <boost/thread/lock_guard.hpp>
 #include <boost/thread/mutex.hpp>
 #include <cerrno>
+#include <filesystem>
+#include <set>
+#include <string>
 #include <utility>
 
 namespace distlock::testing {
@@ -24,6 +28,7 @@ struct Hook {
 std::atomic<int> syncs_so_far = 0;
 std::atomic<int> folder_syncs_so_far = 0;
 std::atomic<int> syncs_to_fail = 0;
+thread_local std::set<int> to_be_told;
 thread_local Hook hook;
 thread_local std::function<void(int)> after_sync;
 thread_local std::chrono::milliseconds boot_time_ahead{};
@@ -53,8 +58,9 @@ int sync_by(long number, int file) {
   wait_while_held();
   ++syncs_so_far;
   if (is_folder(file)) ++folder_syncs_so_far;
-  if (syncs_to_fail > 0) {
-    --syncs_to_fail;
+  const bool told = to_be_told.erase(file) != 0;
+  if (syncs_to_fail > 0 || told) {
+    if (!told) --syncs_to_fail;
     errno = EIO;
     return -1;
   }
@@ -89,6 +95,14 @@ AtSync::~AtSync() { after_sync = {}; }
 
 FailingSyncs::FailingSyncs(int number) { syncs_to_fail = number; }
 FailingSyncs::~FailingSyncs() { syncs_to_fail = 0; }
+
+FailedElsewhere::FailedElsewhere() {
+  for (const auto& open : std::filesystem::directory_iterator("/proc/self/fd")) {
+    to_be_told.insert(std::stoi(open.path().filename()));
+  }
+  std::erase_if(to_be_told, [](int listing) { return fcntl(listing, F_GETFD) < 0; });
+}
+FailedElsewhere::~FailedElsewhere() { to_be_told.clear(); }
 
 HeldSyncs::HeldSyncs() {
   const boost::lock_guard<boost::mutex> lock(held_syncs.mutex);

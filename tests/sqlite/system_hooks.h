@@ -31,6 +31,16 @@ class FailingSyncs {
   FailingSyncs& operator=(const FailingSyncs&) = delete;
 };
 
+/// A sync has failed in another process: each descriptor that is open by now is told once, at its
+/// next sync, as Linux does. Those that are opened later are told nothing.
+class FailedElsewhere {
+ public:
+  FailedElsewhere();
+  ~FailedElsewhere();
+  FailedElsewhere(const FailedElsewhere&) = delete;
+  FailedElsewhere& operator=(const FailedElsewhere&) = delete;
+};
+
 /// Syncs of all threads wait for as long as one of these lives, but for those that it lets go.
 class HeldSyncs {
  public:

@@ -46,22 +46,39 @@ SqliteConnection::SqliteConnection(const ConnectionString& connection, const Sto
 }
 
 std::optional<std::uint64_t> SqliteConnection::commit_since(std::int64_t changes) {
-  if (!syncs_ || db_.all_changes() == changes) return std::nullopt;
-  return syncs_->committed();
+  if (!syncs_) return std::nullopt;
+  // Without a commit it is a look.
+  return db_.all_changes() == changes ? syncs_->owed() : syncs_->committed();
 }
 
 // A look could show a hold whose claim the disk never took, and confirm it so. A quick write
-// promises nothing of the disk.
+// promises nothing of the disk, and a write waits for it afterwards.
+void SqliteConnection::cover_owed(std::chrono::milliseconds give_up_at) {
+  if (!syncs_ || syncs_->in_doubt()) return;
+  const auto owed = syncs_->owed();
+  if (!owed) return;
+  try {
+    syncs_->cover(*owed, give_up_at);
+  } catch (const Error&) {
+    refuse_in_doubt();
+  }
+}
+
 void SqliteConnection::settle_doubt(Access access) {
   if (!syncs_ || !syncs_->in_doubt()) return;
   if (db_.empty_log()) return syncs_->settle();
   if (access == Access::quick_write) return;
+  refuse_in_doubt();
+}
+
+void SqliteConnection::refuse_in_doubt() const {
   throw Error(Errc::not_applied, in_quotes(db_.path()) +
                                      ": what was written before may not be on the disk; nothing "
                                      "was changed, look at the disk, and for room on it");
 }
 
 SqliteCall SqliteConnection::begin_call(Access access, std::chrono::milliseconds give_up_at) {
+  if (access == Access::read) cover_owed(give_up_at);
   SqliteTurns::Turn turn =
       access == Access::ping ? turns_.enter_first(give_up_at) : turns_.enter(give_up_at);
   if (!turn.owns_lock()) {

@@ -88,8 +88,10 @@ class SqliteConnection {
   void forget_write_time() { write_time_.reset(); }
 
  private:
+  void cover_owed(std::chrono::milliseconds give_up_at);
   void settle_doubt(Access access);
-  /// The number of the call's commit; nothing if there is none to wait for.
+  [[noreturn]] void refuse_in_doubt() const;
+  /// The number of the commit to wait for, which is the call's if it made one.
   std::optional<std::uint64_t> commit_since(std::int64_t changes);
 
   const std::chrono::milliseconds call_limit_;

@@ -3,12 +3,14 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <boost/chrono/duration.hpp>
 #include <boost/thread/lock_types.hpp>
 #include <boost/thread/thread.hpp>
 #include <cerrno>
 #include <filesystem>
 #include <new>
+#include <utility>
 
 #include "distlock/error.h"
 #include "failure.h"
@@ -30,9 +32,18 @@ int sync_folder(const std::string& folder) noexcept {
 
 }  // namespace
 
-SqliteSyncs::~SqliteSyncs() {
-  if (log_ >= 0) close(log_);
+// By a descriptor of its own, as SQLite's belongs to whoever has the connection's turn. SQLite has
+// no locks on the log, which the close would end.
+SqliteSyncs::SqliteSyncs(std::string database)
+    : database_(std::move(database)),
+      log_(open((database_ + "-wal").c_str(), O_RDONLY | O_CLOEXEC)) {
+  if (log_ >= 0) return;
+  const int error = errno;
+  throw Error(Errc::not_applied,
+              "open " + in_quotes(database_ + "-wal") + ": " + system_failure(error));
 }
+
+SqliteSyncs::~SqliteSyncs() { close(log_); }
 
 void SqliteSyncs::cover(std::uint64_t number, std::chrono::milliseconds give_up_at) {
   // The commit is there: an interrupted thread has to learn what became of it.
@@ -44,7 +55,8 @@ void SqliteSyncs::cover(std::uint64_t number, std::chrono::milliseconds give_up_
     if (!syncing_) {
       sync_for_all(lock);
     } else if (left <= left.zero()) {
-      fail(ETIMEDOUT);
+      owed_ = std::max(owed_.load(), number);
+      throw_unknown(ETIMEDOUT);
     } else {
       synced_more_.wait_for(lock, boost::chrono::milliseconds(left.count()));
     }
@@ -66,16 +78,11 @@ void SqliteSyncs::sync_for_all(boost::unique_lock<boost::mutex>& lock) {
   synced_more_.notify_all();
   if (error != 0) fail(error);
   synced_ = covered;
+  if (owed_ <= covered) owed_ = 0;
 }
 
-// By a descriptor of its own, as SQLite's belongs to whoever has the connection's turn. SQLite has
-// no locks on the log, which the close would end. A new file is there after a power failure only if
-// its folder was synced, too.
+// A new file is there after a power failure only if its folder was synced, too.
 int SqliteSyncs::sync() {
-  if (log_ < 0) {
-    log_ = open((database_ + "-wal").c_str(), O_RDONLY | O_CLOEXEC);
-    if (log_ < 0) return errno;
-  }
   if (!folder_synced_) {
     const int error = sync_folder(std::filesystem::path(database_).parent_path());
     if (error != 0) return error;
@@ -86,6 +93,10 @@ int SqliteSyncs::sync() {
 
 void SqliteSyncs::fail(int error) {
   in_doubt_ = true;
+  throw_unknown(error);
+}
+
+void SqliteSyncs::throw_unknown(int error) const {
   const char* of_disk = error == EMFILE ? "" : "; look at the disk, and for room on it";
   throw Error(Errc::outcome_unknown, in_quotes(database_) +
                                          ": what was written may not be on the disk, " +

@@ -5,8 +5,8 @@
 #include <boost/thread/mutex.hpp>
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
-#include <utility>
 
 namespace distlock {
 
@@ -26,8 +26,10 @@ namespace distlock {
 /// Threads: any number; committed() is for whoever has the connection's turn.
 class SqliteSyncs {
  public:
-  /// `database` is the file's path.
-  explicit SqliteSyncs(std::string database) : database_(std::move(database)) {}
+  /// `database` is the file's path; its log is there. From here on no sync that fails is missed, in
+  /// other processes either: the system tells each descriptor that was open by then. Errors:
+  /// `not_applied` if none is to be had.
+  explicit SqliteSyncs(std::string database);
   ~SqliteSyncs();
   SqliteSyncs(const SqliteSyncs&) = delete;
   SqliteSyncs& operator=(const SqliteSyncs&) = delete;
@@ -38,10 +40,16 @@ class SqliteSyncs {
   /// sync failed, or none has succeeded by the time that since_boot() is `give_up_at`.
   void cover(std::uint64_t number, std::chrono::milliseconds give_up_at);
 
-  /// Whether a commit may be missing on the disk, although it is seen: a sync failed or was not
-  /// waited for. The system takes what it could not write for written, and another sync shows
-  /// nothing. The log's later parts would be lost with it. So nothing more is
-  /// confirmed until the log is empty.
+  /// The last commit whose thread has not waited for its sync, if none has covered it since. It is
+  /// seen, and whatever shows it has to cover() it first.
+  std::optional<std::uint64_t> owed() const noexcept {
+    const std::uint64_t number = owed_;
+    return number == 0 ? std::nullopt : std::optional(number);
+  }
+
+  /// Whether a commit may be missing on the disk, although it is seen: a sync failed. The system
+  /// takes what it could not write for written, and another sync shows nothing. The log's later
+  /// parts would be lost with it. So nothing more is confirmed until the log is empty.
   bool in_doubt() const noexcept { return in_doubt_; }
   /// The log is empty: all is in the database, on the disk.
   void settle() noexcept { in_doubt_ = false; }
@@ -50,11 +58,13 @@ class SqliteSyncs {
   void sync_for_all(boost::unique_lock<boost::mutex>& lock);
   int sync();
   [[noreturn]] void fail(int error);
+  [[noreturn]] void throw_unknown(int error) const;
 
   const std::string database_;
-  int log_ = -1;
+  const int log_;
   bool folder_synced_ = false;
   std::atomic<std::uint64_t> committed_ = 0;
+  std::atomic<std::uint64_t> owed_ = 0;
   std::atomic<bool> in_doubt_ = false;
   boost::mutex mutex_;
   boost::condition_variable synced_more_;

@@ -1,6 +1,3 @@
-#include <sys/resource.h>
-#include <unistd.h>
-
 #include <catch2/catch.hpp>
 #include <fstream>
 #include <optional>
@@ -63,14 +60,27 @@ TEST_CASE("a sync for which the folder cannot be opened does not count",
   std::ofstream(path.string() + "-wal") << "a log";
   SqliteSyncs syncs(path.string());
   const auto commit = syncs.committed();
-  const bool one_left = GENERATE(true, false);
-  rlimit before{};
-  REQUIRE(getrlimit(RLIMIT_NOFILE, &before) == 0);
-  const int next = dup(STDERR_FILENO);
-  close(next);
-  const rlimit one{.rlim_cur = static_cast<rlim_t>(next) + 1, .rlim_max = before.rlim_max};
-  if (one_left) setrlimit(RLIMIT_NOFILE, &one);
+  const bool none_left = GENERATE(true, false);
+  std::optional<cli::NoDescriptors> none;
+  if (none_left) none.emplace();
   const bool failed = thrown_by([&] { syncs.cover(commit, since_boot() + 9s); }).has_value();
-  setrlimit(RLIMIT_NOFILE, &before);
-  CHECK(failed == one_left);
+  none.reset();
+  CHECK(failed == none_left);
+}
+
+TEST_CASE("a log that no descriptor is left to sync is an error of the opening",
+          "[sqlite][unsanitized][R8]") {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "locks.db";
+  std::ofstream(path.string() + "-wal") << "a log";
+  std::optional<cli::NoDescriptors> none(std::in_place);
+  std::string message;
+  try {
+    const SqliteSyncs syncs(path.string());
+  } catch (const Error& error) {
+    message = error.what();
+    CHECK(error.errc() == Errc::not_applied);
+  }
+  none.reset();
+  CHECK(message.ends_with("too few file descriptors; raise the limit (ulimit -n)"));
 }
