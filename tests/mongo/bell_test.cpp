@@ -1,13 +1,16 @@
 // The bell of a server, and what other programs may do to its collection (R19).
+#include <atomic>
 #include <boost/thread/lock_guard.hpp>
 #include <boost/thread/mutex.hpp>
 #include <catch2/catch.hpp>
 #include <future>
 #include <set>
+#include <vector>
 
 #include "distlock/distributed_lock.h"
 #include "distlock/line.h"
 #include "mongo/attempts.h"
+#include "mongo/faults.h"
 #include "mongo/server.h"
 #include "stores/mongodb/mongo_documents.h"
 #include "stores/mongodb/mongo_line_commands.h"
@@ -111,6 +114,30 @@ TEST_CASE("a process that listens can ping, however small the connection string'
   // From now on the bell keeps its connection.
   ring_until_heard(*another, "jobs", listener);
   CHECK(failure_of([&] { store->ping("a"); }) == std::nullopt);
+}
+
+TEST_CASE("a process that listens can ping, however many of its threads wait for the server",
+          "[mongo][bell][R9][R12]") {
+  const Server server(standalone_uri());
+  const auto store = open_mongo_store(server.connection("maxPoolSize=8"), {.call_limit = 2s});
+  const auto another = open_mongo_store(server.connection(), {});
+  Listener listener(*store);
+  ring_until_heard(*another, "jobs", listener);
+  const FailPoint slow(server, "aggregate", kLocks,
+                       R"("blockConnection": true, "blockTimeMS": 1000)", R"("alwaysOn")");
+  std::atomic<bool> done = false;
+  std::atomic<int> begun = 0;
+  std::vector<std::future<void>> threads;
+  for (int thread = 0; thread != 24; ++thread) {
+    threads.push_back(std::async(std::launch::async, [&] {
+      for (++begun; !done;) failure_of([&] { store->inspect("jobs", Freshness::ordinary); });
+    }));
+  }
+  wait_until("all threads look", [&] { return begun == 24; });
+  for (int ping = 0; ping != 10; ++ping) {
+    CHECK(failure_of([&] { store->ping("a"); }) == std::nullopt);
+  }
+  done = true;
 }
 
 TEST_CASE("where the bell cannot be used a waiter looks, and nobody fails",

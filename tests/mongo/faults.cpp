@@ -37,10 +37,10 @@ bool all_threads_stand_still(pid_t pid) {
 }  // namespace
 
 FailPoint::FailPoint(const Server& server, const std::string& command, std::string_view collection,
-                     const std::string& how)
+                     const std::string& how, const std::string& mode)
     : server_(server) {
   const std::string space = server.database() + "." + std::string(collection);
-  server.admin(json(R"({"configureFailPoint": "failCommand", "mode": {"times": 1}, "data": {)" +
+  server.admin(json(R"({"configureFailPoint": "failCommand", "mode": )" + mode + R"(, "data": {)" +
                     ("\"failCommands\": [\"" + command + "\"], ") + "\"namespace\": \"" + space +
                     "\", " + how + "}}"));
 }

@@ -8,12 +8,13 @@
 
 namespace distlock::testing {
 
-/// Until destroyed, makes the server of `server` fail the next commands of one kind on one
-/// collection of its database. `how` says in which way: fields of failCommand's `data`, as JSON.
+/// Until destroyed, makes the server of `server` fail commands of one kind on one collection of its
+/// database: the next one, or with the mode "alwaysOn" (JSON) all. `how` says in which way: fields
+/// of failCommand's `data`, as JSON.
 class FailPoint {
  public:
   FailPoint(const Server& server, const std::string& command, std::string_view collection,
-            const std::string& how);
+            const std::string& how, const std::string& mode = R"({"times": 1})");
   ~FailPoint();
   FailPoint(const FailPoint&) = delete;
   FailPoint& operator=(const FailPoint&) = delete;

@@ -124,8 +124,9 @@ std::optional<Document> value_of(const MongoCall& call, const WriteOutcome& outc
   return document;
 }
 
-MongoCall::MongoCall(mongoc_client_pool_t* pool, const MongoSettings& settings, Doing doing)
-    : settings_(settings), doing_(doing), client_(pool) {
+MongoCall::MongoCall(mongoc_client_pool_t* pool, const MongoSettings& settings, Doing doing,
+                     MongoRoom::Place place)
+    : settings_(settings), doing_(doing), place_(std::move(place)), client_(pool) {
   bson_error_t error;
   take_why_unsound();
   server_.reset(mongoc_client_select_server(client_.get(), true, nullptr, &error));

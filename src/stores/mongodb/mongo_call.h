@@ -10,6 +10,7 @@
 #include "stores/mongodb/mongo_bson.h"
 #include "stores/mongodb/mongo_errors.h"
 #include "stores/mongodb/mongo_handles.h"
+#include "stores/mongodb/mongo_room.h"
 
 namespace distlock {
 
@@ -40,8 +41,10 @@ struct WriteOutcome {
 /// a call sends goes there, since the answers and stamps of two servers are by two clocks (R4).
 class MongoCall {
  public:
+  /// `place` is for as long as it lasts; calls by which holds live and the bell's need none.
   /// Errors: `not_applied` if there is no server that takes writes.
-  MongoCall(mongoc_client_pool_t* pool, const MongoSettings& settings, Doing doing);
+  MongoCall(mongoc_client_pool_t* pool, const MongoSettings& settings, Doing doing,
+            MongoRoom::Place place = {});
 
   /// Names the server's clock: its process, which the server itself names. The address would not
   /// do, for clients may know one server by several.
@@ -83,6 +86,7 @@ class MongoCall {
 
   const MongoSettings& settings_;
   Doing doing_;
+  MongoRoom::Place place_;  // Given up after the client.
   PooledClient client_;
   ServerDescription server_;
   std::string clock_;

@@ -13,8 +13,8 @@ namespace {
 
 class MongoLine : public Line {
  public:
-  MongoLine(mongoc_client_pool_t* pool, const MongoSettings& settings)
-      : pool_(pool), settings_(settings) {}
+  MongoLine(mongoc_client_pool_t* pool, const MongoSettings& settings, MongoRoom& room)
+      : pool_(pool), settings_(settings), room_(room) {}
 
   Standing stand(std::string_view name, const Claim& claim) override;
   void leave(std::string_view name, const Token& ticket) override;
@@ -25,14 +25,19 @@ class MongoLine : public Line {
   }
 
  private:
+  MongoCall call(std::string_view verb, std::string_view lock) {
+    return {pool_, settings_, Doing{verb, lock}, room_.enter()};
+  }
+
   mongoc_client_pool_t* const pool_;
   const MongoSettings& settings_;
+  MongoRoom& room_;
   std::atomic<bool> bells_made_{false};
 };
 
 Standing MongoLine::stand(std::string_view name, const Claim& claim) {
   check_fences(claim);
-  const MongoCall call(pool_, settings_, Doing{"standing in line for lock", name});
+  const MongoCall call = this->call("standing in line for lock", name);
   // Another clock than the one that the cutoff is by cannot tell whether it has passed (R4, R8).
   if (call.clock() != claim.cutoff.clock) return {};
   const auto document = value_of(call, call.write(stand_command(name, claim)));
@@ -47,12 +52,11 @@ Standing MongoLine::stand(std::string_view name, const Claim& claim) {
 }
 
 void MongoLine::leave(std::string_view name, const Token& ticket) {
-  MongoCall(pool_, settings_, Doing{"leaving the line for lock", name})
-      .write(leave_command(name, ticket));
+  call("leaving the line for lock", name).write(leave_command(name, ticket));
 }
 
 Freed MongoLine::release_and_tell(std::string_view name, const Token& ts, ReleaseRule rule) {
-  const MongoCall call(pool_, settings_, Doing{"release of lock", name});
+  const MongoCall call = this->call("release of lock", name);
   const Bson command = release_and_tell_command(name, ts);
   const bool quick = rule == ReleaseRule::quick;
   const auto before = value_of(call, quick ? call.write_quickly(command) : call.write(command));
@@ -62,7 +66,7 @@ Freed MongoLine::release_and_tell(std::string_view name, const Token& ts, Releas
 }
 
 void MongoLine::ring(std::string_view name, const std::vector<std::string>& processes) {
-  const MongoCall call(pool_, settings_, Doing{"ringing for lock", name});
+  const MongoCall call = this->call("ringing for lock", name);
   // A ring into a collection that is not there would make one that is not capped.
   if (!bells_made_.exchange(true)) make_bells(call);
   ring_bell(call, name, processes);
@@ -70,8 +74,9 @@ void MongoLine::ring(std::string_view name, const std::vector<std::string>& proc
 
 }  // namespace
 
-std::unique_ptr<Line> make_mongo_line(mongoc_client_pool_t* pool, const MongoSettings& settings) {
-  return std::make_unique<MongoLine>(pool, settings);
+std::unique_ptr<Line> make_mongo_line(mongoc_client_pool_t* pool, const MongoSettings& settings,
+                                      MongoRoom& room) {
+  return std::make_unique<MongoLine>(pool, settings, room);
 }
 
 }  // namespace distlock

@@ -7,7 +7,8 @@
 
 namespace distlock {
 
-/// The lines of a MongoDB store. `pool` and `settings` must outlive it.
-std::unique_ptr<Line> make_mongo_line(mongoc_client_pool_t* pool, const MongoSettings& settings);
+/// The lines of a MongoDB store. `pool`, `settings` and `room` must outlive it.
+std::unique_ptr<Line> make_mongo_line(mongoc_client_pool_t* pool, const MongoSettings& settings,
+                                      MongoRoom& room);
 
 }  // namespace distlock

@@ -23,6 +23,9 @@ constexpr std::int32_t kHeartbeatMs = 1000;
 // The bell, a ping and a ring may be under way at once, and a call that hangs keeps a connection
 // besides. A ping must not wait for these.
 constexpr std::int32_t kConnectionsLeast = 8;
+constexpr std::int32_t kConnectionsOfDriver = 100;
+// One for the bell, and one for the ping.
+constexpr std::int32_t kConnectionsKept = 2;
 
 // The driver writes to stderr on its own account. A library does not. A child that is forked in the
 // middle of it does it anew: glibc's pthread_once() knows forks.
@@ -153,6 +156,14 @@ Uri tuned_uri(const ConnectionString& connection, std::chrono::milliseconds call
   limit(uri.get(), MONGOC_URI_HEARTBEATFREQUENCYMS, std::chrono::milliseconds{kHeartbeatMs});
   allow_connections(uri.get());
   return uri;
+}
+
+std::unique_ptr<MongoRoom> room_beside_pings(const Uri& tuned) {
+  const std::int32_t connections =
+      mongoc_uri_get_option_as_int32(tuned.get(), MONGOC_URI_MAXPOOLSIZE, kConnectionsOfDriver);
+  const std::chrono::milliseconds wait{
+      mongoc_uri_get_option_as_int32(tuned.get(), MONGOC_URI_WAITQUEUETIMEOUTMS, 0)};
+  return std::make_unique<MongoRoom>(connections - kConnectionsKept, wait);
 }
 
 std::chrono::milliseconds server_limit(const Uri& tuned) {

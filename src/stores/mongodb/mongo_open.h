@@ -1,10 +1,12 @@
 #pragma once
 
 #include <chrono>
+#include <memory>
 
 #include "distlock/connection_string.h"
 #include "stores/mongodb/mongo_call.h"
 #include "stores/mongodb/mongo_handles.h"
+#include "stores/mongodb/mongo_room.h"
 #include "stores/mongodb/mongo_servers.h"
 
 namespace distlock {
@@ -16,6 +18,9 @@ Uri tuned_uri(const ConnectionString& connection, std::chrono::milliseconds call
 /// How long the server may work on a command. Shorter than the socket waits, so that the server's
 /// own word on the outcome comes first.
 std::chrono::milliseconds server_limit(const Uri& tuned);
+
+/// The room for calls that leaves the pool a connection for the bell and one for a ping.
+std::unique_ptr<MongoRoom> room_beside_pings(const Uri& tuned);
 
 /// A pool for the URI. Nothing is connected yet. Errors: `invalid_argument`.
 Pool open_pool(const Uri& uri, const ConnectionString& connection);

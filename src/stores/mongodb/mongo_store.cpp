@@ -59,7 +59,8 @@ class MongoStore : public Store {
     settings_of_two_ = {settings_.database, settings_.server_limit / 2};
     pool_ = open_pool(uri, connection);
     check_server(pool_.get(), connection, servers);
-    line_ = make_mongo_line(pool_.get(), settings_);
+    room_ = room_beside_pings(uri);
+    line_ = make_mongo_line(pool_.get(), settings_, *room_);
   }
 
   std::chrono::milliseconds call_limit() const override { return call_limit_; }
@@ -78,13 +79,18 @@ class MongoStore : public Store {
 
  private:
   MongoCall call(std::string_view verb, std::string_view object = {}) const {
-    return {pool_.get(), settings_, Doing{verb, object}};
+    return {pool_.get(), settings_, Doing{verb, object}, room_->enter()};
+  }
+  /// For a process's own ping: it waits for no other call.
+  MongoCall call_at_once(std::string_view verb, std::string_view process) const {
+    return {pool_.get(), settings_, Doing{verb, process}};
   }
 
   std::chrono::milliseconds call_limit_;
   MongoSettings settings_;
   MongoSettings settings_of_two_;  ///< For a call of two commands.
   Pool pool_;
+  std::unique_ptr<MongoRoom> room_;
   std::unique_ptr<Line> line_;
   std::atomic<bool> indexes_made_ = false;
 };
@@ -183,7 +189,7 @@ void make_indexes(const MongoCall& call) {
 }
 
 PingRecord MongoStore::ping(std::string_view process, const PingHealth& health) {
-  const MongoCall call = this->call("ping of process", process);
+  const MongoCall call = call_at_once("ping of process", process);
   if (!indexes_made_.exchange(true)) make_indexes(call);
   const WriteOutcome outcome = call.write(ping_command(process, call.clock(), health));
   if (outcome.duplicate_key)
@@ -192,12 +198,13 @@ PingRecord MongoStore::ping(std::string_view process, const PingHealth& health) 
 }
 
 void MongoStore::remove_ping(std::string_view process) {
-  const MongoCall call = this->call("removal of the ping of process", process);
+  const MongoCall call = call_at_once("removal of the ping of process", process);
   static_cast<void>(value_of(call, call.write(remove_ping_command(process))));
 }
 
 std::int64_t MongoStore::forget_pings(std::chrono::milliseconds age) {
-  const MongoCall call(pool_.get(), settings_of_two_, Doing{"removal of old pings", {}});
+  const MongoCall call(pool_.get(), settings_of_two_, Doing{"removal of old pings", {}},
+                       room_->enter());
   std::vector<PingRecord> old;
   call.read_each(forgettable_pings_command(age, call.clock()), ordinary(call),
                  [&](const Document& ping) {

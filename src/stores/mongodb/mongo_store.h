@@ -13,7 +13,7 @@
 //   mongo_documents.h, mongo_errors.h              what an answer means: pure
 //   mongo_message.h, mongo_privileges.h            whether it is sound, or why it refuses: pure
 //   mongo_open.h, mongo_connect.h, mongo_stream.h  connections, whose answers are judged
-//   mongo_call.h                                   one call: one client, one server, one clock
+//   mongo_call.h, mongo_room.h                     one call: one client, one server, one clock
 //   mongo_store.h, mongo_line.h, mongo_bell.h      the ports, and the bell
 namespace distlock {
 
