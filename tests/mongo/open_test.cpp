@@ -152,3 +152,17 @@ TEST_CASE("the server's own notes name the program that asked", "[mongo]") {
   CHECK(by('"' + name + '"'));
   CHECK_FALSE(by(R"({"$ne": ")" + name + "\"}"));
 }
+
+TEST_CASE("a read concern in the connection string changes nothing", "[mongo][R6]") {
+  const Server server(GENERATE(values({standalone_uri(), replica_set_uri()})));
+  const std::string option = GENERATE("readConcernLevel=majority", "readConcernLevel=linearizable",
+                                      "readPreference=primary", "w=majority", "journal=true");
+  CAPTURE(option);
+  const auto store = open_mongo_store(server.connection(option), {});
+  store->ping("db7");
+  REQUIRE(store->claim("jobs", FromAbsent{}, our_claim(*store)));
+  CHECK(store->inspect("jobs", Freshness::fresh).lock->taken());
+  CHECK(store->inspect("jobs", Freshness::ordinary).lock->taken());
+  CHECK(store->holds("db7:1:1").size() == 1);
+  CHECK(store->list().locks.size() == 1);
+}

@@ -49,6 +49,14 @@ void allow_connections(mongoc_uri_t* uri) {
   if (most < kConnectionsLeast) mongoc_uri_set_option_as_int32(uri, option, kConnectionsLeast);
 }
 
+// Each read names its own. The driver would add this one to all other commands, of which the server
+// refuses some.
+void drop_read_concern(mongoc_uri_t* uri) {
+  mongoc_read_concern_t* none = mongoc_read_concern_new();
+  mongoc_uri_set_read_concern(uri, none);
+  mongoc_read_concern_destroy(none);
+}
+
 std::string what(const ConnectionString& connection) { return "opening " + connection.redacted(); }
 
 [[noreturn]] void refuse(const ConnectionString& connection, const std::string& why) {
@@ -155,6 +163,7 @@ Uri tuned_uri(const ConnectionString& connection, std::chrono::milliseconds call
   limit(uri.get(), MONGOC_URI_SOCKETTIMEOUTMS, call_limit);
   limit(uri.get(), MONGOC_URI_HEARTBEATFREQUENCYMS, std::chrono::milliseconds{kHeartbeatMs});
   allow_connections(uri.get());
+  drop_read_concern(uri.get());
   return uri;
 }
 
