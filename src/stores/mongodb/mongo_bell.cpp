@@ -38,7 +38,7 @@ struct MongoBell::Ear {
     while (!stopped.stop_requested()) {
       try {
         ring_oneself();
-        listen(stopped);
+        if (!stopped.stop_requested()) listen(stopped);
       } catch (const Error& error) {
         say_if_refused(error);
       } catch (...) {
@@ -59,6 +59,12 @@ struct MongoBell::Ear {
     const MongoCall call(pool, settings, Doing{"ringing", process});
     make_bells(call);
     ring_bell(call, "", {process});
+  }
+
+  // Without making the collection: behind a getMore there is one. A server that hangs costs each
+  // command its limit.
+  void end_waiting() const {
+    ring_bell(MongoCall(pool, settings, Doing{"ringing", process}), "", {process});
   }
 
   void listen(const std::stop_token& stopped) const {
@@ -109,7 +115,7 @@ MongoBell::~MongoBell() {
   ear_->stop.request_stop();
   try {
     // Nothing else ends a getMore that waits.
-    ear_->ring_oneself();
+    ear_->end_waiting();
   } catch (...) {
     // The getMore ends by itself, within seconds.
   }
