@@ -25,7 +25,7 @@ void with_each_list(std::size_t length, std::size_t below, const Check& check) {
 }
 
 template <class To>
-std::vector<To> as(const std::vector<std::size_t>& numbers, const std::vector<To>& values) {
+std::vector<To> converted(const std::vector<std::size_t>& numbers, const std::vector<To>& values) {
   std::vector<To> list;
   for (const std::size_t number : numbers) list.push_back(values[number]);
   return list;
@@ -65,7 +65,7 @@ TEST_CASE("a claim is held, not held, or unknown as its unknown votes can still 
           "[mirrored][M2]") {
   const std::size_t members = GENERATE(1, 3, 5);
   with_each_list(members, 3, [&](const auto& numbers) {
-    const auto votes = as<Vote>(numbers, {Vote::granted, Vote::refused, Vote::unknown});
+    const auto votes = converted<Vote>(numbers, {Vote::granted, Vote::refused, Vote::unknown});
     const auto granted = std::count(votes.begin(), votes.end(), Vote::granted);
     const auto unknown = std::count(votes.begin(), votes.end(), Vote::unknown);
     const auto majority = static_cast<std::ptrdiff_t>(majority_of(members));
@@ -79,7 +79,7 @@ TEST_CASE("a release is settled once no majority can still carry the hold", "[mi
   const std::size_t members = GENERATE(1, 3, 5);
   using Answer = std::optional<ReleaseResult>;
   with_each_list(members, 4, [&](const auto& numbers) {
-    const auto answers = as<Answer>(
+    const auto answers = converted<Answer>(
         numbers,
         {std::nullopt, ReleaseResult::freed, ReleaseResult::already_free, ReleaseResult::not_ours});
     const std::size_t majority = majority_of(members);
@@ -110,7 +110,7 @@ TEST_CASE("a hold is gone only if no majority can carry it", "[mirrored][M8]") {
       {true, Carried{ours, std::nullopt}},
   };
   with_each_list(members, states.size(), [&](const auto& numbers) {
-    const auto carries = as<MemberCarries>(numbers, states);
+    const auto carries = converted<MemberCarries>(numbers, states);
     const auto number_of = [&](std::size_t state) {
       return static_cast<std::size_t>(std::count(numbers.begin(), numbers.end(), state));
     };
