@@ -31,7 +31,39 @@ bool a_bell_is_listened_to() {
   });
 }
 
+Bson answer_to_listener(const Bson& command) {
+  const std::string batch = is_command(command, "getMore") ? "nextBatch" : "firstBatch";
+  return json(R"({"ok": 1, "cursor": {"id": {"$numberLong": "77"}, ")" + batch + R"(": []}})");
+}
+
+/// A bell on that server, and what it needs.
+struct Listener {
+  explicit Listener(const MockServer& server)
+      : connection("mongodb://127.0.0.1:" + std::to_string(server.port()) + "/") {}
+
+  const ConnectionString connection;
+  const Pool pool = open_pool(tuned_uri(connection, 4s), connection);
+  std::unique_ptr<MongoBell> bell = std::make_unique<MongoBell>(
+      pool.get(), MongoSettings{"config", 3600ms}, "db7:1:1", [](std::string_view) {});
+};
+
 }  // namespace
+
+TEST_CASE("the end of a bell sends one ring and nothing else", "[mongo][bell][R12][R19]") {
+  MockServer server(json("{" + standalone_hello() + "}"));
+  server.answer_with(answer_to_listener);
+  const auto sent = [&](const char* name) {
+    const auto commands = server.commands();
+    return std::count_if(commands.begin(), commands.end(),
+                         [&](const Bson& command) { return is_command(command, name); });
+  };
+  Listener listener(server);
+  wait_until("the bell to be listened to", [&] { return sent("getMore") > 0; });
+  CHECK(sent("insert") == 1);
+  listener.bell.reset();
+  CHECK(sent("create") == 1);
+  CHECK(sent("insert") == 2);
+}
 
 // The ring by which a bell wakes its listener is the last that it hears.
 TEST_CASE("a bell that ends has told its listener before it wakes it", "[mongo][bell][R19]") {
@@ -39,13 +71,9 @@ TEST_CASE("a bell that ends has told its listener before it wakes it", "[mongo][
   std::atomic<int> waits = 0;
   server.answer_with([&](const Bson& command) {
     if (is_command(command, "getMore")) ++waits;
-    const std::string batch = is_command(command, "getMore") ? "nextBatch" : "firstBatch";
-    return json(R"({"ok": 1, "cursor": {"id": {"$numberLong": "77"}, ")" + batch + R"(": []}})");
+    return answer_to_listener(command);
   });
-  const ConnectionString connection("mongodb://127.0.0.1:" + std::to_string(server.port()) + "/");
-  const Pool pool = open_pool(tuned_uri(connection, 4s), connection);
-  auto bell = std::make_unique<MongoBell>(pool.get(), MongoSettings{"config", 3600ms}, "db7:1:1",
-                                          [](std::string_view) {});
+  Listener listener(server);
   wait_until("the bell to be listened to", [&] { return waits > 0; });
   // One getMore may be on its way while the bell ends, and no other follows.
   std::atomic<int> waits_before = -1;
@@ -54,7 +82,7 @@ TEST_CASE("a bell that ends has told its listener before it wakes it", "[mongo][
     if (waits_before < 0) waits_before = waits.load();
     return a_bell_is_listened_to() && waits - waits_before < 2;
   });
-  bell.reset();
+  listener.bell.reset();
   REQUIRE(waits_before > 0);
   CHECK(waits - waits_before < 2);
 }

@@ -288,24 +288,3 @@ TEST_CASE("a bell that is followed is left once another server is primary", "[mo
   CHECK(call.follow(doc({{"find", "bells"}, {"tailable", true}}), 1ms, take));
   CHECK(batches == 2);
 }
-
-TEST_CASE("the end of a bell sends one ring and nothing else", "[mongo][bell][R12][R19]") {
-  Recorded scene(false);
-  scene.server.answer_with([](const Bson& command) {
-    const std::string name = name_of(command);
-    if (name == "find") return json(R"({"ok": 1, "cursor": {"id": 7, "firstBatch": []}})");
-    if (name == "getMore") return json(R"({"ok": 1, "cursor": {"id": 7, "nextBatch": []}})");
-    return answer_to(command);
-  });
-  const auto sent = [&](const std::string& name) {
-    const auto commands = scene.server.commands();
-    return std::count_if(commands.begin(), commands.end(),
-                         [&](const Bson& command) { return name_of(command) == name; });
-  };
-  auto listening = scene.store->line()->listen("a", [](std::string_view) {});
-  wait_until("it listens", [&] { return sent("getMore") > 0; });
-  CHECK(sent("insert") == 1);
-  listening.reset();
-  CHECK(sent("create") == 1);
-  CHECK(sent("insert") == 2);
-}
