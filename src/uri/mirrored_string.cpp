@@ -90,7 +90,7 @@ std::string one_spelling(const std::string& name) {
 // One text for all spellings of one address, as far as a text can tell.
 std::string address_of(std::string_view encoded) {
   constexpr unsigned kDefaultPort = 27017;
-  const std::string host = decoded(encoded);
+  std::string host = decoded(encoded);
   const bool socket = host.starts_with('/');
   if (socket) return host;
   const bool in_brackets = host.starts_with('[');
