@@ -20,6 +20,7 @@ namespace {
 // that in vain. A collection that is dropped is noticed after it.
 constexpr std::chrono::milliseconds kAwaitMost{2000};
 constexpr std::chrono::milliseconds kBeforeNextTry{500};
+constexpr std::chrono::minutes kRefusedMost{5};
 
 }  // namespace
 
@@ -35,23 +36,26 @@ struct MongoBell::Ear {
     pthread_setname_np(pthread_self(), "LockBell");
     const std::shared_ptr<Clock> clock = host_clock();
     const std::stop_token stopped = stop.get_token();
+    std::chrono::milliseconds pause{};
     while (!stopped.stop_requested()) {
+      bool refused = false;
       try {
         ring_oneself();
         if (!stopped.stop_requested()) listen(stopped);
       } catch (const Error& error) {
-        say_if_refused(error);
+        refused = error.errc() == Errc::permission_denied;
+        if (refused) say_once(error);
       } catch (...) {
         // Waiters look by themselves until the trouble has passed.
       }
-      clock->wait_until(clock->steady_now() + kBeforeNextTry, stopped);
+      pause = pause_of_bell(pause, refused);
+      clock->wait_until(clock->steady_now() + pause, stopped);
     }
   }
 
   // Trouble that passes is not worth a word.
-  void say_if_refused(const Error& error) {
-    if (error.errc() != Errc::permission_denied || std::exchange(refusal_said, true)) return;
-    log::bell_refused(error.what());
+  void say_once(const Error& refusal) {
+    if (!std::exchange(refusal_said, true)) log::bell_refused(refusal.what());
   }
 
   // A tail on a collection with nothing in it is dead at once.
@@ -98,6 +102,11 @@ struct MongoBell::Ear {
 std::chrono::milliseconds bell_await(const MongoSettings& settings) {
   constexpr std::chrono::milliseconds kLeast{1};  // The server takes 0 for its own second.
   return std::clamp(settings.server_limit / 2, kLeast, kAwaitMost);
+}
+
+std::chrono::milliseconds pause_of_bell(std::chrono::milliseconds last, bool refused) {
+  if (!refused) return kBeforeNextTry;
+  return std::clamp<std::chrono::milliseconds>(2 * last, kBeforeNextTry, kRefusedMost);
 }
 
 MongoBell::MongoBell(mongoc_client_pool_t* pool, const MongoSettings& settings, std::string process,

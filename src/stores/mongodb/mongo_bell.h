@@ -33,6 +33,10 @@ class MongoBell {
 /// that a bell that nobody rings keeps its connection.
 std::chrono::milliseconds bell_await(const MongoSettings& settings);
 
+/// How long a listener waits before its next try, after it has waited `last`: longer and longer
+/// while it has not the right to ring or to hear, since each try is a line in the server's log.
+std::chrono::milliseconds pause_of_bell(std::chrono::milliseconds last, bool refused);
+
 /// Makes the bell's collection if there is none. Without the right to make it there is no bell, and
 /// waiters look by themselves.
 void make_bells(const MongoCall& call);
