@@ -1,6 +1,5 @@
 #include "cli/duration.h"
 
-#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -101,10 +100,10 @@ std::string duration_text(milliseconds duration) {
 
 std::string rounded_up_text(milliseconds duration) {
   constexpr std::chrono::seconds kSecond{1};
-  const milliseconds whole = std::chrono::floor<std::chrono::seconds>(
-      std::clamp<milliseconds>(duration, milliseconds::min() + kSecond, milliseconds::max()));
+  const milliseconds part = duration % kSecond;
+  const milliseconds whole = duration - part;
   const bool has_room = whole <= milliseconds::max() - kSecond;
-  return duration_text(whole < duration && has_room ? whole + kSecond : whole);
+  return duration_text(part > part.zero() && has_room ? whole + kSecond : whole);
 }
 
 }  // namespace distlock::cli

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
+
+#include "uri/uri_pieces.h"
 
 namespace distlock {
 namespace {
@@ -71,16 +72,9 @@ constexpr std::array kOptions = std::to_array<Option>({
     {"tlsDisableOCSPEndpointCheck", Allowed::never, kRevoked},
 });
 
-std::string lower(std::string_view text) {
-  std::string result(text);
-  std::transform(result.begin(), result.end(), result.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return result;
-}
-
 const Option* find(std::string_view name) {
   const auto found = std::find_if(kOptions.begin(), kOptions.end(), [&](const Option& option) {
-    return lower(option.name) == lower(name);
+    return is_option(name, option.name);
   });
   return found == kOptions.end() ? nullptr : &*found;
 }

@@ -82,11 +82,6 @@ void sort_by_id(std::vector<Listed<Record>>& all) {
                    [](const auto& left, const auto& right) { return left.id < right.id; });
 }
 
-// Otherwise a hold that the member has lost may have had the same fence (M3, M6).
-bool counts(const LockRecord& carried, Fence fence_of_lost) {
-  return fence_of_lost == 0 || carried.fence > fence_of_lost;
-}
-
 // A lock that is sound on some member.
 struct SoundLock {
   Records records;
@@ -107,15 +102,14 @@ std::map<std::string, SoundLock> locks_by_name(const std::vector<MemberListing>&
   return by_name;
 }
 
-// As leave_out_great_fences() does.
 void leave_out_great_fences(SoundLock& lock, const std::vector<MemberListing>& members,
                             std::size_t majority) {
-  std::vector<std::size_t> great;
+  std::vector<Fence> fences;
   for (std::size_t i = 0; i < members.size(); ++i) {
     const Fence of_lock = lock.records[i] != nullptr ? lock.records[i]->fence : 0;
-    if (std::max(of_lock, members[i].fence_of_lost) >= kGreatFence) great.push_back(i);
+    fences.push_back(std::max(of_lock, members[i].fence_of_lost));
   }
-  if (members.size() - lock.unsound - great.size() < majority) return;
+  const auto great = great_of_minority(fences, lock.unsound, majority);
   for (const std::size_t i : great) lock.records[i] = nullptr;
   lock.unsound += great.size();
 }
@@ -130,7 +124,7 @@ std::vector<Listed<LockRecord>> sound_locks(const std::vector<MemberListing>& me
     if (carriers.empty()) continue;
     locks.push_back({name, *lock.records[carriers.front()], {}});
     for (const std::size_t i : carriers) {
-      if (!counts(*lock.records[i], members[i].fence_of_lost)) continue;
+      if (!carries_for_majority(lock.records[i]->fence, members[i].fence_of_lost)) continue;
       locks.back().record->members.push_back(members[i].member);
     }
   }
@@ -168,7 +162,7 @@ Inspection merged(std::vector<Inspection> members, std::size_t majority) {
   name_clocks(all, shown.member);
   if (all.lock) {
     for (const std::size_t i : carriers) {
-      if (!counts(*records[i], members[i].fence_of_lost)) continue;
+      if (!carries_for_majority(records[i]->fence, members[i].fence_of_lost)) continue;
       all.lock->members.push_back(members[i].member);
     }
   }

@@ -36,12 +36,11 @@ std::optional<Token> commonest_set(const Looks& looks) {
   return most == members.end() ? std::nullopt : std::optional(most->first);
 }
 
-// A member that lost holds carries only those with a greater fence (M3).
 std::vector<Hold> holds_in(const Listing& listing, Fence fence_of_lost) {
   std::vector<Hold> holds;
   for (const auto& entry : listing.locks) {
     const bool held = entry.record && entry.record->taken() && entry.record->ts;
-    const bool counts = held && (fence_of_lost == 0 || entry.record->fence > fence_of_lost);
+    const bool counts = held && carries_for_majority(entry.record->fence, fence_of_lost);
     if (counts && entry.id != kIdentityName) holds.emplace_back(entry.id, *entry.record->ts);
   }
   return holds;
@@ -69,8 +68,8 @@ void count_lacking(std::vector<MemberState>& states, const Looks& looks) {
   std::map<Hold, std::vector<bool>> carriers;
   for (std::size_t i = 0; i < looks.size(); ++i) {
     if (states[i].condition != MemberState::Condition::counts) continue;
-    const Fence fence_of_lost = looks[i]->identity.lock->fence - 1;
-    for (const Hold& hold : holds_in(looks[i]->listing, fence_of_lost)) {
+    const Identity identity = identity_in(looks[i]->identity, {i, looks.size()}).value();
+    for (const Hold& hold : holds_in(looks[i]->listing, identity.fence)) {
       auto& carried = carriers[hold];
       carried.resize(looks.size(), false);
       carried[i] = true;

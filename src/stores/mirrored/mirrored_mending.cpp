@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "log.h"
 #include "stores/mirrored/mirrored_store.h"
@@ -202,16 +203,16 @@ void MirroredStore::tell_of_hidden_fences(Member& returning, const KnownFences& 
 // if it shows a ping that was sent since then. The server was no deposed one then.
 std::optional<Fence> MirroredStore::fence_for(Member& returning, const SetTerms& terms,
                                               std::optional<SteadyTime> pinged_since) {
-  const auto replies = ask_all<Listing>(kList, [](Member& member) { return member.list(); });
+  auto replies = ask_all<Listing>(kList, [](Member& member) { return member.list(); });
   const auto& own = replies[returning.place.number].answer;
   if (own && carries_locks(*own)) tell_of_locks(returning);
   if (!own || carries_locks(*own)) return std::nullopt;
   std::map<std::size_t, Listing> listings;
   for (const auto& member : all_) {
-    const auto& reply = replies[member->place.number];
+    auto& reply = replies[member->place.number];
     if (member.get() == &returning || !counts(reply, terms.set)) continue;
     if (pinged_since && !member->is_current(*reply.answer, *pinged_since)) continue;
-    listings.emplace(member->place.number, *reply.answer);
+    listings.emplace(member->place.number, std::move(*reply.answer));
   }
   const KnownFences fences = known_fences(listings, majority());
   Fence greatest = fences.greatest;

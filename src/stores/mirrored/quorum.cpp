@@ -86,16 +86,32 @@ CarriedByMajority settle_carried(const std::vector<MemberCarries>& members) {
   return {most + unsure >= majority, Carried{std::nullopt, LockState::free}};
 }
 
+bool carries_for_majority(Fence hold, Fence fence_of_lost) {
+  return fence_of_lost == 0 || hold > fence_of_lost;
+}
+
 // Where a minority has a great fence, no hold with a majority had it (M3). With it, the next holds
 // would come to the greatest there is.
-std::vector<Token> leave_out_great_fences(std::vector<Inspection>& seen, std::size_t majority) {
-  std::vector<Token> great;
-  for (const Inspection& one : seen) {
-    if (one.fence >= kGreatFence) great.push_back(one.member);
+std::vector<std::size_t> great_of_minority(const std::vector<Fence>& fences, std::size_t left_out,
+                                           std::size_t majority) {
+  std::vector<std::size_t> great;
+  for (std::size_t i = 0; i < fences.size(); ++i) {
+    if (fences[i] >= kGreatFence) great.push_back(i);
   }
-  if (seen.size() - great.size() < majority) return {};
-  std::erase_if(seen, [](const Inspection& one) { return one.fence >= kGreatFence; });
+  if (fences.size() - left_out - great.size() < majority) return {};
   return great;
+}
+
+std::vector<Token> leave_out_great_fences(std::vector<Inspection>& seen, std::size_t majority) {
+  std::vector<Fence> fences;
+  for (const Inspection& one : seen) fences.push_back(one.fence);
+  const auto great = great_of_minority(fences, 0, majority);
+  std::vector<Token> left_out;
+  for (const std::size_t i : great) left_out.push_back(seen[i].member);
+  for (auto i = great.rbegin(); i != great.rend(); ++i) {
+    seen.erase(seen.begin() + static_cast<std::ptrdiff_t>(*i));
+  }
+  return left_out;
 }
 
 }  // namespace distlock::mirrored

@@ -19,6 +19,10 @@ std::size_t majority_of(std::size_t members);
 /// No claim comes near it. It is an outsider's where it is a minority's.
 inline constexpr Fence kGreatFence = Fence{1} << 62U;
 
+/// Whether a member carries a hold for its majority. Otherwise one that the member has lost may
+/// have had the same fence (M3, M6). `fence_of_lost`: as in Inspection.
+bool carries_for_majority(Fence hold, Fence fence_of_lost);
+
 /// The answer of one member to a claim.
 enum class Vote {
   granted,
@@ -48,6 +52,11 @@ struct CarriedByMajority {
   std::optional<Carried> carried;
 };
 CarriedByMajority settle_carried(const std::vector<MemberCarries>& members);
+
+/// Which of these fences, one a member, are great; none where no majority of others would be left.
+/// `left_out`: how many of the members are left out for another reason.
+std::vector<std::size_t> great_of_minority(const std::vector<Fence>& fences, std::size_t left_out,
+                                           std::size_t majority);
 
 /// Takes those with a great fence out of the looks at a lock, where a majority of others is left.
 /// Gives these members: no hold of the others has a fence that they would grant.

@@ -1,5 +1,6 @@
 // The place of a wait in the line of the store, and the calls of a wait (R15, R17, R18).
 #include <catch2/catch.hpp>
+#include <functional>
 #include <stdexcept>
 
 #include "distlock/error.h"
@@ -25,6 +26,20 @@ struct InLine {
     return other;
   }
   std::size_t places() { return fleet.stored("jobs").line.size(); }
+  /// The program, told of a wait that begins now, lets its time go by and then does that.
+  void outlast(std::chrono::nanoseconds wait, const std::function<void()>& and_then) {
+    const SteadyTime deadline = fleet.clock->steady_now() + wait;
+    lock->on_waiting([this, deadline, and_then](const WaitReport&) {
+      fleet.clock->advance(deadline - fleet.clock->steady_now());
+      and_then();
+    });
+  }
+  void check_given_up_by_round() {
+    CHECK(a.store->calls("leave") == 0);
+    CHECK(places() == 1);
+    a.pinger->ping_round();
+    CHECK(places() == 0);
+  }
 
   Fleet fleet;
   distlock::testing::Process a = fleet.process("a");
@@ -37,31 +52,18 @@ TEST_CASE("a place is not given up at the deadline of its wait, but at the next 
           "[waiting][R15][R17]") {
   InLine one;
   const auto held = one.held_by("b");
-  const SteadyTime deadline = one.fleet.clock->steady_now() + 1min;
-  one.lock->on_waiting([&](const WaitReport&) {
-    one.fleet.clock->advance(deadline - one.fleet.clock->steady_now());
-    throw std::logic_error("enough");
-  });
+  one.outlast(1min, [] { throw std::logic_error("enough"); });
   CHECK_THROWS_AS(one.lock->try_lock_for(1min), std::logic_error);
-  CHECK(one.a.store->calls("leave") == 0);
-  CHECK(one.places() == 1);
-  one.a.pinger->ping_round();
-  CHECK(one.places() == 0);
+  one.check_given_up_by_round();
 }
 
 TEST_CASE("a place is not given up once the program has outlasted its wait, but at the next round",
           "[waiting][R15][R17]") {
   InLine one;
   const auto held = one.held_by("b");
-  const SteadyTime deadline = one.fleet.clock->steady_now() + 1min;
-  one.lock->on_waiting([&](const WaitReport&) {
-    one.fleet.clock->advance(deadline - one.fleet.clock->steady_now());
-  });
+  one.outlast(1min, [] {});
   CHECK_FALSE(one.lock->try_lock_for(1min));
-  CHECK(one.a.store->calls("leave") == 0);
-  CHECK(one.places() == 1);
-  one.a.pinger->ping_round();
-  CHECK(one.places() == 0);
+  one.check_given_up_by_round();
 }
 
 TEST_CASE("a store that fails is not asked to remove a place", "[waiting][R15][R17]") {

@@ -30,6 +30,15 @@ void lose_and_readmit(MirrorFleet& fleet, const MirrorProcess& by, std::size_t m
   REQUIRE(by.condition(member) == MemberState::Condition::counts);
 }
 
+// Of another lock. A member that comes back gets none that is less.
+void spend_fences(const MirrorProcess& process) {
+  const auto other = process.lock("other");
+  for (int i = 0; i < 5; ++i) {
+    REQUIRE(other->lock_try("x"));
+    REQUIRE(other->unlock() == UnlockResult::released);
+  }
+}
+
 Document free_with(Fence fence) {
   return {{"_id", std::string("jobs")}, {"state", std::int32_t{0}}, {"fence", fence}};
 }
@@ -80,11 +89,7 @@ TEST_CASE("a hold gets to a member that came back, though it was away at the cla
           "[mirrored][M6][M9]") {
   MirrorFleet fleet;
   const auto ann = fleet.process("ann");
-  const auto other = ann.lock("other");
-  for (int i = 0; i < 5; ++i) {
-    REQUIRE(other->lock_try("x"));
-    REQUIRE(other->unlock() == UnlockResult::released);
-  }
+  spend_fences(ann);
   const auto lock = ann.lock("jobs");
   const bool claimed_before = GENERATE(true, false);
   if (claimed_before) {
@@ -238,11 +243,7 @@ TEST_CASE("a hold from the process's own release gets to a member that came back
           "[mirrored][M6][M9]") {
   MirrorFleet fleet;
   const auto ann = fleet.process("ann");
-  const auto other = ann.lock("other");
-  for (int i = 0; i < 5; ++i) {
-    REQUIRE(other->lock_try("x"));
-    REQUIRE(other->unlock() == UnlockResult::released);
-  }
+  spend_fences(ann);
   const auto lock = ann.lock("jobs");
   REQUIRE(lock->lock_try("x"));
   REQUIRE(lock->unlock() == UnlockResult::released);
