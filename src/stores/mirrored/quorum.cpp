@@ -104,9 +104,11 @@ std::vector<std::size_t> great_of_minority(const std::vector<Fence>& fences, std
 
 std::vector<Token> leave_out_great_fences(std::vector<Inspection>& seen, std::size_t majority) {
   std::vector<Fence> fences;
+  fences.reserve(seen.size());
   for (const Inspection& one : seen) fences.push_back(one.fence);
   const auto great = great_of_minority(fences, 0, majority);
   std::vector<Token> left_out;
+  left_out.reserve(great.size());
   for (const std::size_t i : great) left_out.push_back(seen[i].member);
   for (auto i = great.rbegin(); i != great.rend(); ++i) {
     seen.erase(seen.begin() + static_cast<std::ptrdiff_t>(*i));
