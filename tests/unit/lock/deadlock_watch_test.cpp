@@ -83,8 +83,8 @@ class Circle {
  public:
   Circle(std::shared_ptr<DistributedLockPinger> process, int threads)
       : process_(std::move(process)), hold_(threads + 1), go_(1) {
+    for (int place = 0; place < threads; ++place) locks.push_back(another(place));
     for (int place = 0; place < threads; ++place) {
-      locks.push_back(another(place));
       threads_.emplace_back([this, place] { run(place); });
     }
     hold_.arrive_and_wait();
