@@ -226,9 +226,12 @@ TEST_CASE("a look waits for a sync of what a thread wrote that did not wait for 
   ClaimingThread second(*file.store, "second");
   REQUIRE(second.error());
   const std::function<void()> look = GENERATE_REF(
-      std::function<void()>([&] { file.store->inspect("second", Freshness::fresh); }),
-      std::function<void()>([&] { file.store->claim("second", FromAbsent{}, another); }));
-  CHECK(CallingThread(look).error());
+      std::function<void()>([&] { file.store->inspect("second", Freshness::ordinary); }),
+      std::function<void()>([&] { file.store->claim("second", FromAbsent{}, another); }),
+      std::function<void()>([&] { file.store->release("second", another.ts); }));
+  const auto too_early = CallingThread(look).error();
+  REQUIRE(too_early);
+  CHECK(too_early->errc() == Errc::not_applied);
   HeldSyncs::let_all_go();
   CHECK_FALSE(first.error());
 
@@ -237,6 +240,26 @@ TEST_CASE("a look waits for a sync of what a thread wrote that did not wait for 
   CHECK(syncs() == begun + 1);
   CHECK_FALSE(error_of(look));
   CHECK(syncs() == begun + 1);
+}
+
+// The claimer's own thread hangs in the sync. A member of a mirrored store is asked by others then.
+TEST_CASE("a fresh look shows no claim that the disk does not have yet", "[sqlite][R8][M3]") {
+  const SyncedFile file{.call_limit = 200ms};
+  held(*file.store, "first of all");
+  HeldSyncs held;
+  ClaimingThread first(*file.store, "first");
+  REQUIRE(comes([&] { return held.begun() == 1; }));
+  const auto look = [&](const char* name, Freshness freshness) {
+    return [&file, name, freshness] { file.store->inspect(name, freshness); };
+  };
+  CHECK_FALSE(error_of(look("first", Freshness::ordinary)));
+  CHECK_FALSE(error_of(look("first of all", Freshness::fresh)));
+  const auto error = error_of(look("first", Freshness::fresh));
+  REQUIRE(error);
+  CHECK(error->errc() == Errc::not_applied);
+  HeldSyncs::let_all_go();
+  CHECK_FALSE(first.error());
+  CHECK_FALSE(error_of(look("first", Freshness::fresh)));
 }
 
 TEST_CASE("a thread that waits no longer for a sync fails no other thread", "[sqlite][R8][R9]") {

@@ -45,20 +45,40 @@ SqliteConnection::SqliteConnection(const ConnectionString& connection, const Sto
   begin_call(Access::read);
 }
 
-std::optional<std::uint64_t> SqliteConnection::commit_since(std::int64_t changes) {
-  if (!syncs_) return std::nullopt;
-  // Without a commit it is a look.
-  return db_.all_changes() == changes ? syncs_->owed() : syncs_->committed();
+std::optional<std::uint64_t> SqliteConnection::commit_since(std::int64_t changes,
+                                                            std::string_view lock) {
+  if (!syncs_ || db_.all_changes() == changes) return std::nullopt;
+  const std::uint64_t number = syncs_->committed();
+  if (!lock.empty()) last_claim(lock) = number;
+  return number;
+}
+
+std::atomic<std::uint64_t>& SqliteConnection::last_claim(std::string_view lock) {
+  return last_claims_.at(std::hash<std::string_view>{}(lock) % last_claims_.size());
+}
+
+void SqliteConnection::cover_claims_of(std::string_view lock,
+                                       std::chrono::milliseconds give_up_at) {
+  if (syncs_) cover_seen(last_claim(lock), give_up_at);
+}
+
+// What it was refused by may be on no disk yet.
+void SqliteConnection::cover_refusal(std::chrono::milliseconds give_up_at) {
+  if (!syncs_) return;
+  if (syncs_->in_doubt()) refuse_in_doubt();
+  cover_owed(give_up_at);
 }
 
 // A look could show a hold whose claim the disk never took, and confirm it so. A quick write
 // promises nothing of the disk, and a write waits for it afterwards.
 void SqliteConnection::cover_owed(std::chrono::milliseconds give_up_at) {
   if (!syncs_ || syncs_->in_doubt()) return;
-  const auto owed = syncs_->owed();
-  if (!owed) return;
+  if (const auto owed = syncs_->owed()) cover_seen(*owed, give_up_at);
+}
+
+void SqliteConnection::cover_seen(std::uint64_t commit, std::chrono::milliseconds give_up_at) {
   try {
-    syncs_->cover(*owed, give_up_at);
+    syncs_->cover(commit, give_up_at);
   } catch (const Error&) {
     refuse_in_doubt();
   }

@@ -1,8 +1,12 @@
 #pragma once
 
+#include <array>
+#include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <optional>
+#include <string_view>
 
 #include "distlock/connection_string.h"
 #include "distlock/options.h"
@@ -61,13 +65,24 @@ class SqliteConnection {
 
   /// Does `write` in a call that writes, and gives its result once the disk has what it wrote. The
   /// call is over by then: other threads write while this one waits for the disk. Errors: as
-  /// `write`'s and begin_call()'s; `outcome_unknown` if the disk does not take it.
+  /// `write`'s and begin_call()'s; `outcome_unknown` if the disk does not take it, and
+  /// `not_applied` if it has written nothing and what it saw is on no disk.
   template <class Write>
   auto write_durably(Access access, const Write& write) {
     return write_durably(access, end_of_call(), write);
   }
   template <class Write>
-  auto write_durably(Access access, std::chrono::milliseconds give_up_at, const Write& write);
+  auto write_durably(Access access, std::chrono::milliseconds give_up_at, const Write& write) {
+    return write_durably(access, give_up_at, {}, write);
+  }
+  /// The same of a write that may claim this lock.
+  template <class Write>
+  auto write_durably(Access access, std::chrono::milliseconds give_up_at, std::string_view lock,
+                     const Write& write);
+  /// For a look that shall confirm a claim whose own call has no answer: returns once the disk has
+  /// all claims of this lock that were made by this connection. Its call is over by then. Errors:
+  /// `not_applied`.
+  void cover_claims_of(std::string_view lock, std::chrono::milliseconds give_up_at);
 
   std::chrono::milliseconds call_limit() const { return call_limit_; }
   const BootClock& clock() const { return clock_; }
@@ -89,10 +104,13 @@ class SqliteConnection {
 
  private:
   void cover_owed(std::chrono::milliseconds give_up_at);
+  void cover_refusal(std::chrono::milliseconds give_up_at);
+  void cover_seen(std::uint64_t commit, std::chrono::milliseconds give_up_at);
   void settle_doubt(Access access);
   [[noreturn]] void refuse_in_doubt() const;
-  /// The number of the commit to wait for, which is the call's if it made one.
-  std::optional<std::uint64_t> commit_since(std::int64_t changes);
+  /// The number of the call's commit, if it made one.
+  std::optional<std::uint64_t> commit_since(std::int64_t changes, std::string_view lock);
+  std::atomic<std::uint64_t>& last_claim(std::string_view lock);
 
   const std::chrono::milliseconds call_limit_;
   const bool durable_;
@@ -105,6 +123,8 @@ class SqliteConnection {
   std::optional<SqliteGate> gate_;  // Outlives the connection.
   SqliteDatabase db_;
   std::optional<SqliteSyncs> syncs_;
+  // By the lock's hash. Two locks with one of these wait for each other's syncs at most.
+  std::array<std::atomic<std::uint64_t>, 256> last_claims_{};
   BootClock clock_;
   std::chrono::milliseconds epoch_{};
   std::optional<SqliteStatements> statements_;
@@ -112,16 +132,20 @@ class SqliteConnection {
 
 template <class Write>
 auto SqliteConnection::write_durably(Access access, std::chrono::milliseconds give_up_at,
-                                     const Write& write) {
+                                     std::string_view lock, const Write& write) {
   std::optional<std::uint64_t> commit;
   auto result = [&] {
     const SqliteCall call = begin_call(access, give_up_at);
     const std::int64_t before = db_.all_changes();
     auto written = write();
-    commit = commit_since(before);
+    commit = commit_since(before, lock);
     return written;
   }();
-  if (commit) syncs_->cover(*commit, give_up_at);
+  if (commit) {
+    syncs_->cover(*commit, give_up_at);
+  } else {
+    cover_refusal(give_up_at);
+  }
   return result;
 }
 

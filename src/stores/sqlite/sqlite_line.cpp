@@ -108,7 +108,7 @@ SqliteLine::Plan SqliteLine::stand_in_turn(std::string_view name, const Claim& c
   }
   if (!seen.writes()) return seen;
   if (seen.grants && seen.exists && seen.before.empty()) {
-    auto hold = connection_.write_durably(Access::write, give_up_at, [&] {
+    auto hold = connection_.write_durably(Access::write, give_up_at, name, [&] {
       return claim_row(connection_, name, basis_of(seen.exists), claim, InLine::nobody);
     });
     if (hold) return {.standing = {std::move(hold)}};
@@ -117,7 +117,7 @@ SqliteLine::Plan SqliteLine::stand_in_turn(std::string_view name, const Claim& c
     const SqliteCall call = connection_.begin_call(Access::quick_write, give_up_at);
     if (auto done = carry_out(name, claim, false)) return *std::move(done);
   }
-  return *connection_.write_durably(Access::write, give_up_at,
+  return *connection_.write_durably(Access::write, give_up_at, name,
                                     [&] { return carry_out(name, claim, true); });
 }
 

@@ -25,7 +25,7 @@ class SqliteStore : public Store {
 
   std::chrono::milliseconds call_limit() const override { return connection_.call_limit(); }
 
-  Inspection inspect(std::string_view name, Freshness) override;
+  Inspection inspect(std::string_view name, Freshness freshness) override;
   std::optional<Carried> carried(std::string_view name) override;
   std::optional<LockRecord> claim(std::string_view name, const ClaimBasis& basis,
                                   const Claim& claim) override;
@@ -95,8 +95,10 @@ SqliteStore::Seen SqliteStore::see(std::string_view name) {
 }
 
 // The witness after the call, which others wait for: there may be many processes to look at.
-Inspection SqliteStore::inspect(std::string_view name, Freshness) {
+Inspection SqliteStore::inspect(std::string_view name, Freshness freshness) {
+  const auto give_up_at = connection_.end_of_call();
   auto [inspection, witness] = see(name);
+  if (freshness == Freshness::fresh) connection_.cover_claims_of(name, give_up_at);
   if (inspection.ping) {
     inspection.ping->ended = has_ended(*inspection.ping, witness, *inspection.lock);
   }
@@ -122,7 +124,7 @@ std::optional<LockRecord> SqliteStore::claim(std::string_view name, const ClaimB
   const auto give_up_at = connection_.end_of_call();
   const bool from_free = std::holds_alternative<FromFree>(basis);
   if (from_free && line_.refuses(name, claim, give_up_at)) return std::nullopt;
-  auto lock = connection_.write_durably(Access::write, give_up_at,
+  auto lock = connection_.write_durably(Access::write, give_up_at, name,
                                         [&] { return write_claim(name, basis, claim); });
   if (!lock) return std::nullopt;
   line_.forget(claim.ts);
