@@ -245,21 +245,33 @@ TEST_CASE("a look waits for a sync of what a thread wrote that did not wait for 
 // The claimer's own thread hangs in the sync. A member of a mirrored store is asked by others then.
 TEST_CASE("a fresh look shows no claim that the disk does not have yet", "[sqlite][R8][M3]") {
   const SyncedFile file{.call_limit = 200ms};
-  held(*file.store, "first of all");
+  Store& store = *file.store;
+  held(store, "other");
+  const bool freed = GENERATE(false, true);
+  if (freed) store.release("jobs", *held(store, "jobs").ts);
+  const ClaimBasis basis = freed ? ClaimBasis{FromFree{}} : ClaimBasis{FromAbsent{}};
+  const bool in_line = GENERATE(false, true);
+  const Claim claim = claim_by(store, "holder");
   HeldSyncs held;
-  ClaimingThread first(*file.store, "first");
+  CallingThread first([&] {
+    if (in_line) {
+      store.line()->stand("jobs", claim);
+    } else {
+      store.claim("jobs", basis, claim);
+    }
+  });
   REQUIRE(comes([&] { return held.begun() == 1; }));
   const auto look = [&](const char* name, Freshness freshness) {
-    return [&file, name, freshness] { file.store->inspect(name, freshness); };
+    return [&store, name, freshness] { store.inspect(name, freshness); };
   };
-  CHECK_FALSE(error_of(look("first", Freshness::ordinary)));
-  CHECK_FALSE(error_of(look("first of all", Freshness::fresh)));
-  const auto error = error_of(look("first", Freshness::fresh));
+  CHECK_FALSE(error_of(look("jobs", Freshness::ordinary)));
+  CHECK_FALSE(error_of(look("other", Freshness::fresh)));
+  const auto error = error_of(look("jobs", Freshness::fresh));
   REQUIRE(error);
   CHECK(error->errc() == Errc::not_applied);
   HeldSyncs::let_all_go();
   CHECK_FALSE(first.error());
-  CHECK_FALSE(error_of(look("first", Freshness::fresh)));
+  CHECK_FALSE(error_of(look("jobs", Freshness::fresh)));
 }
 
 TEST_CASE("a thread that waits no longer for a sync fails no other thread", "[sqlite][R8][R9]") {
