@@ -3,18 +3,20 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <boost/thread/lock_guard.hpp>
 #include <boost/thread/thread.hpp>
 #include <chrono>
 #include <stop_token>
 #include <utility>
 
-#include "distlock/clock.h"
 #include "log.h"
 #include "stores/mongodb/mongo_documents.h"
 #include "stores/mongodb/mongo_line_commands.h"
 
 namespace distlock {
 namespace {
+
+using Guard = boost::lock_guard<boost::mutex>;
 
 // How long the server lets one getMore wait. When a client dies, the server waits for the rest of
 // that in vain. A collection that is dropped is noticed after it.
@@ -129,6 +131,24 @@ MongoBell::~MongoBell() {
     // The getMore ends by itself, within seconds.
   }
   if (ear_->thread.joinable()) ear_->thread.join();
+}
+
+bool RefusedRings::may_ring(SteadyTime now) const {
+  const Guard lock(mutex_);
+  return now >= over_;
+}
+
+// Refusals of rings that were sent at the same time are one.
+void RefusedRings::refused(SteadyTime now) {
+  const Guard lock(mutex_);
+  if (now < over_) return;
+  pause_ = pause_of_bell(pause_, true);
+  over_ = now + pause_;
+}
+
+void RefusedRings::heeded() {
+  const Guard lock(mutex_);
+  pause_ = {};
 }
 
 void make_bells(const MongoCall& call) {

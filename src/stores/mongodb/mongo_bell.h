@@ -1,11 +1,13 @@
 #pragma once
 
+#include <boost/thread/mutex.hpp>
 #include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
 
+#include "distlock/clock.h"
 #include "stores/mongodb/mongo_call.h"
 #include "stores/mongodb/mongo_handles.h"
 
@@ -36,6 +38,23 @@ std::chrono::milliseconds bell_await(const MongoSettings& settings);
 /// How long a listener waits before its next try, after it has waited `last`: longer and longer
 /// while it has not the right to ring or to hear, since each try is a line in the server's log.
 std::chrono::milliseconds pause_of_bell(std::chrono::milliseconds last, bool refused);
+
+/// After a ring that was refused for want of a right no other is sent until a pause_of_bell() is
+/// over. Rings in between are lost (R19).
+///
+/// Threads: any number.
+class RefusedRings {
+ public:
+  bool may_ring(SteadyTime now) const;
+  void refused(SteadyTime now);
+  void heeded();
+
+ private:
+  mutable boost::mutex mutex_;
+  // Guarded by `mutex_`.
+  std::chrono::milliseconds pause_{};
+  SteadyTime over_ = SteadyTime::min();
+};
 
 /// Makes the bell's collection if there is none. Without the right to make it there is no bell, and
 /// waiters look by themselves.

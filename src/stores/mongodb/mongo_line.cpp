@@ -2,6 +2,7 @@
 
 #include <atomic>
 
+#include "distlock/clock.h"
 #include "stores/document.h"
 #include "stores/mongodb/mongo_bell.h"
 #include "stores/mongodb/mongo_documents.h"
@@ -32,7 +33,9 @@ class MongoLine : public Line {
   mongoc_client_pool_t* const pool_;
   const MongoSettings& settings_;
   MongoRoom& room_;
+  const std::shared_ptr<Clock> clock_ = host_clock();
   std::atomic<bool> bells_made_{false};
+  RefusedRings refused_rings_;
 };
 
 Standing MongoLine::stand(std::string_view name, const Claim& claim) {
@@ -65,11 +68,19 @@ Freed MongoLine::release_and_tell(std::string_view name, const Token& ts, Releas
   return line::freed(line_of(*before));
 }
 
+// Each refused one would be a line in the server's log.
 void MongoLine::ring(std::string_view name, const std::vector<std::string>& processes) {
-  const MongoCall call = this->call("ringing for lock", name);
-  // A ring into a collection that is not there would make one that is not capped.
-  if (!bells_made_.exchange(true)) make_bells(call);
-  ring_bell(call, name, processes);
+  if (!refused_rings_.may_ring(clock_->steady_now())) return;
+  try {
+    const MongoCall call = this->call("ringing for lock", name);
+    // A ring into a collection that is not there would make one that is not capped.
+    if (!bells_made_.exchange(true)) make_bells(call);
+    ring_bell(call, name, processes);
+    refused_rings_.heeded();
+  } catch (const Error& error) {
+    if (error.errc() == Errc::permission_denied) refused_rings_.refused(clock_->steady_now());
+    throw;
+  }
 }
 
 }  // namespace

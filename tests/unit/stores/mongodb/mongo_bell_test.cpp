@@ -19,3 +19,20 @@ TEST_CASE("a bell is tried soon again after trouble that passes", "[mongo][bell]
   CHECK(pause_of_bell(0ms, false) == 500ms);
   CHECK(pause_of_bell(5min, false) == 500ms);
 }
+
+TEST_CASE("rings that are refused have a pause before the next, and good ones none",
+          "[mongo][bell][R19][R20]") {
+  RefusedRings rings;
+  const SteadyTime now{1h};
+  CHECK(rings.may_ring(now));
+  rings.refused(now);
+  rings.refused(now);
+  CHECK_FALSE(rings.may_ring(now + 499ms));
+  CHECK(rings.may_ring(now + 500ms));
+  rings.refused(now + 500ms);
+  CHECK_FALSE(rings.may_ring(now + 1499ms));
+  CHECK(rings.may_ring(now + 1500ms));
+  rings.heeded();
+  rings.refused(now + 1500ms);
+  CHECK(rings.may_ring(now + 2s));
+}
