@@ -245,9 +245,9 @@ void Session::stop() noexcept {
     holds.close();
     ping_thread_.join();
     ring_thread_.join();
-    lobby.close();
     Chores::attempt("saying farewell", [&] { farewell(); });
     ringer.finish();
+    lobby.close();  // Which may take a call of the store, as on a server that hangs.
   });
 }
 

@@ -1,12 +1,14 @@
 // Holds that go to a thread that waits in the lobby, and rings that come from the store.
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <functional>
 #include <vector>
 
 #include "distlock/distributed_lock.h"
 #include "distlock/stores.h"
 #include "pinger/lobby.h"
 #include "support/faulty_store.h"
+#include "support/fleet.h"
 #include "support/manual_clock.h"
 
 using namespace distlock;
@@ -45,6 +47,7 @@ class Belfry : public FaultyStore {
 
   bool silent = false;
   int asked = 0;
+  std::function<void()> at_end = [] {};
   std::weak_ptr<void> listener;
   distlock::Line::Rung bell;
 
@@ -53,7 +56,7 @@ class Belfry : public FaultyStore {
     ++asked;
     if (silent) throw Error(Errc::not_applied, "no bell");
     bell = std::move(rung);
-    const auto listening = std::make_shared<int>();
+    const std::shared_ptr<void> listening(this, [](Belfry* belfry) { belfry->at_end(); });
     listener = listening;
     return listening;
   }
@@ -238,4 +241,32 @@ TEST_CASE("a pinger that was stopped listens to no bell", "[waiting][R12][R19]")
   REQUIRE_FALSE(store->listener.expired());
   pinger->stop();
   CHECK(store->listener.expired());
+}
+
+// The end of a bell may take a whole call, as on a server that hangs.
+TEST_CASE("a stop ends its bell after the farewell, and after the last ring",
+          "[waiting][R12][R19]") {
+  Fleet fleet;
+  const auto store = std::make_shared<Belfry>();
+  fleet.store = store;
+  const auto a = fleet.process_with(store, "a");
+  const auto held = a.lock("jobs");
+  REQUIRE(held->lock_try("x"));
+  CHECK_FALSE(a.lock("jobs")->try_lock_for(1s));
+  REQUIRE_FALSE(store->listener.expired());
+  for (const char* ticket : {"4d7f0000000000000000aa01", "4d7f0000000000000000aa02"})
+    store->line()->stand("jobs", fleet.claim_by("b", *token_from_hex(ticket)));
+  REQUIRE(held->unlock() == UnlockResult::released);
+  REQUIRE(store->list().pings.size() == 1);
+  std::size_t pings_at_the_end = 1;
+  int calls_at_the_end = 0;
+  store->at_end = [&] {
+    pings_at_the_end = store->list().pings.size();
+    calls_at_the_end = store->calls();
+  };
+  const int calls_before = store->calls("inspect");
+  a.pinger->stop();
+  CHECK(pings_at_the_end == 0);
+  CHECK(store->calls("inspect") > calls_before);
+  CHECK(store->calls() == calls_at_the_end);
 }
