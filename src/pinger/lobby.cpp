@@ -104,11 +104,13 @@ struct Lobby::Queues {
 };
 
 Lobby::Lobby(std::shared_ptr<Store> store, std::string process)
-    : store_(std::move(store)), process_(std::move(process)), queues_(std::make_shared<Queues>()) {}
+    : process_(std::move(process)),
+      queues_(std::make_shared<Queues>()),
+      listening_(std::move(store), process_) {}
 
 Lobby::Place::Place(Lobby& lobby, std::string name, const Judging& judging)
     : queues_(lobby.queues_), name_(std::move(name)), waiting_(std::make_shared<Waiting>(judging)) {
-  lobby.listen_once();
+  lobby.listen();
   const Guard lock(queues_->mutex);
   queues_->by_lock[name_].waiting.push_back(waiting_);
   waiting_->number = ++queues_->numbered;
@@ -261,31 +263,20 @@ std::vector<deadlock::Hidden> Lobby::hidden() const {
   return hidden;
 }
 
-void Lobby::close() {
-  std::shared_ptr<void> ending;
-  {
-    const Guard lock(listening_mutex_);
-    closed_ = true;
-    ending.swap(listening_);
-  }
-}
-
 void Lobby::ring(std::string_view name) { queues_->ring(name); }
 
-// From the first wait on. A store that cannot be listened to is asked again at the next wait; until
-// then waiters find out by looking (R19).
-void Lobby::listen_once() {
-  Line* line = store_->line();
-  if (line == nullptr) return;
-  const Guard lock(listening_mutex_);
-  if (listening_ || closed_) return;
-  try {
-    const auto rung = [queues = std::weak_ptr(queues_)](std::string_view name) {
-      if (const auto alive = queues.lock()) alive->ring(name);
-    };
-    listening_ = line->listen(process_, rung);
-  } catch (const Error&) {
-  }
+void Lobby::listen() {
+  listening_.begin_wait([queues = std::weak_ptr(queues_)](std::string_view name) {
+    if (const auto alive = queues.lock()) alive->ring(name);
+  });
+}
+
+bool Lobby::quiet(SteadyTime now) {
+  const bool nobody_waits = [&] {
+    const Guard lock(queues_->mutex);
+    return queues_->by_lock.empty();
+  }();
+  return listening_.quiet(nobody_waits, now);
 }
 
 }  // namespace distlock

@@ -15,6 +15,7 @@
 #include "distlock/error.h"
 #include "distlock/line.h"
 #include "fork_guard.h"
+#include "pinger/listening.h"
 #include "protocol/deadlock.h"
 
 namespace distlock {
@@ -128,23 +129,21 @@ class Lobby {
   /// The waits that have no place in the store's line, as far as they are to be seen.
   std::vector<deadlock::Hidden> hidden() const;
 
-  /// Stops listening to the bell, for good.
-  void close();
+  /// As Listening: stops listening to the bell for good, or until the next wait.
+  void close() { listening_.close(); }
+  [[nodiscard]] bool quiet(SteadyTime now);
+  void end_quiet_listening() noexcept { listening_.end_quiet(); }
 
   /// Wakes the first who waits for `name` in this process, and those that stand in the store's line
   /// or have stepped aside. Takes no memory.
   void ring(std::string_view name);
 
  private:
-  void listen_once();
+  void listen();
 
-  const std::shared_ptr<Store> store_;
   const std::string process_;
   const std::shared_ptr<Queues> queues_;  // The bell may ring once more when this is gone.
-  boost::mutex listening_mutex_;
-  // Guarded by `listening_mutex_`.
-  std::shared_ptr<void> listening_;
-  bool closed_ = false;
+  Listening listening_;
 };
 
 }  // namespace distlock

@@ -34,6 +34,8 @@ SteadyTime Session::round() noexcept {
   }
   chores.work_off(begun, stopping.get_token());
   log_losses();
+  // The end of a bell may take a call, which must not hold up a ping.
+  if (lobby.quiet(environment.clock->steady_now())) ringer.wake();
   return begun + options.ping_every;
 }
 

@@ -45,7 +45,9 @@ SteadyTime DistributedLockPinger::watch_round() noexcept {
 
 SteadyTime DistributedLockPinger::ring_round() noexcept {
   if (session_->fork_guard.in_child()) return SteadyTime::max();
-  return session_->ringer.round().next;
+  const SteadyTime next = session_->ringer.round().next;
+  session_->lobby.end_quiet_listening();
+  return next;
 }
 
 void DistributedLockPinger::stop() noexcept {

@@ -1,14 +1,10 @@
-// Holds that go to a thread that waits in the lobby, and rings that come from the store.
+// Holds that go to a thread that waits in the lobby.
 #include <algorithm>
 #include <catch2/catch.hpp>
-#include <functional>
 #include <vector>
 
-#include "distlock/distributed_lock.h"
 #include "distlock/stores.h"
 #include "pinger/lobby.h"
-#include "support/faulty_store.h"
-#include "support/fleet.h"
 #include "support/manual_clock.h"
 
 using namespace distlock;
@@ -38,28 +34,6 @@ struct InTheLobby {
   OneHeir two;
   OneHeir three;
   std::vector<Heir*> offered;
-};
-
-/// A store whose bell may be out of order, and that counts who listens.
-class Belfry : public FaultyStore {
- public:
-  Belfry() : FaultyStore(make_memory_store(std::make_shared<ManualClock>())) { has_line = true; }
-
-  bool silent = false;
-  int asked = 0;
-  std::function<void()> at_end = [] {};
-  std::weak_ptr<void> listener;
-  distlock::Line::Rung bell;
-
- private:
-  std::shared_ptr<void> listen(std::string_view, distlock::Line::Rung rung) override {
-    ++asked;
-    if (silent) throw Error(Errc::not_applied, "no bell");
-    bell = std::move(rung);
-    const std::shared_ptr<void> listening(this, [](Belfry* belfry) { belfry->at_end(); });
-    listener = listening;
-    return listening;
-  }
 };
 
 }  // namespace
@@ -198,75 +172,4 @@ TEST_CASE("a thread that has stepped aside rings nobody by stepping aside once m
   const std::stop_token woken = it.second.wake().arm();
   it.first.step_aside();
   CHECK_FALSE(woken.stop_requested());
-}
-
-TEST_CASE("a process listens to the store's bell from its first wait on, once", "[waiting][R19]") {
-  const auto store = std::make_shared<Belfry>();
-  auto lobby = std::make_unique<Lobby>(store, "a");
-  CHECK(store->asked == 0);
-  std::optional<Lobby::Place> place(std::in_place, *lobby, "jobs");
-  const Lobby::Place another(*lobby, "other");
-  CHECK(store->asked == 1);
-  const std::stop_token woken = place->wake().arm();
-  const std::stop_token not_woken = another.wake().arm();
-  store->bell("jobs");
-  CHECK(woken.stop_requested());
-  CHECK_FALSE(not_woken.stop_requested());
-  lobby->close();
-  CHECK(store->listener.expired());
-  const Lobby::Place late(*lobby, "jobs");
-  CHECK(store->asked == 1);
-}
-
-TEST_CASE("a bell that cannot be heard is tried again at the next wait", "[waiting][R19]") {
-  const auto store = std::make_shared<Belfry>();
-  Lobby lobby(store, "a");
-  store->silent = true;
-  const Lobby::Place first(lobby, "jobs");
-  store->silent = false;
-  const Lobby::Place second(lobby, "jobs");
-  CHECK(store->asked == 2);
-  CHECK_FALSE(store->listener.expired());
-}
-
-TEST_CASE("a pinger that was stopped listens to no bell", "[waiting][R12][R19]") {
-  const auto clock = std::make_shared<ManualClock>();
-  const auto store = std::make_shared<Belfry>();
-  const auto pinger = std::make_shared<DistributedLockPinger>(
-      Environment{.store = store, .clock = clock, .process = "a"}, PingerOptions{},
-      PingerDrive::caller);
-  DistributedLock held(pinger, "jobs");
-  REQUIRE(held.lock_try("x"));
-  CHECK_FALSE(DistributedLock(pinger, "jobs").try_lock_for(1s));
-  REQUIRE_FALSE(store->listener.expired());
-  pinger->stop();
-  CHECK(store->listener.expired());
-}
-
-// The end of a bell may take a whole call, as on a server that hangs.
-TEST_CASE("a stop ends its bell after the farewell, and after the last ring",
-          "[waiting][R12][R19]") {
-  Fleet fleet;
-  const auto store = std::make_shared<Belfry>();
-  fleet.store = store;
-  const auto a = fleet.process_with(store, "a");
-  const auto held = a.lock("jobs");
-  REQUIRE(held->lock_try("x"));
-  CHECK_FALSE(a.lock("jobs")->try_lock_for(1s));
-  REQUIRE_FALSE(store->listener.expired());
-  for (const char* ticket : {"4d7f0000000000000000aa01", "4d7f0000000000000000aa02"})
-    store->line()->stand("jobs", fleet.claim_by("b", *token_from_hex(ticket)));
-  REQUIRE(held->unlock() == UnlockResult::released);
-  REQUIRE(store->list().pings.size() == 1);
-  std::size_t pings_at_the_end = 1;
-  int calls_at_the_end = 0;
-  store->at_end = [&] {
-    pings_at_the_end = store->list().pings.size();
-    calls_at_the_end = store->calls();
-  };
-  const int calls_before = store->calls("inspect");
-  a.pinger->stop();
-  CHECK(pings_at_the_end == 0);
-  CHECK(store->calls("inspect") > calls_before);
-  CHECK(store->calls() == calls_at_the_end);
 }
