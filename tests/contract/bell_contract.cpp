@@ -60,3 +60,15 @@ TEST_CASE("a bell is heard by the process that it is for", "[store][line][R19]")
   ring_until_heard(*store, "more", {"a", "b"}, b);
   CHECK_FALSE(b.heard("jobs"));
 }
+
+TEST_CASE("a process that listens no more may listen again, and hears its rings",
+          "[store][line][R19]") {
+  const auto under_test = make_store_under_test();
+  const auto store = under_test->open();
+  for (const std::string name : {"first", "second", "third"}) {
+    held(*store, name);
+    Listener listener(*store, "a");
+    stand(*store, name, "a");
+    ring_until_heard(*store, name, {"a"}, listener);
+  }
+}
