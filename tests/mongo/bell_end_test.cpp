@@ -53,7 +53,8 @@ struct Listener {
 
 }  // namespace
 
-TEST_CASE("the end of a bell sends one ring and nothing else", "[mongo][bell][R12][R19]") {
+TEST_CASE("the end of a bell sends one ring, gives its cursor up, and does nothing else",
+          "[mongo][bell][R12][R19][R20]") {
   MockServer server(json("{" + standalone_hello() + "}"));
   server.answer_with(answer_to_listener);
   const auto sent = [&](const char* name) {
@@ -67,6 +68,7 @@ TEST_CASE("the end of a bell sends one ring and nothing else", "[mongo][bell][R1
   listener.bell.reset();
   CHECK(sent("create") == 1);
   CHECK(sent("insert") == 2);
+  CHECK(sent("killCursors") == 1);
 }
 
 // The ring by which a bell wakes its listener is the last that it hears.

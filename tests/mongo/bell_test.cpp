@@ -86,6 +86,22 @@ TEST_CASE("a bell's collection that is dropped while somebody listens is made ag
   CHECK(is_capped(server));
 }
 
+TEST_CASE("a process that listens no more leaves no cursor", "[mongo][bell][R20]") {
+  const Server server(standalone_uri());
+  const auto store = open_mongo_store(server.connection(), {});
+  const auto cursors = [&] {
+    const Bson status = server.admin(json(R"({"serverStatus": 1})"));
+    const auto open = find(status.get(), "metrics.cursor.open.total");
+    return open ? bson_iter_as_int64(&*open) : -1;
+  };
+  const std::int64_t before = cursors();
+  {
+    Listener listener(*store);
+    wait_until("a cursor is open", [&] { return cursors() > before; });
+  }
+  CHECK(cursors() == before);
+}
+
 TEST_CASE("bells of other shapes, for nobody, or of megabytes harm nobody", "[mongo][bell][R19]") {
   const Server server(standalone_uri());
   const auto store = open_mongo_store(server.connection(), {});

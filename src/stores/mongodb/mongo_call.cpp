@@ -219,11 +219,24 @@ bool MongoCall::follow(const Bson& find, std::chrono::milliseconds await,
   auto batch = batch_in(&reply.bson, "firstBatch");
   while (true) {
     if (!batch) odd("has no sound \"cursor\"", Effect::reads);
-    if (!take(batch->documents) || batch->cursor == 0 || !still_primary()) return true;
+    if (!take(batch->documents)) {
+      if (batch->cursor != 0) give_up_cursor(find, batch->cursor, options);
+      return true;
+    }
+    if (batch->cursor == 0 || !still_primary()) return true;
     const Bson more = doc({{"getMore", batch->cursor},
                            {"collection", collection_of(find)},
                            {"maxTimeMS", std::int64_t{await.count()}}});
     batch = batch_in(read(more, options).get(), "nextBatch");
+  }
+}
+
+// A server keeps an idle cursor for ten minutes, and may where this fails.
+void MongoCall::give_up_cursor(const Bson& find, std::int64_t cursor, const Bson& options) const {
+  try {
+    read(doc({{"killCursors", collection_of(find)}, {"cursors", array({cursor})}}), options);
+  } catch (const Error&) {
+    return;
   }
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -76,6 +77,7 @@ class MongoCall {
 
  private:
   bool still_primary() const;
+  void give_up_cursor(const Bson& find, std::int64_t cursor, const Bson& options) const;
   WriteOutcome write(const Bson& command, Bson concern) const;
   Bson read(const Bson& command, const Bson& options) const;
   /// Throws unless the reply says ok. libmongoc takes a reply that says nothing for a good one.
