@@ -33,6 +33,13 @@ struct MemberBasis {
   ClaimBasis basis;
 };
 
+/// The listing of one member, by its own clock.
+struct MemberListing {
+  Token member;
+  Listing listing;
+  Fence fence_of_lost = 0;  ///< As in Inspection.
+};
+
 /// How one member fares, for people.
 struct MemberState {
   enum class Condition {
@@ -82,6 +89,10 @@ class DISTLOCK_EXPORT Members {
   virtual std::vector<Token> repair(std::string_view name, const std::vector<MemberBasis>& bases,
                                     const Claim& claim,
                                     const std::function<bool()>& still_held) = 0;
+
+  /// As Store::list(), of each member that counts: at least a majority. A lock's document that a
+  /// look leaves out (M3) is listed as a problem.
+  virtual std::vector<MemberListing> listings() = 0;
 
   /// How each member fares, in the order in which they were given. Founds no set.
   virtual std::vector<MemberState> states() = 0;

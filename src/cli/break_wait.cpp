@@ -48,12 +48,25 @@ std::string text_of(BrokenHold::End end) {
   return "";
 }
 
+// A store without members is one member.
+Listings listings_of(Store& store) {
+  Members* const members = store.members();
+  return members == nullptr ? Listings{{Token{}, store.list()}} : members->listings();
+}
+
+bool carries(const Listing& listing, const LockRecord& hold) {
+  return std::any_of(listing.locks.begin(), listing.locks.end(), [&](const auto& lock) {
+    return lock.record && lock.id == hold.name && lock.record->taken() &&
+           lock.record->ts == hold.ts;
+  });
+}
+
 // Nothing while the store does not answer.
 std::optional<BrokenHold::End> look(BrokenHold& broken, const OpenedStore& opened, bool& told,
                                     std::ostream& err) {
   try {
-    const auto [listing, span] = timed(opened.clock, [&] { return opened.store.list(); });
-    return broken.look(listing, span);
+    const auto [members, span] = timed(opened.clock, [&] { return listings_of(opened.store); });
+    return broken.look(members, span);
   } catch (const Error& error) {
     if (!may_pass(error)) throw;
     if (!std::exchange(told, true)) {
@@ -67,13 +80,14 @@ std::optional<BrokenHold::End> look(BrokenHold& broken, const OpenedStore& opene
 
 std::optional<milliseconds> acts_at_most(const LockView& lock) {
   if (!lock.record->takeover_after) return std::nullopt;
-  if (lock.by_own_window.how == Takeover::How::now) return milliseconds{0};
-  if (lock.by_own_window.how == Takeover::How::later) return lock.by_own_window.in;
+  if (lock.of_deadline.how == Takeover::How::now) return milliseconds{0};
+  if (lock.of_deadline.how == Takeover::How::later) return lock.of_deadline.in;
   return *lock.record->takeover_after;
 }
 
-BrokenHold::BrokenHold(const LockView& shown)
-    : hold_(*shown.record),
+BrokenHold::BrokenHold(const LockView& shown, std::size_t majority)
+    : majority_(majority),
+      hold_(*shown.record),
       had_ping_(shown.takeover.how != Takeover::How::never),
       pings_with_a_look_(protocol::pings_until_noticed(!hold_.members.empty())),
       options_(contender(hold_)) {}
@@ -82,36 +96,51 @@ milliseconds BrokenHold::pause() const {
   return std::clamp(options_.takeover_after / 16, milliseconds{1}, kLookMost);
 }
 
-std::optional<BrokenHold::End> BrokenHold::look(const Listing& listing, const LocalSpan& span) {
-  const Listed<PingRecord>* const listed = find(listing, hold_.process);
-  if (listed == nullptr && had_ping_) return End::gone;
-  const auto ping = listed == nullptr ? std::nullopt : listed->record;
-  const Inspection seen{.lock = hold_, .ping = ping, .now = listing.now, .fresh = true};
-  if (is_silent(seen, span)) return End::silent;
-  if (!ping) return std::nullopt;
-  had_ping_ = true;
-  return after_pings(*ping, span.received);
+std::optional<BrokenHold::End> BrokenHold::look(const Listings& members, const LocalSpan& span) {
+  const auto lists = [&](const MemberListing& one) { return find(one.listing, hold_.process); };
+  const bool listed = std::any_of(members.begin(), members.end(), lists);
+  if (!listed && had_ping_) return End::gone;
+  std::size_t silent = 0;
+  std::size_t pinged = 0;
+  std::size_t past = 0;  // The holder counts on these no more.
+  for (const MemberListing& one : members) {
+    Watched& member = watched_[one.member];
+    const auto* ping = find(one.listing, hold_.process);
+    note_ping(member, ping == nullptr ? std::nullopt : ping->record);
+    const bool is_silent = this->is_silent(member, one.listing.now, span);
+    const bool has_pinged = member.pings >= pings_with_a_look_;
+    if (is_silent) ++silent;
+    if (has_pinged) ++pinged;
+    if (is_silent || (has_pinged && !carries(one.listing, hold_))) ++past;
+  }
+  if (silent >= majority_) return End::silent;
+  const bool noticed = pinged >= majority_ && past >= majority_;
+  return noticed ? after_notice(span.received) : std::nullopt;
 }
 
 // Where the clocks of store and host disagree, a contender refuses (R5). Our own watch of a whole
-// window needs neither of them.
-bool BrokenHold::is_silent(const Inspection& seen, const LocalSpan& span) {
+// window needs neither of them. So does a member without a ping: the date of the hold may be one by
+// the clock of another member.
+bool BrokenHold::is_silent(Watched& member, const StoreNow& now, const LocalSpan& span) {
+  const Inspection seen{.lock = hold_, .ping = member.last, .now = now, .fresh = true};
   LockOptions watching = options_;
   watching.takeover_rule = TakeoverRule::watched;
   const auto dead = [&](const LockOptions& options) {
-    const auto judged = protocol::judge(seen, span, false, options, watch_);
+    const auto judged = protocol::judge(seen, span, false, options, member.watch);
     return judged.verdict == protocol::Verdict::dead;
   };
-  return dead(options_) || dead(watching);
+  const bool is_by_this_clock = member.last || hold_.members.empty();
+  return (is_by_this_clock && dead(options_)) || dead(watching);
 }
 
-// The ping of the first look may be from before the break. Members of a mirrored store have one
-// ping at different times, and a listing shows it of one of them.
-std::optional<BrokenHold::End> BrokenHold::after_pings(const PingRecord& ping, SteadyTime now) {
-  const bool another = last_ && last_->clock == ping.clock && last_->ping != ping.ping;
-  last_ = ping;
-  if (another) ++pings_;
-  if (pings_ < pings_with_a_look_) return std::nullopt;
+// The ping of the first look may be from before the break.
+void BrokenHold::note_ping(Watched& member, const std::optional<PingRecord>& ping) {
+  if (ping && member.last && member.last->ping != ping->ping) ++member.pings;
+  member.last = ping;
+  had_ping_ = had_ping_ || ping;
+}
+
+std::optional<BrokenHold::End> BrokenHold::after_notice(SteadyTime now) {
   // A command that was told to end has its grace still. Its end takes the ping away.
   const milliseconds window = options_.takeover_after;
   if (noticed_by_ == SteadyTime{}) {
@@ -127,7 +156,8 @@ void wait_for_holder(const LockView& shown, const OpenedStore& opened, const Wai
                << rounded_up_text(longest) << " at most\n"
                << std::flush;
   }
-  BrokenHold broken(shown);
+  const Members* const members = opened.store.members();
+  BrokenHold broken(shown, members == nullptr ? 1 : members->majority());
   std::optional<BrokenHold::End> end;
   for (bool told = false; !(end = look(broken, opened, told, words.err));) {
     opened.clock.wait_until(opened.clock.steady_now() + broken.pause(), {});

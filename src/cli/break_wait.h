@@ -1,11 +1,15 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <iosfwd>
+#include <map>
 #include <optional>
+#include <vector>
 
 #include "cli/status.h"
 #include "cli/view.h"
+#include "distlock/members.h"
 #include "distlock/record.h"
 #include "local_span.h"
 #include "protocol/protocol.h"
@@ -16,35 +20,44 @@ namespace distlock::cli {
 /// ping moves on without its noticing. Nothing if the holder states no window (R9).
 std::optional<std::chrono::milliseconds> acts_at_most(const LockView& lock);
 
+/// The listings of all members. A store that is not mirrored is one member.
+using Listings = std::vector<MemberListing>;
+
 /// Watches the holder of a hold that was freed behind its back.
 class BrokenHold {
  public:
   enum class End {
     gone,     ///< Its process has ended: it has removed its ping.
     noticed,  ///< It has pinged so often since that it has looked at its holds (R9).
-    silent,   ///< It has been silent for its window: it acts no more.
+    silent,   ///< A majority has heard nothing of it for its window: it acts no more (M5).
   };
 
   /// `shown`: the hold as it was before the break.
-  explicit BrokenHold(const LockView& shown);
+  BrokenHold(const LockView& shown, std::size_t majority);
 
   /// To be called every pause() after the break. Gives the end once it is known.
-  std::optional<End> look(const Listing& listing, const LocalSpan& span);
+  std::optional<End> look(const Listings& members, const LocalSpan& span);
 
   /// The time between two calls of look().
   std::chrono::milliseconds pause() const;
 
  private:
-  bool is_silent(const Inspection& seen, const LocalSpan& span);
-  std::optional<End> after_pings(const PingRecord& ping, SteadyTime now);
+  struct Watched {
+    protocol::HolderWatch watch;
+    std::optional<PingRecord> last;
+    int pings = 0;
+  };
 
+  void note_ping(Watched& member, const std::optional<PingRecord>& ping);
+  bool is_silent(Watched& member, const StoreNow& now, const LocalSpan& span);
+  std::optional<End> after_notice(SteadyTime now);
+
+  std::size_t majority_;
   LockRecord hold_;
   bool had_ping_;
   int pings_with_a_look_;
   LockOptions options_;
-  protocol::HolderWatch watch_;
-  std::optional<PingRecord> last_;
-  int pings_ = 0;
+  std::map<Token, Watched> watched_;
   SteadyTime noticed_by_{};
 };
 

@@ -4,7 +4,9 @@
 #include <map>
 #include <utility>
 
+#include "cli/member_looks.h"
 #include "cli/time_text.h"
+#include "clock_name.h"
 #include "distlock/error.h"
 #include "distlock/options.h"
 #include "local_span.h"
@@ -75,11 +77,57 @@ Takeover takeover(const LockOptions& options, const Inspection& seen, const Loca
           .in = judgement.until_takeover};
 }
 
+// Each member by itself, its own document, ping and clock (M4).
+std::vector<OnMember> on_members(const LockOptions& options, const std::vector<Inspection>& members,
+                                 const LocalSpan& span) {
+  std::vector<OnMember> all;
+  for (const Inspection& one : members) {
+    const bool taken = one.lock && one.lock->taken();
+    all.push_back({one, taken ? takeover(options, one, span) : Takeover{}});
+  }
+  return all;
+}
+
+// The takeover of a member that carries the hold must count for a deadline.
+std::vector<OnMember> carriers(std::vector<OnMember> members, const LockRecord& hold) {
+  std::erase_if(members, [&](const OnMember& one) {
+    return !one.seen.lock || !one.seen.lock->taken() || one.seen.lock->ts != hold.ts;
+  });
+  return members;
+}
+
+void show_ping_of(const OnMember& one, LockView& view) {
+  view.ping = one.seen.ping;
+  view.now = one.seen.now;
+  view.now->clock = clock_name(one.seen.member, view.now->clock);
+  if (view.ping && view.ping->clock) {
+    view.ping->clock = clock_name(one.seen.member, *view.ping->clock);
+  }
+}
+
+// As protocol::judge_members() does, and by which member (M4).
+void judge_members(const Observer& observer, const LockRecord& hold, const LocalSpan& span,
+                   const std::vector<Inspection>& members, LockView& view) {
+  const std::size_t majority = observer.store.members()->majority();
+  const LockOptions options = contender(observer, hold);
+  const auto last = deciding(on_members(options, members, span), majority);
+  const auto own = on_members(peer(hold), members, span);
+  const auto last_of_own = deciding(own, majority);
+  const auto last_carrier = deciding(carriers(own, hold), majority);
+  const Takeover unknown{.how = Takeover::How::never, .window = protocol::window(hold, options)};
+  view.takeover = last ? last->takeover : unknown;
+  view.by_own_window = last_of_own ? last_of_own->takeover : unknown;
+  view.of_deadline = last_carrier ? last_carrier->takeover : unknown;
+  if (last && last->seen.lock && last->seen.lock->taken()) show_ping_of(*last, view);
+}
+
 void judge(const Observer& observer, const Inspection& seen, const LocalSpan& span,
            LockView& view) {
   if (!seen.lock || !seen.lock->taken()) return;
+  if (observer.store.members() != nullptr)
+    return judge_members(observer, *seen.lock, span, seen.members, view);
   view.takeover = takeover(contender(observer, *seen.lock), seen, span);
-  view.by_own_window = takeover(peer(*seen.lock), seen, span);
+  view.by_own_window = view.of_deadline = takeover(peer(*seen.lock), seen, span);
 }
 
 PingView ping_view(const Listed<PingRecord>& listed) {
@@ -104,8 +152,22 @@ Pings pings_by_process(const Listing& listing) {
   return pings;
 }
 
+// A listing of the store; of a mirrored one also those of its members.
+struct Listings {
+  Listing all;
+  std::vector<MemberListing> of_members;
+};
+
+auto timed_listings(const Observer& observer) {
+  return timed(observer.clock, [&] {
+    Members* const members = observer.store.members();
+    return Listings{observer.store.list(),
+                    members == nullptr ? std::vector<MemberListing>{} : members->listings()};
+  });
+}
+
 LockView lock_view(const Observer& observer, const Listed<LockRecord>& listed, const Pings& pings,
-                   const StoreNow& now, const LocalSpan& span) {
+                   Inspection seen, const LocalSpan& span) {
   LockView view;
   view.name = listed.id;
   view.record = listed.record;
@@ -113,13 +175,14 @@ LockView lock_view(const Observer& observer, const Listed<LockRecord>& listed, c
   view.named = listed.named;
   if (!listed.record || !listed.record->taken()) return view;
   const auto ping = pings.find(listed.record->process);
-  if (ping != pings.end() && !ping->second.record) {
-    view.takeover.how = view.by_own_window.how = Takeover::How::malformed_ping;
-    return view;
-  }
   if (ping != pings.end()) view.ping = ping->second.record;
-  const Inspection seen{.lock = listed.record, .ping = view.ping, .now = now, .fresh = true};
+  seen.lock = listed.record;
+  seen.ping = view.ping;
   judge(observer, seen, span, view);
+  const bool malformed = ping != pings.end() && !ping->second.record;
+  if (malformed && view.takeover.how == Takeover::How::never) {
+    view.takeover = view.by_own_window = view.of_deadline = {.how = Takeover::How::malformed_ping};
+  }
   return view;
 }
 
@@ -141,9 +204,11 @@ OneLock look_at(const Observer& observer, std::string_view name) {
 }
 
 // A listing reads locks and pings one after the other: a holder that came or left in between seems
-// to have no ping.
+// to have no ping. The members of a mirrored store may show a lock as free that was taken before.
 void look_for_ping(const Observer& observer, LockView& lock) {
-  if (lock.takeover.how != Takeover::How::never) return;
+  const bool freed_meanwhile =
+      lock.takeover.how == Takeover::How::not_needed && lock.record && lock.record->taken();
+  if (lock.takeover.how != Takeover::How::never && !freed_meanwhile) return;
   try {
     lock = look_at(observer, lock.name).lock;
   } catch (const Error& error) {
@@ -176,13 +241,17 @@ std::vector<MemberState> members_of(Store& store) {
 }
 
 View view_all(const Observer& observer) {
-  const auto [listing, span] = timed(observer.clock, [&] { return observer.store.list(); });
+  const auto [listings, span] = timed_listings(observer);
+  const Listing& listing = listings.all;
+  const MemberLooks looks(listings.of_members);
   const Pings pings = pings_by_process(listing);
   View view;
   view.store = observer.connection.redacted();
   view.now = listing.now;
   for (const auto& listed : listing.locks) {
-    view.locks.push_back(lock_view(observer, listed, pings, listing.now, span));
+    Inspection seen{.lock = {}, .ping = {}, .now = listing.now, .fresh = true};
+    seen.members = looks.at(listed.id);
+    view.locks.push_back(lock_view(observer, listed, pings, std::move(seen), span));
     look_for_ping(observer, view.locks.back());
   }
   view.deadlocks = deadlock::cycles(sound(listing.locks));

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/arguments.h"
+#include "cli/takeover.h"
 #include "distlock/clock.h"
 #include "distlock/connection_string.h"
 #include "distlock/members.h"
@@ -16,23 +17,6 @@
 
 namespace distlock::cli {
 
-/// Whether a contender could take a taken lock over by itself.
-struct Takeover {
-  enum class How {
-    not_needed,      ///< The lock is free.
-    now,             ///< Yes.
-    later,           ///< After `in`, unless its holder pings.
-    by_watching,     ///< Ping and "now" are of different clocks: after watching for `window`.
-    never,           ///< There is no ping: only `distlock break` frees it (R7).
-    clock_skew,      ///< The ping is later than now, or the store's clock is too far from this
-                     ///< host's: no takeover, also when the window is over (R4, R5).
-    malformed_ping,  ///< The holder's ping cannot be judged (R14).
-  };
-  How how = How::not_needed;
-  std::chrono::milliseconds window{0};
-  std::chrono::milliseconds in{0};
-};
-
 struct LockView {
   std::string name;
   std::optional<LockRecord> record;
@@ -40,7 +24,13 @@ struct LockView {
   std::optional<PingRecord> ping;
   Takeover takeover;       ///< By the observer's window, or the holder's if that is larger.
   Takeover by_own_window;  ///< By the holder's, which its deadline counts on.
-  bool named = true;       ///< False: `name` describes an `_id` that is no name.
+  /// When its deadline has passed for certain, by the holder's window. On a mirrored store it asks
+  /// only members that carry the hold: nobody knows whether the holder counts on another one (M5).
+  Takeover of_deadline;
+  /// On a mirrored store the clock of the member that `ping` is of: the last of a majority that a
+  /// contender can get.
+  std::optional<StoreNow> now;
+  bool named = true;  ///< False: `name` describes an `_id` that is no name.
 };
 
 struct PingView {

@@ -72,11 +72,12 @@ std::string waiter_in_words(const LockRecord& lock, std::size_t place, const Sto
 Cell ping_cell(const LockView& lock, const StoreNow& now, bool verbose) {
   if (lock.takeover.how == Takeover::How::malformed_ping) return {"malformed", Style::bad};
   if (!lock.ping) return {"none", Style::bad};
+  const StoreNow& by = lock.now ? *lock.now : now;
   // Times of two clocks are not compared (R4).
-  if (lock.ping->clock && *lock.ping->clock != now.clock) {
+  if (lock.ping->clock && *lock.ping->clock != by.clock) {
     return {verbose ? "by another clock" : "-", Style::plain};
   }
-  return {age_text(lock.ping->ping, now.time) + (verbose ? " ago" : ""), Style::plain};
+  return {age_text(lock.ping->ping, by.time) + (verbose ? " ago" : ""), Style::plain};
 }
 
 namespace {

@@ -146,7 +146,8 @@ Json lock_json(const LockView& lock, const std::optional<StoreNow>& now) {
   object["fence"] = record.fence;
   object["takeover_after_ms"] =
       record.takeover_after ? Json(record.takeover_after->count()) : Json(nullptr);
-  object["ping"] = lock.ping ? ping_json(*lock.ping, now) : Json(nullptr);
+  const auto& by = lock.now ? lock.now : now;
+  object["ping"] = lock.ping ? ping_json(*lock.ping, by) : Json(nullptr);
   object["takeover"] = record.taken() ? takeover_json(lock.takeover, now) : Json(nullptr);
   object["line"] = line_json(record, now);
   return object;

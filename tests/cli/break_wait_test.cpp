@@ -127,11 +127,11 @@ TEST_CASE("a broken hold's holder is silent after a window also where the clocks
   Clock& clock = *someone.fleet.clock;
   Store& store = *someone.fleet.store;
   const View shown = view_one({store, clock, someone.connection, ContenderWindow{}}, "jobs");
-  BrokenHold broken(shown.locks.front());
+  BrokenHold broken(shown.locks.front(), 1);
   const auto look = [&] {
     auto [listing, span] = timed(clock, [&] { return store.list(); });
     listing.now.steady = false;
-    return broken.look(listing, span);
+    return broken.look({{Token{}, listing}}, span);
   };
   someone.fleet.clock->set_wall_off(10min);
   CHECK_FALSE(look());

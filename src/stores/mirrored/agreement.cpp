@@ -102,16 +102,26 @@ std::map<std::string, SoundLock> locks_by_name(const std::vector<MemberListing>&
   return by_name;
 }
 
-void leave_out_great_fences(SoundLock& lock, const std::vector<MemberListing>& members,
-                            std::size_t majority) {
+std::vector<std::size_t> great_in(const SoundLock& lock, const std::vector<MemberListing>& members,
+                                  std::size_t majority) {
   std::vector<Fence> fences;
   for (std::size_t i = 0; i < members.size(); ++i) {
     const Fence of_lock = lock.records[i] != nullptr ? lock.records[i]->fence : 0;
     fences.push_back(std::max(of_lock, members[i].fence_of_lost));
   }
-  const auto great = great_of_minority(fences, lock.unsound, majority);
+  return great_of_minority(fences, lock.unsound, majority);
+}
+
+void leave_out_great_fences(SoundLock& lock, const std::vector<MemberListing>& members,
+                            std::size_t majority) {
+  const auto great = great_in(lock, members, majority);
   for (const std::size_t i : great) lock.records[i] = nullptr;
   lock.unsound += great.size();
+}
+
+void leave_out(std::vector<Listed<LockRecord>>& locks, const std::string& name) {
+  std::erase_if(locks, [&](const auto& entry) { return entry.named && entry.id == name; });
+  locks.push_back({name, std::nullopt, "left out for its great fence"});
 }
 
 // Locks that are sound on some member, each as a look shows it.
@@ -183,6 +193,16 @@ Listing merged(std::vector<MemberListing> members, std::size_t majority) {
   sort_by_id(all.locks);
   sort_by_id(all.pings);
   return all;
+}
+
+std::vector<MemberListing> without_great_fences(std::vector<MemberListing> members,
+                                                std::size_t majority) {
+  std::vector<std::pair<std::string, std::size_t>> great;
+  for (const auto& [name, lock] : locks_by_name(members)) {
+    for (const std::size_t i : great_in(lock, members, majority)) great.emplace_back(name, i);
+  }
+  for (const auto& [name, i] : great) leave_out(members[i].listing.locks, name);
+  return members;
 }
 
 std::vector<StoredHold> merged(const std::vector<MemberHolds>& members, std::size_t majority) {

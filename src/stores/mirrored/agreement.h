@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "distlock/store.h"
+#include "distlock/members.h"
 
 // Merges the answers of members, which may disagree, into one answer (M8). Pure.
 namespace distlock::mirrored {
@@ -13,14 +13,13 @@ namespace distlock::mirrored {
 /// first member that carries it.
 Inspection merged(std::vector<Inspection> members, std::size_t majority);
 
-struct MemberListing {
-  Token member;
-  Listing listing;
-  Fence fence_of_lost = 0;  ///< As in Inspection.
-};
 /// Merges listings: each lock and each process once, by name, without the members' identities. Each
 /// lock is as a look shows it. Clocks are named by clock_name().
 Listing merged(std::vector<MemberListing> members, std::size_t majority);
+
+/// The same listings. Where a look leaves a member out for its great fence, the lock is a problem.
+std::vector<MemberListing> without_great_fences(std::vector<MemberListing> members,
+                                                std::size_t majority);
 
 struct MemberHolds {
   Token member;

@@ -84,10 +84,6 @@ Claim news_claim(const Inspection& seen, const Returns& returns, const StoreNow&
           .fence = identity.fence};
 }
 
-std::string clock_name(const Token& member, std::string_view clock) {
-  return to_hex(member) + ' ' + std::string(clock);
-}
-
 void check_not_identity(std::string_view name) {
   if (name != kIdentityName) return;
   throw Error(Errc::invalid_argument, "a lock of a mirrored store must not be called \"" +

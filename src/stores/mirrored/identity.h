@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "clock_name.h"
 #include "distlock/store.h"
 #include "stores/mirrored/returns.h"
 
@@ -67,10 +68,6 @@ Claim marker_claim(const Token& token, const SetTerms& terms, const Place& place
 /// The claim by which a member that is one of the set, as it was seen, hears of more returns. It
 /// keeps its identity.
 Claim news_claim(const Inspection& seen, const Returns& returns, const StoreNow& cutoff);
-
-/// The name that a member's clock has for users of the mirrored store. Clocks of two members may
-/// have one name and be any time apart, as those of two SQLite files of one machine.
-std::string clock_name(const Token& member, std::string_view clock);
 
 /// Errors: `invalid_argument` if a lock may not be called so.
 void check_not_identity(std::string_view name);

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "local_span.h"
+#include "stores/mirrored/agreement.h"
 #include "stores/mirrored/member_states.h"
 #include "stores/mirrored/mirrored_store.h"
 
@@ -229,6 +230,10 @@ Token MirroredStore::found(const Replies<Inspection>& seen) {
   throw Error(Errc::not_applied,
               "a store with locks of its own cannot become a member of a mirrored store: take an "
               "empty one");
+}
+
+std::vector<MemberListing> MirroredStore::listings() {
+  return without_great_fences(counting_listings(), majority());
 }
 
 std::vector<MemberState> MirroredStore::states() {

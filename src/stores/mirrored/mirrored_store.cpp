@@ -271,7 +271,7 @@ std::vector<StoredHold> MirroredStore::holds(std::string_view process) {
   return merged(members, majority());
 }
 
-Listing MirroredStore::list() {
+std::vector<MemberListing> MirroredStore::counting_listings() {
   const Token set = this->set();
   const auto replies = ask_all<Listing>(kRead, [](Member& member) { return member.list(); });
   std::vector<MemberListing> members;
@@ -280,8 +280,10 @@ Listing MirroredStore::list() {
     members.push_back({reply.identity->token, *reply.answer, reply.identity->fence});
   }
   if (members.size() < majority()) throw_too_few(replies, Errc::not_applied);
-  return merged(std::move(members), majority());
+  return members;
 }
+
+Listing MirroredStore::list() { return merged(counting_listings(), majority()); }
 
 }  // namespace distlock::mirrored
 

@@ -74,6 +74,7 @@ class MirroredStore : public Store, private Members {
                                        const Claim& claim) override;
   std::vector<Token> repair(std::string_view name, const std::vector<MemberBasis>& bases,
                             const Claim& claim, const std::function<bool()>& still_held) override;
+  std::vector<MemberListing> listings() override;
   std::vector<MemberState> states() override;
   bool incomplete() override;
   void mend() override;
@@ -159,6 +160,7 @@ class MirroredStore : public Store, private Members {
                                const CallRules& rules) const;
   /// The answers that count. Errors: `not_applied` if they are fewer than a majority.
   std::vector<Inspection> looks(std::string_view name, Freshness freshness);
+  std::vector<MemberListing> counting_listings();
   Fence fence_of_lost() const;
 
   std::vector<Candidate> candidates(const std::vector<MemberBasis>& bases, const Claim& claim,

@@ -1,6 +1,7 @@
 #include <catch2/catch.hpp>
 
 #include "stores/mirrored/agreement.h"
+#include "stores/mirrored/quorum.h"
 
 using namespace distlock;
 using namespace distlock::mirrored;
@@ -57,4 +58,20 @@ TEST_CASE("a list shows a lock that is sound on some members and malformed on an
     if (i != malformed) locks.push_back({"jobs", lock, {}});
   }
   CHECK(sound_and_malformed(merged(listings, 2).locks, "jobs") == std::pair{1, 1});
+}
+
+TEST_CASE("the listing of a member that a look leaves out shows that lock as a problem",
+          "[mirrored][M3][M4]") {
+  Listings listings = three_listings();
+  const bool listed = GENERATE(true, false);
+  for (std::size_t i = 0; i < 3; ++i) {
+    LockRecord lock{.name = "jobs", .state = LockState::taken, .ts = Token{{7}}};
+    lock.fence = i == 0 && listed ? kGreatFence : 5;
+    if (i > 0 || listed) listings[i].listing.locks.push_back({"jobs", lock, {}});
+  }
+  if (!listed) listings[0].fence_of_lost = kGreatFence;
+  const Listings left = without_great_fences(listings, 2);
+  CHECK(sound_and_malformed(left[0].listing.locks, "jobs") == std::pair(0, 1));
+  CHECK(sound_and_malformed(left[1].listing.locks, "jobs") == std::pair(1, 0));
+  CHECK(sound_and_malformed(merged(listings, 2).locks, "jobs") == std::pair(1, 0));
 }

@@ -1,0 +1,74 @@
+#include "cli/member_looks.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace distlock::cli {
+namespace {
+
+using std::chrono::milliseconds;
+
+// When it can be had, as far as that can be foretold. Of two at one time the free one comes first.
+std::pair<milliseconds, bool> due(const Takeover& one) {
+  switch (one.how) {
+    case Takeover::How::not_needed:
+      return {milliseconds{0}, false};
+    case Takeover::How::now:
+      return {milliseconds{0}, true};
+    case Takeover::How::later:
+      return {one.in, true};
+    case Takeover::How::by_watching:
+      return {one.window, true};
+    case Takeover::How::never:
+    case Takeover::How::clock_skew:
+    case Takeover::How::malformed_ping:
+      break;
+  }
+  return {milliseconds::max(), true};
+}
+
+template <class Record>
+std::map<std::string, const Listed<Record>*> by_id(const std::vector<Listed<Record>>& all) {
+  std::map<std::string, const Listed<Record>*> found;
+  for (const Listed<Record>& one : all) {
+    if (one.named) found[one.id] = &one;
+  }
+  return found;
+}
+
+}  // namespace
+
+MemberLooks::MemberLooks(const std::vector<MemberListing>& listings) {
+  for (const MemberListing& one : listings) {
+    members_.push_back({&one, by_id(one.listing.locks), by_id(one.listing.pings)});
+  }
+}
+
+std::vector<Inspection> MemberLooks::at(const std::string& name) const {
+  std::vector<Inspection> looks;
+  for (const OfOne& member : members_) {
+    Inspection seen{.lock = {}, .ping = {}, .now = member.all->listing.now, .fresh = true};
+    seen.member = member.all->member;
+    const auto lock = member.locks.find(name);
+    if (lock != member.locks.end()) {
+      if (!lock->second->record) continue;
+      seen.lock = lock->second->record;
+      const auto ping = member.pings.find(seen.lock->process);
+      const bool has_ping = seen.lock->taken() && ping != member.pings.end();
+      if (has_ping && !ping->second->record) continue;
+      if (has_ping) seen.ping = ping->second->record;
+    }
+    looks.push_back(std::move(seen));
+  }
+  return looks;
+}
+
+std::optional<OnMember> deciding(std::vector<OnMember> members, std::size_t majority) {
+  if (members.size() < majority) return std::nullopt;
+  std::stable_sort(members.begin(), members.end(), [](const OnMember& left, const OnMember& right) {
+    return due(left.takeover) < due(right.takeover);
+  });
+  return std::move(members[majority - 1]);
+}
+
+}  // namespace distlock::cli

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/takeover.h"
+#include "distlock/members.h"
+
+// How each member of a mirrored store shows a lock, and which member decides about it (M4, M5).
+namespace distlock::cli {
+
+/// The listings of all members, by lock. They must outlive it.
+class MemberLooks {
+ public:
+  explicit MemberLooks(const std::vector<MemberListing>& listings);
+
+  /// As Inspection::members: without those whose document of the lock or of its holder's ping is
+  /// malformed.
+  std::vector<Inspection> at(const std::string& name) const;
+
+ private:
+  struct OfOne {
+    const MemberListing* all;
+    std::map<std::string, const Listed<LockRecord>*> locks;
+    std::map<std::string, const Listed<PingRecord>*> pings;
+  };
+  std::vector<OfOne> members_;
+};
+
+/// A member, and whether a contender could get it.
+struct OnMember {
+  Inspection seen;
+  Takeover takeover;
+};
+
+/// The member that a contender gets last of a majority, with all that it could get before. Nothing
+/// if the members are no majority.
+std::optional<OnMember> deciding(std::vector<OnMember> members, std::size_t majority);
+
+}  // namespace distlock::cli

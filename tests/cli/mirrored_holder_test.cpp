@@ -1,0 +1,149 @@
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <functional>
+#include <sstream>
+#include <string>
+
+#include "cli/break.h"
+#include "cli/break_wait.h"
+#include "cli/exit_status.h"
+#include "cli/view.h"
+#include "support/mirror_fleet.h"
+
+// How the command judges a holder on a mirrored store, of which some members hear nothing.
+
+using namespace distlock;
+using namespace distlock::cli;
+using namespace distlock::testing;
+using namespace std::chrono_literals;
+
+namespace {
+
+using How = Takeover::How;
+
+/// A holder of "jobs", and an operator.
+class Scene {
+ public:
+  explicit Scene(std::vector<std::size_t> away_at_claim = {}) {
+    holder.pinger->ping_round();
+    away(away_at_claim);
+    REQUIRE(jobs->lock_try("x"));
+  }
+
+  void away(const std::vector<std::size_t>& members) {
+    for (std::size_t i = 0; i < 3; ++i) {
+      holder.set_away(i, std::find(members.begin(), members.end(), i) != members.end());
+    }
+  }
+  LockView one() { return view_one(observing(), "jobs").locks.front(); }
+  LockView listed() { return view_all(observing()).locks.front(); }
+  /// With --yes and --wait. `at_look`: what happens before each look at the holder.
+  std::string broken(const std::function<void(int look)>& at_look) {
+    int look = 0;
+    observer.members[0]->during_each_call([&](const std::string& call) {
+      if (call == "list") at_look(++look);
+    });
+    BreakArguments arguments;
+    arguments.lock = "jobs";
+    arguments.confirmed = arguments.wait = true;
+    const auto start = fleet.clock->steady_now();
+    CHECK(break_hold(arguments, {*observer.store, *fleet.clock, connection},
+                     {.in = in, .out = out, .err = err, .in_is_terminal = false}) == kSuccess);
+    waited = fleet.clock->steady_now() - start;
+    return err.str();
+  }
+
+  MirrorFleet fleet;
+  MirrorProcess holder = fleet.process("holder");
+  MirrorProcess observer = fleet.process("observer");
+  std::unique_ptr<DistributedLock> jobs = holder.lock("jobs");
+  std::chrono::nanoseconds waited{};
+
+ private:
+  Observer observing() { return {*observer.store, *fleet.clock, connection, ContenderWindow{}}; }
+
+  ConnectionString connection{"memory:"};
+  std::istringstream in;
+  std::ostringstream out;
+  std::ostringstream err;
+};
+
+}  // namespace
+
+TEST_CASE("a holder that pings a majority is shown as alive whichever member hears nothing",
+          "[cli][view][mirrored][M4][M5]") {
+  Scene scene;
+  scene.away({GENERATE(as<std::size_t>(), 0, 1, 2)});
+  scene.fleet.rounds({&scene.holder}, 20min);
+  REQUIRE(scene.jobs->held());
+  for (const LockView& shown : {scene.one(), scene.listed()}) {
+    CHECK(shown.takeover.how == How::later);
+    CHECK(shown.takeover.in > 15min);
+    REQUIRE(shown.ping);
+    CHECK(shown.now->time - shown.ping->ping < 1min);
+    CHECK(shown.ping->clock == shown.now->clock);
+    CHECK(acts_at_most(shown) == shown.takeover.in);
+  }
+}
+
+TEST_CASE("a holder that pings a minority alone is shown as dead when its window is over",
+          "[cli][view][mirrored][M4][M5]") {
+  Scene scene;
+  const auto reached = GENERATE(as<std::size_t>(), 0, 1, 2);
+  scene.away({(reached + 1) % 3, (reached + 2) % 3});
+  scene.fleet.rounds({&scene.holder}, 20min);
+  REQUIRE_FALSE(scene.jobs->held());
+  for (const LockView& shown : {scene.one(), scene.listed()}) {
+    CHECK(shown.takeover.how == How::now);
+    CHECK(acts_at_most(shown) == 0ms);
+  }
+  CHECK(scene.observer.lock("jobs")->lock_try("y"));
+}
+
+TEST_CASE("a member that does not carry a hold says nothing about the end of its holder",
+          "[cli][break][mirrored][M5]") {
+  Scene scene({2});
+  scene.away({1, 2});
+  scene.fleet.rounds({&scene.holder}, 20min);
+  const LockView shown = scene.one();
+  CHECK(shown.takeover.how == How::now);
+  REQUIRE(acts_at_most(shown));
+  CHECK(*acts_at_most(shown) > 15min);
+}
+
+TEST_CASE("a holder that pings one member alone has not noticed that its hold was broken",
+          "[cli][break][mirrored][M5][R9]") {
+  Scene scene;
+  const auto reached = GENERATE(as<std::size_t>(), 0, 1, 2);
+  scene.away({(reached + 1) % 3, (reached + 2) % 3});
+  const std::string said = scene.broken([&](int look) {
+    if (look % 10 == 1) scene.holder.pinger->ping_round();
+  });
+  CHECK_THAT(said, Catch::Contains("silent for its window"));
+  CHECK(scene.waited >= 15min);
+}
+
+TEST_CASE("a holder of a broken hold is not silent as long as it pings a majority",
+          "[cli][break][mirrored][M5][R9]") {
+  Scene scene;
+  scene.away({GENERATE(as<std::size_t>(), 0, 1, 2)});
+  const std::string said = scene.broken([&](int look) {
+    if (look % 300 == 1) scene.holder.pinger->ping_round();
+  });
+  CHECK_THAT(said, Catch::Contains("its holder has noticed"));
+  CHECK(scene.waited > 50min);
+}
+
+TEST_CASE("a member that a broken hold came back to does not say that its holder has noticed",
+          "[cli][break][mirrored][M5]") {
+  Scene scene;
+  scene.away({0});
+  scene.observer.set_away(2, true);
+  const std::string said = scene.broken([&](int look) {
+    if (look == 2) scene.observer.set_away(2, false);  // The first is from before the break.
+    if (look % 10 == 1) scene.holder.pinger->ping_round();
+  });
+  CHECK_THAT(said, Catch::Contains("its holder has noticed"));
+  CHECK_FALSE(scene.jobs->held());
+  CHECK(scene.waited >= 15min);
+}
