@@ -138,7 +138,7 @@ int carry_out(const RunArguments& arguments, const RunPlan& plan) {
       // In milliseconds, for a wait may be longer than nanoseconds can count.
       const bool waits = !arguments.wait || milliseconds_since(start) < *arguments.wait;
       if (error.errc() != Errc::store_replaced || !waits) throw;
-      std::cerr << "distlock: " << error.what() << "; waiting in the file that is there now\n";
+      std::cerr << "distlock: " << error.what() << "; waiting in the store that is there now\n";
     }
   }
 }

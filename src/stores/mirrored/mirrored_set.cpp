@@ -43,7 +43,10 @@ std::optional<Token> MirroredStore::known_set() {
 }
 
 Token MirroredStore::set() {
-  if (const auto set = known_set()) return *set;
+  if (const auto set = known_set()) {
+    check_not_gone(*set);
+    return *set;
+  }
   const auto seen = look_at_identities();
   if (const Member* twice = given_twice()) refuse_twice(*twice);
   const auto known = set_of_majority(seen);
@@ -53,6 +56,28 @@ Token MirroredStore::set() {
   // No second set can have a majority: it would share a member with this one.
   if (!set_) set_ = set;
   return *set_;
+}
+
+// Asks nothing while the last answers of a majority were of the set. A member that is away had one.
+void MirroredStore::check_not_gone(const Token& set) {
+  const auto of_the_set = std::count_if(all_.begin(), all_.end(), [&](const auto& member) {
+    const auto identity = member->identity();
+    return identity && identity->set == set;
+  });
+  if (static_cast<std::size_t>(of_the_set) >= majority()) return;
+  const auto seen = look_at_identities();
+  const auto now = set_of_majority(seen);
+  if (now ? *now == set : !all_are_empty(seen)) return;
+  throw Error(Errc::store_replaced,
+              "the members of the mirrored store were emptied or exchanged, and are of the set no "
+              "more that this process knows: open the store anew");
+}
+
+bool MirroredStore::all_are_empty(const Replies<Inspection>& seen) const {
+  for (std::size_t i = 0; i < seen.size(); ++i) {
+    if (!seen[i].answer || !lacks_identity(*seen[i].answer, all_[i]->place)) return false;
+  }
+  return true;
 }
 
 std::optional<Token> MirroredStore::set_of_majority(const Replies<Inspection>& seen) const {
@@ -216,10 +241,7 @@ Token MirroredStore::found(const Replies<Inspection>& seen) {
                                       [](const auto& reply) { return reply.answer.has_value(); });
   if (!all_answer) refuse_no_set();
   // A mark of a set that is gone is nobody's (M6).
-  bool empty = true;
-  for (std::size_t i = 0; i < seen.size(); ++i) {
-    empty = empty && lacks_identity(*seen[i].answer, all_[i]->place);
-  }
+  const bool empty = all_are_empty(seen);
   const bool without_locks = empty && this->without_locks();
   std::optional<Token> set;
   if (without_locks) set = claim_identities(seen);

@@ -111,8 +111,10 @@ class MirroredStore : public Store, private Members {
   }
 
   /// The set that a majority of the members says it is of (M6). Errors: `not_applied` if there is
-  /// none, `invalid_argument` if one member is there twice.
+  /// none, `invalid_argument` if one member is there twice, `store_replaced` if it is gone.
   Token set();
+  void check_not_gone(const Token& set);
+  bool all_are_empty(const Replies<Inspection>& seen) const;
   std::optional<Token> set_of_majority(const Replies<Inspection>& seen) const;
   Replies<Inspection> look_at_identities();
   Token found(const Replies<Inspection>& seen);

@@ -1,0 +1,95 @@
+#include <catch2/catch.hpp>
+#include <vector>
+
+#include "distlock/error.h"
+#include "support/mirror_fleet.h"
+#include "support/thrown.h"
+
+// A set that is gone under the processes that know it (M6).
+
+using namespace distlock;
+using namespace distlock::testing;
+using namespace std::chrono_literals;
+
+namespace {
+
+/// Ann has had a lock. The first call after a fault may be an error of its own.
+struct Known {
+  Known() {
+    const auto lock = ann.lock("jobs");
+    REQUIRE(lock->lock_try("x"));
+    REQUIRE(lock->unlock() == UnlockResult::released);
+  }
+
+  void empty(const std::vector<std::size_t>& members) {
+    for (const std::size_t i : members) fleet.empty(i);
+    REQUIRE(error_of(ann) == Errc::not_applied);
+  }
+  static std::optional<Errc> error_of(const MirrorProcess& process) {
+    return thrown_by([&] { return process.store->inspect("jobs", Freshness::fresh); });
+  }
+
+  MirrorFleet fleet;
+  MirrorProcess ann = fleet.process("ann");
+};
+
+}  // namespace
+
+TEST_CASE("a process whose whole set was emptied is told to open the store anew",
+          "[mirrored][M6]") {
+  Known known;
+  known.empty({0, 1, 2});
+  CHECK(Known::error_of(known.ann) == Errc::store_replaced);
+  const auto lock = known.ann.lock("jobs");
+  CHECK(thrown_by([&] { return lock->lock_try("y"); }) == Errc::store_replaced);
+  CHECK(thrown_by([&] { lock->lock(); }) == Errc::store_replaced);
+
+  const auto anew = known.fleet.process("anew");
+  CHECK(anew.lock("jobs")->lock_try("y"));
+  CHECK(Known::error_of(known.ann) == Errc::store_replaced);
+}
+
+TEST_CASE("a process is told of another set in the place of the one that it knows",
+          "[mirrored][M6]") {
+  Known known;
+  const auto held = known.ann.lock("jobs");
+  REQUIRE(held->lock_try("x"));
+  known.empty({0, 1, 2});
+  const auto bob = known.fleet.process("bob");
+  bob.pinger->ping_round();
+  const bool one_is_away = GENERATE(false, true);
+  known.ann.set_away(0, one_is_away);
+  CHECK(Known::error_of(known.ann) == Errc::store_replaced);
+  known.fleet.rounds({&known.ann, &bob}, 15min);
+  CHECK_FALSE(held->held());
+  CHECK(Known::error_of(known.ann) == Errc::store_replaced);
+}
+
+TEST_CASE("a set is not called gone while a member of it may be left", "[mirrored][M6]") {
+  Known known;
+  const bool third_is_away = GENERATE(false, true);
+  known.empty({0, 1});
+  if (third_is_away) known.fleet.empty(2);
+  known.ann.set_away(2, third_is_away);
+  CHECK(Known::error_of(known.ann) == Errc::not_applied);
+  CHECK(Known::error_of(known.ann) == Errc::not_applied);
+}
+
+TEST_CASE("a set is not called gone while a majority of it is away", "[mirrored][M6]") {
+  Known known;
+  for (const std::size_t i : {0, 1}) known.ann.set_away(i, true);
+  known.fleet.empty(2);
+  CHECK(Known::error_of(known.ann) == Errc::not_applied);
+  for (const std::size_t i : {0, 1}) known.ann.set_away(i, false);
+  CHECK_FALSE(Known::error_of(known.ann));
+}
+
+TEST_CASE("a set whose data came back counts again", "[mirrored][M6]") {
+  Known known;
+  std::vector<MemoryTables> before;
+  for (const OpenedMemoryStore& one : known.fleet.stores) before.push_back(one.tables);
+  known.empty({0, 1, 2});
+  REQUIRE(Known::error_of(known.ann) == Errc::store_replaced);
+  for (std::size_t i = 0; i < 3; ++i) known.fleet.stores[i].tables = before[i];
+  CHECK(known.ann.lock("jobs")->lock_try("y"));
+}
