@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "clock_name.h"
+#include "saturating.h"
+
 namespace distlock::cli {
 namespace {
 
@@ -27,6 +30,18 @@ std::pair<milliseconds, bool> due(const Takeover& one) {
   return {milliseconds::max(), true};
 }
 
+PingOnMember named_by(const Token& member, PingRecord ping, StoreNow now) {
+  now.clock = clock_name(member, now.clock);
+  if (ping.clock) ping.clock = clock_name(member, *ping.clock);
+  return {std::move(ping), std::move(now)};
+}
+
+// Times of two clocks are not compared (R4): such a ping counts as the oldest.
+milliseconds age_of(const PingOnMember& one) {
+  if (one.ping.clock && *one.ping.clock != one.now.clock) return milliseconds::max();
+  return saturating_difference(one.now.time, one.ping.ping);
+}
+
 template <class Record>
 std::map<std::string, const Listed<Record>*> by_id(const std::vector<Listed<Record>>& all) {
   std::map<std::string, const Listed<Record>*> found;
@@ -39,6 +54,7 @@ std::map<std::string, const Listed<Record>*> by_id(const std::vector<Listed<Reco
 }  // namespace
 
 MemberLooks::MemberLooks(const std::vector<MemberListing>& listings) {
+  members_.reserve(listings.size());
   for (const MemberListing& one : listings) {
     members_.push_back({&one, by_id(one.listing.locks), by_id(one.listing.pings)});
   }
@@ -61,6 +77,21 @@ std::vector<Inspection> MemberLooks::at(const std::string& name) const {
     looks.push_back(std::move(seen));
   }
   return looks;
+}
+
+std::optional<PingOnMember> MemberLooks::ping_of(const std::string& process,
+                                                 std::size_t majority) const {
+  std::vector<PingOnMember> pings;
+  for (const OfOne& member : members_) {
+    const auto ping = member.pings.find(process);
+    if (ping == member.pings.end() || !ping->second->record) continue;
+    pings.push_back(named_by(member.all->member, *ping->second->record, member.all->listing.now));
+  }
+  if (pings.size() < majority) return std::nullopt;
+  std::stable_sort(pings.begin(), pings.end(), [](const auto& left, const auto& right) {
+    return age_of(left) < age_of(right);
+  });
+  return std::move(pings[majority - 1]);
 }
 
 std::optional<OnMember> deciding(std::vector<OnMember> members, std::size_t majority) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <optional>
 #include <string>
@@ -11,6 +12,12 @@
 // How each member of a mirrored store shows a lock, and which member decides about it (M4, M5).
 namespace distlock::cli {
 
+/// A ping, and the clock of the member that it is on. Both name the clock as a mirrored store does.
+struct PingOnMember {
+  PingRecord ping;
+  StoreNow now;
+};
+
 /// The listings of all members, by lock. They must outlive it.
 class MemberLooks {
  public:
@@ -19,6 +26,8 @@ class MemberLooks {
   /// As Inspection::members: without those whose document of the lock or of its holder's ping is
   /// malformed.
   std::vector<Inspection> at(const std::string& name) const;
+  /// The oldest of the latest pings on a majority. Nothing where fewer members have one.
+  std::optional<PingOnMember> ping_of(const std::string& process, std::size_t majority) const;
 
  private:
   struct OfOne {

@@ -81,6 +81,7 @@ Takeover takeover(const LockOptions& options, const Inspection& seen, const Loca
 std::vector<OnMember> on_members(const LockOptions& options, const std::vector<Inspection>& members,
                                  const LocalSpan& span) {
   std::vector<OnMember> all;
+  all.reserve(members.size());
   for (const Inspection& one : members) {
     const bool taken = one.lock && one.lock->taken();
     all.push_back({one, taken ? takeover(options, one, span) : Takeover{}});
@@ -88,7 +89,7 @@ std::vector<OnMember> on_members(const LockOptions& options, const std::vector<I
   return all;
 }
 
-// The takeover of a member that carries the hold must count for a deadline.
+// Those that carry the hold. They alone say when its deadline has passed (M5).
 std::vector<OnMember> carriers(std::vector<OnMember> members, const LockRecord& hold) {
   std::erase_if(members, [&](const OnMember& one) {
     return !one.seen.lock || !one.seen.lock->taken() || one.seen.lock->ts != hold.ts;
@@ -216,6 +217,16 @@ void look_for_ping(const Observer& observer, LockView& lock) {
   }
 }
 
+// So an old ping on one member does not hide a process that most members hear.
+void show_ping_of_majority(const Observer& observer, const MemberLooks& looks, PingView& view) {
+  Members* const members = observer.store.members();
+  if (members == nullptr) return;
+  const auto shown = looks.ping_of(view.process, members->majority());
+  if (!shown) return;
+  view.record = shown->ping;
+  view.now = shown->now;
+}
+
 // A lock whose document is sound, though its holder's ping is not: a listing holds both.
 std::optional<View> view_with_malformed_ping(const Observer& observer, std::string_view name) {
   View view = view_all(observer);
@@ -255,7 +266,10 @@ View view_all(const Observer& observer) {
     look_for_ping(observer, view.locks.back());
   }
   view.deadlocks = deadlock::cycles(sound(listing.locks));
-  for (const auto& [process, ping] : pings) view.pings.push_back(ping);
+  for (const auto& [process, ping] : pings) {
+    view.pings.push_back(ping);
+    if (ping.record) show_ping_of_majority(observer, looks, view.pings.back());
+  }
   for (const auto& listed : listing.pings) {
     if (!listed.named) view.pings.push_back(ping_view(listed));
   }

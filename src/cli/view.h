@@ -38,7 +38,8 @@ struct PingView {
   std::optional<PingRecord> record;
   std::string problem;
   std::int64_t holds = 0;
-  bool named = true;  ///< As of a lock.
+  bool named = true;                 ///< As of a lock.
+  std::optional<StoreNow> now = {};  ///< As of a lock.
 };
 
 /// The content of `status` and `list`.

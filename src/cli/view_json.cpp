@@ -173,7 +173,7 @@ Json process_json(const PingView& ping, const std::optional<StoreNow>& now) {
     object["problem"] = text(ping.problem);
     return object;
   }
-  object.update(ping_json(*ping.record, now));
+  object.update(ping_json(*ping.record, ping.now ? ping.now : now));
   object["holds"] = ping.holds;
   return object;
 }

@@ -134,9 +134,10 @@ void print_pings(std::ostream& out, const View& view, const Layout& layout) {
       continue;
     }
     const std::optional<std::string>& clock = ping.record->clock;
-    const bool comparable = !clock || *clock == view.now->clock;
+    const StoreNow& now = ping.now ? *ping.now : *view.now;
+    const bool comparable = !clock || *clock == now.clock;
     rows.push_back({{escaped(ping.process)},
-                    {comparable ? age_text(ping.record->ping, view.now->time) : "-"},
+                    {comparable ? age_text(ping.record->ping, now.time) : "-"},
                     {std::to_string(ping.holds)}});
     if (!layout.verbose) continue;
     rows.back().push_back({iso8601(ping.record->ping)});

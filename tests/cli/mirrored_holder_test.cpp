@@ -36,7 +36,8 @@ class Scene {
     }
   }
   LockView one() { return view_one(observing(), "jobs").locks.front(); }
-  LockView listed() { return view_all(observing()).locks.front(); }
+  View all() { return view_all(observing()); }
+  LockView listed() { return all().locks.front(); }
   /// With --yes and --wait. `at_look`: what happens before each look at the holder.
   std::string broken(const std::function<void(int look)>& at_look) {
     int look = 0;
@@ -98,6 +99,25 @@ TEST_CASE("a holder that pings a minority alone is shown as dead when its window
     CHECK(acts_at_most(shown) == 0ms);
   }
   CHECK(scene.observer.lock("jobs")->lock_try("y"));
+}
+
+TEST_CASE("a list shows the ping that a majority has, whichever member hears nothing",
+          "[cli][view][mirrored][M4]") {
+  Scene scene;
+  const auto member = GENERATE(as<std::size_t>(), 0, 1, 2);
+  const bool reaches_one_alone = GENERATE(false, true);
+  if (reaches_one_alone) {
+    scene.away({(member + 1) % 3, (member + 2) % 3});
+  } else {
+    scene.away({member});
+  }
+  scene.fleet.rounds({&scene.holder}, 20min);
+  const View all = scene.all();
+  REQUIRE(all.pings.size() == 1);
+  const PingView& ping = all.pings.front();
+  REQUIRE(ping.now);
+  CHECK((ping.now->time - ping.record->ping > 15min) == reaches_one_alone);
+  CHECK(ping.record->clock == ping.now->clock);
 }
 
 TEST_CASE("a member that does not carry a hold says nothing about the end of its holder",
