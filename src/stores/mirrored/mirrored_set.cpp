@@ -52,25 +52,12 @@ Token MirroredStore::set() {
   const auto known = set_of_majority(seen);
   if (!known) check_order(seen);
   const Token set = known ? *known : found(seen);
+  const std::chrono::milliseconds longest = longest_window_of(set);
   const Guard lock(set_mutex_);
   // No second set can have a majority: it would share a member with this one.
   if (!set_) set_ = set;
+  longest_window_ = std::max(longest_window_, longest);
   return *set_;
-}
-
-// Asks nothing while the last answers of a majority were of the set. A member that is away had one.
-void MirroredStore::check_not_gone(const Token& set) {
-  const auto of_the_set = std::count_if(all_.begin(), all_.end(), [&](const auto& member) {
-    const auto identity = member->identity();
-    return identity && identity->set == set;
-  });
-  if (static_cast<std::size_t>(of_the_set) >= majority()) return;
-  const auto seen = look_at_identities();
-  const auto now = set_of_majority(seen);
-  if (now ? *now == set : !all_are_empty(seen)) return;
-  throw Error(Errc::store_replaced,
-              "the members of the mirrored store were emptied or exchanged, and are of the set no "
-              "more that this process knows: open the store anew");
 }
 
 bool MirroredStore::all_are_empty(const Replies<Inspection>& seen) const {

@@ -26,8 +26,8 @@
 //   fan_out.h                one call to several members at once
 //   votes.h                  the replies to a claim, as votes
 //   returning.h              what listings say about a member that comes back: pure
-//   mirrored_store.h         the ports; mirrored_claims.cpp, mirrored_set.cpp and
-//                            mirrored_mending.cpp are parts of it
+//   mirrored_store.h         the ports; mirrored_claims.cpp, mirrored_set.cpp,
+//                            mirrored_gone.cpp and mirrored_mending.cpp are parts of it
 //   opening_member.h         a member that is opened when it is there
 //
 // How a lock is claimed, on three members with the majority 2:
@@ -114,6 +114,9 @@ class MirroredStore : public Store, private Members {
   /// none, `invalid_argument` if one member is there twice, `store_replaced` if it is gone.
   Token set();
   void check_not_gone(const Token& set);
+  void note_set_is_there();
+  [[noreturn]] void refuse_gone_set();
+  std::chrono::milliseconds longest_window_of(const Token& set) const;
   bool all_are_empty(const Replies<Inspection>& seen) const;
   std::optional<Token> set_of_majority(const Replies<Inspection>& seen) const;
   Replies<Inspection> look_at_identities();
@@ -189,7 +192,10 @@ class MirroredStore : public Store, private Members {
   const std::chrono::milliseconds call_limit_;
 
   boost::mutex set_mutex_;
-  std::optional<Token> set_;  // Once known it stays.
+  // Guarded by `set_mutex_`.
+  std::optional<Token> set_;                     // Once known it stays.
+  std::chrono::milliseconds longest_window_{0};  // Of the set.
+  std::optional<SteadyTime> gone_since_;  // From then on each look has shown that it is gone.
 
   FreedByAll freed_;
   std::atomic<std::size_t> mended_{0};  // How many calls have mended a member.
