@@ -1,6 +1,7 @@
 #include "cli/command_options.h"
 
 #include <algorithm>
+#include <cctype>
 #include <utility>
 
 #include "cli/duration.h"
@@ -46,6 +47,12 @@ std::optional<std::string> directory(const GetEnvironment& get, const char* name
   if (path == nullptr || *path != '/') return std::nullopt;
   const std::string_view text(path);
   return std::string(text.substr(0, text.find_last_not_of('/') + 1));
+}
+
+std::string in_lower_case(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return text;
 }
 
 }  // namespace
@@ -202,11 +209,21 @@ std::string option_name(const std::string& word) {
   return shown(word.substr(0, word.find('=', 2)));
 }
 
-void check_is_no_connection_string(const std::string& word, const std::string& what) {
-  for (const std::string_view scheme : {"mongodb://", "mongodb+srv://", "mirrored+mongodb://"}) {
-    if (!word.starts_with(scheme)) continue;
-    throw Usage(what + " is a connection string; write --uri before it");
+bool may_show_a_password(const std::string& text) {
+  const std::string plain = in_lower_case(text);
+  for (const std::string_view scheme : {"mongodb://", "mongodb+srv://", "mongo://"}) {
+    const auto at = plain.find(scheme);
+    if (at == plain.npos) continue;
+    if (at == 0 || plain.starts_with("mirrored+")) return true;
+    // A user, or an option, which may be a session's token.
+    if (plain.find_first_of("@=", at) != plain.npos) return true;
   }
+  return false;
+}
+
+void check_is_no_connection_string(const std::string& word, const std::string& what) {
+  if (!may_show_a_password(word)) return;
+  throw Usage(what + " is a connection string; write --uri before it");
 }
 
 std::string checked_name(const std::string& name) try {

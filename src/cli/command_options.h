@@ -77,8 +77,11 @@ std::string shown(const std::string& word);
 /// For a message: a word that is an unknown option, without its value.
 std::string option_name(const std::string& word);
 
-/// Throws Usage if the word begins as the connection string of a server does, which would show its
-/// password. `what`: its name in the help.
+/// Whether a text has the connection string of a server in it, in capitals too. At the beginning
+/// any such string counts, elsewhere one with a user or an option.
+bool may_show_a_password(const std::string& text);
+
+/// Throws Usage if that is so. `what`: the word's name in the help.
 void check_is_no_connection_string(const std::string& word, const std::string& what);
 
 /// A lock's name. Throws Usage where it cannot be used.

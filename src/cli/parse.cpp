@@ -132,6 +132,24 @@ Arguments parse_readmit(const Words& words, const GetEnvironment& get) {
   return arguments;
 }
 
+// Both are printed.
+void check_is_plain_name(const std::string& name, const std::string& option) {
+  if (may_show_a_password(name)) throw Usage(option + " is a connection string; write a name");
+}
+
+void check_role(const RoleArguments& role) {
+  if (role.name.empty()) throw Usage("--name must not be empty");
+  // To MongoDB it would mean every database.
+  if (role.database.empty()) throw Usage("--database must not be empty");
+  if (role.database == "local") {
+    throw Usage(
+        "--database: local is of one server alone, and no locks can be there; name another");
+  }
+  check_is_plain_name(role.name, "--name");
+  check_is_plain_name(role.database, "--database");
+  if (!is_utf8(role.name) || !is_utf8(role.database)) throw Usage("role: a name is not UTF-8");
+}
+
 Arguments parse_role(const Words& words, const GetEnvironment& get) {
   CommandOptions options(
       "role [OPTION...]",
@@ -146,14 +164,7 @@ Arguments parse_role(const Words& words, const GetEnvironment& get) {
   RoleArguments role;
   role.name = options.on_command_line("name").value_or(role.name);
   role.database = options.on_command_line("database").value_or(role.database);
-  if (role.name.empty()) throw Usage("--name must not be empty");
-  // To MongoDB it would mean every database.
-  if (role.database.empty()) throw Usage("--database must not be empty");
-  if (role.database == "local") {
-    throw Usage(
-        "--database: local is of one server alone, and no locks can be there; name another");
-  }
-  if (!is_utf8(role.name) || !is_utf8(role.database)) throw Usage("role: a name is not UTF-8");
+  check_role(role);
   role.read_only = options.given("read-only");
   return role;
 }

@@ -34,6 +34,10 @@ OnLoss on_loss_from(const std::string& source, const std::string& text) {
 
 void check_why(const CommandOptions& options, const std::string& why) try {
   if (!is_utf8(why)) throw Usage(options.source_of("why") + ": " + shown(why) + " is not UTF-8");
+  if (may_show_a_password(why)) {
+    throw Usage(options.source_of("why") +
+                " has a connection string in it, and all users can read it; leave that out");
+  }
   protocol::check_why(why);
 } catch (const Error& error) {
   throw Usage(options.source_of("why") + ": " + error.what());
@@ -46,6 +50,14 @@ std::string fit_for_a_record(const std::string& text) {
   std::size_t end = protocol::kWhyBytesMax - kCut.size();
   while ((static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
   return text.substr(0, end).append(kCut);
+}
+
+// It would be stored and printed. No program's name has `://` in it, so a misspelt scheme is known.
+void check_command(const Words& command) {
+  if (command.empty()) throw Usage("run: COMMAND is missing");
+  if (command.front().empty()) throw Usage("run: COMMAND is empty");
+  if (command.front().find("://") == std::string::npos) return;
+  throw Usage("COMMAND is a connection string; write --uri before it");
 }
 
 std::string why_from(const CommandOptions& options, const Words& command) {
@@ -122,8 +134,7 @@ Arguments parse_run(const Words& words, const GetEnvironment& get) {
   if (rest.empty()) throw Usage("run: NAME and COMMAND are missing");
   run.lock = checked_name(rest.front());
   run.command.assign(rest.begin() + 1, rest.end());
-  if (run.command.empty()) throw Usage("run: COMMAND is missing");
-  if (run.command.front().empty()) throw Usage("run: COMMAND is empty");
+  check_command(run.command);
   run.why = why_from(options, run.command);
   run.wait = wait_from(options);
   run.store_patience = options.duration("store-patience");

@@ -167,10 +167,59 @@ TEST_CASE("a mistake beside a connection string does not show its password", "[c
   }
 }
 
+TEST_CASE("a connection string in COMMAND's place is refused, and its password stays hidden",
+          "[cli][arguments]") {
+  for (const std::string uri :
+       {"mongodb://ann:secret@host", "MongoDB://ann:secret@host", "mongo://ann:secret@host",
+        "mirrored+mongodb+srv://ann:secret@a.b.c", "DISTLOCK_URI=mongodb://ann:secret@host"}) {
+    for (const Words& words : {Words{"run", "n", uri, "true"}, Words{"run", "n", "--", uri},
+                               Words{"run", "--why", "w", "n", uri, "true"}}) {
+      CAPTURE(words);
+      CHECK(problem(words) == "COMMAND is a connection string; write --uri before it");
+    }
+  }
+  const auto run = parse_as<RunArguments>({"run", "n", "./dump", "mongodb://ann:secret@host"});
+  CHECK(run.why == "./dump");
+}
+
+TEST_CASE("a connection string is known in each of its forms", "[cli][arguments]") {
+  for (const std::string uri :
+       {"MongoDB://ann:secret@host", "mirrored+mongodb+srv://ann:secret@a.b.c",
+        "MIRRORED+MONGODB://ann:secret@a,b,c", "mongo://ann:secret@host", "mongodb://host",
+        " mongodb://ann:secret@host", "DISTLOCK_URI=mongodb://ann:secret@host",
+        "mongodb://host,DISTLOCK_URI=mongodb://ann:secret@host",
+        "mirrored+sqlite:a,mongodb://ann:secret@host,b",
+        "x=mongodb://host/?authMechanismProperties=AWS_SESSION_TOKEN:secret"}) {
+    CAPTURE(uri);
+    CHECK_THAT(problem({"run", uri, "true"}), Catch::StartsWith("NAME is a connection string"));
+    CHECK_THAT(problem({"status", uri}), Catch::StartsWith("NAME is a connection string"));
+    CHECK_THAT(problem({"list", uri}), Catch::StartsWith("PATTERN is a connection string"));
+  }
+}
+
+TEST_CASE("a text that is stored or printed takes no connection string", "[cli][arguments]") {
+  const std::string uri = "mirrored+mongodb://ann:secret@a,b,c";
+  for (const Words& words :
+       {Words{"run", "--why", uri, "n", "true"}, Words{"run", "--why=to " + uri, "n", "true"},
+        Words{"role", "--name", uri}, Words{"role", "--database=" + uri}}) {
+    CAPTURE(words);
+    CHECK_THAT(problem(words), Catch::Contains("a connection string") && Catch::StartsWith("--") &&
+                                   !Catch::Contains("secret"));
+  }
+  CHECK_THAT(problem({"run", "n", "true"}, {{"DISTLOCK_WHY", uri}}),
+             Catch::StartsWith("DISTLOCK_WHY"));
+  CHECK(parse_as<RunArguments>({"run", "--why", "dump of mongodb://db1/a", "n", "true"}).why ==
+        "dump of mongodb://db1/a");
+}
+
 TEST_CASE("names of locks may look like other addresses", "[cli][arguments]") {
   CHECK(parse_as<RunArguments>({"run", "https://example.com/a", "true"}).lock ==
         "https://example.com/a");
   CHECK(parse_as<ListArguments>({"list", "https://*"}).pattern == "https://*");
+  CHECK(parse_as<StatusArguments>({"status", "dump of mongodb://db1/a"}).lock ==
+        "dump of mongodb://db1/a");
+  CHECK(parse_as<StatusArguments>({"status", "ssh://git@example.com/a"}).lock ==
+        "ssh://git@example.com/a");
 }
 
 TEST_CASE("a connection string given as another option's value is not shown", "[cli][arguments]") {
@@ -180,6 +229,8 @@ TEST_CASE("a connection string given as another option's value is not shown", "[
         Words{"list", "--takeover-after=" + uri}, Words{"run", "--ping-every", uri, "x", "y"},
         Words{"run", "--grace", uri, "x", "y"}, Words{"run", "-E", uri, "x", "y"},
         Words{"run", "--on-loss", uri, "x", "y"}, Words{"run", "--why", uri + "\xff", "x", "y"},
+        Words{"run", "-n" + uri, "x", "y"}, Words{"run", "--nonblock=" + uri, "x", "y"},
+        Words{"run", "-n=" + uri, "x", "y"}, Words{"list", "--json=" + uri},
         Words{"status", uri + "\xff"}}) {
     CAPTURE(words);
     REQUIRE_FALSE(problem(words).empty());
