@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <initializer_list>
 #include <string_view>
 #include <system_error>
@@ -67,6 +68,7 @@ struct Start {
   bool leads_group;
   int report;  ///< Gets errno if exec fails.
   const Keeper* keeper;
+  std::chrono::nanoseconds kernel_ahead;
   const Event* signalled;  ///< Set when it has been sent the earlier signals.
   pid_t parent;
 };
@@ -84,7 +86,7 @@ struct Start {
   restore_core_files();
   sigprocmask(SIG_SETMASK, start.mask, nullptr);
   // This process or its parent may have been stopped since the parent looked.
-  if (start.keeper->time_is_over()) _exit(kSignalled + SIGKILL);
+  if (start.keeper->time_is_over(start.kernel_ahead)) _exit(kSignalled + SIGKILL);
   // Not on POSIX's list of what is safe here, but glibc's allocates nothing.
   execvpe(start.words[0], start.words, start.environment);
   const int error = errno;
@@ -116,15 +118,16 @@ ChildProcess::ChildProcess(const Command& command, const Signals& signals, const
   const Event signalled;
   std::array<int, 2> report{};
   if (pipe2(report.data(), O_CLOEXEC | O_NONBLOCK) != 0) fail("pipe2");
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
   const Start start{.words = words.get(),
                     .environment = environment.get(),
                     .mask = &signals.mask_before(),
                     .leads_group = leads_group_,
                     .report = report[1],
                     .keeper = &keeper,
+                    .kernel_ahead = Keeper::kernel_ahead(),
                     .signalled = &signalled,
                     .parent = getpid()};
-  prctl(PR_SET_CHILD_SUBREAPER, 1);
   id_ = fork();
   if (id_ == 0) become(start);
   const int fork_error = errno;

@@ -165,6 +165,14 @@ void let_go(int orders) {
   [[maybe_unused]] const int changed = chdir("/");
 }
 
+// By number: a library that is loaded before glibc, as libfaketime, may take a mutex in
+// clock_gettime(). Another thread may have had it at the fork.
+SteadyTime kernel_now() {
+  timespec now{};
+  syscall(SYS_clock_gettime, CLOCK_BOOTTIME, &now);
+  return SteadyTime{std::chrono::seconds{now.tv_sec} + std::chrono::nanoseconds{now.tv_nsec}};
+}
+
 }  // namespace
 
 Keeper::Keeper() {
@@ -217,13 +225,14 @@ void Keeper::set_kill_at(SteadyTime at) {
   if (at < before || looked) give(orders_, {Order::Kind::look});
 }
 
-// By number: a library that is loaded before glibc, as libfaketime, may take a mutex in
-// clock_gettime(). Another thread may have had it at the fork.
-bool Keeper::time_is_over() const {
-  timespec now{};
-  syscall(SYS_clock_gettime, CLOCK_BOOTTIME, &now);
-  const auto since_boot = std::chrono::seconds{now.tv_sec} + std::chrono::nanoseconds{now.tv_nsec};
-  return SteadyTime{since_boot} >= notice_.kill_at();
+// The kernel first: if this process is stopped between the two, the time seems to be over earlier.
+std::chrono::nanoseconds Keeper::kernel_ahead() {
+  const SteadyTime kernel = kernel_now();
+  return kernel - host_clock()->steady_now();
+}
+
+bool Keeper::time_is_over(std::chrono::nanoseconds ahead) const {
+  return kernel_now() - ahead >= notice_.kill_at();
 }
 
 void Keeper::dismiss() {

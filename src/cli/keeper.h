@@ -35,9 +35,13 @@ class Keeper {
   /// When all must be killed that descends from this process. SteadyTime::max(): never.
   void set_kill_at(SteadyTime at);
 
-  /// That time has come. For the child between fork and exec: allocates nothing, waits for no
-  /// mutex.
-  bool time_is_over() const;
+  /// How far the kernel's clock is ahead of host_clock(), which a library may have set. For the
+  /// parent just before its fork.
+  static std::chrono::nanoseconds kernel_ahead();
+
+  /// The time of set_kill_at() has come. For the child between fork and exec: allocates nothing,
+  /// waits for no mutex. `ahead`: kernel_ahead().
+  bool time_is_over(std::chrono::nanoseconds ahead) const;
 
   /// Before a command begins whose DISTLOCK_TOKEN that is. Should this process be killed, the
   /// keeper stays until nothing of the command runs, at most for the window. At the time above it

@@ -67,7 +67,7 @@ std::optional<bool> keeper_knew_a_deadline_in(std::chrono::milliseconds time_lef
   const auto valid_until = [&] {
     if (++looks == 3) {
       while (host_clock()->steady_now() < until) std::this_thread::yield();
-      knew = keeper.time_is_over();
+      knew = keeper.time_is_over(Keeper::kernel_ahead());
     }
     return until;
   };
@@ -222,6 +222,16 @@ TEST_CASE("a command ends before the deadline also if its keeper was killed or s
                                    hold.guarded(), keeper);
   CHECK(ending.by_signal == SIGKILL);
   CHECK(host_clock()->steady_now() < hold.until);
+}
+
+TEST_CASE("a child knows the time also by a clock that a library has set", "[cli][child][R9]") {
+  Keeper keeper;
+  keeper.set_kill_at(host_clock()->steady_now() + 1h);
+  CHECK(abs(Keeper::kernel_ahead()) < 30min);
+  CHECK_FALSE(keeper.time_is_over(Keeper::kernel_ahead()));
+  // A library adds two hours, or takes some away.
+  CHECK(keeper.time_is_over(-2h));
+  CHECK_FALSE(keeper.time_is_over(2h));
 }
 
 TEST_CASE("a message that is no order does not end the keeper's watch", "[cli][child][R9]") {

@@ -78,6 +78,16 @@ TEST_CASE("a command whose machine was suspended for hours is ended when it wake
   CHECK(last_stamp(rival->rest_of_output()) > last - 5);
 }
 
+TEST_CASE("a command begins also where a library sets the clocks back",
+          "[process][run][unsanitized][R9]") {
+  JumpyFixture fixture(Jumping::every_clock);
+  // libfaketime sets every clock to the time of day: far back, all are near the beginning of 1970.
+  fixture.clock.jump(std::to_string(10 - time(nullptr)));
+  const auto tool = fixture.start_jumpy(run(lease({}), "echo mine"));
+  CHECK(tool->wait() == 0);
+  CHECK(tool->rest_of_output() == "mine\n");
+}
+
 TEST_CASE("a command begins also where the clock is a library's, with a mutex",
           "[process][run][unsanitized][R9]") {
   const ToolFixture fixture;
