@@ -29,12 +29,12 @@ Chores::Chores(const Environment& environment, const PingerOptions& options, Hol
       repairs_(environment, options, holds, pending),
       forget_next_(environment.clock->steady_now()) {}
 
-void Chores::work_off(SteadyTime begun, const std::stop_token& stop) noexcept {
+void Chores::work_off(SteadyTime begun, SteadyTime next_ping,
+                      const std::stop_token& stop) noexcept {
   if (busy_.exchange(true)) return;
   // Two calls are allowed for in any case, the ping and one of a chore; quick ones leave time.
   const std::chrono::nanoseconds call_limit = environment_.store->call_limit();
-  const std::chrono::nanoseconds interval = options_.ping_every;
-  ChoreTime time(*environment_.clock, begun + std::max(interval - call_limit, call_limit), stop);
+  ChoreTime time(*environment_.clock, std::max(next_ping - call_limit, begun + call_limit), stop);
   work_in_turn(time);
   busy_ = false;
 }

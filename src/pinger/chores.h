@@ -28,8 +28,8 @@ class Chores {
   Chores(const Environment& environment, const PingerOptions& options, Holds& holds,
          PendingReleases& pending, Ringer& ringer);
 
-  /// As far as there is time before the next ping is due, in a round that began at `begun`.
-  void work_off(SteadyTime begun, const std::stop_token& stop) noexcept;
+  /// As far as there is time before `next_ping` is due, in a round that began at `begun`.
+  void work_off(SteadyTime begun, SteadyTime next_ping, const std::stop_token& stop) noexcept;
 
   /// Does a chore that may fail; the other chores go on.
   template <class Operation>

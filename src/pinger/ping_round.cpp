@@ -29,14 +29,15 @@ SteadyTime Session::round() noexcept {
   first_ping_done_.request_stop();  // A claim waits for no chore.
   if (!pinged) {
     const SteadyTime again = environment.clock->steady_now() + protocol::ping_retry_pause(options);
-    if (some_member_confirmed(begun)) chores.work_off(begun, stopping.get_token());
+    if (some_member_confirmed(begun)) chores.work_off(begun, again, stopping.get_token());
     return again;
   }
-  chores.work_off(begun, stopping.get_token());
+  const SteadyTime next = begun + options.ping_every;
+  chores.work_off(begun, next, stopping.get_token());
   log_losses();
   // The end of a bell may take a call, which must not hold up a ping.
   if (lobby.quiet(environment.clock->steady_now())) ringer.wake();
-  return begun + options.ping_every;
+  return next;
 }
 
 bool Session::ping_noting_failure() noexcept {

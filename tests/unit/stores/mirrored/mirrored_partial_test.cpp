@@ -68,6 +68,36 @@ TEST_CASE("a hold that lives by pings of too few members is looked at as any oth
   CHECK(held.lock->lost() == LossReason::freed);
 }
 
+// The member that confirms moves the deadlines, so that such a round has chores.
+TEST_CASE("chores hold up no ping that too few members confirmed", "[mirrored][pinger][M5][R12]") {
+  const auto interval = GENERATE(120s, 480s);
+  MirrorFleet fleet;
+  const auto ann = fleet.process("ann", {.ping_every = interval});
+  const std::chrono::nanoseconds limit = ann.store->call_limit();
+  for (const auto& member : ann.members) member->fail("release", Fault::rejected, 60);
+  for (int i = 0; i < 10; ++i) {
+    const auto lock = ann.lock("lock" + std::to_string(i));
+    REQUIRE(lock->lock_try("x"));
+    REQUIRE(lock->unlock() == UnlockResult::pending);
+  }
+  int pings = 0;
+  int slow_calls = 0;
+  for (const std::size_t member : {1, 2}) {
+    ann.members[member]->during_each_call([&](const std::string& call) {
+      if (call == "ping" && ++pings > 0) throw Error(Errc::not_applied, "rejected by the test");
+      if (pings < 2) return;
+      fleet.clock->advance(limit / 2);  // One call waits for both, one after the other.
+      ++slow_calls;
+      throw Error(Errc::outcome_unknown, "the member does not answer in time");
+    });
+  }
+  const SteadyTime begun = fleet.clock->steady_now();
+  const SteadyTime next = ann.pinger->ping_round();
+  CHECK(slow_calls >= 2);
+  CHECK(next == begun + interval / 4);
+  CHECK(fleet.clock->steady_now() <= std::max(next, begun + 2 * limit));
+}
+
 TEST_CASE("a hold whose members were freed ends once too few are known to carry it",
           "[mirrored][M5]") {
   Held held;
