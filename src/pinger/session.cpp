@@ -154,10 +154,15 @@ bool Session::ensure_pinged(nanoseconds validity, const Limit& limit) {
     const SteadyTime done_by = clock.steady_now() + environment.store->call_limit();
     clock.wait_until(std::min(done_by, limit.deadline), stop.token());
   }
-  const bool must =
-      protocol::must_ping_before_claim(last_ping(), clock.steady_now(), validity, options);
-  if (must && !limit.over(clock)) ping_unless_stopped(limit);
-  check_usable();  // A stop may have come during the wait, or during the ping.
+  const auto must_ping = [&] {
+    const SteadyTime now = clock.steady_now();
+    return protocol::must_ping_before_claim(last_ping(), now, validity, options) &&
+           !limit.over(clock);
+  };
+  if (must_ping()) ping_unless_stopped(limit);
+  check_usable();           // A stop may have come during the wait, or during the ping.
+  if (must_ping()) ping();  // The releases behind that one may have taken long (R7).
+  check_usable();
   return last_ping().has_value();
 }
 

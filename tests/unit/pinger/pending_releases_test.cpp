@@ -1,6 +1,7 @@
 // Holds that the pinger frees later: of claims that were not read back, of releases that failed.
 #include <catch2/catch.hpp>
 
+#include "protocol/protocol.h"
 #include "support/fleet.h"
 #include "support/known_free.h"
 #include "support/tampering.h"
@@ -185,4 +186,34 @@ TEST_CASE("many pending releases on a slow store do not cost a living hold", "[l
   }
   CHECK(held->held());
   a.store->before("release", {});
+}
+
+TEST_CASE("a claim goes out on a young ping, however long pending releases took",
+          "[lock][R7][R9]") {
+  Fleet fleet;
+  fleet.store = make_memory_store(fleet.clock, {.call_limit = 10s});
+  const auto a = fleet.process("a", {.ping_every = 10s});
+  const LockOptions options{.takeover_after = GENERATE(45'800ms, 60s)};
+  for (const std::string name : {"one", "two"}) {
+    const auto pending = a.lock(name, options);
+    REQUIRE(pending->lock_try("x"));
+    a.store->fail("release", Fault::rejected, 3);
+    REQUIRE(pending->unlock() == UnlockResult::pending);
+  }
+  const auto lock = a.lock("balancer", options);
+  fleet.clock->advance(1min);
+  SteadyTime pinged;
+  std::chrono::nanoseconds age{0};
+  a.store->forget_calls();
+  a.store->during_each_call([&](const std::string& call) {
+    const SteadyTime now = fleet.clock->steady_now();
+    if (call == "ping") pinged = now;
+    if (call == "claim") age = std::max(age, now - pinged);
+    fleet.clock->advance(9s);
+  });
+  CHECK(lock->lock_try("x"));
+  CHECK(age < protocol::validity(options, 10s) / 2);
+  CHECK(a.store->calls("release") == 2);
+  CHECK(a.store->calls("claim") == 1);
+  a.store->during_each_call({});
 }

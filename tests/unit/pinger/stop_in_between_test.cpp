@@ -79,6 +79,27 @@ TEST_CASE("a stop in the middle of a lock's own ping lets no claim follow", "[pi
   CHECK(a.store->calls("claim") + a.store->calls("stand") == 0);
 }
 
+TEST_CASE("a stop in the middle of a release before a claim lets no other ping follow",
+          "[pinger][R7][R12]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  const auto pending = a.lock("pending");
+  REQUIRE(pending->lock_try("x"));
+  a.store->fail("release", Fault::rejected, 3);
+  REQUIRE(pending->unlock() == UnlockResult::pending);
+  const auto lock = a.lock("balancer");
+  fleet.clock->advance(10min);
+  a.store->forget_calls();
+  // So long that the claim would ask for another ping.
+  a.store->before("release", [&] {
+    fleet.clock->advance(10min);
+    a.pinger->stop();
+  });
+  CHECK(thrown_by([&] { return lock->lock_try("x"); }) == Errc::stopped);
+  CHECK(a.store->calls("ping") == 1);
+  CHECK(a.store->calls("claim") == 0);
+}
+
 TEST_CASE("a claim during a stop's last calls is refused", "[pinger][R12][threads]") {
   Fleet fleet;
   const auto a = fleet.process("a");
