@@ -69,6 +69,10 @@ Contender::Turn Contender::wait_for_this_object(Lobby::Place& place, const WaitR
   Clock& clock = *session->environment.clock;
   DeadlockWatch deadlocks = request.deadlock_watch(options, *session);
   bool to_look = request.other != nullptr;
+  SteadyTime look_from = SteadyTime::min();
+  const auto look_due = [&] {
+    return std::max(look_from, to_look ? SteadyTime::min() : request.teller->due());
+  };
   // A wait that ends by itself is in no deadlock.
   const std::string thread = request.for_ever ? this_thread_of(session->environment) : "";
   place.show(thread);
@@ -94,12 +98,15 @@ Contender::Turn Contender::wait_for_this_object(Lobby::Place& place, const WaitR
       if (place.close()) return Turn::over;
       continue;
     }
-    const SteadyTime told = request.teller->due();
     // While it is busy with the store or the program, no hold waits for it.
-    if ((to_look || now >= told || now >= deadlocks.due()) && !place.close()) continue;
-    if (to_look || now >= told) {
+    if (now >= std::min(look_due(), deadlocks.due()) && !place.close()) continue;
+    if (now >= look_due()) {
       place.show({});  // The program may wait for another lock meanwhile.
-      to_look = !tell_behind_another(request) && to_look;
+      const bool answered = tell_behind_another(request);
+      to_look = to_look && !answered;
+      const SteadyTime ended = clock.steady_now();
+      // However long it lasted, and whatever rings meanwhile: one that failed has a pause (R15).
+      if (look_due() <= ended) look_from = ended + nanoseconds{options.recheck};
       session->check_usable();  // The program may have forked, or stopped the pinger.
       place.show(thread);
     }
@@ -107,12 +114,12 @@ Contender::Turn Contender::wait_for_this_object(Lobby::Place& place, const WaitR
     // No other process sees its cycle, so none needs a ping of this one for it.
     if (now >= deadlocks.due()) (void)deadlocks.look(place.made_up_ticket(), clock);
     place.open(*this);
-    SteadyTime next =
-        std::min({now + nanoseconds{options.recheck}, request.deadline, deadlocks.due()});
+    SteadyTime next = std::min({clock.steady_now() + nanoseconds{options.recheck}, request.deadline,
+                                deadlocks.due(), look_due()});
     const SteadyTime kept = hold->validity.until();
     if (our_turn && kept > now) next = std::min(next, kept);
     if (passing > now) next = std::min(next, passing);
-    clock.wait_until(told > now ? std::min(next, told) : next, rung);
+    clock.wait_until(next, rung);
   }
 }
 

@@ -135,6 +135,32 @@ TEST_CASE("a wait behind another one of its process learns who holds", "[waiting
   CHECK(other.why == "a long job");
 }
 
+TEST_CASE("a wait behind another one of its process rests after a look that failed",
+          "[waiting][R15][R20]") {
+  WaitingRoom room(true);
+  const LockOptions options{.recheck = 3s};
+  const auto behind = room.waiter.lock("jobs", options);
+  // The caller asks for the looks, the program that is told, or both.
+  const bool asks = GENERATE(true, false);
+  if (GENERATE(true, false) || !asks) behind->on_waiting([](const WaitReport&) {});
+  SteadyTime looked = SteadyTime::min();
+  int looks = 0;
+  room.lock->on_waiting([&](const WaitReport&) {
+    room.waiter.store->during_each_call([&](const std::string& call) {
+      REQUIRE(call == "inspect");
+      CHECK(room.fleet.clock->steady_now() >= looked + (++looks > 1 ? 3s : 0s));
+      room.fleet.clock->advance(10s);
+      looked = room.fleet.clock->steady_now();
+      throw Error(Errc::outcome_unknown, "no answer in time");
+    });
+    LockRecord other;
+    CHECK_FALSE(behind->try_lock_for(2min, {}, {}, asks ? &other : nullptr));
+    room.waiter.store->during_each_call({});
+  });
+  CHECK_FALSE(room.lock->try_lock_for(3min));
+  CHECK(looks >= 9);
+}
+
 TEST_CASE("a store that fails for less than half a second is not told", "[waiting][R15]") {
   const bool in_line = GENERATE(true, false);
   WaitingRoom room(in_line);
