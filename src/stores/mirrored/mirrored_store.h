@@ -27,7 +27,8 @@
 //   votes.h                  the replies to a claim, as votes
 //   returning.h              what listings say about a member that comes back: pure
 //   mirrored_store.h         the ports; mirrored_claims.cpp, mirrored_set.cpp,
-//                            mirrored_gone.cpp and mirrored_mending.cpp are parts of it
+//                            mirrored_founding.cpp, mirrored_gone.cpp and
+//                            mirrored_mending.cpp are parts of it
 //   opening_member.h         a member that is opened when it is there
 //
 // How a lock is claimed, on three members with the majority 2:
@@ -122,6 +123,8 @@ class MirroredStore : public Store, private Members {
   Replies<Inspection> look_at_identities();
   Token found(const Replies<Inspection>& seen);
   [[noreturn]] static void refuse_no_set();
+  Candidate identity_to_claim(const std::shared_ptr<Member>& member, const Inspection& seen,
+                              const SetTerms& terms) const;
   std::vector<Candidate> identities_to_claim(const Replies<Inspection>& seen,
                                              const SetTerms& terms) const;
   bool without_locks();
@@ -129,10 +132,12 @@ class MirroredStore : public Store, private Members {
   void claim_the_others(const std::vector<Candidate>& to, Replies<ClaimAnswer>& replies);
   std::optional<Token> claim_identities(const Replies<Inspection>& seen);
   std::optional<Token> set_of_another_founder();
-  std::optional<Token> founded_by(const std::vector<Candidate>& to,
+  std::optional<Token> founded_by(const Token& own, const std::vector<Candidate>& to,
                                   const Replies<ClaimAnswer>& replies);
   void give_back(const std::vector<Candidate>& to, const Replies<ClaimAnswer>& replies);
   std::optional<Token> complete_founding(const Replies<Inspection>& seen);
+  std::optional<Token> found_in_place_of(const SetTerms& before, const Replies<Inspection>& seen);
+  void give_back_to(const SetTerms& before, const std::vector<Candidate>& minority);
   std::optional<Token> known_set();
 
   std::optional<SetTerms> terms(const Replies<Inspection>& seen) const;

@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <vector>
 
 #include "distlock/error.h"
 #include "distlock/members.h"
@@ -25,6 +27,32 @@ struct HalfSeen {
   }
 
   MirrorFleet fleet;
+  MirrorProcess ann = fleet.process("ann");
+};
+
+/// Bob has founded a set with the first member. His claims of the slow ones are on their way, and
+/// those of the other members are lost.
+struct SlowFounder {
+  SlowFounder(std::size_t members, const std::vector<std::size_t>& slow) : fleet(members) {
+    for (std::size_t i = 1; i < members; ++i) {
+      const bool is_slow = std::find(slow.begin(), slow.end(), i) != slow.end();
+      bob.members[i]->fail("claim", is_slow ? Fault::delayed : Fault::lost_request, 2);
+    }
+    REQUIRE(thrown_by([&] { return bob.store->list(); }) == Errc::not_applied);
+  }
+  void deliver() const {
+    for (const auto& member : bob.members) member->deliver();
+  }
+  /// How many members count, as ann sees it.
+  std::size_t counting() const {
+    const auto states = ann.store->members()->states();
+    return static_cast<std::size_t>(std::count_if(
+        states.begin(), states.end(),
+        [](const auto& one) { return one.condition == MemberState::Condition::counts; }));
+  }
+
+  MirrorFleet fleet;
+  MirrorProcess bob = fleet.process("bob");
   MirrorProcess ann = fleet.process("ann");
 };
 
@@ -119,6 +147,87 @@ TEST_CASE("of two processes that complete a founding at once one joins the other
   ann.members[0]->before("claim", [&] { bob.store->list(); });
   CHECK(ann.lock("jobs")->lock_try("x"));
   for (std::size_t i = 0; i < 3; ++i) CHECK(bob.condition(i) == MemberState::Condition::counts);
+}
+
+TEST_CASE("a set that gets its majority while it is completed keeps all members",
+          "[mirrored][M6]") {
+  SlowFounder founding(3, {1, 2});
+  founding.ann.members[0]->after("claim", [&] { founding.deliver(); });
+  const auto held = founding.ann.lock("jobs");
+  CHECK(held->lock_try("x"));
+  CHECK(founding.counting() == 3);
+  CHECK_FALSE(founding.bob.lock("jobs")->lock_try("y"));
+}
+
+TEST_CASE("a set that is used while it is completed goes on", "[mirrored][M6]") {
+  SlowFounder founding(3, {1});
+  founding.ann.members[0]->before("claim", [&] {
+    founding.deliver();
+    founding.bob.pinger->ping_round();
+  });
+  CHECK_NOTHROW(founding.ann.store->list());
+  const auto carol = founding.fleet.process("carol");
+  CHECK(carol.lock("jobs")->lock_try("x"));
+}
+
+TEST_CASE("a set that was claimed in part can be completed later", "[mirrored][M6]") {
+  MirrorFleet fleet(5);
+  {
+    const auto eve = fleet.process("eve");
+    for (const std::size_t i : {2, 3, 4}) eve.members[i]->fail("claim", Fault::lost_request, 2);
+    REQUIRE(thrown_by([&] { return eve.store->list(); }) == Errc::not_applied);
+  }
+  const auto ann = fleet.process("ann");
+  const std::size_t refused = GENERATE(0, 1);
+  ann.members[refused]->fail("claim", Fault::rejected);
+  REQUIRE(thrown_by([&] { return ann.store->list(); }) == Errc::not_applied);
+  CHECK(fleet.process("bob").lock("jobs")->lock_try("x"));
+}
+
+TEST_CASE("a set that lost to a slow founder takes no member with it", "[mirrored][M6]") {
+  SlowFounder founding(5, {1, 2});
+  founding.ann.members[0]->after("claim", [&] { founding.deliver(); });
+  founding.ann.members[4]->fail("claim", Fault::rejected);
+  CHECK_NOTHROW(founding.ann.store->list());
+  CHECK(founding.counting() == 3);
+  founding.fleet.rounds({&founding.ann, &founding.bob}, 2h);
+  CHECK(founding.counting() == 5);
+}
+
+TEST_CASE("two sets that both lack a majority are completed later", "[mirrored][M6]") {
+  SlowFounder founding(5, {1});
+  founding.ann.members[0]->after("claim", [&] { founding.deliver(); });
+  for (const std::size_t i : {2, 4}) founding.ann.members[i]->fail("claim", Fault::rejected);
+  CHECK(thrown_by([&] { return founding.ann.store->list(); }) == Errc::not_applied);
+  const auto carol = founding.fleet.process("carol");
+  CHECK(carol.lock("jobs")->lock_try("x"));
+  CHECK(founding.counting() == 5);
+}
+
+TEST_CASE("a set is not given up while its claims may be granted", "[mirrored][M6][M1]") {
+  SlowFounder founding(3, {});
+  const auto carol = founding.fleet.process("carol");
+  const auto held = carol.lock("jobs");
+  for (const std::size_t i : {1, 2}) founding.ann.members[i]->fail("claim", Fault::lost_reply);
+  founding.ann.members[2]->after_lost_reply = [&] { CHECK(held->lock_try("x")); };
+  CHECK_FALSE(founding.ann.lock("jobs")->lock_try("y"));
+  CHECK(founding.counting() == 3);
+  founding.fleet.rounds({&carol}, 60s);
+  CHECK(held->still_held());
+}
+
+TEST_CASE("a founder that finds another set gives back the members that it got", "[mirrored][M6]") {
+  MirrorFleet fleet;
+  const auto ann = fleet.process("ann");
+  const auto bob = fleet.process("bob");
+  bob.members[1]->fail("claim", Fault::delayed, 2);
+  bob.members[2]->before("claim", [&] { ann.store->list(); });
+  ann.members[0]->after("claim", [&] { bob.members[1]->deliver(); });
+  CHECK_NOTHROW(bob.store->list());
+  REQUIRE(fleet.holders(kIdentity)[0] == fleet.holders(kIdentity)[2]);
+  CHECK(fleet.holders(kIdentity)[1].empty());
+  fleet.rounds({&ann, &bob}, 2h);
+  for (std::size_t i = 0; i < 3; ++i) CHECK(ann.condition(i) == MemberState::Condition::counts);
 }
 
 TEST_CASE("a set that is founded beside one of another list shares no place with it",
