@@ -4,13 +4,18 @@
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <memory>
+#include <vector>
 
+#include "distlock/line.h"
+#include "mongo/attempts.h"
 #include "mongo/mock_server.h"
 #include "mongo/server.h"
 #include "stores/mongodb/mongo_bell.h"
 #include "stores/mongodb/mongo_documents.h"
 #include "stores/mongodb/mongo_open.h"
+#include "stores/mongodb/mongo_store.h"
 
 using namespace distlock;
 using namespace distlock::testing;
@@ -34,6 +39,15 @@ bool a_bell_is_listened_to() {
 Bson answer_to_listener(const Bson& command) {
   const std::string batch = is_command(command, "getMore") ? "nextBatch" : "firstBatch";
   return json(R"({"ok": 1, "cursor": {"id": {"$numberLong": "77"}, ")" + batch + R"(": []}})");
+}
+
+// Of a server on which the bell's collection is capped or not.
+Bson answer_to_process(const Bson& command, bool capped) {
+  if (is_command(command, "find") && !capped)
+    return json(R"({"ok": 0, "code": 2, "errmsg": "tailable cursor requested on non capped"})");
+  if (is_command(command, "findAndModify"))
+    return json(R"({"ok": 1, "value": {"_id": "a", "ping": {"$date": {"$numberLong": "0"}}}})");
+  return answer_to_listener(command);
 }
 
 /// A bell on that server, and what it needs.
@@ -91,4 +105,44 @@ TEST_CASE("a bell that ends has told its listener before it wakes it", "[mongo][
   listener.bell.reset();
   REQUIRE(waits_before > 0);
   CHECK(waits - waits_before < 2);
+}
+
+// The old bell waits for its answer or caps the collection, and sends its ring. The new one makes
+// the collection.
+TEST_CASE("a process can ping as one bell ends and another begins, however many threads call",
+          "[mongo][bell][R9][R12]") {
+  const bool capped = GENERATE(true, false);
+  std::atomic<bool> slow = true;
+  std::atomic<bool> waits = false;
+  std::atomic<bool> ends = false;
+  std::atomic<bool> begins = false;
+  MockServer server(json("{" + standalone_hello() + "}"));
+  server.answer_with([=](const Bson& command) { return answer_to_process(command, capped); });
+  server.hold_back_while([&](const Bson& command) {
+    if (is_command(command, capped ? "getMore" : "convertToCapped")) waits = true;
+    if (!waits || is_command(command, "findAndModify")) return false;
+    if (is_command(command, "insert")) ends = true;
+    if (is_command(command, "create")) begins = true;
+    return slow && !is_command(command, "createIndexes");
+  });
+  const auto store =
+      open_mongo_store(ConnectionString("mongodb://127.0.0.1:" + std::to_string(server.port()) +
+                                        "/?maxPoolSize=8&waitQueueTimeoutMS=100"),
+                       {.call_limit = 60s});
+  auto bell = store->line()->listen("a", [](std::string_view) {});
+  wait_until("the bell to be listened to", [&] { return waits.load(); });
+  const auto end = std::async(std::launch::async, [&] { bell.reset(); });
+  wait_until("the bell to ring for its end", [&] { return ends.load(); });
+  const auto another = store->line()->listen("a", [](std::string_view) {});
+  wait_until("another bell to begin", [&] { return begins.load(); });
+  std::atomic<bool> full = false;
+  std::vector<std::future<void>> calls;
+  for (int call = 0; call != 8; ++call) {
+    calls.push_back(std::async(std::launch::async, [&] {
+      if (failure_of([&] { store->inspect("jobs", Freshness::ordinary); })) full = true;
+    }));
+  }
+  wait_until("a call to find no connection", [&] { return full.load(); });
+  CHECK(failure_of([&] { store->ping("a"); }) == std::nullopt);
+  slow = false;
 }

@@ -79,12 +79,9 @@ struct MongoBell::Ear {
       std::for_each(bells.begin(), bells.end(), [this](const Document& bell) { hear(bell); });
       return !stopped.stop_requested();
     };
-    if (!call.follow(listen_command(process), bell_await(settings), hear_all)) cap_again();
-  }
-
-  // Somebody has removed the collection, and a ring came before it was made anew.
-  void cap_again() const {
-    MongoCall(pool, settings, Doing{"capping the bell"}).write_quickly(cap_bells_command());
+    if (call.follow(listen_command(process), bell_await(settings), hear_all)) return;
+    // Somebody has removed the collection, and a ring came before it was made anew.
+    call.write_quickly(cap_bells_command());
   }
 
   void hear(const Document& bell) const {

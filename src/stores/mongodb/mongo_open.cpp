@@ -24,8 +24,9 @@ constexpr std::int32_t kHeartbeatMs = 1000;
 // besides. A ping must not wait for these.
 constexpr std::int32_t kConnectionsLeast = 8;
 constexpr std::int32_t kConnectionsOfDriver = 100;
-// One for the bell, and one for the ping.
-constexpr std::int32_t kConnectionsKept = 2;
+// For a bell that ends one to listen and one to ring, one for a bell that begins meanwhile, and one
+// for the ping.
+constexpr std::int32_t kConnectionsKept = 4;
 
 // The driver writes to stderr on its own account. A library does not. A child that is forked in the
 // middle of it does it anew: glibc's pthread_once() knows forks.

@@ -19,7 +19,8 @@ Uri tuned_uri(const ConnectionString& connection, std::chrono::milliseconds call
 /// own word on the outcome comes first.
 std::chrono::milliseconds server_limit(const Uri& tuned);
 
-/// The room for calls that leaves the pool a connection for the bell and one for a ping.
+/// The room for calls that leaves the pool connections for the bell, as it ends and begins, and for
+/// a ping.
 std::unique_ptr<MongoRoom> room_beside_pings(const Uri& tuned);
 
 /// A pool for the URI. Nothing is connected yet. Errors: `invalid_argument`.
