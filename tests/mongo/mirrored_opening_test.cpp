@@ -1,10 +1,15 @@
+#include <atomic>
 #include <catch2/catch.hpp>
+#include <set>
 
 #include "distlock/clock.h"
 #include "distlock/stores.h"
 #include "mongo/attempts.h"
 #include "mongo/mock_server.h"
 #include "mongo/server.h"
+#include "stores/mirrored/member.h"
+#include "stores/mongodb/mongo_documents.h"
+#include "stores/mongodb/mongo_store.h"
 
 // Mirrored stores of MongoDB servers that a connection string names. Without a real server.
 
@@ -22,6 +27,13 @@ std::string string_of(const std::vector<int>& ports) {
     hosts += (hosts.empty() ? "127.0.0.1:" : ",127.0.0.1:") + std::to_string(port);
   }
   return "mirrored+mongodb://" + hosts + "/";
+}
+
+// That nothing is there, and that a ping is confirmed.
+Bson answer_of_member(const Bson& command) {
+  if (find(command.get(), "findAndModify"))
+    return json(R"({"ok": 1, "value": {"_id": "a", "ping": {"$date": {"$numberLong": "0"}}}})");
+  return json(R"({"ok": 1, "cursor": {"id": 0, "firstBatch": []}})");
 }
 
 }  // namespace
@@ -49,4 +61,34 @@ TEST_CASE("a minority of servers that are away does not keep a mirrored store fr
   const auto store = open_store(connection, {.call_limit = 20s});
   CHECK(store->call_limit() == 20s);
   CHECK_THAT(store->description(), Catch::Contains("127.0.0.1:1/"));
+}
+
+TEST_CASE("a member on a slow server is pinged in time beside sixteen other calls",
+          "[mirrored][M2][R9]") {
+  std::atomic<bool> slow = true;
+  std::atomic<std::size_t> held = 0;
+  std::atomic<std::size_t> in_vain = 0;
+  MockServer server(hello(standalone_hello()));
+  server.answer_with(answer_of_member);
+  // A command is asked about again and again.
+  server.hold_back_while([&, all = std::set<std::string>{}](const Bson& command) mutable {
+    if (command.json().find("of a caller") == std::string::npos) return false;
+    all.insert(command.json());
+    held = all.size();
+    return slow.load();
+  });
+  const auto store =
+      open_mongo_store(ConnectionString("mongodb://127.0.0.1:" + std::to_string(server.port()) +
+                                        "/?maxPoolSize=8&waitQueueTimeoutMS=100"),
+                       {.call_limit = 60s}, MongoServers::standalone);
+  mirrored::Member member(store, {0, 3}, host_clock(), std::make_shared<mirrored::KnownReturns>());
+  for (std::size_t caller = 0; caller != mirrored::kCallsAtOnce; ++caller) {
+    member.calling.add([&, name = std::to_string(caller) + " of a caller"] {
+      if (failure_of([&] { store->inspect(name, Freshness::fresh); })) ++in_vain;
+    });
+  }
+  wait_until("all calls to be made", [&] { return held + in_vain >= mirrored::kCallsAtOnce; });
+  CHECK(failure_of([&] { member.ping("a", {}, kOurs); }) == std::nullopt);
+  CHECK(in_vain == 0);
+  slow = false;
 }

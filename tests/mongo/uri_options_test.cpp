@@ -91,6 +91,18 @@ TEST_CASE("a pool has room for pings beside the bell and calls that hang", "[mon
   CHECK(room("") == 0);  // The driver's own.
 }
 
+TEST_CASE("a member's pool has room for all calls that a mirrored store makes of it at once",
+          "[mongo][mirrored][M2][R9]") {
+  const auto room = [](const std::string& options) {
+    const Uri uri =
+        tuned_uri(ConnectionString("mongodb://db1/?" + options), 10s, MongoServers::standalone);
+    return number_in(uri, MONGOC_URI_MAXPOOLSIZE);
+  };
+  CHECK(room("maxPoolSize=20") == 21);
+  CHECK(room("maxPoolSize=22") == 22);
+  CHECK(room("") == 0);  // The driver's own.
+}
+
 TEST_CASE("the driver repeats no command, whatever the connection string says", "[mongo][R8]") {
   const Uri uri = tuned("mongodb://db1/?retryReads=true&retryWrites=true");
   CHECK_FALSE(mongoc_uri_get_option_as_bool(uri.get(), MONGOC_URI_RETRYREADS, true));

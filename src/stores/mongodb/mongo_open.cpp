@@ -42,12 +42,19 @@ void limit(mongoc_uri_t* uri, const char* option, std::chrono::milliseconds most
   if (given <= 0 || given > milliseconds) mongoc_uri_set_option_as_int32(uri, option, milliseconds);
 }
 
+// As many as keep the room of a member from filling: a call of it is part of a ping.
+std::int32_t least_connections(MongoServers servers) {
+  return servers == MongoServers::standalone ? kCallsOfMember + kConnectionsKept
+                                             : kConnectionsLeast;
+}
+
 // Each is connected only when it is needed.
-void allow_connections(mongoc_uri_t* uri) {
+void allow_connections(mongoc_uri_t* uri, MongoServers servers) {
   const char* const option = MONGOC_URI_MAXPOOLSIZE;
   if (!mongoc_uri_has_option(uri, option)) return;  // The driver allows a hundred.
   const std::int32_t most = mongoc_uri_get_option_as_int32(uri, option, 0);
-  if (most < kConnectionsLeast) mongoc_uri_set_option_as_int32(uri, option, kConnectionsLeast);
+  const std::int32_t least = least_connections(servers);
+  if (most < least) mongoc_uri_set_option_as_int32(uri, option, least);
 }
 
 // Each read names its own. The driver would add this one to all other commands, of which the server
@@ -145,7 +152,8 @@ void check_tls_files(const mongoc_uri_t* uri, const ConnectionString& connection
 
 }  // namespace
 
-Uri tuned_uri(const ConnectionString& connection, std::chrono::milliseconds call_limit) {
+Uri tuned_uri(const ConnectionString& connection, std::chrono::milliseconds call_limit,
+              MongoServers servers) {
   silence_driver();
   bson_error_t error;
   Uri uri(mongoc_uri_new_with_error(connection.text().c_str(), &error));
@@ -163,7 +171,7 @@ Uri tuned_uri(const ConnectionString& connection, std::chrono::milliseconds call
   limit(uri.get(), MONGOC_URI_CONNECTTIMEOUTMS, call_limit / 2);
   limit(uri.get(), MONGOC_URI_SOCKETTIMEOUTMS, call_limit);
   limit(uri.get(), MONGOC_URI_HEARTBEATFREQUENCYMS, std::chrono::milliseconds{kHeartbeatMs});
-  allow_connections(uri.get());
+  allow_connections(uri.get(), servers);
   drop_read_concern(uri.get());
   return uri;
 }

@@ -13,7 +13,8 @@ namespace distlock {
 
 /// The URI with the options that this library needs set, and the limits of time where it has none
 /// or longer ones. Errors: `invalid_argument`.
-Uri tuned_uri(const ConnectionString& connection, std::chrono::milliseconds call_limit);
+Uri tuned_uri(const ConnectionString& connection, std::chrono::milliseconds call_limit,
+              MongoServers servers = MongoServers::any);
 
 /// How long the server may work on a command. Shorter than the socket waits, so that the server's
 /// own word on the outcome comes first.

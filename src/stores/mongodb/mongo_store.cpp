@@ -53,7 +53,7 @@ class MongoStore : public Store {
  public:
   MongoStore(const ConnectionString& connection, const StoreOptions& options, MongoServers servers)
       : call_limit_(options.call_limit) {
-    const Uri uri = tuned_uri(connection, call_limit_);
+    const Uri uri = tuned_uri(connection, call_limit_, servers);
     const char* database = mongoc_uri_get_database(uri.get());
     settings_ = {database == nullptr ? "config" : database, server_limit(uri)};
     settings_of_two_ = {settings_.database, settings_.server_limit / 2};

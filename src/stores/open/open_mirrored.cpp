@@ -11,6 +11,7 @@
 
 #include "distlock/stores.h"
 #include "failure.h"
+#include "stores/mirrored/member.h"
 #include "stores/mirrored/mirrored_store.h"
 #include "stores/mirrored/opening_member.h"
 #include "stores/mongodb/mongo_store.h"
@@ -31,6 +32,9 @@ StoreOptions options_of_members(const StoreOptions& options) {
   return {.call_limit = std::max(limit, std::chrono::milliseconds{1}),
           .witness = of_a_command ? WitnessRule::none : options.witness};
 }
+
+// A ping makes one call besides.
+static_assert(mirrored::kCallsAtOnce + 1 == kCallsOfMember);
 
 std::shared_ptr<Store> open_member(const ConnectionString& member, const StoreOptions& options) {
   if (member.kind() == StoreKind::sqlite) return open_sqlite_store(member, options);
