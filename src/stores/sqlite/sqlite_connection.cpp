@@ -62,7 +62,7 @@ void SqliteConnection::cover_claims_of(std::string_view lock,
   if (syncs_) cover_seen(last_claim(lock), give_up_at);
 }
 
-// What it was refused by may be on no disk yet.
+// The disk may not have the write by which this one was refused.
 void SqliteConnection::cover_refusal(std::chrono::milliseconds give_up_at) {
   if (!syncs_) return;
   if (syncs_->in_doubt()) refuse_in_doubt();
