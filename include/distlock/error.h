@@ -24,7 +24,7 @@ enum class Errc {
   forked,             ///< In a forked child: a handle of the parent's, or no SQLite file (R16).
   stopped,            ///< The pinger was stopped: nothing would keep a hold alive (R12).
   deadlock,           ///< A wait that can never end; what() shows the cycle (R22).
-  store_replaced,     ///< The store's file or set is another or gone: unchanged, open it anew.
+  store_replaced,     ///< File or mirrored set (M6) replaced or gone: open it anew.
 };
 
 DISTLOCK_EXPORT const std::error_category& error_category() noexcept;

@@ -52,8 +52,8 @@ struct MirrorOptions {
 /// A mirrored store: 1, 3, 5, 7 or 9 member stores that do not know each other. A process holds a
 /// lock if a majority of the members says so (M1). All processes must name the same members in the
 /// same order. The first call that finds all members empty makes them one set. A mirrored store has
-/// no line, so waits poll (R15). Members that do not answer are waited for by `clock`. A
-/// `maxPoolSize` of a MongoDB member must be 21 or more, so that no call keeps its ping waiting.
+/// no line, so waits poll (R15). Members that do not answer are waited for by `clock`. MongoDB
+/// members should have a `maxPoolSize` of 21 or more, so that no call keeps their pings waiting.
 ///
 /// Errors: `invalid_argument` for another number of members, for one store given twice, or for
 /// options out of range.

@@ -118,9 +118,9 @@ std::optional<BrokenHold::End> BrokenHold::look(const Listings& members, const L
   return noticed ? after_notice(span.received) : std::nullopt;
 }
 
-// Where the clocks of store and host disagree, a contender refuses (R5). Our own watch of a whole
-// window needs neither of them. So does a member without a ping: the date of the hold may be one by
-// the clock of another member.
+// Where the clocks of store and host disagree, a contender refuses (R5). To watch for a whole
+// window needs neither of them. A member without a ping is watched, too: the date of the hold may
+// be by the clock of another member.
 bool BrokenHold::is_silent(Watched& member, const StoreNow& now, const LocalSpan& span) {
   const Inspection seen{.lock = hold_, .ping = member.last, .now = now, .fresh = true};
   LockOptions watching = options_;

@@ -16,11 +16,11 @@
 
 namespace distlock::cli {
 
-/// For how long the holder may act at most after its hold was freed: until its deadline, which no
-/// ping moves on without its noticing. Nothing if the holder states no window (R9).
+/// For how long the holder may act at most after its hold was freed: until its deadline. A ping
+/// that moves it on lets the holder notice, too. Nothing if the holder states no window (R9).
 std::optional<std::chrono::milliseconds> acts_at_most(const LockView& lock);
 
-/// The listings of all members. A store that is not mirrored is one member.
+/// The listings of all members that count. A store that is not mirrored is one member.
 using Listings = std::vector<MemberListing>;
 
 /// Watches the holder of a hold that was freed behind its back.

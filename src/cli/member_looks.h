@@ -18,7 +18,7 @@ struct PingOnMember {
   StoreNow now;
 };
 
-/// The listings of all members, by lock. They must outlive it.
+/// The listings of all members that count, by lock. They must outlive it.
 class MemberLooks {
  public:
   explicit MemberLooks(const std::vector<MemberListing>& listings);
@@ -26,7 +26,8 @@ class MemberLooks {
   /// As Inspection::members: without those whose document of the lock or of its holder's ping is
   /// malformed.
   std::vector<Inspection> at(const std::string& name) const;
-  /// The oldest of the latest pings on a majority. Nothing where fewer members have one.
+  /// Of the pings, latest first, the one that makes a majority. Nothing where fewer members have
+  /// one.
   std::optional<PingOnMember> ping_of(const std::string& process, std::size_t majority) const;
 
  private:
@@ -44,8 +45,8 @@ struct OnMember {
   Takeover takeover;
 };
 
-/// The member that a contender gets last of a majority, with all that it could get before. Nothing
-/// if the members are no majority.
+/// Of the members, in the order in which a contender could get them, the one that makes a majority.
+/// Nothing if they are no majority.
 std::optional<OnMember> deciding(std::vector<OnMember> members, std::size_t majority);
 
 }  // namespace distlock::cli

@@ -80,10 +80,10 @@ std::optional<Token> MirroredStore::claim_identities(const Replies<Inspection>& 
   return founded_by(terms.set, to, replies);
 }
 
-// The set of a majority, or nothing. The identities stay unless another set has the majority: who
-// sees no majority of them now may have been asked too late, while another process has seen one,
-// and has got a lock. Beside another set they would keep their members out. A member whose identity
-// is given back lacks one, and comes back as if it had been emptied.
+// The set of a majority, or nothing. The identities stay unless another set has the majority, or
+// two members are one store. This founder may have looked too late. Another process may have seen a
+// majority, and hold a lock. Beside another set they would keep their members out. A member whose
+// identity is given back lacks one, and comes back as if it had been emptied.
 std::optional<Token> MirroredStore::founded_by(const Token& own, const std::vector<Candidate>& to,
                                                const Replies<ClaimAnswer>& replies) {
   const auto after = look_at_identities();
@@ -159,9 +159,9 @@ std::optional<Token> MirroredStore::found_in_place_of(const SetTerms& before,
   return founded_by(terms.set, minority, replies);
 }
 
-// Makes members of a set that fewer than a majority can be of members of the set before. That one
-// may have got its majority meanwhile, or have it with them. They have kept their data, so they
-// need not wait as members that were emptied.
+// The new set cannot get a majority, so its members are claimed for the old set again. That one may
+// have its majority by now, or get it with them. They have kept their data, so they need not wait
+// as members that were emptied.
 void MirroredStore::give_back_to(const SetTerms& before, const std::vector<Candidate>& minority) {
   const auto seen = look_at_identities();
   std::vector<Candidate> to;

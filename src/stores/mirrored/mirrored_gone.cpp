@@ -21,7 +21,8 @@ std::chrono::milliseconds MirroredStore::longest_window_of(const Token& set) con
   return longest;
 }
 
-// Asks nothing while the last answers of a majority were of the set. A member that is away had one.
+// Asks nothing while the last answers of a majority were of the set. A member that is away counts
+// by its last answer.
 void MirroredStore::check_not_gone(const Token& set) {
   const auto of_the_set = std::count_if(all_.begin(), all_.end(), [&](const auto& member) {
     const auto identity = member->identity();
@@ -46,8 +47,7 @@ void MirroredStore::refuse_gone_set() {
   const Guard lock(set_mutex_);
   if (!gone_since_) gone_since_ = now;
   const std::string gone =
-      "the members of the mirrored store were emptied or exchanged, and are of the set no more "
-      "that this process knows: ";
+      "the set of this mirrored store is gone, its members were emptied or exchanged: ";
   if (now - *gone_since_ >= longest_window_) {
     throw Error(Errc::store_replaced, gone + "open the store anew");
   }

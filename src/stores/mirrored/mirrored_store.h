@@ -112,7 +112,8 @@ class MirroredStore : public Store, private Members {
   }
 
   /// The set that a majority of the members says it is of (M6). Errors: `not_applied` if there is
-  /// none, `invalid_argument` if one member is there twice, `store_replaced` if it is gone.
+  /// none, `invalid_argument` if one member is there twice. If it is gone `not_applied` for its
+  /// longest window, then `store_replaced`.
   Token set();
   void check_not_gone(const Token& set);
   void note_set_is_there();

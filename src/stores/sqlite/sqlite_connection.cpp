@@ -39,7 +39,7 @@ SqliteConnection::SqliteConnection(const ConnectionString& connection, const Sto
   if (durable_) syncs_.emplace(db_.file());
   db_.add_function("store_now", store_now_);
   statements_.emplace(db_);
-  // Without syncs a write is so short that a line costs more than it gives.
+  // Without syncs a write is so short that the gate costs more than it gives.
   if (durable_) gate_.emplace(db_.file());
   db_.look_before_commits();
   begin_call(Access::read);
@@ -62,7 +62,7 @@ void SqliteConnection::cover_claims_of(std::string_view lock,
   if (syncs_) cover_seen(last_claim(lock), give_up_at);
 }
 
-// The disk may not have the write by which this one was refused.
+// The write that made this refusal right may not be on the disk yet.
 void SqliteConnection::cover_refusal(std::chrono::milliseconds give_up_at) {
   if (!syncs_) return;
   if (syncs_->in_doubt()) refuse_in_doubt();
@@ -108,7 +108,7 @@ SqliteCall SqliteConnection::begin_call(Access access, std::chrono::milliseconds
   }
   db_.wait_until(give_up_at);
   SqliteGate* gate = access != Access::read && gate_ ? &*gate_ : nullptr;
-  // The other half is for those who write without the gate.
+  // The other half of the time is for programs that write without the gate.
   if (gate != nullptr) gate->enter(since_boot() + (give_up_at - since_boot()) / 2);
   SqliteCall call(std::move(turn), db_, gate);
   if (db_.file_was_replaced()) {

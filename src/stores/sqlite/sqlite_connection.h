@@ -58,7 +58,7 @@ class SqliteConnection {
   std::chrono::milliseconds end_of_call() const { return since_boot() + call_limit_; }
 
   /// Every call begins here: alone on the connection, and on the file that others see. All its
-  /// waits end with the call's limit. Errors: `not_applied`.
+  /// waits end with the call's limit. Errors: `not_applied`, `store_replaced`.
   SqliteCall begin_call(Access access) { return begin_call(access, end_of_call()); }
   /// The same, for one of several parts of a call, which share its limit.
   SqliteCall begin_call(Access access, std::chrono::milliseconds give_up_at);
@@ -66,7 +66,7 @@ class SqliteConnection {
   /// Does `write` in a call that writes, and gives its result once the disk has what it wrote. The
   /// call is over by then: other threads write while this one waits for the disk. Errors: as
   /// `write`'s and begin_call()'s; `outcome_unknown` if the disk does not take it, and
-  /// `not_applied` if it has written nothing and what it saw is on no disk.
+  /// `not_applied` if it has written nothing, and what it saw may be on no disk.
   template <class Write>
   auto write_durably(Access access, const Write& write) {
     return write_durably(access, end_of_call(), write);
@@ -123,7 +123,7 @@ class SqliteConnection {
   std::optional<SqliteGate> gate_;  // Outlives the connection.
   SqliteDatabase db_;
   std::optional<SqliteSyncs> syncs_;
-  // By the lock's hash. Two locks with one of these wait for each other's syncs at most.
+  // By the lock's hash. Two locks with one hash may wait for each other's syncs, and no more.
   std::array<std::atomic<std::uint64_t>, 256> last_claims_{};
   BootClock clock_;
   std::chrono::milliseconds epoch_{};
