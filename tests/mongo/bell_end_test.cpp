@@ -6,6 +6,7 @@
 #include <fstream>
 #include <future>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "distlock/line.h"
@@ -16,6 +17,7 @@
 #include "stores/mongodb/mongo_documents.h"
 #include "stores/mongodb/mongo_open.h"
 #include "stores/mongodb/mongo_store.h"
+#include "support/captured_log.h"
 
 using namespace distlock;
 using namespace distlock::testing;
@@ -53,11 +55,13 @@ Bson answer_to_process(const Bson& command, bool capped) {
 /// A bell on that server, and what it needs.
 struct Listener {
   // The driver's own threads get the name of the one that asks first, which is not the bell's.
-  explicit Listener(const MockServer& server)
+  explicit Listener(const MockServer& server,
+                    std::shared_ptr<BellRefusals> refusals = std::make_shared<BellRefusals>())
       : connection("mongodb://127.0.0.1:" + std::to_string(server.port()) + "/") {
     const PooledClient first(pool.get());
-    bell = std::make_unique<MongoBell>(pool.get(), MongoSettings{"config", 3600ms}, "db7:1:1",
-                                       [](std::string_view) {});
+    bell = std::make_unique<MongoBell>(
+        pool.get(), MongoSettings{"config", 3600ms}, "db7:1:1", [](std::string_view) {},
+        std::move(refusals));
   }
 
   const ConnectionString connection;
@@ -105,6 +109,30 @@ TEST_CASE("a bell that ends has told its listener before it wakes it", "[mongo][
   listener.bell.reset();
   REQUIRE(waits_before > 0);
   CHECK(waits - waits_before < 2);
+}
+
+// A try makes the collection and rings; the end of a bell rings alone.
+TEST_CASE("listeners of one store that are refused the bell say so once, and end without a ring",
+          "[mongo][bell][R19][R20]") {
+  MockServer server(json("{" + standalone_hello() + "}"));
+  server.answer_with([](const Bson& command) {
+    if (!is_command(command, "insert")) return answer_to_listener(command);
+    return json(R"({"ok": 0, "code": 13, "errmsg": "not authorized"})");
+  });
+  Captured log;
+  const auto refusals = std::make_shared<BellRefusals>();
+  for (const auto pause : {500ms, 1000ms}) {
+    Listener listener(server, refusals);
+    wait_until("the bell to be refused", [&] { return refusals->pause.load() >= pause; });
+    listener.bell.reset();
+  }
+  CHECK(log.count(severity_level::warning, "waiters look") == 1);
+  const auto commands = server.commands();
+  const auto sent = [&](const char* name) {
+    return std::count_if(commands.begin(), commands.end(),
+                         [&](const Bson& command) { return is_command(command, name); });
+  };
+  CHECK(sent("insert") == sent("create"));
 }
 
 // The old bell waits for its answer or caps the collection, and sends its ring. The new one makes

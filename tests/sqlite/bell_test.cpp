@@ -179,10 +179,12 @@ TEST_CASE("a bell that cannot be had is told of once, however often a listener l
   REQUIRE(inotify_add_watch(opened, belfry.file.c_str(), IN_OPEN) >= 0);
   Captured log;
   SqliteBell bell(belfry.database, 1ms);
-  const Waiting waiting(bell);
   std::array<char, 4096> events{};
-  // Each look opens it twice.
-  for (int i = 0; i < 10; ++i) REQUIRE(read(opened, events.data(), events.size()) > 0);
+  for (int listener = 0; listener < 2; ++listener) {
+    const Waiting waiting(bell);
+    // Each look opens it twice.
+    for (int i = 0; i < 10; ++i) REQUIRE(read(opened, events.data(), events.size()) > 0);
+  }
   close(opened);
   CHECK(log.count(severity_level::warning, "cannot be used") == 1);
 }

@@ -28,19 +28,19 @@ constexpr std::chrono::minutes kRefusedMost{5};
 
 struct MongoBell::Ear {
   Ear(mongoc_client_pool_t* given_pool, MongoSettings given_settings, std::string given_process,
-      Rung given_rung)
+      Rung given_rung, std::shared_ptr<BellRefusals> given_refusals)
       : pool(given_pool),
         settings(std::move(given_settings)),
         process(std::move(given_process)),
-        rung(std::move(given_rung)) {}
+        rung(std::move(given_rung)),
+        refusals(std::move(given_refusals)) {}
 
   void run() {
     pthread_setname_np(pthread_self(), "LockBell");
     const std::shared_ptr<Clock> clock = host_clock();
     const std::stop_token stopped = stop.get_token();
-    std::chrono::milliseconds pause{};
     while (!stopped.stop_requested()) {
-      bool refused = false;
+      refused = false;
       try {
         ring_oneself();
         if (!stopped.stop_requested()) listen(stopped);
@@ -50,14 +50,15 @@ struct MongoBell::Ear {
       } catch (...) {
         // Waiters look by themselves until the trouble has passed.
       }
-      pause = pause_of_bell(pause, refused);
+      const std::chrono::milliseconds pause = pause_of_bell(refusals->pause, refused);
+      refusals->pause = refused ? pause : std::chrono::milliseconds{};
       clock->wait_until(clock->steady_now() + pause, stopped);
     }
   }
 
   // Trouble that passes is not worth a word.
-  void say_once(const Error& refusal) {
-    if (!std::exchange(refusal_said, true)) log::bell_refused(refusal.what());
+  void say_once(const Error& refusal) const {
+    if (!refusals->told.exchange(true)) log::bell_refused(refusal.what());
   }
 
   // A tail on a collection with nothing in it is dead at once.
@@ -93,7 +94,8 @@ struct MongoBell::Ear {
   const MongoSettings settings;
   const std::string process;
   const Rung rung;
-  bool refusal_said = false;
+  const std::shared_ptr<BellRefusals> refusals;
+  std::atomic<bool> refused = false;  // The last try. Then no getMore waits.
   std::stop_source stop;
   boost::thread thread;
 };
@@ -109,8 +111,9 @@ std::chrono::milliseconds pause_of_bell(std::chrono::milliseconds last, bool ref
 }
 
 MongoBell::MongoBell(mongoc_client_pool_t* pool, const MongoSettings& settings, std::string process,
-                     Rung rung)
-    : ear_(std::make_shared<Ear>(pool, settings, std::move(process), std::move(rung))) {
+                     Rung rung, std::shared_ptr<BellRefusals> refusals)
+    : ear_(std::make_shared<Ear>(pool, settings, std::move(process), std::move(rung),
+                                 std::move(refusals))) {
   try {
     ear_->thread = boost::thread([ear = ear_.get()] { ear->run(); });
   } catch (const boost::thread_resource_error& error) {
@@ -123,7 +126,7 @@ MongoBell::~MongoBell() {
   ear_->stop.request_stop();
   try {
     // Nothing else ends a getMore that waits.
-    ear_->end_waiting();
+    if (!ear_->refused) ear_->end_waiting();
   } catch (...) {
     // The getMore ends by itself, within seconds.
   }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <boost/thread/mutex.hpp>
 #include <chrono>
 #include <functional>
@@ -13,6 +14,13 @@
 
 namespace distlock {
 
+/// Shared by the listeners of a store, of which one follows the other: a refusal is told of once,
+/// and each one found again makes the pause longer.
+struct BellRefusals {
+  std::atomic<bool> told{false};
+  std::atomic<std::chrono::milliseconds> pause{};  ///< The last, or 0 after a try that was heeded.
+};
+
 /// Listens to the bell for one process, on a thread of its own, as long as it lives (R19). A cursor
 /// that dies, as with a fail-over, is opened anew; meanwhile rings are lost.
 class MongoBell {
@@ -21,7 +29,7 @@ class MongoBell {
 
   /// `pool` must outlive it. Errors: `not_applied` if there is no thread to be had.
   MongoBell(mongoc_client_pool_t* pool, const MongoSettings& settings, std::string process,
-            Rung rung);
+            Rung rung, std::shared_ptr<BellRefusals> refusals = std::make_shared<BellRefusals>());
   ~MongoBell();
   MongoBell(const MongoBell&) = delete;
   MongoBell& operator=(const MongoBell&) = delete;

@@ -22,7 +22,8 @@ class MongoLine : public Line {
   Freed release_and_tell(std::string_view name, const Token& ts, ReleaseRule rule) override;
   void ring(std::string_view name, const std::vector<std::string>& processes) override;
   std::shared_ptr<void> listen(std::string_view process, MongoBell::Rung rung) override {
-    return std::make_shared<MongoBell>(pool_, settings_, std::string(process), std::move(rung));
+    return std::make_shared<MongoBell>(pool_, settings_, std::string(process), std::move(rung),
+                                       bell_refusals_);
   }
 
  private:
@@ -36,6 +37,7 @@ class MongoLine : public Line {
   const std::shared_ptr<Clock> clock_ = host_clock();
   std::atomic<bool> bells_made_{false};
   RefusedRings refused_rings_;
+  const std::shared_ptr<BellRefusals> bell_refusals_ = std::make_shared<BellRefusals>();
 };
 
 Standing MongoLine::stand(std::string_view name, const Claim& claim) {

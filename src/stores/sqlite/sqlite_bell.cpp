@@ -56,6 +56,7 @@ class SqliteBell::Ear {
       : process_(process),
         rung_(std::move(rung)),
         look_again_(bell.look_again_),
+        said_(bell.said_),
         page_(bell.database_, kSuffix, kMark) {
     open();
     thread_ = boost::thread([this] { run(); });
@@ -106,7 +107,7 @@ class SqliteBell::Ear {
     if (page_.open()) return true;
     page_.make();
     if (page_.open()) return true;
-    if (!std::exchange(said_, true)) log::no_bell(page_.path());
+    if (!said_->exchange(true)) log::no_bell(page_.path());
     return false;
   }
 
@@ -161,10 +162,10 @@ class SqliteBell::Ear {
   const std::string process_;
   const Line::Rung rung_;
   const std::chrono::milliseconds look_again_;
+  const std::shared_ptr<std::atomic<bool>> said_;
   boost::mutex mutex_;
   SqlitePage page_;  // Opened and closed under the mutex by the thread alone.
   std::map<Token, Attended> attended_;
-  bool said_ = false;
   std::stop_source stop_;
   boost::thread thread_;
 };

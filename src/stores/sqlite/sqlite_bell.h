@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <boost/thread/mutex.hpp>
 #include <chrono>
 #include <memory>
@@ -59,6 +60,8 @@ class SqliteBell {
 
   const std::string database_;
   const std::chrono::milliseconds look_again_;
+  // For all listeners, of which one follows the other: that there is no bell.
+  const std::shared_ptr<std::atomic<bool>> said_ = std::make_shared<std::atomic<bool>>(false);
   boost::mutex ringing_mutex_;
   SqlitePage ringing_;  // Guarded by `ringing_mutex_`.
   boost::mutex ears_mutex_;
