@@ -40,6 +40,12 @@ struct MemberListing {
   Fence fence_of_lost = 0;  ///< As in Inspection.
 };
 
+/// One look at all locks: as a whole, and member by member.
+struct MemberListings {
+  Listing all;  ///< As Store::list().
+  std::vector<MemberListing> of_members;
+};
+
 /// How one member fares, for people.
 struct MemberState {
   enum class Condition {
@@ -90,9 +96,9 @@ class DISTLOCK_EXPORT Members {
                                     const Claim& claim,
                                     const std::function<bool()>& still_held) = 0;
 
-  /// As Store::list(), of each member that counts: at least a majority. A lock's document that a
-  /// look leaves out (M3) is listed as a problem.
-  virtual std::vector<MemberListing> listings() = 0;
+  /// As Store::list(), and that of each member that counts: at least a majority. A member's
+  /// document that a look leaves out (M3) is a problem in its listing.
+  virtual MemberListings listings() = 0;
 
   /// How each member fares, in the order in which they were given. Founds no set.
   virtual std::vector<MemberState> states() = 0;

@@ -51,7 +51,7 @@ std::string text_of(BrokenHold::End end) {
 // A store without members is one member.
 Listings listings_of(Store& store) {
   Members* const members = store.members();
-  return members == nullptr ? Listings{{Token{}, store.list()}} : members->listings();
+  return members == nullptr ? Listings{{Token{}, store.list()}} : members->listings().of_members;
 }
 
 bool carries(const Listing& listing, const LockRecord& hold) {

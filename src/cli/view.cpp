@@ -153,17 +153,10 @@ Pings pings_by_process(const Listing& listing) {
   return pings;
 }
 
-// A listing of the store; of a mirrored one also those of its members.
-struct Listings {
-  Listing all;
-  std::vector<MemberListing> of_members;
-};
-
 auto timed_listings(const Observer& observer) {
   return timed(observer.clock, [&] {
     Members* const members = observer.store.members();
-    return Listings{observer.store.list(),
-                    members == nullptr ? std::vector<MemberListing>{} : members->listings()};
+    return members == nullptr ? MemberListings{observer.store.list(), {}} : members->listings();
   });
 }
 

@@ -3,6 +3,7 @@
 #include <functional>
 #include <sstream>
 #include <string>
+#include <utility>
 
 #include "cli/break.h"
 #include "cli/break_wait.h"
@@ -118,6 +119,19 @@ TEST_CASE("a list shows the ping that a majority has, whichever member hears not
   REQUIRE(ping.now);
   CHECK((ping.now->time - ping.record->ping > 15min) == reaches_one_alone);
   CHECK(ping.record->clock == ping.now->clock);
+}
+
+TEST_CASE("a list of a mirrored store is one look at all locks, beside that at the members",
+          "[cli][view][mirrored][M8]") {
+  Scene scene;
+  int lists = 0;
+  scene.observer.members[0]->during_each_call([&](const std::string& call) {
+    if (call == "list") ++lists;
+  });
+  scene.observer.store->members()->states();
+  const int at_members = std::exchange(lists, 0);
+  CHECK(scene.listed().takeover.how == How::later);
+  CHECK(lists == at_members + 1);
 }
 
 TEST_CASE("a member that does not carry a hold says nothing about the end of its holder",

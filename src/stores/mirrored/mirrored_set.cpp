@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstring>
 #include <set>
+#include <utility>
 
 #include "local_span.h"
 #include "stores/mirrored/agreement.h"
@@ -103,8 +104,10 @@ void MirroredStore::refuse_no_set() {
               "such, or all must answer and be empty");
 }
 
-std::vector<MemberListing> MirroredStore::listings() {
-  return without_great_fences(counting_listings(), majority());
+MemberListings MirroredStore::listings() {
+  std::vector<MemberListing> members = counting_listings();
+  Listing all = merged(members, majority());
+  return {std::move(all), without_great_fences(std::move(members), majority())};
 }
 
 std::vector<MemberState> MirroredStore::states() {

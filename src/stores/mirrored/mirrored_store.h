@@ -75,7 +75,7 @@ class MirroredStore : public Store, private Members {
                                        const Claim& claim) override;
   std::vector<Token> repair(std::string_view name, const std::vector<MemberBasis>& bases,
                             const Claim& claim, const std::function<bool()>& still_held) override;
-  std::vector<MemberListing> listings() override;
+  MemberListings listings() override;
   std::vector<MemberState> states() override;
   bool incomplete() override;
   void mend() override;

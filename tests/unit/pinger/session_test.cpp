@@ -88,7 +88,7 @@ class MeanwhileOnMembers : public Store, private Members {
     if (const auto meanwhile = std::exchange(before_repair, {})) meanwhile();
     return inner->members()->repair(n, b, c, still);
   }
-  std::vector<MemberListing> listings() override { return inner->members()->listings(); }
+  MemberListings listings() override { return inner->members()->listings(); }
   std::vector<MemberState> states() override { return inner->members()->states(); }
   bool incomplete() override { return inner->members()->incomplete(); }
   void mend() override { inner->members()->mend(); }
