@@ -31,8 +31,8 @@ std::pair<milliseconds, bool> due(const Takeover& one) {
 }
 
 PingOnMember named_by(const Token& member, PingRecord ping, StoreNow now) {
-  now.clock = clock_name(member, now.clock);
-  if (ping.clock) ping.clock = clock_name(member, *ping.clock);
+  name_clock(now, member);
+  name_clock(ping, member);
   return {std::move(ping), std::move(now)};
 }
 

@@ -100,10 +100,8 @@ std::vector<OnMember> carriers(std::vector<OnMember> members, const LockRecord& 
 void show_ping_of(const OnMember& one, LockView& view) {
   view.ping = one.seen.ping;
   view.now = one.seen.now;
-  view.now->clock = clock_name(one.seen.member, view.now->clock);
-  if (view.ping && view.ping->clock) {
-    view.ping->clock = clock_name(one.seen.member, *view.ping->clock);
-  }
+  name_clock(*view.now, one.seen.member);
+  if (view.ping) name_clock(*view.ping, one.seen.member);
 }
 
 // As protocol::judge_members() does, and by which member (M4).

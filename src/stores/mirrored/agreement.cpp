@@ -50,16 +50,10 @@ std::vector<std::size_t> carriers_of_shown(const Records& records, std::size_t u
   return carriers.empty() ? carriers_of_most(records, !in_the_way) : carriers;
 }
 
-// It names the clocks that run beside this one, too, since pings name theirs in that form.
-void name_clock(StoreNow& now, const Token& member) {
-  now.clock = clock_name(member, now.clock);
-  if (!now.unrelated.empty()) now.unrelated = clock_name(member, now.unrelated);
-}
-
 // Of the member that is shown.
 void name_clocks(Inspection& all, const Token& member) {
   if (all.now) name_clock(*all.now, member);
-  if (all.ping && all.ping->clock) all.ping->clock = clock_name(member, *all.ping->clock);
+  if (all.ping) name_clock(*all.ping, member);
 }
 
 template <class Record>
@@ -144,9 +138,7 @@ std::vector<Listed<LockRecord>> sound_locks(const std::vector<MemberListing>& me
 void name_clocks(Listing& listing, const Token& member) {
   name_clock(listing.now, member);
   for (auto& ping : listing.pings) {
-    if (ping.record && ping.record->clock) {
-      ping.record->clock = clock_name(member, *ping.record->clock);
-    }
+    if (ping.record) name_clock(*ping.record, member);
   }
 }
 
