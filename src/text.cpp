@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cstdint>
 
 namespace distlock {
@@ -130,6 +131,13 @@ std::string escaped(std::string_view text) {
     text.remove_prefix(next.size());
   }
   return out;
+}
+
+std::string in_lower_case(std::string_view text) {
+  std::string result(text);
+  std::transform(result.begin(), result.end(), result.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return result;
 }
 
 std::string in_quotes(std::string_view text) { return '"' + escaped(text) + '"'; }

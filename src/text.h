@@ -17,6 +17,9 @@ std::vector<std::string_view> characters_of(std::string_view text);
 /// U+009F. Among the invisible ones are those that turn the direction of writing.
 std::string escaped(std::string_view text);
 
+/// With the letters of ASCII in lower case.
+std::string in_lower_case(std::string_view text);
+
 /// `escaped(text)` in double quotes.
 std::string in_quotes(std::string_view text);
 

@@ -1,7 +1,6 @@
 #include "cli/command_options.h"
 
 #include <algorithm>
-#include <cctype>
 #include <utility>
 
 #include "cli/duration.h"
@@ -47,12 +46,6 @@ std::optional<std::string> directory(const GetEnvironment& get, const char* name
   if (path == nullptr || *path != '/') return std::nullopt;
   const std::string_view text(path);
   return std::string(text.substr(0, text.find_last_not_of('/') + 1));
-}
-
-std::string in_lower_case(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
 }
 
 }  // namespace
@@ -221,9 +214,12 @@ bool may_show_a_password(const std::string& text) {
   return false;
 }
 
-void check_is_no_connection_string(const std::string& word, const std::string& what) {
-  if (!may_show_a_password(word)) return;
+void refuse_connection_string(const std::string& what) {
   throw Usage(what + " is a connection string; write --uri before it");
+}
+
+void check_is_no_connection_string(const std::string& word, const std::string& what) {
+  if (may_show_a_password(word)) refuse_connection_string(what);
 }
 
 std::string checked_name(const std::string& name) try {

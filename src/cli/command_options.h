@@ -81,7 +81,10 @@ std::string option_name(const std::string& word);
 /// any such string counts, elsewhere one with a user or an option.
 bool may_show_a_password(const std::string& text);
 
-/// Throws Usage if that is so. `what`: the word's name in the help.
+/// Throws Usage. `what`: the name in the help of the word that is one.
+[[noreturn]] void refuse_connection_string(const std::string& what);
+
+/// The same if may_show_a_password().
 void check_is_no_connection_string(const std::string& word, const std::string& what);
 
 /// A lock's name. Throws Usage where it cannot be used.

@@ -56,8 +56,7 @@ std::string fit_for_a_record(const std::string& text) {
 void check_command(const Words& command) {
   if (command.empty()) throw Usage("run: COMMAND is missing");
   if (command.front().empty()) throw Usage("run: COMMAND is empty");
-  if (command.front().find("://") == std::string::npos) return;
-  throw Usage("COMMAND is a connection string; write --uri before it");
+  if (command.front().find("://") != std::string::npos) refuse_connection_string("COMMAND");
 }
 
 std::string why_from(const CommandOptions& options, const Words& command) {

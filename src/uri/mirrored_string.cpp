@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <charconv>
 #include <filesystem>
 #include <set>
@@ -24,13 +23,6 @@ constexpr std::string_view kOfPaths = "sqlite:";
 constexpr std::string_view kDirect = "directConnection";
 constexpr std::string_view kMirroredForms =
     "write mirrored+mongodb://HOST,HOST,HOST/ or mirrored+sqlite:PATH,PATH,PATH";
-
-std::string in_lower_case(std::string_view text) {
-  std::string result(text);
-  std::transform(result.begin(), result.end(), result.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return result;
-}
 
 // A host may be called so, and has a port then.
 bool names_a_kind(std::string_view member) {
