@@ -3,6 +3,8 @@
 #include <catch2/catch.hpp>
 #include <functional>
 #include <future>
+#include <memory>
+#include <string>
 #include <thread>
 
 #include "support/fleet.h"
@@ -12,6 +14,19 @@
 using namespace distlock;
 using namespace distlock::testing;
 using namespace std::chrono_literals;
+
+namespace {
+
+/// A lock whose release was refused, and is left to the pinger.
+std::unique_ptr<DistributedLock> with_pending_release(const Process& of, const std::string& name) {
+  auto lock = of.lock(name);
+  REQUIRE(lock->lock_try("x"));
+  of.store->fail("release", Fault::rejected, 3);
+  REQUIRE(lock->unlock() == UnlockResult::pending);
+  return lock;
+}
+
+}  // namespace
 
 TEST_CASE("a stop in the middle of a look lets no claim follow", "[pinger][R12]") {
   Fleet fleet;
@@ -83,10 +98,7 @@ TEST_CASE("a stop in the middle of a release before a claim lets no other ping f
           "[pinger][R7][R12]") {
   Fleet fleet;
   const auto a = fleet.process("a");
-  const auto pending = a.lock("pending");
-  REQUIRE(pending->lock_try("x"));
-  a.store->fail("release", Fault::rejected, 3);
-  REQUIRE(pending->unlock() == UnlockResult::pending);
+  const auto pending = with_pending_release(a, "pending");
   const auto lock = a.lock("balancer");
   fleet.clock->advance(10min);
   a.store->forget_calls();
@@ -199,10 +211,7 @@ TEST_CASE("a wait that ends after a stop frees what it left, and nothing of othe
           "[pinger][R12]") {
   Fleet fleet;
   const auto a = fleet.process("a");
-  const auto other = a.lock("other");
-  REQUIRE(other->lock_try("x"));
-  a.store->fail("release", Fault::rejected, 3);
-  REQUIRE(other->unlock() == UnlockResult::pending);
+  const auto other = with_pending_release(a, "other");
   const auto lock = a.lock("balancer");
   REQUIRE(lock->lock_try("x"));
   fleet.clock->advance(16min);
