@@ -43,7 +43,7 @@ class Cluster:
         """No elections any more: a machine that stands still for seconds is to be no fault here."""
         if len(self.members) > 1:
             self.wait_primary().tell({"replSetReconfig": self._configuration(
-                electionTimeoutMillis=3_600_000) | {"version": 2}})
+                **mongod_program.NO_ELECTIONS) | {"version": 2}})
 
     def uri(self, database: str = "config") -> str:
         addresses = ",".join(one.address for one in self.members)

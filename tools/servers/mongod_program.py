@@ -14,6 +14,7 @@ OPTIONS = ("--nounixsocket", "--wiredTigerCacheSizeGB", "0.25",
            "--setParameter", "diagnosticDataCollectionEnabled=false")
 VERSION = "DISTLOCK_MONGOD_VERSION"
 FAST_ELECTIONS = {"electionTimeoutMillis": 2000, "heartbeatIntervalMillis": 500}
+NO_ELECTIONS = FAST_ELECTIONS | {"electionTimeoutMillis": 3_600_000}
 
 
 def wanted_version() -> str:

@@ -100,12 +100,25 @@ def replica_set(servers: Any, name: str, members: Any) -> Any:
         {"_id": i, "host": f"127.0.0.1:{port}", "arbiterOnly": member.get("arbiter", False)}
         for i, (port, member) in enumerate(zip(ports, members))]
     config_server = any("--configsvr" in m.get("arguments", ()) for m in members)
-    command(ports[0], {"replSetInitiate": {
-        "_id": name, "members": configuration, **({"configsvr": True} if config_server else {}),
-        "settings": mongod_program.FAST_ELECTIONS}})
+    whole = {"_id": name, "members": configuration, "settings": mongod_program.FAST_ELECTIONS,
+             **({"configsvr": True} if config_server else {})}
+    command(ports[0], {"replSetInitiate": whole})
     wait_for(f"a primary of {name}", lambda: writable(ports))
+    if len(ports) > 1:
+        keep_primary(ports, whole)
     data = [port for port, member in zip(ports, members) if not member.get("arbiter")]
     return "mongodb://" + ",".join(f"127.0.0.1:{p}" for p in data) + f"/?replicaSet={name}"
+
+
+def keep_primary(ports: Iterable[int], whole: dict[str, Any]) -> None:
+    """No elections any more but those that a test asks for: a machine that stands still for
+    seconds is no fault of what runs beside it."""
+    primary = next(p for p in ports if mongo_wire.ask(p, {"isMaster": 1}).get("ismaster"))
+    command(primary, {"replSetReconfig": whole | {
+        "version": 2, "settings": mongod_program.NO_ELECTIONS}})
+    wait_for("its new settings everywhere", lambda: all(
+        mongo_wire.ask(port, {"isMaster": 1}).get("setVersion", 2) == 2 for port in ports))
+    wait_for("a healthy set", lambda: writable(ports))
 
 
 def command(port: int, words: dict[str, Any], db: str = "admin") -> dict[str, Any]:
