@@ -111,7 +111,7 @@ TEST_CASE("a judgement is never made on what a deposed primary says", "[mongo][R
   // it answers before it learns that it is deposed.
   InFlight reads(*contender, Freshness::fresh);
   InFlight ordinary(*contender, Freshness::ordinary);
-  wait_until("another primary", [&] { return primary_among(without(ports, deposed)) != 0; });
+  elect_among(without(ports, deposed));
   const PingRecord after = ping_at_last(*holder);
   REQUIRE(after.clock != before.clock);
   stopped.go_on();

@@ -34,6 +34,16 @@ bool all_threads_stand_still(pid_t pid) {
                      [](const auto& thread) { return stands_still(thread.path()); });
 }
 
+/// Whether it is elected. Not one that has not caught up, or while another is elected.
+bool run_for_election(int port) {
+  try {
+    Server(direct_uri(port), "admin").admin(doc({{"replSetStepUp", 1}}));
+    return true;
+  } catch (const std::runtime_error&) {
+    return false;
+  }
+}
+
 }  // namespace
 
 FailPoint::FailPoint(const Server& server, const std::string& command, std::string_view collection,
@@ -96,14 +106,16 @@ void wait_until_whole(const std::string& uri) {
   });
 }
 
+void elect_among(const std::vector<int>& ports) {
+  wait_until("an election",
+             [&] { return std::any_of(ports.begin(), ports.end(), run_for_election); });
+  wait_until("another primary", [&] { return primary_among(ports) != 0; });
+}
+
 void step_up(const std::string& uri, int port) {
   wait_until("the fail-over", [&] {
     if (primary_among(ports_of(uri)) == port) return true;
-    try {
-      Server(direct_uri(port), "admin").admin(doc({{"replSetStepUp", 1}}));
-    } catch (const std::runtime_error&) {
-      // Not caught up yet; the next look tries again.
-    }
+    run_for_election(port);
     return false;
   });
 }

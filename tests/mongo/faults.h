@@ -44,6 +44,9 @@ std::string direct_uri(int port);
 std::vector<int> ports_of(const std::string& uri);
 /// Of the members on `ports`: the one that says that it is the primary, or 0.
 int primary_among(const std::vector<int>& ports);
+/// Has one of the members on `ports` elected while the primary does not answer. The sets of
+/// tools/with-mongod elect nobody by themselves.
+void elect_among(const std::vector<int>& ports);
 /// Makes the member on `port` the primary, and waits until it is.
 void step_up(const std::string& uri, int port);
 /// Waits until the set has a primary and everything that it confirms is on every data-bearing
