@@ -102,6 +102,9 @@ class DistributedLock::Contender : public Heir {
     std::optional<Fence> fence;
   };
   UnlockResult unlock(const std::optional<Named>& only) noexcept;
+  /// Keeps the hold that was passed on to this place, if one was. `unsettled` is set if it came too
+  /// late, and could not be given back.
+  bool accept(Lobby::Place& place, bool& unsettled);
 
   // In the phase acquiring.
 
@@ -183,26 +186,14 @@ class DistributedLock::Contender : public Heir {
   bool inherit(Contender& from, const Token& ts, SteadyTime now);
   bool fits(const Contender& from) const;
   void leave_to(const Contender& to, const Token& ts) noexcept;
-  /// Keeps the hold that was passed on to this place, if one was. `unsettled` is set if it came too
-  /// late, and could not be given back.
-  bool accept(Lobby::Place& place, bool& unsettled);
   /// Gives such a hold back, where the wait ends otherwise.
   void relinquish(Lobby::Place& place) noexcept;
   protocol::Judgement judge(const TimedInspection& look);
   protocol::Judgement judge_one(const Inspection& seen, const LocalSpan& span);
   ClaimFrom claim_from(const TimedInspection& look, protocol::Verdict verdict);
   void lose_overdue_hold();
-  /// The result of waiting behind others of the process.
-  enum class Turn { over, to_stand, held };
-  Turn wait_for_this_object(Lobby::Place& place, const WaitRequest& request, bool& unsettled);
   /// In the store's line, once begin_acquiring() is done.
   bool wait_standing(Lobby::Place& place, const WaitRequest& request);
-  bool held_by_this_thread() const;
-  /// Not free until its thread unlocks, though another may have the lock by then.
-  bool holds_what_is_lost() const;
-  /// Looks at the lock for a wait that has no place of its own in the store's line. False if the
-  /// store did not answer.
-  bool tell_behind_another(const WaitRequest& request);
   /// When a wait is to look again; its deadline if no look fits in before.
   SteadyTime next_look(int round, SteadyTime deadline) const;
 };

@@ -1,137 +1,129 @@
+#include "lock/queueing.h"
+
 #include <algorithm>
 #include <boost/thread/lock_guard.hpp>
-#include <memory>
 
-#include "lock/contender.h"
-#include "lock/standing.h"
+#include "distlock/error.h"
+#include "failure.h"
 #include "pinger/identity.h"
 #include "thread_number.h"
 
-// Waiting behind other threads of the process, until it is this thread's turn to stand in the line
-// of the store (R20).
 namespace distlock {
 
 using std::chrono::nanoseconds;
 
-namespace {
+Queueing::Queueing(Contender& lock, Lobby::Place& place, const WaitRequest& request)
+    : lock_(lock),
+      place_(place),
+      request_(request),
+      clock_(*lock.session->environment.clock),
+      deadlocks_(request.deadlock_watch(lock.options, *lock.session)),
+      thread_(request.for_ever ? this_thread_of(lock.session->environment) : ""),
+      to_look_(request.other != nullptr) {
+  place.show(thread_);
+}
 
-Judging judging_of(const LockOptions& options) {
-  return {options.takeover_after.count(),
-          options.max_clock_skew.value_or(std::chrono::milliseconds{-1}).count(),
-          static_cast<std::int64_t>(options.takeover_rule),
-          static_cast<std::int64_t>(options.missing_ping), options.unstated_window.count()};
+Queueing::Turn Queueing::wait() {
+  for (;;) {
+    if (const auto turn = step()) return *turn;
+  }
+}
+
+std::optional<Queueing::Turn> Queueing::step() {
+  lock_.session
+      ->check_usable();  // In a child, before it takes a mutex that a thread had at the fork.
+  const std::stop_token rung = place_.wake().arm();
+  place_.open(lock_);
+  if (lock_.accept(place_, unsettled_)) return Turn::held;
+  lock_.session->check_usable();
+  const SteadyTime now = clock_.steady_now();
+  if (come_forward(now)) return Turn::to_stand;
+  if (request_.stop.stop_requested() || now >= request_.deadline)
+    return place_.close() ? std::optional(Turn::over) : std::nullopt;
+  // While it is busy with the store or the program, no hold waits for it.
+  if (now >= std::min(look_due(), deadlocks_.due()) && !place_.close()) return std::nullopt;
+  if (now >= look_due()) look();
+  if (request_.stop.stop_requested()) return std::nullopt;
+  // No other process sees its cycle, so none needs a ping of this one for it.
+  if (now >= deadlocks_.due()) (void)deadlocks_.look(place_.made_up_ticket(), clock_);
+  place_.open(lock_);
+  clock_.wait_until(next_round(now), rung);
+  return std::nullopt;
+}
+
+bool Queueing::come_forward(SteadyTime now) {
+  const bool ours = held_by_this_thread();
+  if (!ours) check_patience(now);
+  passing_until_ = place_.passing_until();
+  our_turn_ = (now >= passing_until_ && place_.first()) || ours;
+  if (!our_turn_) return false;
+  if (lock_.begin_acquiring(request_.other)) {
+    place_.stand();
+    return true;
+  }
+  place_.store_answered();  // Nobody asks it for those behind.
+  to_look_ = false;         // A busy object has told whom it waits for.
+  if (object_holds_what_is_lost()) place_.step_aside();
+  return false;
 }
 
 // Those in front have asked the store for this thread, too (R15).
-void check_patience(const std::optional<Failing>& failing, const WaitRequest& request,
-                    SteadyTime now, nanoseconds patience) {
-  if (!failing || request.stop.stop_requested()) return;
-  const bool impatient = now - std::max(failing->since, request.begun) >= patience;
-  if (impatient || now >= request.deadline) throw Error(failing->error);
+void Queueing::check_patience(SteadyTime now) const {
+  const auto failing = place_.failing();
+  if (!failing || request_.stop.stop_requested()) return;
+  const bool impatient =
+      now - std::max(failing->since, request_.begun) >= nanoseconds{lock_.patience()};
+  if (impatient || now >= request_.deadline) throw Error(failing->error);
 }
 
-}  // namespace
+bool Queueing::held_by_this_thread() const {
+  const boost::lock_guard<boost::mutex> lock(lock_.mutex);
+  return lock_.phase == Contender::Phase::holding && lock_.holder == this_thread_number();
+}
 
-bool Contender::wait_in_line(const WaitRequest& request) {
-  protocol::check_why(request.why);
-  session->check_usable();
-  Lobby::Place place(session->lobby, name, judging_of(options));
-  auto ring = [guard = session->fork_guard, wake = place.shared_wake()] {
-    if (!guard.in_child()) wake->ring();
-  };
-  using OnStop = LeftInChild<std::stop_callback<decltype(ring)>>;
-  const OnStop on_stop(request.stop, ring);
-  const OnStop on_end(session->stopping.get_token(), ring);
-  const auto give_back = [&](Lobby::Place* of) { relinquish(*of); };
-  const std::unique_ptr<Lobby::Place, decltype(give_back)> leaving(&place, give_back);
-  bool unsettled = false;  // Of a hold that came by a pass.
+bool Queueing::object_holds_what_is_lost() const {
+  const SteadyTime now = clock_.steady_now();
+  const boost::lock_guard<boost::mutex> lock(lock_.mutex);
+  return lock_.phase == Contender::Phase::holding && lock_.hold->validity.over(now);
+}
+
+void Queueing::look() {
+  place_.show({});  // The program may wait for another lock meanwhile.
+  const bool answered = tell_what_is_seen();
+  to_look_ = to_look_ && !answered;
+  const SteadyTime ended = clock_.steady_now();
+  // However long it lasted, and whatever rings meanwhile: one that failed has a pause (R15).
+  if (look_due() <= ended) look_from_ = ended + nanoseconds{lock_.options.recheck};
+  lock_.session->check_usable();  // The program may have forked, or stopped the pinger.
+  place_.show(thread_);
+}
+
+// The thread that stands in the store's line does not share its looks.
+bool Queueing::tell_what_is_seen() {
+  std::optional<LockRecord> seen;
   try {
-    const Turn turn = wait_for_this_object(place, request, unsettled);
-    return turn == Turn::to_stand ? wait_standing(place, request) : turn == Turn::held;
+    seen = lock_.session->look(lock_.name, Freshness::ordinary).seen.lock;
   } catch (const Error& error) {
-    if (!unsettled) throw;
-    throw of_all(error);
+    if (!may_wait_on(error)) throw;
+    request_.teller->failed(error, clock_.steady_now());
+    return false;
   }
+  if (request_.other != nullptr) *request_.other = seen.value_or(LockRecord{.name = lock_.name});
+  if (seen) request_.teller->saw(*seen, std::nullopt, clock_.steady_now());
+  return true;
 }
 
-bool Contender::wait_standing(Lobby::Place& place, const WaitRequest& request) {
-  AcquiringPhase acquiring{*this};
-  limit = {request.deadline, request.stop};
-  acquiring.held = with_errors_of_all([&] { return StandingInLine(*this, place, request).wait(); });
-  return acquiring.held;
+SteadyTime Queueing::look_due() const {
+  return std::max(look_from_, to_look_ ? SteadyTime::min() : request_.teller->due());
 }
 
-// Until it is this thread's turn in the process, and no other thread has the object. A thread that
-// has it already waits for nobody: those in front may wait for just that hold. Nobody's turn comes
-// while a hold of this process may be passed on: that is how it comes here then (R21).
-Contender::Turn Contender::wait_for_this_object(Lobby::Place& place, const WaitRequest& request,
-                                                bool& unsettled) {
-  Clock& clock = *session->environment.clock;
-  DeadlockWatch deadlocks = request.deadlock_watch(options, *session);
-  bool to_look = request.other != nullptr;
-  SteadyTime look_from = SteadyTime::min();
-  const auto look_due = [&] {
-    return std::max(look_from, to_look ? SteadyTime::min() : request.teller->due());
-  };
-  // A wait that ends by itself is in no deadlock.
-  const std::string thread = request.for_ever ? this_thread_of(session->environment) : "";
-  place.show(thread);
-  for (;;) {
-    session->check_usable();  // In a child, before it takes a mutex that a thread had at the fork.
-    const std::stop_token rung = place.wake().arm();
-    place.open(*this);
-    if (accept(place, unsettled)) return Turn::held;
-    session->check_usable();
-    const SteadyTime now = clock.steady_now();
-    const bool ours = held_by_this_thread();
-    if (!ours) check_patience(place.failing(), request, now, patience());
-    const SteadyTime passing = place.passing_until();
-    const bool our_turn = (now >= passing && place.first()) || ours;
-    if (our_turn && begin_acquiring(request.other)) {
-      place.stand();
-      return Turn::to_stand;
-    }
-    if (our_turn) place.store_answered();  // Nobody asks it for those behind.
-    to_look = to_look && !our_turn;        // A busy object has told whom it waits for.
-    if (our_turn && holds_what_is_lost()) place.step_aside();
-    if (request.stop.stop_requested() || now >= request.deadline) {
-      if (place.close()) return Turn::over;
-      continue;
-    }
-    // While it is busy with the store or the program, no hold waits for it.
-    if (now >= std::min(look_due(), deadlocks.due()) && !place.close()) continue;
-    if (now >= look_due()) {
-      place.show({});  // The program may wait for another lock meanwhile.
-      const bool answered = tell_behind_another(request);
-      to_look = to_look && !answered;
-      const SteadyTime ended = clock.steady_now();
-      // However long it lasted, and whatever rings meanwhile: one that failed has a pause (R15).
-      if (look_due() <= ended) look_from = ended + nanoseconds{options.recheck};
-      session->check_usable();  // The program may have forked, or stopped the pinger.
-      place.show(thread);
-    }
-    if (request.stop.stop_requested()) continue;
-    // No other process sees its cycle, so none needs a ping of this one for it.
-    if (now >= deadlocks.due()) (void)deadlocks.look(place.made_up_ticket(), clock);
-    place.open(*this);
-    SteadyTime next = std::min({clock.steady_now() + nanoseconds{options.recheck}, request.deadline,
-                                deadlocks.due(), look_due()});
-    const SteadyTime kept = hold->validity.until();
-    if (our_turn && kept > now) next = std::min(next, kept);
-    if (passing > now) next = std::min(next, passing);
-    clock.wait_until(next, rung);
-  }
-}
-
-bool Contender::holds_what_is_lost() const {
-  const SteadyTime now = session->environment.clock->steady_now();
-  const boost::lock_guard<boost::mutex> lock(mutex);
-  return phase == Phase::holding && hold->validity.over(now);
-}
-
-bool Contender::held_by_this_thread() const {
-  const boost::lock_guard<boost::mutex> lock(mutex);
-  return phase == Phase::holding && holder == this_thread_number();
+SteadyTime Queueing::next_round(SteadyTime now) const {
+  SteadyTime next = std::min({clock_.steady_now() + nanoseconds{lock_.options.recheck},
+                              request_.deadline, deadlocks_.due(), look_due()});
+  const SteadyTime kept = lock_.hold->validity.until();
+  if (our_turn_ && kept > now) next = std::min(next, kept);
+  if (passing_until_ > now) next = std::min(next, passing_until_);
+  return next;
 }
 
 }  // namespace distlock

@@ -1,13 +1,17 @@
 #include <algorithm>
 #include <boost/thread/lock_guard.hpp>
+#include <memory>
 
 #include "distlock/error.h"
 #include "failure.h"
 #include "lock/contender.h"
+#include "lock/queueing.h"
+#include "lock/standing.h"
 #include "log.h"
 
-// Waiting for a busy lock (R15): lock_try() again and again, with jittered pauses, a deadline and a
-// stop token. Nothing else decides who holds it.
+// Waiting for a busy lock (R15), with a deadline and a stop token: behind other threads of the
+// process and in the line of the store (R17, R20), or by lock_try() again and again, with jittered
+// pauses.
 namespace distlock {
 namespace {
 
@@ -22,6 +26,13 @@ void tell(WaitTeller& teller, const LockRecord& seen, const std::optional<Error>
   } else {
     teller.saw(seen, std::nullopt, now);
   }
+}
+
+Judging judging_of(const LockOptions& options) {
+  return {options.takeover_after.count(),
+          options.max_clock_skew.value_or(std::chrono::milliseconds{-1}).count(),
+          static_cast<std::int64_t>(options.takeover_rule),
+          static_cast<std::int64_t>(options.missing_ping), options.unstated_window.count()};
 }
 
 }  // namespace
@@ -61,6 +72,36 @@ WaitTeller Contender::teller_of_a_wait() const {
   return {on_waiting, now};
 }
 
+bool Contender::wait_in_line(const WaitRequest& request) {
+  protocol::check_why(request.why);
+  session->check_usable();
+  Lobby::Place place(session->lobby, name, judging_of(options));
+  auto ring = [guard = session->fork_guard, wake = place.shared_wake()] {
+    if (!guard.in_child()) wake->ring();
+  };
+  using OnStop = LeftInChild<std::stop_callback<decltype(ring)>>;
+  const OnStop on_stop(request.stop, ring);
+  const OnStop on_end(session->stopping.get_token(), ring);
+  const auto give_back = [&](Lobby::Place* of) { relinquish(*of); };
+  const std::unique_ptr<Lobby::Place, decltype(give_back)> leaving(&place, give_back);
+  Queueing queueing(*this, place, request);
+  try {
+    const Queueing::Turn turn = queueing.wait();
+    if (turn == Queueing::Turn::to_stand) return wait_standing(place, request);
+    return turn == Queueing::Turn::held;
+  } catch (const Error& error) {
+    if (!queueing.unsettled()) throw;
+    throw of_all(error);
+  }
+}
+
+bool Contender::wait_standing(Lobby::Place& place, const WaitRequest& request) {
+  AcquiringPhase acquiring{*this};
+  limit = {request.deadline, request.stop};
+  acquiring.held = with_errors_of_all([&] { return StandingInLine(*this, place, request).wait(); });
+  return acquiring.held;
+}
+
 bool Contender::wait_polling(const WaitRequest& request) {
   session->check_usable();
   Clock& clock = *session->environment.clock;
@@ -92,23 +133,6 @@ bool Contender::wait_polling(const WaitRequest& request) {
   }
   if (failure && !request.stop.stop_requested()) throw unsettled ? of_all(*failure) : *failure;
   return false;
-}
-
-// Makes a look of its own: the thread that stands in the store's line does not share its looks.
-bool Contender::tell_behind_another(const WaitRequest& request) {
-  Clock& clock = *session->environment.clock;
-  WaitTeller& teller = *request.teller;
-  std::optional<LockRecord> seen;
-  try {
-    seen = session->look(name, Freshness::ordinary).seen.lock;
-  } catch (const Error& error) {
-    if (!may_wait_on(error)) throw;
-    teller.failed(error, clock.steady_now());
-    return false;
-  }
-  if (request.other != nullptr) *request.other = seen.value_or(LockRecord{.name = name});
-  if (seen) teller.saw(*seen, std::nullopt, clock.steady_now());
-  return true;
 }
 
 std::chrono::milliseconds Contender::patience() const {
