@@ -26,6 +26,11 @@ class Listener {
     return std::find(heard_.begin(), heard_.end(), name) != heard_.end();
   }
 
+  void forget() {
+    const boost::lock_guard<boost::mutex> lock(mutex_);
+    heard_.clear();
+  }
+
  private:
   boost::mutex mutex_;
   std::vector<std::string> heard_;
@@ -71,4 +76,37 @@ TEST_CASE("a process that listens no more may listen again, and hears its rings"
     stand(*store, name, "a");
     ring_until_heard(*store, name, {"a"}, listener);
   }
+}
+
+TEST_CASE("a ring gives no lock that is held, and no place away", "[store][line][R17][R19]") {
+  const auto under_test = make_store_under_test();
+  const auto store = under_test->open();
+  const LockRecord holder = held(*store, "jobs");
+  Listener listener(*store, "b");
+  const Claim first = claim_by(*store, "a");
+  const Claim second = claim_by(*store, "b");
+  REQUIRE(store->line()->stand("jobs", first).in_line);
+  REQUIRE(store->line()->stand("jobs", second).in_line);
+  const auto line = store->inspect("jobs", Freshness::fresh).lock->line;
+
+  ring_until_heard(*store, "jobs", {"b"}, listener);
+  const Standing too_early = store->line()->stand("jobs", second);
+  CHECK_FALSE(too_early.hold);
+  CHECK(too_early.in_line);
+  CHECK_FALSE(too_early.free);
+  const auto lock = store->inspect("jobs", Freshness::fresh).lock;
+  CHECK(lock->ts == holder.ts);
+  CHECK(lock->line == line);
+
+  store->line()->leave("jobs", first.ts);
+  REQUIRE(store->line()->release_and_tell("jobs", *holder.ts, ReleaseRule::durable).next ==
+          std::vector<std::string>{"b"});
+  listener.forget();
+  ring_until_heard(*store, "jobs", {"b"}, listener);
+  const Standing in_turn = store->line()->stand("jobs", second);
+  REQUIRE(in_turn.hold);
+  CHECK(in_turn.hold->ts == second.ts);
+  CHECK(in_turn.hold->fence == holder.fence + 1);
+  CHECK_FALSE(in_turn.in_line);
+  CHECK(store->inspect("jobs", Freshness::fresh).lock->line.empty());
 }

@@ -89,6 +89,12 @@ class SqliteBell::Ear {
     attended_.erase(ticket);
   }
 
+  bool take_ring(const Token& ticket) {
+    const Guard lock(mutex_);
+    const auto found = attended_.find(ticket);
+    return found != attended_.end() && std::exchange(found->second.rung, false);
+  }
+
  private:
   struct Heard {
     bool changed(const SqlitePage::Words& words) const { return words.at(word) != count; }
@@ -100,6 +106,7 @@ class SqliteBell::Ear {
     std::string name;
     Heard turn;
     Heard holder;
+    bool rung = false;
   };
 
   bool open() {
@@ -153,6 +160,7 @@ class SqliteBell::Ear {
     for (auto& [ticket, attended] : attended_) {
       if (!attended.turn.changed(words) && !attended.holder.changed(words)) continue;
       names.push_back(attended.name);
+      attended.rung = attended.rung || attended.turn.changed(words);
       attended.turn.hear(words);
       attended.holder.hear(words);
     }
@@ -212,6 +220,12 @@ void SqliteBell::attend(std::string_view process, const Token& ticket, std::stri
 
 void SqliteBell::ignore(const Token& ticket) {
   for (const auto& ear : ears()) ear->ignore(ticket);
+}
+
+bool SqliteBell::take_ring(const Token& ticket) {
+  bool rung = false;
+  for (const auto& ear : ears()) rung = ear->take_ring(ticket) || rung;
+  return rung;
 }
 
 }  // namespace distlock

@@ -49,6 +49,8 @@ class SqliteBell {
   /// Before `process` gets a place: from now on rings for `name` are for it.
   void attend(std::string_view process, const Token& ticket, std::string_view name);
   void ignore(const Token& ticket);
+  /// Whether a ring for `ticket` was heard since this was asked last.
+  bool take_ring(const Token& ticket);
 
  private:
   class Ear;

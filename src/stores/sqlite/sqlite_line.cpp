@@ -98,9 +98,13 @@ bool SqliteLine::attend_holder(std::string_view name, const Token& ticket,
 }
 
 // A call that only keeps a place writes nothing, and waits for no writer. A place is not worth a
-// wait for the disk: the end of the machine ends its waiters too. A hold is.
+// wait for the disk: the end of the machine ends its waiters too. A hold is. One that was rung for
+// mostly claims, and does not look first.
 SqliteLine::Plan SqliteLine::stand_in_turn(std::string_view name, const Claim& claim) {
   const auto give_up_at = connection_.end_of_call();
+  const auto claim_in_turn = [&] { return carry_out(name, claim, true); };
+  if (bell_.take_ring(claim.ts))
+    return *connection_.write_durably(Access::write, give_up_at, name, claim_in_turn);
   Plan seen;
   {
     const SqliteCall call = connection_.begin_call(Access::read, give_up_at);
@@ -117,8 +121,7 @@ SqliteLine::Plan SqliteLine::stand_in_turn(std::string_view name, const Claim& c
     const SqliteCall call = connection_.begin_call(Access::quick_write, give_up_at);
     if (auto done = carry_out(name, claim, false)) return *std::move(done);
   }
-  return *connection_.write_durably(Access::write, give_up_at, name,
-                                    [&] { return carry_out(name, claim, true); });
+  return *connection_.write_durably(Access::write, give_up_at, name, claim_in_turn);
 }
 
 // Nothing: it would grant the lock now, which the caller had not said.
