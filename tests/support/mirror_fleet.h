@@ -99,6 +99,12 @@ class MirrorFleet {
       for (const MirrorProcess* process : processes) process->pinger->ping_round();
     }
   }
+  /// Lets the time pass in which claims of a founder may come, whose set lacks a majority (M6).
+  void outlast_founders() {
+    constexpr int kCallLimits = 2;
+    constexpr int kCallsInOne = 4;
+    clock->advance(kCallLimits * kCallsInOne * stores.front().store->call_limit());
+  }
   void empty(std::size_t member) { stores[member].tables.clear(); }
   /// Processes that are made from now on name a new store as the last member.
   void exchange_last() {

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <chrono>
+#include <string>
 
 #include "stores/mirrored/mirrored_store.h"
 
@@ -132,7 +134,24 @@ std::optional<Token> MirroredStore::complete_founding(const Replies<Inspection>&
     terms = {identity->set, identity->longest_takeover, {}};
   }
   if (!terms || !each_listing(is_unused)) return std::nullopt;
+  check_founders_have_ended(seen);
   return found_in_place_of(*terms, seen);
+}
+
+// Each identity is younger than the cutoffs of its founder's claims are. So a founder's claims come
+// no more when the identity is so old. A clock that stepped back counts as well as one that ran.
+void MirroredStore::check_founders_have_ended(const Replies<Inspection>& seen) const {
+  const std::chrono::milliseconds at_work = 2 * call_limit_;
+  for (const auto& reply : seen) {
+    const Inspection& look = *reply.answer;
+    if (!has_identity(look) || !look.lock->when) continue;
+    const auto age = std::chrono::abs(look.now->time - *look.lock->when);
+    if (age >= at_work) continue;
+    throw Error(Errc::not_applied,
+                "the set of the mirrored store is half made, and another process may be at it: try "
+                "again in " +
+                    std::to_string((at_work - age).count()) + " ms");
+  }
 }
 
 // Claims the minority first, each from exactly the identity that was seen. Where the new set can

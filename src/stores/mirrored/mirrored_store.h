@@ -136,6 +136,7 @@ class MirroredStore : public Store, private Members {
   std::optional<Token> founded_by(const Token& own, const std::vector<Candidate>& to,
                                   const Replies<ClaimAnswer>& replies);
   void give_back(const std::vector<Candidate>& to, const Replies<ClaimAnswer>& replies);
+  void check_founders_have_ended(const Replies<Inspection>& seen) const;
   std::optional<Token> complete_founding(const Replies<Inspection>& seen);
   std::optional<Token> found_in_place_of(const SetTerms& before, const Replies<Inspection>& seen);
   void give_back_to(const SetTerms& before, const std::vector<Candidate>& minority);

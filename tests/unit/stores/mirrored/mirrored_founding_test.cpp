@@ -24,14 +24,16 @@ struct HalfSeen {
     ann.members[1]->fail("claim", Fault::lost_request, 2);
     static_cast<void>(ann.store->list());
     fleet.exchange_last();
+    fleet.outlast_founders();
   }
 
   MirrorFleet fleet;
   MirrorProcess ann = fleet.process("ann");
 };
 
-/// Bob has founded a set with the first member. His claims of the slow ones are on their way, and
-/// those of the other members are lost.
+/// Bob has founded a set with the first member, long ago by its clock. His claims of the slow ones
+/// are on their way, and come in time by theirs, which were set back. Those of the other members
+/// are lost.
 struct SlowFounder {
   SlowFounder(std::size_t members, const std::vector<std::size_t>& slow) : fleet(members) {
     for (std::size_t i = 1; i < members; ++i) {
@@ -39,6 +41,8 @@ struct SlowFounder {
       bob.members[i]->fail("claim", is_slow ? Fault::delayed : Fault::lost_request, 2);
     }
     REQUIRE(thrown_by([&] { return bob.store->list(); }) == Errc::not_applied);
+    fleet.outlast_founders();
+    for (const std::size_t i : slow) fleet.clocks[i]->step(-10min);
   }
   void deliver() const {
     for (const auto& member : bob.members) member->deliver();
@@ -84,6 +88,7 @@ TEST_CASE("a founder that got the first member late leaves a set to be completed
   const auto bob = fleet.process("bob");
   bob.members[0]->fail("claim", Fault::lost_reply);
   static_cast<void>(thrown_by([&] { return bob.store->list(); }));
+  fleet.outlast_founders();
   const auto ann = fleet.process("ann");
   CHECK(ann.lock("jobs")->lock_try("x"));
   for (std::size_t i = 0; i < 3; ++i) CHECK(ann.condition(i) == MemberState::Condition::counts);
@@ -102,6 +107,7 @@ TEST_CASE("a store that was named twice is founded and completed later as any ot
     for (const std::size_t i : {1, 2}) bob.members[i]->fail("claim", Fault::lost_request, 2);
     REQUIRE(thrown_by([&] { return bob.store->list(); }) == Errc::not_applied);
   }
+  fleet.outlast_founders();
   CHECK(fleet.process("ann").lock("jobs")->lock_try("x"));
 }
 
@@ -116,6 +122,7 @@ TEST_CASE("a set is not completed where an identity has come back, or heard of a
   fleet.empty(0);
   const std::size_t left = GENERATE(1, 2);
   fleet.empty(left == 1 ? 2 : 1);
+  fleet.outlast_founders();
   const auto bob = fleet.process("bob");
   CHECK(thrown_by([&] { return bob.store->list(); }) == Errc::not_applied);
   CHECK(fleet.holders(kIdentity)[0].empty());
@@ -129,6 +136,7 @@ TEST_CASE("a set is not completed beside an identity of another set", "[mirrored
   fleet.stores[2].tables = other.stores[2].tables;
   const std::size_t empty = GENERATE(0, 1);
   fleet.empty(empty);
+  fleet.outlast_founders();
   const auto bob = fleet.process("bob");
   CHECK(thrown_by([&] { return bob.store->list(); }) == Errc::not_applied);
   CHECK(fleet.holders(kIdentity)[empty].empty());
@@ -142,6 +150,7 @@ TEST_CASE("of two processes that complete a founding at once one joins the other
     for (const std::size_t i : {1, 2}) eve.members[i]->fail("claim", Fault::lost_request, 2);
     REQUIRE(thrown_by([&] { return eve.store->list(); }) == Errc::not_applied);
   }
+  fleet.outlast_founders();
   const auto ann = fleet.process("ann");
   const auto bob = fleet.process("bob");
   ann.members[0]->before("claim", [&] { bob.store->list(); });
@@ -177,10 +186,12 @@ TEST_CASE("a set that was claimed in part can be completed later", "[mirrored][M
     for (const std::size_t i : {2, 3, 4}) eve.members[i]->fail("claim", Fault::lost_request, 2);
     REQUIRE(thrown_by([&] { return eve.store->list(); }) == Errc::not_applied);
   }
+  fleet.outlast_founders();
   const auto ann = fleet.process("ann");
   const std::size_t refused = GENERATE(0, 1);
   ann.members[refused]->fail("claim", Fault::rejected);
   REQUIRE(thrown_by([&] { return ann.store->list(); }) == Errc::not_applied);
+  fleet.outlast_founders();
   CHECK(fleet.process("bob").lock("jobs")->lock_try("x"));
 }
 
@@ -199,6 +210,7 @@ TEST_CASE("two sets that both lack a majority are completed later", "[mirrored][
   founding.ann.members[0]->after("claim", [&] { founding.deliver(); });
   for (const std::size_t i : {2, 4}) founding.ann.members[i]->fail("claim", Fault::rejected);
   CHECK(thrown_by([&] { return founding.ann.store->list(); }) == Errc::not_applied);
+  founding.fleet.outlast_founders();
   const auto carol = founding.fleet.process("carol");
   CHECK(carol.lock("jobs")->lock_try("x"));
   CHECK(founding.counting() == 5);

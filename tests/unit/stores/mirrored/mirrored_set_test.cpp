@@ -103,6 +103,7 @@ TEST_CASE("a process that comes in the middle of a founding joins the set", "[mi
     CHECK_NOTHROW(bob.store->list());
   }
   SECTION("they do not come, and it founds another set with all") {
+    fleet.outlast_founders();
     const auto before = fleet.clock->waited();
     CHECK_NOTHROW(ann.store->list());
     CHECK(fleet.clock->waited() - before <= ann.store->call_limit() / 4);
@@ -122,6 +123,7 @@ TEST_CASE("a half-founded set is completed only where no lock was ever granted",
     bob.members[2]->fail("claim", Fault::lost_request, 2);
     REQUIRE(thrown_by([&] { return bob.store->list(); }) == Errc::not_applied);
   }
+  fleet.outlast_founders();
   const auto ann = fleet.process("ann");
   SECTION("it was not") { CHECK(ann.lock("jobs")->lock_try("x")); }
   SECTION("it was, or a process has pinged there") {

@@ -1,0 +1,73 @@
+#include <catch2/catch.hpp>
+
+#include "distlock/error.h"
+#include "distlock/members.h"
+#include "stores/mirrored/identity.h"
+#include "support/mirror_fleet.h"
+#include "support/thrown.h"
+
+// Sets that their founders have left to fewer members than a majority, and when another process
+// founds a set in their place (M6).
+
+using namespace distlock;
+using namespace distlock::testing;
+using namespace std::chrono_literals;
+
+namespace {
+
+/// Ann has founded a set with the first member. Her claims of the others are on their way.
+struct HalfFounded {
+  HalfFounded() {
+    for (const std::size_t i : {1, 2}) ann.members[i]->fail("claim", Fault::delayed, 2);
+    REQUIRE(thrown_by([&] { return ann.store->list(); }) == Errc::not_applied);
+  }
+  void deliver() const {
+    for (const auto& member : ann.members) member->deliver();
+  }
+
+  MirrorFleet fleet;
+  MirrorProcess ann = fleet.process("ann");
+};
+
+std::vector<std::string> sets(MirrorFleet& fleet) {
+  return fleet.holders(std::string(mirrored::kIdentityName));
+}
+
+bool cannot_list(const MirrorProcess& process) {
+  return thrown_by([&] { return process.store->list(); }) == Errc::not_applied;
+}
+
+}  // namespace
+
+TEST_CASE("a set is completed only when claims of its founder can come no more", "[mirrored][M6]") {
+  HalfFounded half;
+  const auto bob = half.fleet.process("bob");
+  half.fleet.clock->advance(2 * bob.store->call_limit() - 11s);
+  const auto before = sets(half.fleet);
+  CHECK(cannot_list(bob));
+  CHECK(sets(half.fleet) == before);
+  half.fleet.clock->advance(11s);
+  CHECK_NOTHROW(bob.store->list());
+  half.deliver();
+  for (std::size_t i = 0; i < 3; ++i) CHECK(bob.condition(i) == MemberState::Condition::counts);
+}
+
+TEST_CASE("a member whose clock was set back by hours holds up no founding", "[mirrored][M6]") {
+  HalfFounded half;
+  half.fleet.clocks[0]->step(-5h);
+  CHECK_NOTHROW(half.fleet.process("bob").store->list());
+}
+
+TEST_CASE("a founding by one list is not completed by another while claims are under way",
+          "[mirrored][M6][M7][R1]") {
+  HalfFounded half;
+  half.fleet.exchange_last();
+  const auto bob = half.fleet.process("bob");
+  bob.members[1]->before("claim", [&] { half.deliver(); });
+  const auto bobs = bob.lock("jobs");
+  bool bob_holds = false;
+  static_cast<void>(thrown_by([&] { bob_holds = bobs->lock_try("x"); }));
+  half.deliver();
+  CHECK(half.ann.lock("jobs")->lock_try("y"));
+  CHECK_FALSE(bob_holds);
+}
