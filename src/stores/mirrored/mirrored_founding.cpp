@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <chrono>
 #include <string>
+#include <utility>
 
 #include "stores/mirrored/mirrored_store.h"
 
@@ -102,10 +103,14 @@ void MirroredStore::give_back(const std::vector<Candidate>& to,
                               const Replies<ClaimAnswer>& replies) {
   for (const Candidate& one : to) {
     if (!perhaps_granted(replies[one.member->place.number])) continue;
-    ask_those<ReleaseResult>({one.member}, kGiveBack, [ts = one.claim.ts](Member& member) {
-      return member.store->release(kIdentityName, ts);
-    });
+    free_identity(one.member, one.claim.ts);
   }
+}
+
+void MirroredStore::free_identity(const std::shared_ptr<Member>& member, const Token& token) {
+  ask_those<ReleaseResult>({member}, kGiveBack, [token](Member& one) {
+    return one.store->release(kIdentityName, token);
+  });
 }
 
 // Another process, or another thread of this one, may be about to claim the other identities.
@@ -125,17 +130,30 @@ std::optional<Token> MirroredStore::set_of_another_founder() {
 // minority, too, and shows there, or does not count any more.
 std::optional<Token> MirroredStore::complete_founding(const Replies<Inspection>& seen) {
   std::optional<SetTerms> terms;
+  std::vector<std::pair<std::shared_ptr<Member>, Token>> of_other_sets;
   for (std::size_t i = 0; i < seen.size(); ++i) {
     if (marker_in(*seen[i].answer, all_[i]->place)) return std::nullopt;
     const auto identity = identity_in(*seen[i].answer, all_[i]->place);
     if (!identity) continue;
     const bool was_used = !identity->returns.empty();
-    if (was_used || (terms && terms->set != identity->set)) return std::nullopt;
-    terms = {identity->set, identity->longest_takeover, {}};
+    if (was_used) return std::nullopt;
+    if (!terms) terms = {identity->set, identity->longest_takeover, {}};
+    if (terms->set != identity->set) of_other_sets.emplace_back(all_[i], identity->token);
   }
   if (!terms || !each_listing(is_unused)) return std::nullopt;
   check_founders_have_ended(seen);
+  if (!of_other_sets.empty()) take_apart(of_other_sets);
   return found_in_place_of(*terms, seen);
+}
+
+// Parts of two sets together may be a majority. A set of all of them would be used before the last
+// look for holds of the old sets. So one part is left, and a later call founds a set in its place.
+void MirroredStore::take_apart(
+    const std::vector<std::pair<std::shared_ptr<Member>, Token>>& parts) {
+  for (const auto& [member, token] : parts) free_identity(member, token);
+  throw Error(Errc::not_applied,
+              "the members of the mirrored store were of several half-made sets, and one of these "
+              "is left: try again");
 }
 
 // Each identity is younger than the cutoffs of its founder's claims are. So a founder's claims come

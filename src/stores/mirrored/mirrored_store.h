@@ -4,6 +4,7 @@
 #include <boost/thread/mutex.hpp>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "distlock/members.h"
@@ -136,7 +137,9 @@ class MirroredStore : public Store, private Members {
   std::optional<Token> founded_by(const Token& own, const std::vector<Candidate>& to,
                                   const Replies<ClaimAnswer>& replies);
   void give_back(const std::vector<Candidate>& to, const Replies<ClaimAnswer>& replies);
+  void free_identity(const std::shared_ptr<Member>& member, const Token& token);
   void check_founders_have_ended(const Replies<Inspection>& seen) const;
+  [[noreturn]] void take_apart(const std::vector<std::pair<std::shared_ptr<Member>, Token>>& parts);
   std::optional<Token> complete_founding(const Replies<Inspection>& seen);
   std::optional<Token> found_in_place_of(const SetTerms& before, const Replies<Inspection>& seen);
   void give_back_to(const SetTerms& before, const std::vector<Candidate>& minority);

@@ -128,20 +128,6 @@ TEST_CASE("a set is not completed where an identity has come back, or heard of a
   CHECK(fleet.holders(kIdentity)[0].empty());
 }
 
-TEST_CASE("a set is not completed beside an identity of another set", "[mirrored][M6]") {
-  MirrorFleet fleet;
-  static_cast<void>(fleet.process("ann").store->list());
-  MirrorFleet other;
-  static_cast<void>(other.process("eve").store->list());
-  fleet.stores[2].tables = other.stores[2].tables;
-  const std::size_t empty = GENERATE(0, 1);
-  fleet.empty(empty);
-  fleet.outlast_founders();
-  const auto bob = fleet.process("bob");
-  CHECK(thrown_by([&] { return bob.store->list(); }) == Errc::not_applied);
-  CHECK(fleet.holders(kIdentity)[empty].empty());
-}
-
 TEST_CASE("of two processes that complete a founding at once one joins the other's set",
           "[mirrored][M6]") {
   MirrorFleet fleet;

@@ -29,6 +29,21 @@ struct HalfFounded {
   MirrorProcess ann = fleet.process("ann");
 };
 
+/// Parts of two sets: ann's on the first member, and bob's on the second. The third is empty.
+struct PartsOfTwoSets {
+  PartsOfTwoSets() {
+    for (const std::size_t i : {1, 2}) ann.members[i]->fail("claim", Fault::lost_request, 2);
+    REQUIRE(thrown_by([&] { return ann.store->list(); }) == Errc::not_applied);
+    MirrorFleet other;
+    static_cast<void>(other.process("bob").store->list());
+    fleet.stores[1].tables = other.stores[1].tables;
+    fleet.outlast_founders();
+  }
+
+  MirrorFleet fleet;
+  MirrorProcess ann = fleet.process("ann");
+};
+
 std::vector<std::string> sets(MirrorFleet& fleet) {
   return fleet.holders(std::string(mirrored::kIdentityName));
 }
@@ -70,4 +85,42 @@ TEST_CASE("a founding by one list is not completed by another while claims are u
   half.deliver();
   CHECK(half.ann.lock("jobs")->lock_try("y"));
   CHECK_FALSE(bob_holds);
+}
+
+TEST_CASE("parts of two sets become one set", "[mirrored][M6]") {
+  PartsOfTwoSets parts;
+  const auto carol = parts.fleet.process("carol");
+  CHECK(cannot_list(carol));
+  CHECK(carol.lock("jobs")->lock_try("x"));
+  for (std::size_t i = 0; i < 3; ++i) CHECK(carol.condition(i) == MemberState::Condition::counts);
+}
+
+TEST_CASE("parts of two sets stay as long as a founder may be at work", "[mirrored][M6]") {
+  HalfFounded half;
+  MirrorFleet other;
+  static_cast<void>(other.process("bob").store->list());
+  half.fleet.stores[1].tables = other.stores[1].tables;
+  const auto before = sets(half.fleet);
+  CHECK(cannot_list(half.fleet.process("carol")));
+  CHECK(sets(half.fleet) == before);
+}
+
+TEST_CASE("parts of two sets stay where a process used one of them", "[mirrored][M6]") {
+  PartsOfTwoSets parts;
+  const std::size_t member = GENERATE(0, 1);
+  parts.fleet.stores[member].store->ping("eve");
+  const auto before = sets(parts.fleet);
+  const auto carol = parts.fleet.process("carol");
+  CHECK(cannot_list(carol));
+  CHECK(cannot_list(carol));
+  CHECK(sets(parts.fleet) == before);
+}
+
+// Members of both sets together are a majority.
+TEST_CASE("parts of two sets become none while a process uses one of them",
+          "[mirrored][M6][M7][R1]") {
+  PartsOfTwoSets parts;
+  const auto carol = parts.fleet.process("carol");
+  carol.members[0]->before("claim", [&] { parts.fleet.put_taken(1); });
+  for (int i = 0; i < 3; ++i) CHECK(cannot_list(carol));
 }
