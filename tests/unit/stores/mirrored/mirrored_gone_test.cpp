@@ -119,3 +119,20 @@ TEST_CASE("nobody is told to open a store anew while a hold of its gone set may 
   CHECK_FALSE(held->held());
   CHECK(Known::error_of(known.ann) == Errc::store_replaced);
 }
+
+TEST_CASE("emptied members become a new set at once, beside an old hold until its deadline",
+          "[mirrored][M6]") {
+  MirrorFleet fleet;
+  const auto ann = fleet.process("ann");
+  const auto old = ann.lock("jobs");
+  REQUIRE(old->lock_try("x"));
+  for (std::size_t i = 0; i < 3; ++i) fleet.empty(i);
+  const auto bob = fleet.process("bob");
+  const auto lock = bob.lock("jobs");
+  CHECK(lock->lock_try("y"));
+  CHECK(lock->fence() == 1);
+  CHECK(old->held());
+  fleet.rounds({&ann, &bob}, 16min);
+  CHECK_FALSE(old->held());
+  CHECK(lock->held());
+}

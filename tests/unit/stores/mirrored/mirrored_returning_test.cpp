@@ -231,6 +231,7 @@ TEST_CASE("a mark of a set that is gone does not keep its members from a new one
   REQUIRE(state(ann, 1).condition == Condition::kept_out);
   if (GENERATE(false, true)) ann.pinger->stop();  // It leaves no ping.
   fleet.empty(0);
+  fleet.outlast_founders();
   const auto bob = fleet.process("bob");
   SECTION("while one member of the old set is left there is no new one") {
     bob.set_away(2, true);
