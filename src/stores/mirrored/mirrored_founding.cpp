@@ -184,7 +184,10 @@ std::optional<Token> MirroredStore::found_in_place_of(const SetTerms& before,
   const std::vector<Candidate> others(end, minority.end());
   minority.erase(end, minority.end());
   Replies<ClaimAnswer> replies(all_.size());
-  send(kIdentityName, minority, replies);
+  // Of several processes one gets the first member. The others leave the rest alone.
+  send(kIdentityName, {minority.front()}, replies);
+  const bool first = granted_at_least(replies) == 1;
+  if (first) send(kIdentityName, {minority.begin() + 1, minority.end()}, replies);
   const bool goes_on = granted_at_least(replies) == minority.size() && each_listing(is_unused);
   if (goes_on) send(kIdentityName, others, replies);
   if (granted_at_most(replies) < majority()) {

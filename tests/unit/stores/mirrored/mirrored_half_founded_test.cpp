@@ -124,3 +124,21 @@ TEST_CASE("parts of two sets become none while a process uses one of them",
   carol.members[0]->before("claim", [&] { parts.fleet.put_taken(1); });
   for (int i = 0; i < 3; ++i) CHECK(cannot_list(carol));
 }
+
+TEST_CASE("of processes that complete a founding at once one alone claims more than one member",
+          "[mirrored][M6]") {
+  MirrorFleet fleet(5);
+  {
+    const auto eve = fleet.process("eve");
+    for (const std::size_t i : {2, 3, 4}) eve.members[i]->fail("claim", Fault::lost_request, 2);
+    REQUIRE(cannot_list(eve));
+  }
+  fleet.outlast_founders();
+  const auto ann = fleet.process("ann");
+  // Another process is before ann at the first member, and then does no more.
+  ann.members[0]->fail("claim", Fault::rejected);
+  REQUIRE(cannot_list(ann));
+  CHECK(ann.members[1]->calls("claim") == 0);
+  // No identity is younger by that, so nobody has to wait.
+  CHECK(fleet.process("bob").lock("jobs")->lock_try("x"));
+}
