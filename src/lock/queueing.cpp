@@ -67,12 +67,13 @@ bool Queueing::come_forward(SteadyTime now) {
   return false;
 }
 
-// Those in front have asked the store for this thread, too (R15).
+// Those in front have asked the store for this thread, too (R15). While they pause, or wait for an
+// answer, nobody knows that it still fails.
 void Queueing::check_patience(SteadyTime now) const {
   const auto failing = place_.failing();
   if (!failing || request_.stop.stop_requested()) return;
   const bool impatient =
-      now - std::max(failing->since, request_.begun) >= nanoseconds{lock_.patience()};
+      failing->last - std::max(failing->since, request_.begun) >= nanoseconds{lock_.patience()};
   if (impatient || now >= request_.deadline) throw Error(failing->error);
 }
 

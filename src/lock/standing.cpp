@@ -256,7 +256,7 @@ void StandingInLine::bear(const Error& error) {
   failure_ = error;
   answered_ = false;
   const SteadyTime since = std::min(fails_since_, takeover_fails_since_);
-  place_.store_failed(since, error);
+  place_.store_failed({since, now, error});
   if (now - since >= nanoseconds{lock_.patience()}) throw;
   log::store_failed_while_waiting(lock_.name, error.what());
   const auto random = lock_.session->environment.random();

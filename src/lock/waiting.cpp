@@ -45,6 +45,7 @@ bool DistributedLock::lock(const std::stop_token& stop, std::string_view why, Lo
 
 bool DistributedLock::wait_for(nanoseconds limit, const std::stop_token& stop, std::string_view why,
                                LockRecord* other) {
+  contender_->session->fork_guard.check("the lock");  // Before any mutex.
   const log::OfStore of_store(*contender_->session->environment.store);
   const RefusalLog::Wait wait(contender_->refusals);
   if (limit <= nanoseconds{0}) {

@@ -187,7 +187,7 @@ void Announcer::tell_on_caller() noexcept {
     tell(*one, lock);
 }
 
-void Announcer::finish(Listener& listener) noexcept {
+bool Announcer::finish(Listener& listener) noexcept {
   const boost::this_thread::disable_interruption no_interruption;
   const auto self = boost::this_thread::get_id();
   Lock lock(mutex_);
@@ -195,7 +195,7 @@ void Announcer::finish(Listener& listener) noexcept {
   for (;;) {
     if (!listener.waiting.empty()) {
       tell(listener.waiting.front(), lock);
-      if (!lock.owns_lock()) return;
+      if (!lock.owns_lock()) return false;
     } else if (std::all_of(listener.running.begin(), listener.running.end(),
                            [&](const auto& running) { return running.thread == self; })) {
       break;
@@ -205,6 +205,7 @@ void Announcer::finish(Listener& listener) noexcept {
   }
   listener.finished = true;
   --finishing_;
+  return true;
 }
 
 bool Announcer::try_again(const std::stop_source& wake) noexcept {

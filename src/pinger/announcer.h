@@ -36,8 +36,9 @@ class Announcer : public std::enable_shared_from_this<Announcer> {
   void add(Announcements& announcements) noexcept;
   /// With AnnounceOn::caller, tells what waits. Not to be called with a mutex.
   void tell_on_caller() noexcept;
-  /// Tells what waits for this listener, and waits for what is being told on other threads.
-  void finish(Listener& listener) noexcept;
+  /// Tells what waits for this listener, and waits for what is being told on other threads. False
+  /// in a child that a callback has forked: nothing more is to be touched there.
+  [[nodiscard]] bool finish(Listener& listener) noexcept;
   /// Whether callbacks wait for want of a thread. If so, one is looked for once more; if not,
   /// `wake` is stopped as soon as they do.
   bool try_again(const std::stop_source& wake) noexcept;

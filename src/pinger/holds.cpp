@@ -249,7 +249,7 @@ std::stop_token Holds::stop_token(Hold& hold) {
 }
 
 void Holds::silence(Hold& hold) {
-  announcer_->finish(hold.listener);
+  if (!announcer_->finish(hold.listener)) return;
   std::shared_ptr<const OnLost> on_lost;
   std::shared_ptr<const OnAtRisk> on_at_risk;
   const Guard lock(mutex_);

@@ -165,10 +165,9 @@ bool Lobby::Place::others_wait() const {
   return queues_->by_lock.find(name_)->second.waiting.size() > 1;
 }
 
-void Lobby::Place::store_failed(SteadyTime since, const Error& error) {
+void Lobby::Place::store_failed(const Failing& failing) {
   const Guard lock(queues_->mutex);
-  queues_->by_lock.find(name_)->second.failing.insert_or_assign(waiting_->judging,
-                                                                Failing{since, error});
+  queues_->by_lock.find(name_)->second.failing.insert_or_assign(waiting_->judging, failing);
 }
 
 void Lobby::Place::store_answered() {

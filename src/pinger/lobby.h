@@ -55,6 +55,7 @@ using Judging = std::array<std::int64_t, 5>;
 /// A store that has failed at each look of the thread that stands for those who judge alike.
 struct Failing {
   SteadyTime since;
+  SteadyTime last;
   Error error;
 };
 
@@ -105,7 +106,7 @@ class Lobby {
     SteadyTime passing_until() const;
 
     /// For those behind: their patience with the store is over as early as if they had asked it.
-    void store_failed(SteadyTime since, const Error& error);
+    void store_failed(const Failing& failing);
     void store_answered();
     std::optional<Failing> failing() const;
 

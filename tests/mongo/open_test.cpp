@@ -97,6 +97,38 @@ TEST_CASE("a server that takes no more writes gets no command", "[mongo][R4]") {
   CHECK_THAT(message, Catch::Contains("the server is no primary now (RSGhost)"));
 }
 
+TEST_CASE("a member that is restarted without its set gets no command", "[mongo][R4][R6]") {
+  MockServer server(json("{" + standalone_hello() + "}"));
+  server.hello_with(json("{" + member_hello(true, {server.port()}) + "}"));
+  const auto store = open_mongo_store(
+      ConnectionString(address(server.port()) + "?directConnection=true"), {.call_limit = 4s});
+  server.answer_with([](const Bson&) { return json(R"({"ok": 1, "value": null})"); });
+  server.hello_with(json("{" + standalone_hello() + "}"));
+  const auto until = host_clock()->steady_now() + 60s;
+  std::string message;
+  while (message.find("no member") == message.npos && host_clock()->steady_now() < until)
+    failure_of([&] { store->release("jobs", Token{}); }, &message);
+  CHECK_THAT(message, Catch::Contains("the server is no member of the replica set \"rs\" now"));
+  server.forget_commands();
+  CHECK(failure_of([&] { store->ping("db7"); }) == Errc::not_applied);
+  CHECK(server.commands().empty());
+}
+
+TEST_CASE("a set without majority reads is refused at open", "[mongo][R9]") {
+  MockServer server(json("{" + standalone_hello() + "}"));
+  const bool is_member = GENERATE(true, false);
+  if (is_member) server.hello_with(json("{" + member_hello(true, {server.port()}) + "}"));
+  server.answer_with([](const Bson& command) {
+    if (!find(command.get(), "find")) return json(R"({"ok": 1})");
+    return json(R"({"ok": 0, "code": 148, "errmsg": "not with enableMajorityReadConcern=false"})");
+  });
+  const Refusal refusal = opening(address(server.port()) + "?directConnection=true");
+  CHECK(refusal.errc.has_value() == is_member);
+  if (!is_member) return;
+  CHECK(refusal.errc == Errc::invalid_argument);
+  CHECK_THAT(refusal.message, Catch::Contains("has no majority reads"));
+}
+
 TEST_CASE("a server before MongoDB 4.2 is refused at open", "[mongo]") {
   // 7 is MongoDB 4.0, 5 is 3.4, which the driver refuses by itself.
   const int version = GENERATE(7, 5);

@@ -193,7 +193,8 @@ TEST_CASE("an ordinary look at a set shows what the primary has, and a list what
     for (const Bson& command : scene.sent_by(kOrdinaryReads[i])) {
       if (writes(command) || name_of(command) == "isMaster") continue;
       INFO(command.json());
-      CHECK(text_at(command, "readConcern.level") == (replica_set && !is_look ? "majority" : ""));
+      const std::string level = replica_set && !is_look ? "majority" : "local";
+      CHECK(text_at(command, "readConcern.level") == level);
     }
   }
 }
@@ -203,7 +204,7 @@ TEST_CASE("a fresh read of a set is linearizable", "[mongo][R6]") {
   Recorded scene(replica_set);
   const auto sent = scene.sent_by([](Store& store) { store.inspect("jobs", Freshness::fresh); });
   REQUIRE(sent.size() == 1);
-  CHECK(text_at(sent[0], "readConcern.level") == (replica_set ? "linearizable" : ""));
+  CHECK(text_at(sent[0], "readConcern.level") == (replica_set ? "linearizable" : "local"));
 }
 
 TEST_CASE("the fate of a claim is read from a primary that still is one", "[mongo][R8][R6]") {
@@ -211,7 +212,7 @@ TEST_CASE("the fate of a claim is read from a primary that still is one", "[mong
   Recorded scene(replica_set);
   const auto sent = scene.sent_by([](Store& store) { static_cast<void>(store.carried("jobs")); });
   REQUIRE(sent.size() == 1);
-  CHECK(text_at(sent[0], "readConcern.level") == (replica_set ? "linearizable" : ""));
+  CHECK(text_at(sent[0], "readConcern.level") == (replica_set ? "linearizable" : "local"));
 }
 
 TEST_CASE("a list is told the time after its reads, so that no ping is later", "[mongo][R4]") {

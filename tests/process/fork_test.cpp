@@ -179,6 +179,34 @@ TEST_CASE("a fork in the middle of other threads' calls blocks no child", "[proc
   CHECK(wrong == 0);
 }
 
+TEST_CASE("a child that waits for a lock of its parent is told so, whoever is at the lock there",
+          "[process][R16]") {
+  Parent parent;
+  const auto rule = GENERATE(WaitRule::polling, WaitRule::in_line);
+  DistributedLock lock(parent.pinger, "busy", {.takeover_after = 5s, .wait_rule = rule});
+  REQUIRE(lock.lock_try(std::string(200, 'x')));
+  boost::thread_group busy;
+  std::stop_source stop;
+  for (int i = 0; i < 2; ++i) {
+    busy.create_thread([&] {
+      while (!stop.stop_requested()) (void)lock.record();
+    });
+  }
+  int wrong = 0;
+  for (int i = 0; i < 20; ++i) {
+    wrong += answer_of_child(
+        [&] {
+          if (!says_forked([&] { (void)lock.try_lock_for(0s); })) return 1;
+          if (!says_forked([&] { (void)lock.try_lock_for(1ms); })) return 2;
+          return says_forked([&] { lock.lock(); }) ? 0 : 3;
+        },
+        kSeconds);
+  }
+  stop.request_stop();
+  busy.join_all();
+  CHECK(wrong == 0);
+}
+
 TEST_CASE("a child that is forked while other threads log can log", "[process][log][R16]") {
   const BusySink sink;
   CHECK(children_without([] { return can_lock() && flush_log(1min); }, can_lock) == 0);

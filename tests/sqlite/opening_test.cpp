@@ -1,11 +1,17 @@
 // Many who open one new file at once: what is written then, and by whom.
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <atomic>
 #include <barrier>
 #include <boost/thread/thread.hpp>
 #include <fstream>
 #include <string_view>
 
+#include "distlock/stores.h"
 #include "sqlite/file_under_fault.h"
+#include "sqlite/system_hooks.h"
 #include "stores/sqlite/sqlite_schema.h"
 
 using namespace distlock;
@@ -37,7 +43,36 @@ struct Crowd {
   std::atomic<int> of_epoch = 0;
 };
 
+/// Whether this process has the lock on the file by which SQLite knows that somebody has it open.
+bool is_known_to_be_open(const std::string& path) {
+  const pid_t child = fork();
+  if (child == 0) {
+    constexpr off_t kSharedFirst = 0x40000002;
+    constexpr off_t kSharedSize = 510;
+    struct flock lock {};
+    lock.l_type = F_WRLCK;
+    lock.l_whence = SEEK_SET;
+    lock.l_start = kSharedFirst;
+    lock.l_len = kSharedSize;
+    const bool asked = fcntl(open(path.c_str(), O_RDWR | O_CLOEXEC), F_GETLK, &lock) == 0;
+    _exit(asked && lock.l_type != F_UNLCK ? 0 : 1);
+  }
+  int status = 1;
+  return waitpid(child, &status, 0) == child && status == 0;
+}
+
 }  // namespace
+
+TEST_CASE("a file that another thread opens while it is made stays known to be open", "[sqlite]") {
+  const TemporaryFolder folder;
+  const std::string path = folder.path() / "locks.db";
+  const ConnectionString connection("sqlite:" + path);
+  std::shared_ptr<Store> at_once;
+  const AtNaming open_it([&] { at_once = open_store(connection, {}); });
+  const auto store = open_store(connection, {});
+  REQUIRE(at_once);
+  CHECK(is_known_to_be_open(path));
+}
 
 TEST_CASE("of many threads that open a new file at once, one makes what it lacks",
           "[sqlite][R14]") {

@@ -31,6 +31,7 @@ std::atomic<int> syncs_to_fail = 0;
 thread_local std::set<int> to_be_told;
 thread_local Hook hook;
 thread_local std::function<void(int)> after_sync;
+thread_local std::function<void()> after_naming;
 thread_local std::chrono::milliseconds boot_time_ahead{};
 
 // Where syncs wait while they are held.
@@ -72,6 +73,12 @@ int sync_by(long number, int file) {
   return result;
 }
 
+int rename_by(int from_folder, const char* from, int to_folder, const char* to, unsigned flags) {
+  const long result = syscall(SYS_renameat2, from_folder, from, to_folder, to, flags);
+  if (const auto act = result == 0 ? std::exchange(after_naming, {}) : nullptr) act();
+  return static_cast<int>(result);
+}
+
 void set_ahead(timespec& time) {
   const auto ahead = std::chrono::nanoseconds{boot_time_ahead}.count() + time.tv_nsec;
   time.tv_sec += ahead / 1'000'000'000;
@@ -92,6 +99,9 @@ int folder_syncs() { return folder_syncs_so_far; }
 
 AtSync::AtSync(std::function<void(int)> act) { after_sync = std::move(act); }
 AtSync::~AtSync() { after_sync = {}; }
+
+AtNaming::AtNaming(std::function<void()> act) { after_naming = std::move(act); }
+AtNaming::~AtNaming() { after_naming = {}; }
 
 FailingSyncs::FailingSyncs(int number) { syncs_to_fail = number; }
 FailingSyncs::~FailingSyncs() { syncs_to_fail = 0; }
@@ -138,6 +148,10 @@ AtClockReading::~AtClockReading() { hook = {}; }
 // Ahead of libc's, since they are the program's own.
 extern "C" int fsync(int file) { return distlock::testing::sync_by(SYS_fsync, file); }
 extern "C" int fdatasync(int file) { return distlock::testing::sync_by(SYS_fdatasync, file); }
+extern "C" int renameat2(int from_folder, const char* from, int to_folder, const char* to,
+                         unsigned flags) noexcept {
+  return distlock::testing::rename_by(from_folder, from, to_folder, to, flags);
+}
 extern "C" int clock_gettime(clockid_t clock, timespec* time) noexcept {
   using distlock::testing::AtClockReading;
   distlock::testing::happen(clock, AtClockReading::When::before);

@@ -21,6 +21,15 @@ class AtSync {
   AtSync& operator=(const AtSync&) = delete;
 };
 
+/// Something that happens on this thread once, right after a file got its name by renameat2().
+class AtNaming {
+ public:
+  explicit AtNaming(std::function<void()> act);
+  ~AtNaming();
+  AtNaming(const AtNaming&) = delete;
+  AtNaming& operator=(const AtNaming&) = delete;
+};
+
 /// Syncs fail for as long as one of these lives, as on a disk with an error.
 class FailingSyncs {
  public:

@@ -39,11 +39,11 @@ Bson pinned_to(const ServerDescription& server) {
 
 Bson read_options(const ServerDescription& server, ReadConcern concern) {
   Bson options = pinned_to(server);
-  // Local is what a primary does by itself.
-  if (concern == ReadConcern::majority)
-    append(options, "readConcern", doc({{"level", MONGOC_READ_CONCERN_LEVEL_MAJORITY}}));
-  if (concern == ReadConcern::linearizable)
-    append(options, "readConcern", doc({{"level", MONGOC_READ_CONCERN_LEVEL_LINEARIZABLE}}));
+  // Also of local ones: a server may have been told to read otherwise where none is named.
+  const char* level = MONGOC_READ_CONCERN_LEVEL_LOCAL;
+  if (concern == ReadConcern::majority) level = MONGOC_READ_CONCERN_LEVEL_MAJORITY;
+  if (concern == ReadConcern::linearizable) level = MONGOC_READ_CONCERN_LEVEL_LINEARIZABLE;
+  append(options, "readConcern", doc({{"level", level}}));
   return options;
 }
 
@@ -115,6 +115,11 @@ std::string clock_of(const bson_t* hello, std::string_view address) {
   return "mongod:" + (knows_itself ? bson_iter_utf8(&*me, nullptr) : std::string(address));
 }
 
+std::string set_of(const bson_t* hello) {
+  const auto name = find(hello, "setName");
+  return name && BSON_ITER_HOLDS_UTF8(&*name) ? bson_iter_utf8(&*name, nullptr) : "";
+}
+
 std::optional<Document> value_of(const MongoCall& call, const WriteOutcome& outcome) {
   if (outcome.duplicate_key) return std::nullopt;
   const auto value = find(outcome.reply.get(), "value");
@@ -136,7 +141,11 @@ MongoCall::MongoCall(mongoc_client_pool_t* pool, const MongoSettings& settings, 
   // A connection to one named member is kept to it when it steps down.
   if (!replica_set_ && type != "Standalone")
     throw Error(Errc::not_applied, what() + ": the server is no primary now (" + type + ")");
-  clock_ = clock_of(mongoc_server_description_hello_response(server_.get()), address_of(server_));
+  const bson_t* hello = mongoc_server_description_hello_response(server_.get());
+  if (!settings_.set.empty() && set_of(hello) != settings_.set)
+    throw Error(Errc::not_applied, what() + ": the server is no member of the replica set " +
+                                       in_quotes(settings_.set) + " now, as it was at the opening");
+  clock_ = clock_of(hello, address_of(server_));
 }
 
 WriteOutcome MongoCall::write(const Bson& command) const {
@@ -207,12 +216,16 @@ void MongoCall::read_each(const Bson& command, ReadConcern concern,
 bool MongoCall::follow(const Bson& find, std::chrono::milliseconds await,
                        const std::function<bool(const std::vector<Document>&)>& take) const {
   const ClientSession session = session_of(client_.get());
+  Bson first = read_options(server_, ReadConcern::local);
   Bson options = pinned_to(server_);
-  if (session) mongoc_client_session_append(session.get(), options.get(), nullptr);
+  if (session) {
+    mongoc_client_session_append(session.get(), first.get(), nullptr);
+    mongoc_client_session_append(session.get(), options.get(), nullptr);
+  }
   Reply reply;
   bson_error_t error;
   if (!mongoc_client_read_command_with_opts(client_.get(), settings_.database.c_str(), find.get(),
-                                            nullptr, options.get(), &reply.bson, &error)) {
+                                            nullptr, first.get(), &reply.bson, &error)) {
     if (is_bad_value(error)) return false;
     fail(error, Effect::reads, find);
   }

@@ -20,6 +20,9 @@ struct MongoSettings {
   std::string database;
   /// How long the server may work on a command or wait for its replication.
   std::chrono::milliseconds server_limit{};
+  /// The replica set that the server was of at the opening, or nothing if it was of none. A member
+  /// that is restarted alone takes writes that its set never learns of.
+  std::string set;
 };
 
 /// The operation and its object, for messages: "claim of lock" and "x".
@@ -28,7 +31,7 @@ struct Doing {
   std::string_view object;
 };
 
-/// How sure a read is. `majority`: a majority has it. `linearizable`: no later primary has
+/// How sure a read is. `local`: the primary has it. `majority`: a majority has it. `linearizable`: no later primary has
 /// overtaken it either.
 enum class ReadConcern { local, majority, linearizable };
 
@@ -101,5 +104,8 @@ std::optional<Document> value_of(const MongoCall& call, const WriteOutcome& outc
 
 /// The name of the clock of a server with this answer to `hello`.
 std::string clock_of(const bson_t* hello, std::string_view address);
+
+/// The name of its replica set, or nothing.
+std::string set_of(const bson_t* hello);
 
 }  // namespace distlock

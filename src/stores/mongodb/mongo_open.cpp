@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "failure.h"
+#include "stores/mongodb/mongo_call.h"
 #include "stores/mongodb/mongo_connect.h"
 #include "stores/mongodb/mongo_documents.h"
 
@@ -117,6 +118,25 @@ void greet(const PooledClient& client, const ServerDescription& server,
            "FerretDB; a takeover could be judged by what is not true any more");
 }
 
+// Before MongoDB 5.0 a set may be told to have no such reads. Then no hold that somebody else has
+// ended would ever be found.
+void check_majority_reads(const PooledClient& client, const ServerDescription& server,
+                          const std::string& database, const ConnectionString& connection) {
+  constexpr std::uint32_t kNoMajorityReads = 148;
+  const Bson options =
+      doc({{"serverId", static_cast<std::int32_t>(mongoc_server_description_id(server.get()))},
+           {"readConcern", doc({{"level", MONGOC_READ_CONCERN_LEVEL_MAJORITY}})}});
+  const Bson read = doc({{"find", kLocks}, {"limit", 1}, {"singleBatch", true}});
+  bson_error_t error;
+  const bool answered = mongoc_client_read_command_with_opts(
+      client.get(), database.c_str(), read.get(), nullptr, options.get(), nullptr, &error);
+  // Any other error is the next call's.
+  if (!answered && error.code == kNoMajorityReads)
+    refuse(connection,
+           "the replica set has no majority reads, by which a hold that somebody has ended is "
+           "found; remove enableMajorityReadConcern=false from the settings of its members");
+}
+
 void check_host(std::string_view host, const ConnectionString& connection) {
   for (const std::string_view service : {".docdb.amazonaws.com", ".docdb-elastic.amazonaws.com",
                                          ".cosmos.azure.com", ".documents.azure.com"}) {
@@ -200,8 +220,8 @@ Pool open_pool(const Uri& uri, const ConnectionString& connection) {
   return pool;
 }
 
-void check_server(mongoc_client_pool_t* pool, const ConnectionString& connection,
-                  MongoServers servers) {
+std::string check_server(mongoc_client_pool_t* pool, const std::string& database,
+                         const ConnectionString& connection, MongoServers servers) {
   const PooledClient client(pool);
   bson_error_t error;
   const ServerDescription server(mongoc_client_select_server(client.get(), true, nullptr, &error));
@@ -210,8 +230,11 @@ void check_server(mongoc_client_pool_t* pool, const ConnectionString& connection
   const std::string type = mongoc_server_description_type(server.get());
   if (servers == MongoServers::standalone) check_stands_alone(type, connection);
   check_kind(type, connection);
-  check_version(mongoc_server_description_hello_response(server.get()), connection);
+  const bson_t* hello = mongoc_server_description_hello_response(server.get());
+  check_version(hello, connection);
   greet(client, server, connection);
+  if (type == "RSPrimary") check_majority_reads(client, server, database, connection);
+  return set_of(hello);
 }
 
 }  // namespace distlock

@@ -27,9 +27,10 @@ std::unique_ptr<MongoRoom> room_beside_pings(const Uri& tuned);
 /// A pool for the URI. Nothing is connected yet. Errors: `invalid_argument`.
 Pool open_pool(const Uri& uri, const ConnectionString& connection);
 
-/// Connects and looks at the server. Errors: `not_applied`, `permission_denied`; `invalid_argument`
-/// for a server that cannot serve.
-void check_server(mongoc_client_pool_t* pool, const ConnectionString& connection,
-                  MongoServers servers);
+/// Connects and looks at the server, which is to serve with this database. Gives the name of its
+/// replica set, or nothing. Errors: `not_applied`, `permission_denied`; `invalid_argument` for a
+/// server that cannot serve.
+std::string check_server(mongoc_client_pool_t* pool, const std::string& database,
+                         const ConnectionString& connection, MongoServers servers);
 
 }  // namespace distlock

@@ -55,10 +55,11 @@ class MongoStore : public Store {
       : call_limit_(options.call_limit) {
     const Uri uri = tuned_uri(connection, call_limit_, servers);
     const char* database = mongoc_uri_get_database(uri.get());
-    settings_ = {database == nullptr ? "config" : database, server_limit(uri)};
-    settings_of_two_ = {settings_.database, settings_.server_limit / 2};
+    settings_ = {database == nullptr ? "config" : database, server_limit(uri), {}};
     pool_ = open_pool(uri, connection);
-    check_server(pool_.get(), connection, servers);
+    settings_.set = check_server(pool_.get(), settings_.database, connection, servers);
+    settings_of_two_ = settings_;
+    settings_of_two_.server_limit = settings_.server_limit / 2;
     room_ = room_beside_pings(uri);
     line_ = make_mongo_line(pool_.get(), settings_, *room_);
   }

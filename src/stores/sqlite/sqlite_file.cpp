@@ -34,16 +34,16 @@ Errc code_of(int error) {
   throw Error(code_of(error), operation + ' ' + in_quotes(path) + ": " + system_failure(error));
 }
 
-// Gives `path` a new file that appears with its mode already right. Not opened under its own name:
-// to close a file again drops every lock that SQLite holds on it for this process.
+// Gives `path` a new file that appears with its mode already right. Closed before: to close a file
+// drops every lock that SQLite holds on it for this process, and another thread may open it at once.
 void make_new_file(const std::string& path) {
   std::string temporary = path + ".XXXXXX";
   const int file = mkostemp(temporary.data(), O_CLOEXEC);
   if (file < 0) fail("make a file beside", path, errno);
-  const int error =
-      fchmod(file, kPrivateFile) != 0 ? errno : rename_to_new(temporary.c_str(), path.c_str());
-  unlink(temporary.c_str());
+  int error = fchmod(file, kPrivateFile) != 0 ? errno : 0;
   close(file);
+  if (error == 0) error = rename_to_new(temporary.c_str(), path.c_str());
+  unlink(temporary.c_str());
   if (error != 0 && error != EEXIST) fail("make the file", path, error);
 }
 

@@ -110,6 +110,27 @@ TEST_CASE("a thread behind another is as patient with the store as it would be a
   crowd.store->during_each_call({});
 }
 
+TEST_CASE("a thread behind another waits on while that one pauses after a failure",
+          "[waiting][R15][R20][threads]") {
+  LockOptions looking = patient_options();
+  looking.recheck = 1s;
+  LockOptions pausing = looking;
+  pausing.poll_min = pausing.poll_max = 5min;
+  Crowd crowd;
+  DistributedLock held(crowd.pinger, "jobs", patient_options());
+  REQUIRE(held.lock_try("x"));
+  Candidate first(crowd, pausing);
+  Candidate second(crowd, looking);
+  crowd.store->fail("inspect", Fault::rejected);
+  const int before = crowd.store->calls("inspect");
+  for (int i = 0; i < 60; ++i) {
+    crowd.clock->advance(1s);
+    comes_to_be([&] { return first.rests(*crowd.clock) && second.rests(*crowd.clock); });
+  }
+  CHECK(crowd.store->calls("inspect") == before + 1);
+  CHECK_FALSE(second.has_it());
+}
+
 TEST_CASE("a thread whose process got the lock after a failure of the store waits on",
           "[waiting][R15][R20][threads]") {
   Crowd crowd;

@@ -94,7 +94,7 @@ TEST_CASE("threads that wait for one lock share their patience with the store",
   Lobby::Place second(lobby, "jobs");
   const Lobby::Place elsewhere(lobby, "other");
   CHECK_FALSE(second.failing());
-  first->store_failed(since, Error(Errc::not_applied, "away"));
+  first->store_failed({since, since, Error(Errc::not_applied, "away")});
   first.reset();
   REQUIRE(second.failing());
   CHECK(second.failing()->since == since);
