@@ -5,6 +5,7 @@
 
 #include "cli/duration.h"
 #include "cli/help.h"
+#include "cli/passwords.h"
 #include "distlock/error.h"
 #include "protocol/protocol.h"
 #include "text.h"
@@ -202,24 +203,17 @@ std::string option_name(const std::string& word) {
   return shown(word.substr(0, word.find('=', 2)));
 }
 
-bool may_show_a_password(const std::string& text) {
-  const std::string plain = in_lower_case(text);
-  for (const std::string_view scheme : {"mongodb://", "mongodb+srv://", "mongo://"}) {
-    const auto at = plain.find(scheme);
-    if (at == plain.npos) continue;
-    if (at == 0 || plain.starts_with("mirrored+")) return true;
-    // A user, or an option, which may be a session's token.
-    if (plain.find_first_of("@=", at) != plain.npos) return true;
-  }
-  return false;
-}
-
 void refuse_connection_string(const std::string& what) {
   throw Usage(what + " is a connection string; write --uri before it");
 }
 
 void check_is_no_connection_string(const std::string& word, const std::string& what) {
   if (may_show_a_password(word)) refuse_connection_string(what);
+}
+
+void check_shows_no_password(const std::string& text, const std::string& what) {
+  if (!has_address_with_a_password(text)) return;
+  throw Usage(what + " has a password in it, and all users can read it; leave that out");
 }
 
 std::string checked_name(const std::string& name) try {

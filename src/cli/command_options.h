@@ -77,15 +77,14 @@ std::string shown(const std::string& word);
 /// For a message: a word that is an unknown option, without its value.
 std::string option_name(const std::string& word);
 
-/// Whether a text has the connection string of a server in it, in capitals too. At the beginning
-/// any such string counts, elsewhere one with a user or an option.
-bool may_show_a_password(const std::string& text);
-
 /// Throws Usage. `what`: the name in the help of the word that is one.
 [[noreturn]] void refuse_connection_string(const std::string& what);
 
 /// The same if may_show_a_password().
 void check_is_no_connection_string(const std::string& word, const std::string& what);
+
+/// Throws Usage if has_address_with_a_password(). `what`: as above.
+void check_shows_no_password(const std::string& text, const std::string& what);
 
 /// A lock's name. Throws Usage where it cannot be used.
 std::string checked_name(const std::string& name);

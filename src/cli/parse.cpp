@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "cli/command_options.h"
+#include "cli/passwords.h"
 #include "cli/run_arguments.h"
 #include "text.h"
 

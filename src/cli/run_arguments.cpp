@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "cli/command_options.h"
+#include "cli/passwords.h"
 #include "distlock/error.h"
 #include "distlock/options.h"
 #include "protocol/protocol.h"
@@ -38,6 +39,7 @@ void check_why(const CommandOptions& options, const std::string& why) try {
     throw Usage(options.source_of("why") +
                 " has a connection string in it, and all users can read it; leave that out");
   }
+  check_shows_no_password(why, options.source_of("why"));
   protocol::check_why(why);
 } catch (const Error& error) {
   throw Usage(options.source_of("why") + ": " + error.what());
@@ -132,6 +134,7 @@ Arguments parse_run(const Words& words, const GetEnvironment& get) {
   run.common = options.common();
   if (rest.empty()) throw Usage("run: NAME and COMMAND are missing");
   run.lock = checked_name(rest.front());
+  check_shows_no_password(run.lock, "NAME");
   run.command.assign(rest.begin() + 1, rest.end());
   check_command(run.command);
   run.why = why_from(options, run.command);

@@ -9,8 +9,10 @@
 #include <optional>
 #include <ostream>
 #include <string>
+#include <string_view>
 
 #include "cli/connection.h"
+#include "cli/passwords.h"
 #include "distlock/error.h"
 #include "text.h"
 
@@ -25,14 +27,9 @@ bool has_secrets(const ConnectionString& connection) {
   return is_on_mongodb(connection) && connection.redacted() != connection.text();
 }
 
-char* mongodb_uri_in(char* word) {
-  char* const plain = std::strstr(word, "mongodb://");
-  return plain != nullptr ? plain : std::strstr(word, "mongodb+srv://");
-}
-
 // Of a string that cannot be used.
 bool may_have_secret(const std::string& uri) {
-  return uri.find("mongodb") != uri.npos || uri.find("://") != uri.npos ||
+  return in_lower_case(uri).find("mongodb") != uri.npos || uri.find("://") != uri.npos ||
          uri.find('@') != uri.npos;
 }
 
@@ -51,8 +48,9 @@ std::optional<std::string> shown_instead(const std::string& uri) {
 
 void hide_secrets(int count, char** words) {
   for (int i = 1; i < count; ++i) {
-    char* const uri = mongodb_uri_in(words[i]);
-    if (uri == nullptr) continue;
+    const std::size_t at = server_uri_in(words[i]);
+    if (at == std::string_view::npos) continue;
+    char* const uri = words[i] + at;
     const auto shown = shown_instead(uri);
     if (!shown) continue;
     const std::size_t room = std::strlen(uri);

@@ -8,7 +8,7 @@
 namespace distlock::cli {
 
 /// Overwrites the passwords of MongoDB connection strings in the words of `main`, where a process
-/// list finds them. Call it once the words have been read.
+/// list finds them, whatever the case of their schemes. Call it once the words have been read.
 void hide_secrets(int count, char** words);
 
 /// Removes the password from $DISTLOCK_URI, which the COMMAND of `run` inherits. A `distlock` that

@@ -212,6 +212,21 @@ TEST_CASE("a text that is stored or printed takes no connection string", "[cli][
         "dump of mongodb://db1/a");
 }
 
+TEST_CASE("a name or a purpose with a password in it is refused", "[cli][arguments]") {
+  for (const std::string address :
+       {"https://ann:secret@example.com/a", "copy ftp://a/b to FTP://ann:se@cret@host",
+        "https://host/,https://ann:secret@host?x"}) {
+    CAPTURE(address);
+    CHECK(problem({"run", address, "true"}) ==
+          "NAME has a password in it, and all users can read it; leave that out");
+    CHECK_THAT(problem({"run", "--why", address, "n", "true"}),
+               Catch::StartsWith("--why has a password in it"));
+    // A program may have named its lock so, and it can be broken.
+    CHECK(parse_as<BreakArguments>({"break", address}).lock == address);
+    CHECK(parse_as<StatusArguments>({"status", address}).lock == address);
+  }
+}
+
 TEST_CASE("names of locks may look like other addresses", "[cli][arguments]") {
   CHECK(parse_as<RunArguments>({"run", "https://example.com/a", "true"}).lock ==
         "https://example.com/a");
@@ -220,6 +235,10 @@ TEST_CASE("names of locks may look like other addresses", "[cli][arguments]") {
         "dump of mongodb://db1/a");
   CHECK(parse_as<StatusArguments>({"status", "ssh://git@example.com/a"}).lock ==
         "ssh://git@example.com/a");
+  for (const std::string name : {"ssh://git@example.com/a", "https://host:8080/a@1",
+                                 "https://ann:@host", "a:b@c", "https://host:80 ann@host"}) {
+    CHECK(parse_as<RunArguments>({"run", name, "true"}).lock == name);
+  }
 }
 
 TEST_CASE("a connection string given as another option's value is not shown", "[cli][arguments]") {

@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 
+#include <array>
 #include <catch2/catch.hpp>
 #include <cstdlib>
 #include <filesystem>
@@ -48,6 +49,7 @@ TEST_CASE("a command inherits its connection string unless that has a secret",
       {"/var/lib/x.db", "/var/lib/x.db"},
       {"mongodb://ann:secret@db1/", "mongodb://ann:***@db1/"},
       {"mongodb:/ann:secret", "mongodb:***"},
+      {"MongoDB:/ann:secret", "mongodb:***"},
       {"mongo://ann:secret", "mongodb:***"},
       {"ann:secret@db1", "mongodb:***"},
   }));
@@ -55,4 +57,19 @@ TEST_CASE("a command inherits its connection string unless that has a secret",
   hide_secret_in_environment();
   CHECK(std::string(getenv("DISTLOCK_URI")) == inherited);
   unsetenv("DISTLOCK_URI");
+}
+
+TEST_CASE("the words of a process list have no password, whatever the case of a scheme",
+          "[cli][connection]") {
+  for (const std::string word :
+       {"mongodb://ann:secret@db1/", "MONGODB://ann:secret@db1/",
+        "--uri=MongoDB+SRV://ann:secret@d", "mongo://ann:secret@db1/",
+        "mongodb+srv://ann:secret@a.b.c,mongodb://db1/", "MIRRORED+MONGODB://ann:secret@a,b,c/"}) {
+    CAPTURE(word);
+    std::string tool = "distlock";
+    std::string text = word;
+    std::array<char*, 3> words{tool.data(), text.data(), nullptr};
+    hide_secrets(2, words.data());
+    CHECK_THAT(text, !Catch::Contains("secret"));
+  }
 }
