@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "carries.h"
 #include "cli/countdown.h"
 #include "cli/duration.h"
 #include "cli/view_cells.h"
@@ -56,8 +57,7 @@ Listings listings_of(Store& store) {
 
 bool carries(const Listing& listing, const LockRecord& hold) {
   return std::any_of(listing.locks.begin(), listing.locks.end(), [&](const auto& lock) {
-    return lock.record && lock.id == hold.name && lock.record->taken() &&
-           lock.record->ts == hold.ts;
+    return lock.id == hold.name && carries(lock.record, hold.ts);
   });
 }
 

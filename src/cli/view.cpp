@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "carries.h"
 #include "cli/member_looks.h"
 #include "cli/time_text.h"
 #include "clock_name.h"
@@ -91,9 +92,7 @@ std::vector<OnMember> on_members(const LockOptions& options, const std::vector<I
 
 // Those that carry the hold. They alone say when its deadline has passed (M5).
 std::vector<OnMember> carriers(std::vector<OnMember> members, const LockRecord& hold) {
-  std::erase_if(members, [&](const OnMember& one) {
-    return !one.seen.lock || !one.seen.lock->taken() || one.seen.lock->ts != hold.ts;
-  });
+  std::erase_if(members, [&](const OnMember& one) { return !carries(one.seen, hold.ts); });
   return members;
 }
 

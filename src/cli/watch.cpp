@@ -92,27 +92,33 @@ std::size_t letters_in(const std::string& line) {
   return characters_of(plain).size();
 }
 
-std::size_t rows_of(const std::string& line, std::size_t width) {
-  return std::max<std::size_t>(1, (letters_in(line) + width - 1) / width);
+struct Line {
+  explicit Line(std::string line) : text(std::move(line)), letters(letters_in(text)) {}
+
+  std::string text;
+  std::size_t letters;
+};
+
+std::size_t rows_of(const Line& line, std::size_t width) {
+  return std::max<std::size_t>(1, (line.letters + width - 1) / width);
 }
 
 // Behind a line that fills its row the cursor stands on its last letter.
-void draw(std::ostream& out, const std::string& line, std::size_t width) {
-  const std::size_t letters = letters_in(line);
-  const bool fills = letters > 0 && letters % width == 0;
-  out << (fills ? kEndOfLine : "") << line << (fills ? "" : kEndOfLine) << '\n';
+void draw(std::ostream& out, const Line& line, std::size_t width) {
+  const bool fills = line.letters > 0 && line.letters % width == 0;
+  out << (fills ? kEndOfLine : "") << line.text << (fills ? "" : kEndOfLine) << '\n';
 }
 
-std::string more(std::size_t lines) { return "… and " + std::to_string(lines) + " more lines"; }
+Line more(std::size_t lines) { return Line("… and " + std::to_string(lines) + " more lines"); }
 
 // How many lines are drawn, so that none scrolls. The cursor needs a row of its own.
-std::size_t fitting(const std::vector<std::string>& lines, const Streams& terminal) {
+std::size_t fitting(const std::vector<Line>& lines, const Streams& terminal) {
   if (terminal.out_height < 2) return lines.size();
   const std::size_t room = terminal.out_height - 1;
   const std::size_t for_more = rows_of(more(lines.size()), terminal.out_width);
   std::size_t rows = 0;
   std::size_t beside_more = 0;
-  for (const std::string& line : lines) {
+  for (const Line& line : lines) {
     rows += rows_of(line, terminal.out_width);
     if (rows + for_more <= room) ++beside_more;
   }
@@ -121,9 +127,9 @@ std::size_t fitting(const std::vector<std::string>& lines, const Streams& termin
 
 // Writes over the last frame, without a flicker. Says how many lines do not fit the terminal.
 void redraw(const Streams& terminal, const std::string& frame) {
-  std::vector<std::string> lines;
+  std::vector<Line> lines;
   std::istringstream text(frame);
-  for (std::string line; std::getline(text, line);) lines.push_back(line);
+  for (std::string line; std::getline(text, line);) lines.emplace_back(line);
   const std::size_t fit = fitting(lines, terminal);
   terminal.out << kHome;
   for (std::size_t i = 0; i < fit; ++i) draw(terminal.out, lines[i], terminal.out_width);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "carries.h"
 #include "distlock/members.h"
 #include "failure.h"
 #include "log.h"

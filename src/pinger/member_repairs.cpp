@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "basis_if_free.h"
+#include "carries.h"
 
 namespace distlock {
 namespace {
@@ -29,10 +30,6 @@ bool is_hopeless(const Inspection& member, const Claim& hold) {
 }
 
 }  // namespace
-
-bool carries(const Inspection& member, const Token& ts) {
-  return member.lock && member.lock->taken() && member.lock->ts == ts;
-}
 
 Repair repair_of(const std::vector<Inspection>& members, const Token& ts,
                  const std::vector<Token>& lacking) {

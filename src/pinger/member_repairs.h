@@ -14,9 +14,6 @@ struct Repair {
   std::vector<Token> hopeless;
 };
 
-/// Whether that member shows the hold of `ts`.
-bool carries(const Inspection& member, const Token& ts);
-
 /// The repair of the hold of `ts` on those of the members `lacking` where the lock is absent, free,
 /// or carries that very hold (M9). Without bases if there is none, or if no member shows the hold.
 Repair repair_of(const std::vector<Inspection>& members, const Token& ts,

@@ -85,8 +85,7 @@ std::string message_of(const bson_error_t& error) {
     failures.replace(at, 3, "; ");
   }
   if (failures.find("initialize TLS") != text.npos) {
-    return "no server could be asked, since the files of TLS cannot be used; look at tlsCAFile, "
-           "tlsCertificateKeyFile and the password of its key";
+    return std::string("no server could be asked, since ") + kUnusableTlsFiles;
   }
   return "no server answered: " + failures;
 }

@@ -9,6 +9,11 @@
 
 namespace distlock {
 
+/// The message where files of TLS on this host let no connection begin.
+inline constexpr const char* kUnusableTlsFiles =
+    "the files of TLS cannot be used; look at tlsCAFile, tlsCertificateKeyFile and the password of "
+    "its key";
+
 /// The error code for a failure of libmongoc (error API version 2): whether the command was
 /// applied. In doubt `outcome_unknown`, but never for a read.
 Errc errc_of(const bson_error_t& error, Effect effect);

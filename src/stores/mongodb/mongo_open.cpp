@@ -10,6 +10,7 @@
 #include "stores/mongodb/mongo_call.h"
 #include "stores/mongodb/mongo_connect.h"
 #include "stores/mongodb/mongo_documents.h"
+#include "stores/mongodb/mongo_errors.h"
 
 namespace distlock {
 namespace {
@@ -165,9 +166,7 @@ void check_tls_files(const mongoc_uri_t* uri, const ConnectionString& connection
     refuse(connection, "the file of " + std::string(option) + " cannot be read: " + problem);
   }
   if (can_begin_tls(uri)) return;
-  refuse(connection,
-         "the files of TLS cannot be used; look at tlsCAFile, tlsCertificateKeyFile and the "
-         "password of its key");
+  refuse(connection, kUnusableTlsFiles);
 }
 
 }  // namespace
