@@ -35,7 +35,7 @@ class Frames {
       if (!store_) store_ = watched_.open();
     } catch (const Error& error) {
       if (!may_pass(error)) throw;
-      return shown(error);
+      return frame_of("", shown(error), arguments.format, streams);
     }
     return listed(arguments, streams);
   }
@@ -47,21 +47,26 @@ class Frames {
     Streams into{streams.in, frame, elsewhere};
     into.out_in_colour = streams.out_in_colour;
     into.out_width = streams.out_width;
-    std::string failure;
+    std::string message;
     try {
       list(arguments, {*store_, watched_.clock, watched_.connection}, into);
     } catch (const Error& error) {
       // Where a file was replaced, only another opening finds the new one.
       const StoreKind kind = watched_.connection.kind();
       if (kind == StoreKind::sqlite || kind == StoreKind::mirrored) store_.reset();
-      failure = shown(error);
+      message = shown(error);
     }
-    if (arguments.format == Format::names && failure.empty()) {
-      // The next frame would hide them on a terminal.
-      if (streams.out_width > 0) return frame.str() + elsewhere.str();
-      tell_new(elsewhere.str(), streams.err);
-    }
-    return frame.str() + failure;
+    if (arguments.format == Format::names && message.empty()) message = elsewhere.str();
+    return frame_of(frame.str(), message, arguments.format, streams);
+  }
+
+  // A program reads names and JSON, and no message among them. On a terminal the next frame would
+  // hide the error stream.
+  std::string frame_of(const std::string& data, const std::string& message, Format format,
+                       const Streams& streams) {
+    if (format == Format::text || streams.out_width > 0) return data + message;
+    tell_new(message, streams.err);
+    return data;
   }
 
   void tell_new(const std::string& problems, std::ostream& err) {

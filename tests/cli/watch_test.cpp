@@ -175,3 +175,25 @@ TEST_CASE("a watch of names tells each malformed document without a name, once",
     CHECK_THAT(looker.out.str(), !Catch::Contains(where));
   }
 }
+
+TEST_CASE("an error is not among the names and the JSON that a watch writes", "[cli][view][R14]") {
+  Looker looker;
+  std::stop_source stop;
+  int openings = 0;
+  const auto open = [&]() -> std::shared_ptr<Store> {
+    ++openings;
+    if (openings < 3) throw Error(Errc::not_applied, "there is no file 'x'");
+    looker.observer.store->fail("list", distlock::testing::Fault::rejected);
+    looker.observer.store->before(
+        "list", [&] { looker.observer.store->before("list", [&] { stop.request_stop(); }); });
+    return looker.observer.store;
+  };
+  WatchedStore watched = looker.watched();
+  watched.open = open;
+  ListArguments arguments;
+  arguments.format = GENERATE(Format::names, Format::json);
+  CHECK(watch_list(arguments, watched, looker.streams(), stop.get_token()) == kSuccess);
+  CHECK_THAT(looker.out.str(), Catch::Contains("rotate") && !Catch::Contains("distlock: "));
+  CHECK_THAT(looker.err.str(), Catch::StartsWith("distlock: there is no file 'x'\ndistlock: ") &&
+                                   Catch::Contains("list rejected"));
+}
