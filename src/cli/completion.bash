@@ -2,12 +2,13 @@
 # the environment or the default names; one that does not answer within a second offers none.
 
 # The lock names that begin with $1. Not by compgen -W, which would run `$(...)` in a name. None with
-# a backslash: it is written in another way, and would lock another name.
+# a backslash: it is written in another way, and would lock another name. None with a dash in front:
+# it would be an option.
 _distlock_names() {
   local name
   while IFS= read -r name; do
     [[ $name == "$1"* ]] && printf '%q\n' "$name"
-  done < <(timeout 1 distlock list --names "${@:2}" 2>/dev/null | grep -v '[\]')
+  done < <(timeout 1 distlock list --names "${@:2}" 2>/dev/null | grep -v '^-\|[\]')
 }
 
 _distlock() {

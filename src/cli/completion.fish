@@ -11,7 +11,7 @@ function __distlock_names
     if set -l at (contains -i -- --uri-file $words)
         set file --uri-file $words[(math $at + 1)]
     end
-    timeout 1 distlock list --names $file 2>/dev/null | grep -v '[\]'
+    timeout 1 distlock list --names $file 2>/dev/null | grep -v '^-\|[\]'
 end
 
 # Whether a lock is named already: by a word that is neither an option nor an option's value.

@@ -7,7 +7,7 @@ _distlock_names() {
   local -a file names
   [[ -n ${opt_args[--uri]} ]] && return 1
   [[ -n ${opt_args[--uri-file]} ]] && file=(--uri-file ${(Q)opt_args[--uri-file]})
-  names=(${(f)"$(timeout 1 distlock list --names $file 2>/dev/null | grep -v '[\]')"})
+  names=(${(f)"$(timeout 1 distlock list --names $file 2>/dev/null | grep -v '^-\|[\]')"})
   compadd -a names
 }
 

@@ -9,6 +9,7 @@
 #include <iostream>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <variant>
 #include <vector>
 
@@ -84,6 +85,9 @@ int told(const Callable& command) try {
 } catch (const Error& error) {
   std::cerr << "distlock: " << error.what() << '\n';
   return exit_status_of(error.errc());
+} catch (const std::system_error& error) {
+  std::cerr << "distlock: " << error.what() << '\n';
+  return kInternal;
 } catch (const std::exception& error) {
   std::cerr << "distlock: internal error: " << error.what() << '\n';
   return kInternal;

@@ -35,6 +35,14 @@ TEST_CASE("a completion offers no name that is written in another way", "[proces
   CHECK(shell.offered("distlock status ") == "jobs\nmy\\ jobs\nother\n");
 }
 
+TEST_CASE("a completion offers no name that would be an option", "[process][list]") {
+  Completion shell;
+  for (const char* const name : {"a-b", "--yes", "-q"}) {
+    REQUIRE(shell.status({"run", "--", name, "true"}) == 0);
+  }
+  CHECK(shell.offered("distlock break ") == "a-b\nother\n");
+}
+
 TEST_CASE("a completion offers the locks of the store that the line names", "[process][list]") {
   Completion shell;
   const std::string file = shell.folder.path() / "uri";

@@ -295,6 +295,6 @@ TEST_CASE("a tool that can open nothing says so and is 70", "[process][unsanitiz
   for (const char* const words : {" run x true", " list", " status jobs", " break jobs"}) {
     CAPTURE(words);
     CHECK(fixture.status({"run", "jobs", "--", "sh", "-c", shell + words}) == 70);
-    CHECK_THAT(fixture.messages, Catch::Contains("Too many open files"));
+    CHECK_THAT(fixture.messages, Catch::Contains("many open") && !Catch::Contains("internal"));
   }
 }
