@@ -6,6 +6,8 @@
 #include "cli/command_options.h"
 #include "cli/passwords.h"
 #include "cli/run_arguments.h"
+#include "distlock/connection_string.h"
+#include "distlock/error.h"
 #include "text.h"
 
 #ifndef DISTLOCK_VERSION
@@ -138,6 +140,14 @@ void check_is_plain_name(const std::string& name, const std::string& option) {
   if (may_show_a_password(name)) throw Usage(option + " is a connection string; write a name");
 }
 
+// As a connection string has it, in which a `%` would stand for something else.
+void check_is_database(const std::string& name) try {
+  if (name.find('%') != name.npos) throw Error(Errc::invalid_argument, "");
+  (void)ConnectionString("mongodb://host/" + name);
+} catch (const Error&) {
+  throw Usage("--database: " + shown(name) + " is no name of a database");
+}
+
 void check_role(const RoleArguments& role) {
   if (role.name.empty()) throw Usage("--name must not be empty");
   // To MongoDB it would mean every database.
@@ -148,6 +158,7 @@ void check_role(const RoleArguments& role) {
   }
   check_is_plain_name(role.name, "--name");
   check_is_plain_name(role.database, "--database");
+  check_is_database(role.database);
   if (!is_utf8(role.name) || !is_utf8(role.database)) throw Usage("role: a name is not UTF-8");
 }
 

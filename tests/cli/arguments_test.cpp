@@ -96,6 +96,19 @@ TEST_CASE("a role has names that are not empty, and takes none from the environm
   }
 }
 
+TEST_CASE("a role is of a database that a connection string can name", "[cli][arguments][role]") {
+  for (const std::string& name :
+       Words{"a/b", "a.b", "a b", "a?w=1", "a%41", "a$b", std::string(64, 'd')}) {
+    CAPTURE(name);
+    CHECK(problem({"role", "--database", name}) ==
+          "--database: \"" + name + "\" is no name of a database");
+  }
+  CHECK_THAT(problem({"role", "--database", "local"}), Catch::Contains("is of one server alone"));
+  for (const std::string& name : Words{"locks-2", "schlüssel", std::string(63, 'd')}) {
+    CHECK(parse_as<RoleArguments>({"role", "--database", name}).database == name);
+  }
+}
+
 TEST_CASE("NO_COLOR and --no-color each turn colour off", "[cli][arguments]") {
   CHECK(parse_as<ListArguments>({"list"}).common.colour_allowed);
   CHECK(parse_as<ListArguments>({"list"}, {{"NO_COLOR", ""}}).common.colour_allowed);
