@@ -1,18 +1,21 @@
 // A file that processes of several time namespaces share, as containers do.
 #include <fcntl.h>
 #include <sched.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <fstream>
 #include <functional>
+#include <iostream>
 
 #include "distlock/distributed_lock.h"
 #include "distlock/pinger.h"
 #include "sqlite/file_under_fault.h"
 #include "stores/sqlite/sqlite_clock.h"
 #include "support/leave.h"
+#include "support/thrown.h"
 
 using namespace distlock;
 using namespace distlock::testing;
@@ -180,4 +183,21 @@ TEST_CASE("a process that cannot tell its time namespace has a clock of its own"
   }
   CHECK(status == 0);
   CHECK(open_at(file)->list().now.clock == boot_clock().name);
+}
+
+TEST_CASE("a host without /proc is an error that stays", "[sqlite][R4]") {
+  const TemporaryFolder folder;
+  constexpr int kRefused = 99;
+  const int status = status_of_child([&] {
+    if (unshare(CLONE_NEWNS) != 0 && unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) return kRefused;
+    if (mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return kRefused;
+    if (mount("none", "/proc", "tmpfs", 0, nullptr) != 0) return kRefused;
+    const auto errc = thrown_by([&] { (void)open_at(folder.path() / "locks.db"); });
+    return errc == Errc::invalid_argument ? 0 : 2;
+  });
+  if (status == kRefused) {
+    std::cout << "SKIPPED: this user makes no mounts" << std::endl;
+    return;
+  }
+  CHECK(status == 0);
 }

@@ -31,7 +31,9 @@ std::string boot_id() {
     const int error = errno;
     std::string what = "cannot tell this boot from another: cannot read ";
     what.append(kBootId).append(error == EMFILE ? ", " + system_failure(error) : "; mount /proc");
-    throw Error(Errc::not_applied, what);
+    // Without /proc a wait for it has no end.
+    const bool stays = error == ENOENT || error == ENOTDIR || error == EACCES;
+    throw Error(stays ? Errc::invalid_argument : Errc::not_applied, what);
   }
   return boot;
 }

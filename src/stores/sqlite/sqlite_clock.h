@@ -35,7 +35,8 @@ struct BootClock {
 };
 
 /// This process's CLOCK_BOOTTIME. Where the kernel does not tell its shift, a name that nobody else
-/// has. Errors: `not_applied` if the kernel does not tell the boot's id.
+/// has. Errors: where the kernel does not tell the boot's id, `invalid_argument` if its file in
+/// /proc is not there, `not_applied` if it cannot be read now.
 BootClock boot_clock();
 
 /// CLOCK_BOOTTIME.
