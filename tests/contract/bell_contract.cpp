@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <boost/thread/lock_guard.hpp>
 #include <boost/thread/mutex.hpp>
+#include <boost/thread/thread.hpp>
 #include <catch2/catch.hpp>
 #include <functional>
 
@@ -109,4 +110,19 @@ TEST_CASE("a ring gives no lock that is held, and no place away", "[store][line]
   CHECK(in_turn.hold->fence == holder.fence + 1);
   CHECK_FALSE(in_turn.in_line);
   CHECK(store->inspect("jobs", Freshness::fresh).lock->line.empty());
+}
+
+TEST_CASE("an interrupted thread may end a bell", "[store][line][R12][R19]") {
+  const auto under_test = make_store_under_test();
+  const auto store = under_test->open();
+  bool ended = false;
+  boost::thread thread([&] {
+    auto listening = store->line()->listen("a", [](std::string_view) {});
+    while (!boost::this_thread::interruption_requested()) boost::this_thread::yield();
+    listening.reset();
+    ended = true;
+  });
+  thread.interrupt();
+  thread.join();
+  CHECK(ended);
 }

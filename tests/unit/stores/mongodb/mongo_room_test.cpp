@@ -79,6 +79,23 @@ TEST_CASE("calls that wait for a place get it in the order in which they came",
   CHECK(seen == order);
 }
 
+TEST_CASE("a call that is interrupted gets its place all the same", "[mongo][R9][threads]") {
+  MongoRoom room(1, 1min);
+  MongoRoom::Place place = room.enter();
+  std::atomic<pid_t> id = 0;
+  bool was_in = false;
+  boost::thread call([&] {
+    id = gettid();
+    const MongoRoom::Place own = room.enter();
+    was_in = true;
+  });
+  while (id == 0 || !asleep(id)) boost::this_thread::yield();
+  call.interrupt();
+  place.reset();
+  call.join();
+  CHECK(was_in);
+}
+
 TEST_CASE("a call that comes as a place is left does not get it before one that waits",
           "[mongo][R9][threads]") {
   Calls calls;
