@@ -104,7 +104,7 @@ std::vector<std::function<void(Store&)>> durable_writes() {
 
 TEST_CASE("threads that claim while the disk is busy share the next sync, and none returns before",
           "[sqlite][R8][cost]") {
-  const SyncedFile file;
+  const SyncedFile file{.call_limit = 10min};
   held(*file.store, "first of all");
   const int begun = syncs();
   HeldSyncs held;

@@ -15,6 +15,7 @@
 #include "distlock/distributed_lock.h"
 #include "distlock/stores.h"
 #include "pinger/holds.h"
+#include "support/asleep.h"
 #include "support/leave.h"
 
 using namespace distlock;
@@ -67,6 +68,9 @@ class Watched {
   }
 
   void lose_all() { holds_.announce_due(SteadyTime{1h}); }
+
+  /// Of the hold that was begun as that number, from 0 on; as the destructor of its lock does it.
+  void silence(std::size_t number) { holds_.silence(*all_[number]); }
 
  private:
   Holds holds_{AnnounceOn::own_threads};
@@ -204,6 +208,39 @@ TEST_CASE("no callback begins after the destructor has returned",
     *gone = true;
     REQUIRE_FALSE(*late);
   }
+}
+
+TEST_CASE("locks that are destroyed at once wait each for its own callback alone",
+          "[announcer][lifetime][R9][threads]") {
+  constexpr int kLocks = 10;
+  std::deque<std::promise<void>> go_on(kLocks);
+  std::atomic<int> called = 0;
+  Watched world;
+  for (auto& one : go_on) {
+    world.begin([&](LossReason) {
+      ++called;
+      one.get_future().wait();
+    });
+  }
+  world.lose_all();
+  REQUIRE(comes_true([&] { return called == kLocks; }));
+  std::deque<std::atomic<bool>> destroyed(kLocks);
+  boost::thread_group threads;
+  for (int i = 0; i < kLocks; ++i) {
+    std::promise<pid_t> begun;
+    threads.create_thread([&, i] {
+      begun.set_value(gettid());
+      world.silence(i);
+      destroyed[i] = true;
+    });
+    const pid_t thread = begun.get_future().get();
+    REQUIRE(comes_true([&] { return asleep(thread); }));
+  }
+  for (int i = kLocks; i-- > 0;) {
+    go_on[i].set_value();
+    CHECK(comes_true([&] { return destroyed[i].load(); }));
+  }
+  threads.join_all();
 }
 
 TEST_CASE("a callback may destroy the last lock, and so the pinger",
