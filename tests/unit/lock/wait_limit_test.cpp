@@ -18,6 +18,23 @@ using namespace distlock::testing;
 
 namespace {
 
+/// This host's clock. It does something whenever the thread that made it begins to wait.
+class ActingClock : public Clock {
+ public:
+  SteadyTime steady_now() const override { return host_->steady_now(); }
+  WallTime wall_now() const override { return host_->wall_now(); }
+  bool wait_until(SteadyTime until, const std::stop_token& stop) override {
+    if (boost::this_thread::get_id() == thread_ && act) act();
+    return host_->wait_until(until, stop);
+  }
+
+  std::function<void()> act;
+
+ private:
+  const std::shared_ptr<Clock> host_ = host_clock();
+  const boost::thread::id thread_ = boost::this_thread::get_id();
+};
+
 // When each call of a process's store began, once they take that long.
 struct Slowly {
   Slowly(Fleet& fleet, const distlock::testing::Process& process, std::chrono::nanoseconds each)
@@ -189,6 +206,25 @@ TEST_CASE("no call begins at a wait's deadline or later, whatever the store does
   CHECK(got > 50);
 }
 
+TEST_CASE("a stop among the releases before a claim ends them and the wait", "[waiting][R8][R15]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  for (const char* const name : {"one", "two"}) {
+    const auto left = a.lock(name);
+    REQUIRE(left->lock_try("x"));
+    a.store->fail("release", Fault::rejected, 3);
+    REQUIRE(left->unlock() == UnlockResult::pending);
+  }
+  fleet.clock->advance(2min);  // So that the claim wants a ping, and releases follow that.
+  std::stop_source stop;
+  a.store->before("release", [&] { stop.request_stop(); });
+  a.store->forget_calls();
+  CHECK_FALSE(a.lock("balancer")->lock(stop.get_token()));
+  CHECK(a.store->calls("ping") == 1);
+  CHECK(a.store->calls("release") == 1);
+  CHECK(a.store->calls("claim") == 0);
+}
+
 TEST_CASE("a wait does not await the pinger's first ping beyond its deadline", "[waiting][R15]") {
   struct Unhurried : FaultyStore {
     using FaultyStore::FaultyStore;
@@ -201,14 +237,16 @@ TEST_CASE("a wait does not await the pinger's first ping beyond its deadline", "
     answer.get_future().wait_for(60s);  // So that who awaits it comes back, and fails.
     answered = true;
   });
-  const auto pinger = std::make_shared<DistributedLockPinger>(Environment{.store = store});
+  const auto clock = std::make_shared<ActingClock>();
+  const auto pinger =
+      std::make_shared<DistributedLockPinger>(Environment{.store = store, .clock = clock});
   DistributedLock lock(pinger, "balancer");
   SECTION("nor beyond its deadline") { CHECK_FALSE(lock.try_lock_for(50ms)); }
   SECTION("nor after a stop") {
     std::stop_source stop;
-    boost::thread stopping([&] { stop.request_stop(); });
+    clock->act = [&] { stop.request_stop(); };
     CHECK_FALSE(lock.lock(stop.get_token()));
-    stopping.join();
+    CHECK(stop.stop_requested());
   }
   CHECK_FALSE(answered);
   answer.set_value();

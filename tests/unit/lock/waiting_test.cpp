@@ -218,6 +218,19 @@ TEST_CASE("a wait of nothing that is stopped already changes nothing", "[waiting
   CHECK(a.store->calls("inspect") == 0);
 }
 
+TEST_CASE("a stop in the middle of a wait of nothing lets no claim follow", "[waiting][R15]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  const auto lock = a.lock("balancer");
+  std::stop_source stop;
+  a.store->before("inspect", [&] { stop.request_stop(); });
+  LockRecord other;
+  CHECK_FALSE(lock->try_lock_for(0s, stop.get_token(), "x", &other));
+  CHECK(a.store->calls() == 1);
+  CHECK(other.name == "balancer");
+  CHECK_FALSE(other.taken());
+}
+
 TEST_CASE("a wait that polls takes no place in line", "[waiting][R15][R17]") {
   Fleet fleet;
   const auto held = fleet.process("a").lock("balancer");
