@@ -98,6 +98,17 @@ TEST_CASE("a guard that was moved from frees nothing", "[lock][R3]") {
   CHECK(fleet.stored("balancer").taken());
 }
 
+TEST_CASE("a guard that was moved still names the holder", "[lock]") {
+  Fleet fleet;
+  const auto first = fleet.process("a").lock("balancer");
+  REQUIRE(first->lock_try("x"));
+  const auto second = fleet.process("b").lock("balancer");
+  dist_lock_try from(second.get(), "y");
+  const dist_lock_try to(std::move(from));
+  CHECK_FALSE(to.got());
+  CHECK(to.other().process == "a");
+}
+
 TEST_CASE("a guard passes on that the store failed", "[lock][waiting][R15]") {
   Fleet fleet;
   const auto a = fleet.process("a");

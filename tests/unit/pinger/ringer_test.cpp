@@ -4,6 +4,7 @@
 #include <latch>
 #include <map>
 #include <mutex>
+#include <new>
 #include <stop_token>
 #include <string>
 #include <thread>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "distlock/distributed_lock.h"
+#include "distlock/error.h"
 #include "distlock/line.h"
 #include "support/fleet.h"
 #include "turns.h"
@@ -159,6 +161,19 @@ TEST_CASE("a look after a release that fails is repeated, for five seconds", "[w
     ringing.a_turn_later();
     CHECK(ringing.at_rest());
   }
+}
+
+TEST_CASE("a release whose ring fails is done all the same", "[waiting][R3][R19]") {
+  Ringing rings;
+  rings.line_up(1);
+  const bool for_want_of_memory = GENERATE(true, false);
+  rings.releaser.store->before("ring", [&] {
+    if (for_want_of_memory) throw std::bad_alloc();
+    throw Error(Errc::outcome_unknown, "no answer");
+  });
+  CHECK(rings.lock->unlock() == UnlockResult::released);
+  CHECK(rings.releaser.store->calls("release") == 1);
+  CHECK(rings.rung().empty());
 }
 
 TEST_CASE("a second release begins the turns anew", "[waiting][R17][R19]") {
