@@ -1,6 +1,9 @@
 // How a bell ends, on a server that holds an answer back.
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
+#include <boost/thread/thread.hpp>
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
@@ -17,6 +20,7 @@
 #include "stores/mongodb/mongo_documents.h"
 #include "stores/mongodb/mongo_open.h"
 #include "stores/mongodb/mongo_store.h"
+#include "support/asleep.h"
 #include "support/captured_log.h"
 
 using namespace distlock;
@@ -109,6 +113,39 @@ TEST_CASE("a bell that ends has told its listener before it wakes it", "[mongo][
   listener.bell.reset();
   REQUIRE(waits_before > 0);
   CHECK(waits - waits_before < 2);
+}
+
+TEST_CASE("an interrupted thread that ends a bell waits for its listener",
+          "[mongo][bell][R12][R19]") {
+  MockServer server(json("{" + standalone_hello() + "}"));
+  std::atomic<bool> waits = false;
+  server.answer_with([&](const Bson& command) {
+    if (is_command(command, "getMore")) waits = true;
+    return answer_to_listener(command);
+  });
+  Listener listener(server);
+  wait_until("the bell to be listened to", [&] { return waits.load(); });
+  std::atomic<bool> rung = false;
+  std::atomic<bool> answers = false;
+  server.hold_back_while([&](const Bson& command) {
+    if (is_command(command, "insert")) rung = true;
+    return !is_command(command, "insert") && !answers;
+  });
+  std::atomic<pid_t> id = 0;
+  std::atomic<bool> ended = false;
+  boost::thread ending([&] {
+    id = gettid();
+    while (!boost::this_thread::interruption_requested()) boost::this_thread::yield();
+    listener.bell.reset();
+    ended = true;
+  });
+  ending.interrupt();
+  wait_until("the bell to ring for its end", [&] { return rung.load(); });
+  wait_until("its end to wait", [&] { return asleep(id); });
+  CHECK_FALSE(ended);
+  answers = true;
+  ending.join();
+  CHECK(ended);
 }
 
 // A try makes the collection and rings; the end of a bell rings alone.
