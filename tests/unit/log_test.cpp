@@ -255,7 +255,12 @@ TEST_CASE("a message about a store names it, without its secrets", "[log]") {
   CHECK(of_the_store("dist_lock unlock"));
   a.pinger->ping_round();
   CHECK(of_the_store("pinged successfully"));
+  a.store->has_line = true;
   REQUIRE(lock->try_lock_for(1s));
+  CHECK(of_the_store("dist_lock acquired"));
+  fleet.clock->advance(16min);
+  REQUIRE(lock->reclaim());
+  CHECK(of_the_store("dist_lock acquired"));
   CHECK(lock->unlock() == UnlockResult::released);
   a.store->fail("remove_ping", Fault::rejected);
   a.pinger->stop();

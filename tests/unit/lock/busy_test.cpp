@@ -112,6 +112,21 @@ TEST_CASE("a reclaim of unknown outcome is an error", "[lock][R8][R9]") {
   CHECK_FALSE(lock->held());
 }
 
+TEST_CASE("a late grant that cannot be given back is not said to be", "[lock][R8][R9]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  const auto lock = a.lock("balancer");
+  REQUIRE(lock->lock_try("x"));
+  fleet.clock->advance(15min);
+  a.store->after("claim", [&] { fleet.clock->advance(15min); });
+  const bool answers = GENERATE(true, false);
+  if (!answers) a.store->fail("release", Fault::rejected, 3);
+  CHECK_THROWS_WITH(lock->reclaim("y"),
+                    Catch::Contains("the store granted a claim so late") &&
+                        Catch::Contains(answers ? "it was given back" : "it will be given back"));
+  CHECK(fleet.stored("balancer").taken() == !answers);
+}
+
 TEST_CASE("a wait for a lock whose store applies no claim ends with the store's patience",
           "[waiting][R15]") {
   Fleet fleet;
