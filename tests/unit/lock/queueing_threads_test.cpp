@@ -71,6 +71,21 @@ TEST_CASE("a thread takes over by its own options, whoever of its process came b
   CHECK_FALSE(first.has_it());
 }
 
+TEST_CASE("threads that judge a holder otherwise do not stand behind each other",
+          "[waiting][R5][R6][R20][threads]") {
+  LockOptions other = patient_options();
+  SECTION("by the window of those that state none") { other.unstated_window = 20min; }
+  SECTION("by the skew that they tolerate") { other.max_clock_skew = 1s; }
+  SECTION("by watching") { other.takeover_rule = TakeoverRule::watched; }
+  Crowd crowd;
+  DistributedLock before(crowd.pinger, "jobs", patient_options());
+  REQUIRE(before.lock_try("before"));
+  const Candidate first(crowd);
+  crowd.wait_for_line(1);
+  const Candidate second(crowd, other);
+  crowd.wait_for_line(2);
+}
+
 TEST_CASE("no hold is passed on to a thread that is busy with its program or the store",
           "[waiting][R20][R21][threads]") {
   const bool with_program = GENERATE(true, false);
