@@ -1,0 +1,85 @@
+// What single calls send and tell, and which of them waits for no other.
+#include <algorithm>
+#include <atomic>
+#include <catch2/catch.hpp>
+#include <future>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "distlock/line.h"
+#include "mongo/attempts.h"
+#include "mongo/mock_server.h"
+#include "mongo/server.h"
+#include "stores/mongodb/mongo_documents.h"
+#include "stores/mongodb/mongo_store.h"
+
+using namespace distlock;
+using namespace distlock::testing;
+using namespace std::chrono_literals;
+
+namespace {
+
+bool is_a(const Bson& command, const char* name) { return find(command.get(), name).has_value(); }
+
+/// A store on a server that answers as it is told.
+struct Served {
+  explicit Served(const MockServer::Answer& answer, const std::string& options = "") {
+    server.answer_with(answer);
+    store = open_mongo_store(
+        ConnectionString("mongodb://127.0.0.1:" + std::to_string(server.port()) + "/?" + options),
+        {.call_limit = 60s});
+    server.forget_commands();
+  }
+
+  MockServer server{json("{" + standalone_hello() + "}")};
+  std::shared_ptr<Store> store;
+};
+
+}  // namespace
+
+TEST_CASE("a store makes the collection of bells before its first ring, and once",
+          "[mongo][bell][R19]") {
+  Served served([](const Bson&) { return json(R"({"ok": 1})"); });
+  for (int i = 0; i < 2; ++i) served.store->line()->ring("jobs", {"db7"});
+  std::string sent;
+  for (const Bson& command : served.server.commands()) {
+    if (is_a(command, "create")) sent += "create ";
+    if (is_a(command, "insert")) sent += "insert ";
+  }
+  CHECK(sent == "create insert insert ");
+}
+
+TEST_CASE("a cleanup counts the pings that were removed, and not those that were old",
+          "[mongo][R13]") {
+  Served served([](const Bson& command) {
+    if (is_a(command, "delete")) return json(R"({"ok": 1, "n": 1})");
+    const std::string ping = R"("ping": {"$date": {"$numberLong": "0"}}})";
+    return json(R"({"ok": 1, "cursor": {"id": {"$numberLong": "0"}, "firstBatch": [{"_id": "a", )" +
+                ping + R"(, {"_id": "b", )" + ping + "]}}");
+  });
+  CHECK(served.store->forget_pings(96h) == 1);
+}
+
+TEST_CASE("the removal of a ping waits for no other call", "[mongo][R12]") {
+  std::atomic<bool> slow = true;
+  Served served(
+      [](const Bson& command) {
+        if (is_a(command, "aggregate"))
+          return json(R"({"ok": 1, "cursor": {"id": {"$numberLong": "0"}, "firstBatch": []}})");
+        return json(R"({"ok": 1, "value": null})");
+      },
+      "maxPoolSize=8&waitQueueTimeoutMS=100");
+  served.server.hold_back_while(
+      [&](const Bson& command) { return is_a(command, "aggregate") && slow; });
+  std::vector<std::future<void>> calls;
+  std::atomic<bool> full = false;
+  for (int call = 0; call != 8; ++call) {
+    calls.push_back(std::async(std::launch::async, [&] {
+      if (failure_of([&] { served.store->inspect("jobs", Freshness::ordinary); })) full = true;
+    }));
+  }
+  wait_until("a call to find no place", [&] { return full.load(); });
+  CHECK(failure_of([&] { served.store->remove_ping("db7"); }) == std::nullopt);
+  slow = false;
+}
