@@ -8,6 +8,7 @@
 #include <functional>
 #include <vector>
 
+#include "distlock/clock.h"
 #include "sqlite/file_under_fault.h"
 #include "sqlite/system_hooks.h"
 
@@ -248,6 +249,24 @@ TEST_CASE("no ring is heard for a place that was left, or that has become a hold
   // Rings of one look are told in any order. The second look is behind that.
   while (heard_of_more < 2) store->line()->ring("more", {"waiter"});
   CHECK(heard_of_jobs == 0);
+}
+
+TEST_CASE("of a new holder the first who is there is told, and not one who was passed over",
+          "[sqlite][line][R17][R23]") {
+  const TemporaryFolder folder;
+  const auto store = open_at(folder.path() / "locks.db");
+  const LockRecord hold = held(*store, "jobs");
+  std::atomic<bool> heard = false;
+  const auto listening = store->line()->listen("there", [&](std::string_view) { heard = true; });
+  const auto line = line_up(*store, {"gone", "quick", "there"});
+  REQUIRE(store->release("jobs", *hold.ts) == ReleaseResult::freed);
+  const BootTimeAhead ahead;
+  ahead.add(150ms);  // After a turn the next two may claim.
+  REQUIRE(store->line()->stand("jobs", line[1]).hold);
+  const auto clock = host_clock();
+  const auto limit = clock->steady_now() + 30s;
+  while (!heard && clock->steady_now() < limit) clock->wait_until(clock->steady_now() + 1ms, {});
+  CHECK(heard);
 }
 
 TEST_CASE("a request for a place at its cutoff is in time", "[sqlite][line][R8]") {
