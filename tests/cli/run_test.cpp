@@ -166,6 +166,7 @@ TEST_CASE("a wait goes on through an outage of the store until its own end", "[c
   arguments.wait = 1min;
   REQUIRE(runner.runner.store->calls() == 0);
   SECTION("the store comes back in time") {
+    arguments.common.verbosity = GENERATE(Verbosity::normal, Verbosity::quiet);
     // More than the library's patience of 30 s at a look a second.
     runner.runner.store->fail("ping", distlock::testing::Fault::rejected, 60);
     CHECK(runner.runs(arguments, [](const Command&) { return exits(3); }) == 3);

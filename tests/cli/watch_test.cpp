@@ -1,6 +1,7 @@
 #include "cli/watch.h"
 
 #include <catch2/catch.hpp>
+#include <functional>
 
 #include "cli/exit_status.h"
 #include "cli/looker.h"
@@ -196,4 +197,31 @@ TEST_CASE("an error is not among the names and the JSON that a watch writes", "[
   CHECK_THAT(looker.out.str(), Catch::Contains("rotate") && !Catch::Contains("distlock: "));
   CHECK_THAT(looker.err.str(), Catch::StartsWith("distlock: there is no file 'x'\ndistlock: ") &&
                                    Catch::Contains("list rejected"));
+}
+
+TEST_CASE("a watch of names tells a document again that was gone meanwhile", "[cli][view][R14]") {
+  Looker looker;
+  const auto put = [&] { looker.fleet.memory.tables.put_lock({{"_id", std::int32_t{5}}}); };
+  const auto at_next_list = [&](const std::function<void()>& act) {
+    looker.observer.store->before("list", act);
+  };
+  put();
+  std::stop_source stop;
+  const std::function<void()> third = [&] {
+    put();
+    stop.request_stop();
+  };
+  const std::function<void()> second = [&] {
+    looker.fleet.memory.tables.clear();
+    at_next_list(third);
+  };
+  at_next_list([&] { at_next_list(second); });
+  ListArguments arguments;
+  arguments.format = Format::names;
+  const Streams streams = looker.streams();
+  CHECK(watch_list(arguments, looker.watched(), streams, stop.get_token()) == kSuccess);
+  const std::string said = looker.err.str();
+  const std::string where = "whose _id is the 32-bit integer 5";
+  CHECK_THAT(said, Catch::Contains(where));
+  CHECK(said.find(where) != said.rfind(where));
 }
