@@ -1,4 +1,4 @@
-// What single calls send and tell, and which of them waits for no other.
+// Single calls: their commands and results, and one that waits for no other.
 #include <algorithm>
 #include <atomic>
 #include <catch2/catch.hpp>
