@@ -289,3 +289,21 @@ TEST_CASE("a bell that is followed is left once another server is primary", "[mo
   CHECK(call.follow(doc({{"find", "bells"}, {"tailable", true}}), 1ms, take));
   CHECK(batches == 2);
 }
+
+TEST_CASE("a bell is followed as the primary has it, whatever a set reads by default",
+          "[mongo][bell][R19]") {
+  TwoMembers set;
+  set.first.answer_with([](const Bson& command) {
+    const std::string batch = name_of(command) == "getMore" ? "nextBatch" : "firstBatch";
+    return json(R"({"ok": 1, "cursor": {"id": {"$numberLong": "77"}, ")" + batch + R"(": []}})");
+  });
+  const MongoCall call(set.pool.get(), set.settings, {"test", ""});
+  int batches = 0;
+  const auto take = [&](const std::vector<Document>&) { return ++batches < 2; };
+  CHECK(call.follow(doc({{"find", "bells"}, {"tailable", true}}), 1ms, take));
+  const auto sent = set.first.commands();
+  REQUIRE(sent.size() >= 2);
+  CHECK(text_at(sent[0], "readConcern.level") == "local");
+  CHECK(name_of(sent[1]) == "getMore");
+  CHECK_FALSE(find(sent[1].get(), "readConcern"));
+}
