@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "stores/mongodb/mongo_documents.h"
+#include "stores/mongodb/mongo_options.h"
 #include "stores/mongodb/mongo_privileges.h"
 #include "stores/mongodb/mongo_stream.h"
 #include "text.h"
@@ -31,32 +32,6 @@ std::string type_of(const ServerDescription& server) {
 
 std::string address_of(const ServerDescription& server) {
   return mongoc_server_description_host(server.get())->host_and_port;
-}
-
-Bson pinned_to(const ServerDescription& server) {
-  return doc({{"serverId", static_cast<std::int32_t>(mongoc_server_description_id(server.get()))}});
-}
-
-Bson read_options(const ServerDescription& server, ReadConcern concern) {
-  Bson options = pinned_to(server);
-  // Also of local ones: a server may have been told to read otherwise where none is named.
-  const char* level = MONGOC_READ_CONCERN_LEVEL_LOCAL;
-  if (concern == ReadConcern::majority) level = MONGOC_READ_CONCERN_LEVEL_MAJORITY;
-  if (concern == ReadConcern::linearizable) level = MONGOC_READ_CONCERN_LEVEL_LINEARIZABLE;
-  append(options, "readConcern", doc({{"level", level}}));
-  return options;
-}
-
-// One session for all commands of a list. The driver would give each its own, and the server
-// refuses a getMore in another session than the cursor's.
-ClientSession session_of(mongoc_client_t* client) {
-  mongoc_session_opt_t* options = mongoc_session_opts_new();
-  // Else it would name a time to read after, which a linearizable read may not.
-  mongoc_session_opts_set_causal_consistency(options, false);
-  // Null where the server knows no sessions, and then it asks for none.
-  ClientSession session(mongoc_client_start_session(client, options, nullptr));
-  mongoc_session_opts_destroy(options);
-  return session;
 }
 
 // Errors of single documents, of which a delete reports the first here and `ok: 1` all the same.
@@ -193,13 +168,7 @@ Bson MongoCall::read(const Bson& command, const Bson& options) const {
 // for granted.
 void MongoCall::read_each(const Bson& command, ReadConcern concern,
                           const std::function<void(const Document&)>& take) const {
-  const ClientSession session = session_of(client_.get());
-  Bson first = read_options(server_, concern);
-  Bson others = pinned_to(server_);
-  if (session) {
-    mongoc_client_session_append(session.get(), first.get(), nullptr);
-    mongoc_client_session_append(session.get(), others.get(), nullptr);
-  }
+  const auto [session, first, others] = cursor_options(client_.get(), server_, concern);
   std::vector<Document> documents;
   auto batch = batch_in(read(with_limit(command), first).get(), "firstBatch");
   while (true) {
@@ -215,13 +184,7 @@ void MongoCall::read_each(const Bson& command, ReadConcern concern,
 
 bool MongoCall::follow(const Bson& find, std::chrono::milliseconds await,
                        const std::function<bool(const std::vector<Document>&)>& take) const {
-  const ClientSession session = session_of(client_.get());
-  Bson first = read_options(server_, ReadConcern::local);
-  Bson options = pinned_to(server_);
-  if (session) {
-    mongoc_client_session_append(session.get(), first.get(), nullptr);
-    mongoc_client_session_append(session.get(), options.get(), nullptr);
-  }
+  const auto [session, first, others] = cursor_options(client_.get(), server_, ReadConcern::local);
   Reply reply;
   bson_error_t error;
   if (!mongoc_client_read_command_with_opts(client_.get(), settings_.database.c_str(), find.get(),
@@ -233,14 +196,14 @@ bool MongoCall::follow(const Bson& find, std::chrono::milliseconds await,
   while (true) {
     if (!batch) odd("has no sound \"cursor\"", Effect::reads);
     if (!take(batch->documents)) {
-      if (batch->cursor != 0) give_up_cursor(find, batch->cursor, options);
+      if (batch->cursor != 0) give_up_cursor(find, batch->cursor, others);
       return true;
     }
     if (batch->cursor == 0 || !still_primary()) return true;
     const Bson more = doc({{"getMore", batch->cursor},
                            {"collection", collection_of(find)},
                            {"maxTimeMS", std::int64_t{await.count()}}});
-    batch = batch_in(read(more, options).get(), "nextBatch");
+    batch = batch_in(read(more, others).get(), "nextBatch");
   }
 }
 

@@ -11,6 +11,7 @@
 #include "stores/mongodb/mongo_bson.h"
 #include "stores/mongodb/mongo_errors.h"
 #include "stores/mongodb/mongo_handles.h"
+#include "stores/mongodb/mongo_options.h"
 #include "stores/mongodb/mongo_room.h"
 
 namespace distlock {
@@ -30,10 +31,6 @@ struct Doing {
   std::string_view verb;
   std::string_view object;
 };
-
-/// How sure a read is. `local`: the primary has it. `majority`: a majority has it. `linearizable`: no later primary has
-/// overtaken it either.
-enum class ReadConcern { local, majority, linearizable };
 
 /// The outcome of a write command.
 struct WriteOutcome {

@@ -107,8 +107,7 @@ bool pinged(const PooledClient& client, const Bson& options, bson_error_t* error
 // Before anything of ours is sent, so that a wrong password or user is known at once.
 void greet(const PooledClient& client, const ServerDescription& server,
            const ConnectionString& connection) {
-  Bson options =
-      doc({{"serverId", static_cast<std::int32_t>(mongoc_server_description_id(server.get()))}});
+  Bson options = pinned_to(server);
   bson_error_t error;
   if (!pinged(client, options, &error)) throw_error(error, Effect::reads, what(connection));
   // MongoDB refuses a read concern that does not exist. A server that takes any heeds none (R6).
@@ -124,9 +123,7 @@ void greet(const PooledClient& client, const ServerDescription& server,
 void check_majority_reads(const PooledClient& client, const ServerDescription& server,
                           const std::string& database, const ConnectionString& connection) {
   constexpr std::uint32_t kNoMajorityReads = 148;
-  const Bson options =
-      doc({{"serverId", static_cast<std::int32_t>(mongoc_server_description_id(server.get()))},
-           {"readConcern", doc({{"level", MONGOC_READ_CONCERN_LEVEL_MAJORITY}})}});
+  const Bson options = read_options(server, ReadConcern::majority);
   const Bson read = doc({{"find", kLocks}, {"limit", 1}, {"singleBatch", true}});
   bson_error_t error;
   const bool answered = mongoc_client_read_command_with_opts(

@@ -35,7 +35,8 @@ Errc code_of(int error) {
 }
 
 // Gives `path` a new file that appears with its mode already right. Closed before: to close a file
-// drops every lock that SQLite holds on it for this process, and another thread may open it at once.
+// drops every lock that SQLite holds on it for this process, and another thread may open it at
+// once.
 void make_new_file(const std::string& path) {
   std::string temporary = path + ".XXXXXX";
   const int file = mkostemp(temporary.data(), O_CLOEXEC);

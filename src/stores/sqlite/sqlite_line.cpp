@@ -98,8 +98,8 @@ bool SqliteLine::attend_holder(std::string_view name, const Token& ticket,
 }
 
 // A call that only keeps a place writes nothing, and waits for no writer. A place is not worth a
-// wait for the disk: the end of the machine ends its waiters too. A hold is. One that was rung for
-// mostly claims, and does not look first.
+// wait for the disk: the end of the machine ends its waiters too. A hold is. A place that was
+// rung for mostly claims, and is not looked at first.
 SqliteLine::Plan SqliteLine::stand_in_turn(std::string_view name, const Claim& claim) {
   const auto give_up_at = connection_.end_of_call();
   const auto claim_in_turn = [&] { return carry_out(name, claim, true); };
