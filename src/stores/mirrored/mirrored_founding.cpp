@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "saturating.h"
 #include "stores/mirrored/mirrored_store.h"
 
 // The claims by which empty members become a set (M6, M7).
@@ -163,7 +164,8 @@ void MirroredStore::check_founders_have_ended(const Replies<Inspection>& seen) c
   for (const auto& reply : seen) {
     const Inspection& look = *reply.answer;
     if (!has_identity(look) || !look.lock->when) continue;
-    const auto age = std::chrono::abs(look.now->time - *look.lock->when);
+    const auto [earlier, later] = std::minmax({*look.lock->when, look.now->time});
+    const auto age = saturating_difference(later, earlier);
     if (age >= at_work) continue;
     throw Error(Errc::not_applied,
                 "the set of the mirrored store is half made, and another process may be at it: try "

@@ -73,6 +73,17 @@ TEST_CASE("a member whose clock was set back by hours holds up no founding", "[m
   CHECK_NOTHROW(half.fleet.process("bob").store->list());
 }
 
+TEST_CASE("an identity of any date holds up no founding", "[mirrored][M6][R14]") {
+  HalfFounded half;
+  MemoryTables& tables = half.fleet.stores[0].tables;
+  Document identity = *tables.raw_lock(mirrored::kIdentityName);
+  for (auto& [field, value] : identity) {
+    if (field == "when") value = GENERATE(StoreTime::min(), StoreTime::max());
+  }
+  tables.put_lock(identity);
+  CHECK_NOTHROW(half.fleet.process("bob").store->list());
+}
+
 TEST_CASE("a founding by one list is not completed by another while claims are under way",
           "[mirrored][M6][M7][R1]") {
   HalfFounded half;
