@@ -36,12 +36,12 @@ class OnTerminal {
 
   /// Reads on until the text has come.
   bool shows(const std::string& text) const {
-    constexpr int kPatienceMilliseconds = 60'000;
+    constexpr int kMilliseconds = 60'000;
     pollfd waited{.fd = terminal_, .events = POLLIN, .revents = 0};
     std::array<char, 4096> part{};
     std::string shown;
     while (shown.find(text) == std::string::npos) {
-      if (poll(&waited, 1, kPatienceMilliseconds) != 1) return false;
+      if (poll(&waited, 1, kMilliseconds) != 1) return false;
       const ssize_t got = read(terminal_, part.data(), part.size());
       if (got <= 0) return false;
       shown.append(part.data(), static_cast<std::size_t>(got));

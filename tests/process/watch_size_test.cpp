@@ -43,12 +43,12 @@ class Watch {
 
   /// Reads on until the text has come: 16 KiB at most, which are dozens of frames.
   bool shows(const std::string& text) {
-    constexpr int kPatienceMilliseconds = 120'000;
+    constexpr int kMilliseconds = 120'000;
     const std::size_t most = shown_.size() + 16384;
     pollfd waited{.fd = terminal_, .events = POLLIN, .revents = 0};
     std::array<char, 4096> part{};
     while (shown_.find(text) == std::string::npos) {
-      if (shown_.size() > most || poll(&waited, 1, kPatienceMilliseconds) != 1) return false;
+      if (shown_.size() > most || poll(&waited, 1, kMilliseconds) != 1) return false;
       const ssize_t got = read(terminal_, part.data(), part.size());
       if (got <= 0) return false;
       shown_.append(part.data(), static_cast<std::size_t>(got));

@@ -100,8 +100,10 @@ def replica_set(servers: Any, name: str, members: Any) -> Any:
         {"_id": i, "host": f"127.0.0.1:{port}", "arbiterOnly": member.get("arbiter", False)}
         for i, (port, member) in enumerate(zip(ports, members))]
     config_server = any("--configsvr" in m.get("arguments", ()) for m in members)
-    whole = {"_id": name, "members": configuration, "settings": mongod_program.FAST_ELECTIONS,
-             **({"configsvr": True} if config_server else {})}
+    whole: dict[str, Any] = {
+        "_id": name, "members": configuration, "settings": mongod_program.FAST_ELECTIONS}
+    if config_server:
+        whole["configsvr"] = True
     command(ports[0], {"replSetInitiate": whole})
     wait_for(f"a primary of {name}", lambda: writable(ports))
     if len(ports) > 1:
