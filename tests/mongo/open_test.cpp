@@ -101,7 +101,7 @@ TEST_CASE("a member that is restarted without its set gets no command", "[mongo]
   MockServer server(json("{" + standalone_hello() + "}"));
   server.hello_with(json("{" + member_hello(true, {server.port()}) + "}"));
   const auto store = open_mongo_store(
-      ConnectionString(address(server.port()) + "?directConnection=true"), {.call_limit = 4s});
+      ConnectionString(address(server.port()) + "?directConnection=true"), {.call_limit = 60s});
   server.answer_with([](const Bson&) { return json(R"({"ok": 1, "value": null})"); });
   server.hello_with(json("{" + standalone_hello() + "}"));
   const auto until = host_clock()->steady_now() + 60s;
