@@ -50,22 +50,14 @@ class Writer {
   Collection resources_;
 };
 
-int another_than(int port) {
-  std::vector<int> ports = ports_of(replica_set_uri());
-  std::erase(ports, port);
-  return ports.front();
-}
-
 /// A primary that hands over, and one that is not heard of until there is another.
 void fail_over_twice() {
   const auto ports = ports_of(replica_set_uri());
-  step_up(replica_set_uri(), another_than(primary_among(ports)));
+  step_up(replica_set_uri(), without(ports, primary_among(ports)).front());
   const int silent = primary_among(ports);
   {
     const Stopped primary(silent);
-    std::vector<int> others = ports;
-    std::erase(others, silent);
-    elect_among(others);
+    elect_among(without(ports, silent));
   }
   wait_until_whole(replica_set_uri());
 }

@@ -14,11 +14,6 @@ namespace {
 
 constexpr std::string_view kHolder = "db7:1:1";
 
-std::vector<int> without(std::vector<int> ports, int port) {
-  std::erase(ports, port);
-  return ports;
-}
-
 // Pings until a ping is confirmed, by whatever primary.
 PingRecord ping_at_last(Store& store) {
   std::optional<PingRecord> ping;

@@ -78,6 +78,11 @@ std::vector<int> ports_of(const std::string& uri) {
   return ports;
 }
 
+std::vector<int> without(std::vector<int> ports, int port) {
+  std::erase(ports, port);
+  return ports;
+}
+
 int primary_among(const std::vector<int>& ports) {
   for (const int port : ports) {
     try {

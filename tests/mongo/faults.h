@@ -42,6 +42,8 @@ class Stopped {
 std::string direct_uri(int port);
 /// The ports that a URI names, in its order.
 std::vector<int> ports_of(const std::string& uri);
+/// `ports` but for one.
+std::vector<int> without(std::vector<int> ports, int port);
 /// Of the members on `ports`: the one that says that it is the primary, or 0.
 int primary_among(const std::vector<int>& ports);
 /// Has one of the members on `ports` elected while the primary does not answer. The sets of

@@ -25,11 +25,6 @@ struct Client {
   DistributedLock lock;
 };
 
-std::vector<int> others(std::vector<int> ports, int port) {
-  std::erase(ports, port);
-  return ports;
-}
-
 /// A member that fetches no writes, until destroyed.
 class NoReplication {
  public:
@@ -63,7 +58,7 @@ TEST_CASE("a release that a fail-over undoes costs waiting, and its stray hold i
   wait_until_whole(replica_set_uri());
   const auto ports = ports_of(replica_set_uri());
   const int deposed = primary_among(ports);
-  const auto rest = others(ports, deposed);
+  const auto rest = without(ports, deposed);
   const Server server(replica_set_uri());
   Client holder(server, "holder");
   Client rival(server, "rival");

@@ -105,9 +105,7 @@ TEST_CASE("a command outlives a fail-over that is shorter than its lease", "[mon
   const int before = primary_among(ports);
   {
     const Stopped primary(before);
-    std::vector<int> others = ports;
-    std::erase(others, before);
-    elect_among(others);
+    elect_among(without(ports, before));
     const auto rival = fixture.start(run({"-n", "--takeover-after", "120s"}, "true"));
     CHECK(rival->wait() == 1);
   }
