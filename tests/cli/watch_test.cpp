@@ -12,6 +12,27 @@ using namespace distlock;
 using namespace distlock::cli;
 using namespace std::chrono_literals;
 using distlock::cli::testing::Looker;
+using distlock::testing::Fault;
+using distlock::testing::FaultyStore;
+
+namespace {
+
+/// The third opening gives the store, whose first list fails. The second list is the last.
+std::function<std::shared_ptr<Store>()> opening_in_trouble(Looker& looker, std::stop_source& stop,
+                                                           int& openings) {
+  return [&]() -> std::shared_ptr<Store> {
+    ++openings;
+    if (openings < 3) throw Error(Errc::not_applied, "there is no file 'x'");
+    FaultyStore& store = *looker.observer.store;
+    if (openings == 3) {
+      store.fail("list", Fault::rejected);
+      store.before("list", [&] { store.before("list", [&] { stop.request_stop(); }); });
+    }
+    return looker.observer.store;
+  };
+}
+
+}  // namespace
 
 TEST_CASE("a watch shows the list every second, also after a failure", "[cli][view]") {
   Looker looker;
@@ -79,16 +100,7 @@ TEST_CASE("a watch goes on until a store is there, and again where a file was re
   Looker looker;
   std::stop_source stop;
   int openings = 0;
-  const auto open = [&]() -> std::shared_ptr<Store> {
-    ++openings;
-    if (openings < 3) throw Error(Errc::not_applied, "there is no file 'x'");
-    if (openings == 3) {
-      looker.observer.store->fail("list", distlock::testing::Fault::rejected);
-      looker.observer.store->before(
-          "list", [&] { looker.observer.store->before("list", [&] { stop.request_stop(); }); });
-    }
-    return looker.observer.store;
-  };
+  const auto open = opening_in_trouble(looker, stop, openings);
   // Another opening finds a member's file anew, too.
   const ConnectionString file(GENERATE("sqlite:x", "mirrored+sqlite:x,y,z"));
   const WatchedStore watched{open, *looker.fleet.clock, file};
@@ -181,16 +193,8 @@ TEST_CASE("an error is not among the names and the JSON that a watch writes", "[
   Looker looker;
   std::stop_source stop;
   int openings = 0;
-  const auto open = [&]() -> std::shared_ptr<Store> {
-    ++openings;
-    if (openings < 3) throw Error(Errc::not_applied, "there is no file 'x'");
-    looker.observer.store->fail("list", distlock::testing::Fault::rejected);
-    looker.observer.store->before(
-        "list", [&] { looker.observer.store->before("list", [&] { stop.request_stop(); }); });
-    return looker.observer.store;
-  };
   WatchedStore watched = looker.watched();
-  watched.open = open;
+  watched.open = opening_in_trouble(looker, stop, openings);
   ListArguments arguments;
   arguments.format = GENERATE(Format::names, Format::json);
   CHECK(watch_list(arguments, watched, looker.streams(), stop.get_token()) == kSuccess);

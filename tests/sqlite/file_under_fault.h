@@ -3,12 +3,15 @@
 #include <sys/mount.h>
 
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <filesystem>
+#include <functional>
 #include <iostream>
 #include <optional>
 #include <string>
 
 #include "contract/contract.h"
+#include "distlock/clock.h"
 #include "distlock/error.h"
 #include "distlock/stores.h"
 #include "process/tool_fixture.h"
@@ -43,6 +46,16 @@ class Mount {
 inline std::shared_ptr<Store> open_at(const std::filesystem::path& path,
                                       const StoreOptions& options = {}) {
   return open_store(ConnectionString("sqlite:" + path.string()), options);
+}
+
+/// Whether it becomes true within a minute.
+inline bool comes(const std::function<bool()>& condition) {
+  const auto clock = host_clock();
+  const auto limit = clock->steady_now() + std::chrono::minutes{1};
+  while (!condition() && clock->steady_now() < limit) {
+    clock->wait_until(clock->steady_now() + std::chrono::milliseconds{1}, {});
+  }
+  return condition();
 }
 
 /// The error that `attempt` throws; nothing if it throws none.

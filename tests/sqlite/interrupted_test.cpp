@@ -1,28 +1,13 @@
 // Threads that are interrupted while they wait for the disk.
 #include <atomic>
 #include <boost/thread/thread.hpp>
-#include <functional>
 
-#include "distlock/clock.h"
 #include "sqlite/file_under_fault.h"
 #include "sqlite/system_hooks.h"
 
 using namespace distlock;
 using namespace distlock::testing;
 using namespace std::chrono_literals;
-
-namespace {
-
-void wait_until(const std::function<bool()>& condition) {
-  const auto clock = host_clock();
-  const auto limit = clock->steady_now() + 1min;
-  while (!condition()) {
-    REQUIRE(clock->steady_now() < limit);
-    clock->wait_until(clock->steady_now() + 1ms, {});
-  }
-}
-
-}  // namespace
 
 TEST_CASE("a thread that is interrupted while another syncs learns what became of its claim",
           "[sqlite][R8]") {
@@ -39,9 +24,9 @@ TEST_CASE("a thread that is interrupted while another syncs learns what became o
   std::atomic<bool> granted = false;
   const HeldSyncs held;
   boost::thread syncing([&] { claims("first"); });
-  wait_until([&] { return held.begun() == 1; });
+  REQUIRE(comes([&] { return held.begun() == 1; }));
   boost::thread waiting([&] { granted = claims("second"); });
-  wait_until([&] { return is_there("second"); });
+  REQUIRE(comes([&] { return is_there("second"); }));
   waiting.interrupt();
   HeldSyncs::let_all_go();
   waiting.join();

@@ -19,16 +19,6 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// Waits for a minute.
-bool comes(const std::function<bool()>& condition) {
-  const auto clock = host_clock();
-  const auto limit = clock->steady_now() + 1min;
-  while (!condition() && clock->steady_now() < limit) {
-    clock->wait_until(clock->steady_now() + 1ms, {});
-  }
-  return condition();
-}
-
 struct SyncedFile {
   std::chrono::milliseconds call_limit = 1min;
   TemporaryFolder folder;
