@@ -115,11 +115,12 @@ def replica_set(servers: Any, name: str, members: Any) -> Any:
 def keep_primary(ports: Iterable[int], whole: dict[str, Any]) -> None:
     """No elections any more but those that a test asks for: a machine that stands still for
     seconds is no fault of what runs beside it."""
-    primary = next(p for p in ports if mongo_wire.ask(p, {"isMaster": 1}).get("ismaster"))
+    primary = wait_for("a primary", lambda: next(
+        (p for p in ports if mongo_wire.ask(p, {"isMaster": 1}).get("ismaster")), None))
     command(primary, {"replSetReconfig": whole | {
         "version": 2, "settings": mongod_program.NO_ELECTIONS}})
     wait_for("its new settings everywhere", lambda: all(
-        mongo_wire.ask(port, {"isMaster": 1}).get("setVersion", 2) == 2 for port in ports))
+        mongo_wire.ask(port, {"isMaster": 1}).get("setVersion") == 2 for port in ports))
     wait_for("a healthy set", lambda: writable(ports))
 
 
