@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "lock/standing.h"
+#include "saturating.h"
 #include "turns.h"
 
 namespace distlock {
@@ -28,7 +29,7 @@ bool StandingInLine::look() {
   }
   switch (judgement.verdict) {
     case protocol::Verdict::dead:
-      return !lets_others_first(judgement.reason, *look.seen.lock) && take_over(look);
+      return !lets_others_first(judgement, *look.seen.lock) && take_over(look);
     case protocol::Verdict::busy:
       if (!look.seen.lock->taken() || !line::waits(ticket_, look.seen.lock->line)) return stand();
       look_at_takeover(look, judgement.until_takeover);
@@ -53,13 +54,26 @@ bool StandingInLine::attend(const std::optional<Token>& hold) {
   return std::exchange(attended_, hold) != hold && stand();
 }
 
-// All learn of an end at once. They take over in turn, as after a release (R17, R23).
-bool StandingInLine::lets_others_first(protocol::Reason reason, const LockRecord& dead) {
-  if (reason != protocol::Reason::ended) return false;
+// A look may come by chance as soon as the holder is dead. Places take over in turn, as after a
+// release (R17). The first ones may be gone.
+bool StandingInLine::lets_others_first(const protocol::Judgement& judgement,
+                                       const LockRecord& dead) {
+  if (judgement.reason == protocol::Reason::ended) return lets_others_first_at_end(dead);
+  const auto dead_for = saturating_difference(StoreTime{judgement.elapsed},
+                                              StoreTime{protocol::window(dead, lock_.options)});
+  const auto turn = line::rings_after(line::place_of(ticket_, dead.line));
+  if (dead_for >= turn) return false;
+  const auto left = turn - std::max(dead_for, milliseconds{0});
+  look_at_ = std::min(look_at_, clock_.steady_now() + left);
+  return true;
+}
+
+// All learn of an end at once (R23).
+bool StandingInLine::lets_others_first_at_end(const LockRecord& dead) {
   const SteadyTime now = clock_.steady_now();
   attends_nobody_ = true;
   if (std::exchange(ended_, dead.ts) != dead.ts)
-    ended_turn_at_ = now + line::opens_after(line::place_of(ticket_, dead.line));
+    ended_turn_at_ = now + line::rings_after(line::place_of(ticket_, dead.line));
   const bool waits = now < ended_turn_at_;
   look_at_ = waits ? ended_turn_at_ : now + line::kTurn;  // Should somebody be quicker.
   return waits;
@@ -120,7 +134,7 @@ void StandingInLine::look_at(SteadyTime next) {
 void StandingInLine::look_at_takeover(const TimedInspection& look, milliseconds left) {
   if (left <= milliseconds{0} || left / 2 >= lock_.options.recheck) return;
   const auto place = line::place_of(ticket_, look.seen.lock->line);
-  look_at_ = std::min(look_at_, clock_.steady_now() + left + line::opens_after(place));
+  look_at_ = std::min(look_at_, clock_.steady_now() + left + line::rings_after(place));
 }
 
 }  // namespace distlock

@@ -49,7 +49,8 @@ class StandingInLine {
   bool look();
   bool attends_another_than(const std::optional<Token>& hold) const;
   bool attend(const std::optional<Token>& hold);
-  bool lets_others_first(protocol::Reason reason, const LockRecord& dead);
+  bool lets_others_first(const protocol::Judgement& judgement, const LockRecord& dead);
+  bool lets_others_first_at_end(const LockRecord& dead);
   bool take_over(const TimedInspection& look);
   std::optional<LockRecord> sent_takeover(const ClaimFrom& from);
   void forget_failed_takeover();

@@ -27,10 +27,10 @@ Process waiting_process(Fleet& fleet) {
 
 }  // namespace
 
-TEST_CASE("the first in line takes over from an ended holder at once, the next two a turn later",
+TEST_CASE("the first in line takes over from an ended holder at once, the next ones in their turns",
           "[waiting][R17][R23]") {
   const auto [in_front, waited] = GENERATE(table<std::uint8_t, std::chrono::milliseconds>(
-      {{0, 0ms}, {1, 100ms}, {2, 100ms}, {3, 200ms}}));
+      {{0, 0ms}, {1, 100ms}, {2, 150ms}, {3, 200ms}}));
   CAPTURE(in_front);
   Fleet fleet;
   const auto holder = fleet.process("holder").lock("jobs");

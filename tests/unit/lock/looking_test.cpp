@@ -44,8 +44,8 @@ struct Watcher {
     const Claim claim = fleet.claim_by("rival", Token{{9}});
     REQUIRE(fleet.store->claim("jobs", FromHold{*dead.ts, dead.when}, claim));
   }
-  void another_stands() {
-    REQUIRE(fleet.store->line()->stand("jobs", fleet.claim_by("gone", Token{{7}})).in_line);
+  void another_stands(std::uint8_t number = 7) {
+    REQUIRE(fleet.store->line()->stand("jobs", fleet.claim_by("gone", Token{{number}})).in_line);
   }
 
   Fleet fleet;
@@ -149,6 +149,19 @@ TEST_CASE("a waiter in line looks when the holder can be dead, however soon that
   one.at_look(1, [&] { one.fleet.clock->advance(16min - 1ms - one.passed()); });
   one.waiter.lock("jobs", {.recheck = 1min})->lock();
   CHECK(one.passed() == 16min);
+}
+
+// Those in front may be gone. Looks come by chance meanwhile.
+TEST_CASE("a waiter takes over from a silent holder in its turn, whenever it looks",
+          "[waiting][R6][R17]") {
+  const auto in_front = GENERATE(range(0, 4));
+  Watcher one;
+  for (int i = 0; i < in_front; ++i) one.another_stands(static_cast<std::uint8_t>(7 + i));
+  one.at_look(1, [&] { one.fleet.clock->advance(16min - 1ms - one.passed()); });
+  one.waiter.lock("jobs", {.recheck = 10ms})->lock();
+  const auto turn = std::vector{0ms, 100ms, 150ms, 200ms}.at(in_front);
+  CHECK(one.passed() >= 16min + turn);
+  CHECK(one.passed() < 16min + turn + 20ms);
 }
 
 TEST_CASE("a waiter in line looks no more often where no takeover can be foretold",
