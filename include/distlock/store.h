@@ -92,7 +92,7 @@ struct Claim {
 enum class ReleaseResult {
   freed,         ///< The hold was there and is free now.
   already_free,  ///< The document carries this `ts` but was free already.
-  not_ours,      ///< No document carries this `ts` under this name. Nothing was changed.
+  not_ours,      ///< No document under this name carries this `ts`; of members', too few.
 };
 
 /// One line of a listing: a record, or what is wrong with the document.

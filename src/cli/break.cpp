@@ -76,6 +76,27 @@ int tell_changed(const std::string& name, std::ostream& err) {
   return kBusy;
 }
 
+// The same on a mirrored store. A minority of its members may have carried what was shown, and have
+// freed it.
+int tell_of_members(const LockRecord& shown, const BreakArguments& arguments,
+                    const OpenedStore& opened, std::ostream& err) {
+  const View view = view_of(arguments, opened);
+  const LockRecord& now = *view.locks.front().record;
+  const std::string name = escaped(shown.name);
+  if (!now.taken()) {
+    if (!is_quiet(arguments)) err << "distlock: freed " << name << '\n';
+    return kSuccess;
+  }
+  if (now.ts == shown.ts) {
+    err << "distlock: " << name << " is still held so by some members, look again\n";
+    return kBusy;
+  }
+  err << "distlock: " << name
+      << " is shown as held by another now; what was shown before is not there any more, look "
+         "again\n";
+  return kBusy;
+}
+
 int release(const LockView& lock, const BreakArguments& arguments, const OpenedStore& opened,
             std::ostream& err) {
   std::ostream nowhere(nullptr);
@@ -93,7 +114,8 @@ int release(const LockView& lock, const BreakArguments& arguments, const OpenedS
     case ReleaseResult::not_ours:
       break;
   }
-  return tell_changed(hold.name, err);
+  return hold.members.empty() ? tell_changed(hold.name, err)
+                              : tell_of_members(hold, arguments, opened, err);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "cli/operator.h"
 #include "distlock/error.h"
 #include "distlock/line.h"
+#include "support/mirror_fleet.h"
 #include "support/thrown.h"
 
 using namespace distlock;
@@ -193,4 +194,30 @@ TEST_CASE("a hold that could be taken over is broken without a warning", "[cli][
   CHECK(someone.breaks_and_waits([](int) {}) == kSuccess);
   CHECK_THAT(someone.err.str(),
              Catch::Contains("its deadline has passed") && !Catch::Contains("waiting for"));
+}
+
+TEST_CASE("break on a mirrored store says what became of a hold that a minority carried",
+          "[cli][break][mirrored][M8]") {
+  distlock::testing::MirrorFleet fleet;
+  const auto observer = fleet.process("observer");
+  static_cast<void>(observer.store->list());
+  const bool free_on_first = GENERATE(false, true);
+  for (std::size_t i = free_on_first ? 1 : 0; i < 3; ++i)
+    fleet.put_taken(i, Token{{static_cast<std::uint8_t>(i)}});
+  BreakArguments arguments;
+  arguments.lock = "jobs";
+  arguments.confirmed = true;
+  std::ostringstream out;
+  std::ostringstream err;
+  std::istringstream in;
+  const auto breaks = [&] {
+    return break_hold(arguments, {*observer.store, *fleet.clock, ConnectionString("memory:")},
+                      {.in = in, .out = out, .err = err, .in_is_terminal = false});
+  };
+  if (!free_on_first) {
+    CHECK(breaks() == kBusy);
+    CHECK_THAT(err.str(), Catch::Contains("held by another now; what was shown"));
+  }
+  CHECK(breaks() == kSuccess);
+  CHECK_THAT(err.str(), Catch::Contains("freed jobs\n") && !Catch::Contains("nothing was"));
 }

@@ -112,10 +112,10 @@ class MirrorFleet {
     stores.push_back(open_memory_store(clocks.back(), {}));
   }
   /// "jobs" is held on that member alone, by somebody who knows of no set.
-  void put_taken(std::size_t member) {
+  void put_taken(std::size_t member, const Token& ts = Token{{1}}) {
     Store& store = *stores[member].store;
     store.ping("eve");
-    Claim claim{.process = "eve", .who = "eve:1", .why = "x", .ts = Token{{1}}};
+    Claim claim{.process = "eve", .who = "eve:1", .why = "x", .ts = ts};
     claim.cutoff = store.list().now;
     store.claim("jobs", FromAbsent{}, claim).value();
   }
