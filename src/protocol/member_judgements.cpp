@@ -18,15 +18,16 @@ Judgement first_of(Verdict verdict, const std::vector<Judgement>& members) {
                        [&](const Judgement& one) { return one.verdict == verdict; });
 }
 
-// When the last member that is needed can be taken from; 0 if that cannot be foretold.
-milliseconds until_takeover(const std::vector<Judgement>& members, std::size_t majority) {
-  std::vector<milliseconds> due;
-  for (const Judgement& one : members) {
-    const bool never = one.verdict == Verdict::busy && one.until_takeover == milliseconds{0};
-    if (!never) due.push_back(one.verdict == Verdict::busy ? one.until_takeover : milliseconds{0});
-  }
-  std::sort(due.begin(), due.end());
-  return due.size() < majority ? milliseconds{0} : due[majority - 1];
+// The member that decides when a majority can be taken from: the last that is needed for it. A
+// member that somebody else has written to says nothing of the hold of the others.
+Judgement deciding(std::vector<Judgement> members, std::size_t majority) {
+  const auto due = [](const Judgement& one) {
+    if (one.verdict != Verdict::busy) return milliseconds{0};
+    return one.until_takeover == milliseconds{0} ? milliseconds::max() : one.until_takeover;
+  };
+  std::stable_sort(members.begin(), members.end(),
+                   [&](const auto& one, const auto& other) { return due(one) < due(other); });
+  return members[majority - 1];
 }
 
 }  // namespace
@@ -37,10 +38,8 @@ Judgement judge_members(const std::vector<Judgement>& members, std::size_t major
   if (absent == members.size()) return {Verdict::absent};
   if (free >= majority) return {Verdict::free};
   if (free + number_of(Verdict::dead, members) >= majority) return first_of(Verdict::dead, members);
-  if (number_of(Verdict::busy, members) == 0) return {};
-  Judgement judgement = first_of(Verdict::busy, members);
-  judgement.until_takeover = until_takeover(members, majority);
-  return judgement;
+  if (members.size() < majority) return {};
+  return deciding(members, majority);
 }
 
 }  // namespace distlock::protocol

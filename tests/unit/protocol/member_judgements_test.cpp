@@ -52,3 +52,16 @@ TEST_CASE("a takeover of a mirrored lock is due when a majority can be taken fro
   CHECK(until({never, soon, never}) == 0ms);
   CHECK(until({judged(Verdict::free), soon, never}) == 10ms);
 }
+
+// Somebody has written another hold into one member, and its holder does not ping.
+TEST_CASE("a mirrored lock is busy for the reason of the member that decides", "[mirrored][M4]") {
+  Judgement strange = judged(Verdict::busy);
+  strange.reason = Reason::ping_missing;
+  Judgement living = judged(Verdict::busy, 10ms);
+  living.reason = Reason::pinged_recently;
+  const std::size_t place = GENERATE(0, 1, 2);
+  std::vector<Judgement> members(3, living);
+  members[place] = strange;
+  CHECK(judge_members(members, 2).reason == Reason::pinged_recently);
+  CHECK(judge_members({strange, living, strange}, 2).reason == Reason::ping_missing);
+}
