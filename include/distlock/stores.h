@@ -53,7 +53,7 @@ struct MirrorOptions {
 /// lock if a majority of the members says so (M1). All processes must name the same members in the
 /// same order. The first call that finds all members empty makes them one set. A mirrored store has
 /// no line, so waits poll (R15). Members that do not answer are waited for by `clock`. MongoDB
-/// members should have a `maxPoolSize` of 21 or more, so that no call keeps their pings waiting.
+/// members should have a `maxPoolSize` of 37 or more, so that no call keeps their pings waiting.
 ///
 /// Errors: `invalid_argument` for another number of members, for one store given twice, or for
 /// options out of range.

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <boost/thread/lock_guard.hpp>
 
+#include "clock_name.h"
 #include "distlock/members.h"
 #include "failure.h"
 #include "log.h"
@@ -52,12 +53,13 @@ bool Session::ping_noting_failure() noexcept {
 
 void Session::ping() {
   Clock& clock = *environment.clock;
-  const PingHealth health = health_at(clock.steady_now());
+  const SteadyTime begun = clock.steady_now();
+  const PingHealth health = health_at(begun);
   const auto [record, span] = timed(clock, [&] {
     try {
       return environment.store->ping(environment.process, health);
     } catch (...) {
-      extend_by_members();
+      extend_by_members(begun);
       throw;
     }
   });
@@ -73,7 +75,7 @@ PingHealth Session::health_at(SteadyTime now) const {
   return health;
 }
 
-// Says whether the store's clock was seen to step.
+// Says whether the store's clock was seen to step. Those of members: extend_by_members().
 bool Session::note_good_ping(const PingRecord& record, const LocalSpan& span) {
   nanoseconds silence{0};
   bool recovered = false;
@@ -91,34 +93,47 @@ bool Session::note_good_ping(const PingRecord& record, const LocalSpan& span) {
     last_ping_sent_ = std::max(span.sent, last_ping_sent_.value_or(span.sent));
     const std::string clock = record.clock.value_or("");
     history_.note({record.ping, clock}, span);
-    stepped = history_.stepped(clock, span.received, 4 * nanoseconds{options.ping_every},
+    stepped = environment.store->members() == nullptr &&
+              history_.stepped(clock, span.received, 4 * nanoseconds{options.ping_every},
                                protocol::kStepWorthAWarning);
   }
-  extend_holds(span);
+  extend_holds(span, span.sent);
   if (recovered) log::ping_recovered(environment.process, whole_ms(silence));
   log::pinged(environment.process, every_tenth);
   return stepped;
 }
 
-void Session::extend_holds(const LocalSpan& span) {
-  if (environment.store->members() != nullptr) return extend_by_members();
+void Session::extend_holds(const LocalSpan& span, SteadyTime begun) {
+  if (environment.store->members() != nullptr) return extend_by_members(begun);
   holds.extend(span.sent, span.received);
 }
 
 // Each ping that a member has confirmed counts (M5), also where too few have confirmed this one.
-void Session::extend_by_members() {
+void Session::extend_by_members(SteadyTime begun) {
   Members* const members = environment.store->members();
   if (members == nullptr) return;
   std::vector<MemberPing> pings = members->pings(environment.process);
   holds.forget_members(pings);
   std::erase_if(pings, [](const MemberPing& ping) { return !ping.counts; });
-  {
-    const Guard lock(mutex_);
-    for (const MemberPing& ping : pings) {
-      note_member(ping.member, ping.stamped, {ping.sent, ping.received});
-    }
-  }
+  const auto stepped = stepped_clocks(pings, begun);
   holds.extend(pings, environment.clock->steady_now());
+  for (const std::string& clock : stepped) log::store_clock_stepped(clock);
+}
+
+// Those of the members that have confirmed a ping since then.
+std::vector<std::string> Session::stepped_clocks(const std::vector<MemberPing>& pings,
+                                                 SteadyTime begun) {
+  std::vector<std::string> stepped;
+  const Guard lock(mutex_);
+  for (const MemberPing& ping : pings) {
+    note_member(ping.member, ping.stamped, {ping.sent, ping.received});
+    const bool steps =
+        member_histories_.find(ping.member)
+            ->second.stepped(ping.stamped.clock, ping.received, 4 * nanoseconds{options.ping_every},
+                             protocol::kStepWorthAWarning);
+    if (steps && ping.sent >= begun) stepped.push_back(clock_name(ping.member, ping.stamped.clock));
+  }
+  return stepped;
 }
 
 // Such a ping moves deadlines. So the round looks which members carry each hold (M5), as others do.

@@ -183,7 +183,7 @@ void Session::ping_unless_stopped(const Limit& limit) {
 void Session::begin_claim(Hold& hold) {
   if (Members* const members = environment.store->members()) {
     holds.begin_claim(hold, members->pings(environment.process), members->majority());
-    extend_by_members();  // By a ping that was confirmed after those were read.
+    extend_by_members(SteadyTime::max());  // By a ping that was confirmed after those were read.
     return;
   }
   const Guard lock(mutex_);

@@ -116,8 +116,9 @@ class DistributedLockPinger::Session {
   bool some_member_confirmed(SteadyTime since) noexcept;
   PingHealth health_at(SteadyTime now) const;
   void note_member(const Token& member, const StoreNow& now, const SteadySpan& span);
-  void extend_holds(const LocalSpan& span);
-  void extend_by_members();
+  void extend_holds(const LocalSpan& span, SteadyTime begun);
+  void extend_by_members(SteadyTime begun);
+  std::vector<std::string> stepped_clocks(const std::vector<MemberPing>& pings, SteadyTime begun);
   bool note_good_ping(const PingRecord& record, const LocalSpan& span);
   void note_bad_ping(std::string_view error);
   void log_losses();

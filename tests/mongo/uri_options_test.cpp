@@ -98,8 +98,8 @@ TEST_CASE("a member's pool has room for all calls that a mirrored store makes of
         tuned_uri(ConnectionString("mongodb://db1/?" + options), 10s, MongoServers::standalone);
     return number_in(uri, MONGOC_URI_MAXPOOLSIZE);
   };
-  CHECK(room("maxPoolSize=20") == 21);
-  CHECK(room("maxPoolSize=22") == 22);
+  CHECK(room("maxPoolSize=36") == 37);
+  CHECK(room("maxPoolSize=38") == 38);
   CHECK(room("") == 0);  // The driver's own.
 }
 

@@ -214,7 +214,7 @@ Replies<Answer> ask(const MemberList& asked, std::size_t all, MirrorDrive drive,
         answers->give(number, reply_of(*one, rules, call, no_memory));
     };
     try {
-      (rules.kind == CallKind::ping ? member->pinging : member->calling).add(job);
+      member->workers(rules.kind).add(job);
     } catch (...) {
       answers->give(number, {std::nullopt, never_sent(*member, no_memory), std::nullopt});
     }

@@ -48,7 +48,7 @@ void Workers::start_one() {
   } catch (const boost::thread_resource_error& error) {
     if (!threads_.empty()) return;
     throw Error(Errc::not_applied,
-                std::string("a mirrored store needs two threads for each member, and there is "
+                std::string("a mirrored store needs three threads for each member, and there is "
                             "none to be had; raise the limit (ulimit -u) or end other programs: ") +
                     error.what());
   }
@@ -68,6 +68,11 @@ void Workers::run() {
     job = nullptr;
     lock.lock();
   }
+}
+
+Workers& Member::workers(CallKind kind) {
+  if (kind == CallKind::ping) return for_pings_;
+  return kind == CallKind::write ? for_writes_ : for_reads_;
 }
 
 // Holds end without pings. So a ping is waited for even if another call was in vain.

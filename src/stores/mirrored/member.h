@@ -51,7 +51,8 @@ class Workers {
   std::vector<boost::thread> threads_;  // The destructor joins them without the mutex.
 };
 
-/// So many calls of one member are made at once, besides a ping. More wait for their turn.
+/// So many reads of one member are made at once, and so many writes besides a ping. More wait for
+/// their turn.
 inline constexpr std::size_t kCallsAtOnce = 16;
 
 /// A member without an identity, as this process knows it: a new one, or one that lost its data.
@@ -187,10 +188,15 @@ class Member {
   std::vector<UnderWay> under_way_;
 
  public:
-  // Declared last, so that they end first: their calls use all other members. Other calls never
-  // hold up a ping.
-  Workers pinging{1};
-  Workers calling{kCallsAtOnce};
+  /// The threads for calls of that kind. Other calls never hold up a ping, nor writes that hang a
+  /// read.
+  Workers& workers(CallKind kind);
+
+ private:
+  // Declared last, so that they end first: their calls use all other members.
+  Workers for_pings_{1};
+  Workers for_reads_{kCallsAtOnce};
+  Workers for_writes_{kCallsAtOnce};
 };
 
 }  // namespace distlock::mirrored

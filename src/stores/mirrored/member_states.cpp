@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "saturating.h"
 #include "stores/mirrored/quorum.h"
 
 namespace distlock::mirrored {
@@ -59,8 +60,8 @@ MemberState::Condition condition_of(const MemberLook& look, const Place& place,
 
 std::chrono::milliseconds kept_out_for(const MemberLook& look, const Place& place) {
   const auto whole = marker_in(look.identity, place)->longest_takeover;
-  const auto since = look.listing.now.time - *look.identity.lock->when;
-  return std::clamp(whole - since, std::chrono::milliseconds{0}, whole);
+  const auto since = saturating_difference(look.listing.now.time, *look.identity.lock->when);
+  return whole - std::clamp(since, std::chrono::milliseconds{0}, whole);
 }
 
 // Says of each member that counts how many holds of a majority it lacks.

@@ -32,14 +32,14 @@ void check_window(const Claim& claim, std::vector<milliseconds> windows, std::si
 
 }  // namespace
 
-// The time to the cutoff, by the member whose clock the cutoff names. Nothing if it has passed.
+// By the member whose clock the cutoff names, which may have stepped back. Nothing: it has passed.
 std::optional<milliseconds> MirroredStore::time_left(const StoreNow& cutoff) const {
   for (const auto& member : all_) {
     const auto now = member->at_most();
     const auto identity = member->identity();
     if (!now || !identity || clock_name(identity->token, now->clock) != cutoff.clock) continue;
     if (now->time > cutoff.time) return std::nullopt;
-    return cutoff.time - now->time;
+    return std::min(cutoff.time - now->time, call_limit_);
   }
   return std::nullopt;
 }

@@ -103,7 +103,9 @@ std::optional<Token> MirroredStore::founded_by(const Token& own, const std::vect
 void MirroredStore::give_back(const std::vector<Candidate>& to,
                               const Replies<ClaimAnswer>& replies) {
   for (const Candidate& one : to) {
-    if (!perhaps_granted(replies[one.member->place.number])) continue;
+    // Also of one that refused: perhaps a claim whose answer got lost was granted before.
+    const auto& reply = replies[one.member->place.number];
+    if (!reply.answer && !reply.failure) continue;
     free_identity(one.member, one.claim.ts);
   }
 }

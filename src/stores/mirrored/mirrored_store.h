@@ -121,6 +121,7 @@ class MirroredStore : public Store, private Members {
   [[noreturn]] void refuse_gone_set();
   std::chrono::milliseconds longest_window_of(const Token& set) const;
   bool all_are_empty(const Replies<Inspection>& seen) const;
+  bool may_have_majority(const Token& set, const Replies<Inspection>& seen) const;
   std::optional<Token> set_of_majority(const Replies<Inspection>& seen) const;
   Replies<Inspection> look_at_identities();
   Token found(const Replies<Inspection>& seen);

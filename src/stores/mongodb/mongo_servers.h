@@ -8,7 +8,8 @@ enum class MongoServers {
   standalone,  ///< A standalone server alone: a member of a mirrored store.
 };
 
-/// A mirrored store makes no more calls of a member at once: 16, and the look after a ping (M2).
-inline constexpr int kCallsOfMember = 17;
+/// A mirrored store makes no more calls of a member at once: 16 reads, 16 writes, and the look
+/// after a ping (M2).
+inline constexpr int kCallsOfMember = 33;
 
 }  // namespace distlock

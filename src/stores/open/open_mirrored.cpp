@@ -34,7 +34,7 @@ StoreOptions options_of_members(const StoreOptions& options) {
 }
 
 // A ping makes one call besides.
-static_assert(mirrored::kCallsAtOnce + 1 == kCallsOfMember);
+static_assert(2 * mirrored::kCallsAtOnce + 1 == kCallsOfMember);
 
 std::shared_ptr<Store> open_member(const ConnectionString& member, const StoreOptions& options) {
   if (member.kind() == StoreKind::sqlite) return open_sqlite_store(member, options);

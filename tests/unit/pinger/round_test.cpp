@@ -1,7 +1,9 @@
 // A round of a pinger: its counts, its lines in the log, and when the next is due.
 #include <catch2/catch.hpp>
 
+#include "distlock/members.h"
 #include "support/captured_log.h"
+#include "support/mirror_fleet.h"
 #include "support/server_fleet.h"
 
 using namespace distlock;
@@ -130,6 +132,24 @@ TEST_CASE("a round whose ping sees the store's clock step says so, and no other 
   fleet.clock->advance(30s);
   a.pinger->ping_round();
   CHECK(log.count(severity_level::warning, "the store's clock c1 was seen to step") == 1);
+}
+
+TEST_CASE("a step of any member's clock that a ping shows is told, by its name",
+          "[log][mirrored][pinger][R5]") {
+  MirrorFleet fleet;
+  fleet.clocks_can_step = true;
+  const auto ann = fleet.process("ann");
+  ann.pinger->ping_round();
+  const std::size_t stepped = GENERATE(0, 2);
+  const bool one_is_away = GENERATE(false, true);
+  fleet.clock->advance(30s);
+  fleet.clocks[stepped]->step(5min);
+  ann.set_away(1, one_is_away);
+  const Token member = ann.store->members()->pings("ann")[stepped].member;
+  Captured log;
+  ann.pinger->ping_round();
+  CHECK(log.count(severity_level::warning, "was seen to step") == 1);
+  CHECK(log.count(severity_level::warning, to_hex(member)) == 1);
 }
 
 TEST_CASE("the first ping is info, and each tenth after it; nothing else is told of a good round",

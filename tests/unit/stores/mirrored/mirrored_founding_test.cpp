@@ -254,3 +254,29 @@ TEST_CASE("no set is founded beside one that is used meanwhile", "[mirrored][M6]
   CHECK(thrown_by([&] { return bob.lock("jobs")->lock_try("y"); }) == Errc::not_applied);
   CHECK(anns->held());
 }
+
+// The same claim was refused afterwards, by what it had made itself.
+TEST_CASE("a founder gives back an identity whose grant it never heard of", "[mirrored][M6]") {
+  MirrorFleet fleet(5);
+  MirrorFleet other(1);
+  for (std::size_t i = 1; i < 5; ++i) other.stores.push_back(fleet.stores[i]);
+  const auto bob = other.process_with(fleet.clock, "bob");
+  for (const std::size_t i : {1, 2, 3}) bob.members[i]->fail("claim", Fault::delayed, 2);
+  bob.members[4]->fail("claim", Fault::lost_request, 2);
+  REQUIRE(thrown_by([&] { return bob.store->list(); }) == Errc::not_applied);
+
+  const auto ann = fleet.process("ann");
+  for (const std::size_t i : {1, 2, 3}) ann.members[i]->fail("claim", Fault::lost_request);
+  ann.members[4]->fail("claim", Fault::lost_reply);
+  FaultyStore& second = *ann.members[1];
+  second.before("claim", [&] {
+    second.before("claim", [&] {
+      for (const auto& member : bob.members) member->deliver();
+    });
+  });
+  static_cast<void>(ann.store->list());
+  const auto sets = fleet.holders(kIdentity);
+  CHECK(sets[1] == sets[3]);
+  CHECK(sets[0].empty());
+  CHECK(sets[4].empty());
+}

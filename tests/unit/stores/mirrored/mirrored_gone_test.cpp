@@ -136,3 +136,32 @@ TEST_CASE("emptied members become a new set at once, beside an old hold until it
   CHECK_FALSE(old->held());
   CHECK(lock->held());
 }
+
+// A member is away for a moment now and then.
+TEST_CASE("a look that misses a member does not begin the wait for a gone set anew",
+          "[mirrored][M6]") {
+  Known known;
+  known.empty({0, 1, 2});
+  CHECK(Known::error_of(known.ann) == Errc::not_applied);
+  known.fleet.clock->advance(59min);
+  known.ann.set_away(2, true);
+  CHECK(Known::error_of(known.ann) == Errc::not_applied);
+  known.ann.set_away(2, false);
+  known.fleet.clock->advance(1min - 1ms);
+  CHECK(Known::error_of(known.ann) == Errc::not_applied);
+  known.fleet.clock->advance(1ms);
+  CHECK(Known::error_of(known.ann) == Errc::store_replaced);
+}
+
+// Those that are away may have their data again, and a hold may begin there.
+TEST_CASE("a look that misses a majority begins the wait for a gone set anew", "[mirrored][M6]") {
+  Known known;
+  known.empty({0, 1, 2});
+  CHECK(Known::error_of(known.ann) == Errc::not_applied);
+  known.fleet.clock->advance(59min);
+  for (const std::size_t i : {1, 2}) known.ann.set_away(i, true);
+  CHECK(Known::error_of(known.ann) == Errc::not_applied);
+  for (const std::size_t i : {1, 2}) known.ann.set_away(i, false);
+  known.fleet.clock->advance(1min);
+  known.wait_for_holds();
+}

@@ -193,3 +193,21 @@ TEST_CASE("a member that does not write is not the first to be claimed", "[mirro
   CHECK(claimed == std::vector<std::size_t>{1, 2, 0});
   for (const auto& member : ann.members) member->during_each_call({});
 }
+
+// Each claim and each release leaves one call behind, more of them than a member has threads.
+TEST_CASE("writes that hang on a member hold up no read of it, however many they are",
+          "[mirrored][M2]") {
+  Gate gate;
+  ThreeIdle three;
+  const OpenedAtLast opened{gate};
+  three.members[2]->during_each_call([&](const std::string& call) {
+    if (call == "claim" || call == "release") gate.pass();
+  });
+  for (std::uint8_t i = 0; i < 2 * mirrored::kCallsAtOnce; ++i) {
+    const std::string name = "job " + std::to_string(i);
+    const Claim claim = claim_of(*three.store, Token{{i}});
+    REQUIRE(three.store->claim(name, FromAbsent{}, claim));
+    CHECK(three.store->release(name, claim.ts) == ReleaseResult::freed);
+  }
+  CHECK(three.waits() == 1);
+}

@@ -52,3 +52,22 @@ TEST_CASE("a ping that was sent before the end of the wait shows no server to be
   members.mend();
   CHECK(ann.condition(1) == MemberState::Condition::counts);
 }
+
+// The cutoff names the clock of a member that has stepped back since it was made.
+TEST_CASE("a claim reaches no member later than a call may take, whatever another's clock says",
+          "[mirrored][M3][R8]") {
+  MirrorFleet fleet;
+  fleet.clocks_can_step = true;
+  const auto ann = fleet.process("ann");
+  Claim claim{.process = "ann", .who = "ann:1", .why = "x", .ts = Token{{1}}};
+  claim.takeover_after = 16min;
+  claim.cutoff = ann.store->list().now;
+  claim.cutoff.time += ann.store->call_limit();
+  const std::size_t named = fleet.clocks.size() - 3;
+  fleet.clocks[named]->step(-10min);
+  ann.members[2]->fail("claim", Fault::delayed);
+  REQUIRE(ann.store->claim("jobs", FromAbsent{}, claim));
+  fleet.clock->advance(2 * ann.store->call_limit());
+  ann.members[2]->deliver();
+  CHECK(fleet.holders("jobs") == std::vector<std::string>{"ann", "ann", ""});
+}

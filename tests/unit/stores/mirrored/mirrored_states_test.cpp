@@ -233,3 +233,22 @@ TEST_CASE("the log tells once that a member is of another set, or of another pla
     CHECK(told("another") == 0);
   }
 }
+
+TEST_CASE("a member is kept out for the whole window or not at all, whatever date its mark has",
+          "[mirrored][M6][R14]") {
+  MirrorFleet fleet;
+  const auto ann = fleet.process("ann");
+  ann.pinger->ping_round();
+  fleet.empty(1);
+  static_cast<void>(ann.store->list());
+  fleet.clock->advance(ann.store->call_limit() + 1ms);
+  ann.store->members()->mend();
+  REQUIRE(ann.condition(1) == Condition::kept_out);
+  const auto kept_out_for = [&](std::int64_t when) {
+    const StoreTime date{std::chrono::milliseconds{when}};
+    tamper(fleet.stores[1].tables, mirrored::kIdentityName, "when", date);
+    return states(ann)[1].kept_out_for;
+  };
+  CHECK(kept_out_for(INT64_MIN) == 0ms);
+  CHECK(kept_out_for(INT64_MAX) == 1h);
+}
