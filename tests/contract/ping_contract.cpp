@@ -133,6 +133,7 @@ TEST_CASE("a ping that protects a held lock is never forgotten", "[store][R13]")
   SECTION("taken by MongoDB") { lock = with(lock, "state", std::int32_t{2}); }
   SECTION("taken by an old shell") { lock = with(lock, "state", 1.0); }
   SECTION("malformed, so nobody knows") { lock = with(lock, "state", std::string("x")); }
+  SECTION("without a state, so nobody knows") { lock = without(lock, "state"); }
   under_test->put_lock(lock);
 
   CHECK(store->forget_pings(kAge) == 0);

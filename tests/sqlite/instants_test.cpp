@@ -162,6 +162,21 @@ TEST_CASE("a listing shows locks and pings of one instant", "[sqlite][R7]") {
   CHECK(without == 0);
 }
 
+TEST_CASE("a list tells a time that is no earlier than any ping in it", "[sqlite][R4][R7]") {
+  const TemporaryFolder folder;
+  const auto store = open_with(folder, "");
+  const auto holders = open_with(folder, "");
+  held(*store, "jobs");
+  StoreTime last = holders->ping("holder").ping;
+  const AtClockReading pings(CLOCK_BOOTTIME, AtClockReading::When::after, [&] {
+    const StoreTime read = holders->list().now.time;
+    while (last <= read) last = holders->ping("holder").ping;
+  });
+  const Listing listing = store->list();
+  REQUIRE(listing.pings.size() == 1);
+  CHECK(listing.pings.front().record->ping <= listing.now.time);
+}
+
 TEST_CASE("a write that waits while its file is moved away changes nothing, and is no success",
           "[sqlite][R1]") {
   const TemporaryFolder folder;

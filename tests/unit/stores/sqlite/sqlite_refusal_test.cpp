@@ -36,6 +36,11 @@ TEST_CASE("a file that is no database of ours is refused and left alone", "[sqli
     SqliteFile(path.string()).execute("PRAGMA application_id = 7; CREATE TABLE theirs(a)");
     hint = "another program's";
   }
+  SECTION("another program's, marked, with nothing in it yet") {
+    std::ofstream(path).close();
+    SqliteFile(path.string()).execute("PRAGMA application_id = 7");
+    hint = "another program's";
+  }
   SECTION("of a newer version") {
     open_file(path);
     SqliteFile(path.string()).execute("PRAGMA user_version = 2");
