@@ -50,6 +50,18 @@ TEST_CASE("a refusal names collection, document, field, what was found and expec
              Catch::Contains("field \"fence\" is -7, expected a 64-bit integer"));
 }
 
+TEST_CASE("of a write that left a malformed document it is not said that nothing was changed",
+          "[document][R8][R14]") {
+  try {
+    written(Document{{"_id", "a"s}, {"state", "taken"s}}, lock_from);
+    FAIL_CHECK("accepted");
+  } catch (const Error& error) {
+    CHECK(error.errc() == Errc::outcome_unknown);
+    CHECK_THAT(error.what(), Catch::Contains("was applied") && Catch::Contains("\"state\"") &&
+                                 !Catch::Contains("nothing was changed"));
+  }
+}
+
 TEST_CASE("a refusal shows no control characters of a name", "[document][R14]") {
   CHECK_THAT(refusal_of({{"_id", "\x1b[2J"s}, {"state", "x"s}}),
              Catch::Contains("\"\\x1b[2J\"") && !Catch::Contains("\x1b"));
