@@ -197,6 +197,14 @@ TEST_CASE("a file beside the database that another user withholds is named", "[s
         }) == 0);
 }
 
+TEST_CASE("files beside a database are its group's, also where the folder does not say so",
+          "[sqlite][R12][R19][as_root]") {
+  if (!may_be_others()) return;
+  const SharedFolder shared(0770);
+  const AnnHolds ann(shared.file);
+  for (const char* const end : {"-gate", "-bell"}) check_of_group(shared.file.string() + end);
+}
+
 TEST_CASE("a file that a user may only read is refused when it is opened", "[sqlite][as_root]") {
   if (!may_be_others()) return;
   const SharedFolder shared(02770);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <memory>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "distlock/distributed_lock.h"
 #include "distlock/line.h"
 #include "sqlite/file_under_fault.h"
+#include "stores/sqlite/sqlite_bell.h"
 #include "support/crossed_locks.h"
 #include "support/once_of_three.h"
 
@@ -105,6 +107,21 @@ class Queue {
 using Numbers = std::vector<int>;
 
 }  // namespace
+
+TEST_CASE("a ring that comes while its listener is told of another one is heard",
+          "[sqlite][bell][R19]") {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "locks.db";
+  const auto store = open_at(path);
+  SqliteBell bell(path.string(), 1h);
+  std::atomic<int> heard = 0;
+  const auto listening = bell.listen("waiter", [&](std::string_view name) {
+    if (++heard == 1) bell.ring(name, {"waiter"});
+  });
+  bell.attend("waiter", new_token(), "jobs");
+  bell.ring("jobs", {"waiter"});
+  CHECK(comes([&] { return heard == 2; }));
+}
 
 TEST_CASE("processes that wait for a lock of a file get it in the order in which they came",
           "[sqlite][line][R17][R19]") {

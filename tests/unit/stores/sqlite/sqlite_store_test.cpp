@@ -164,6 +164,15 @@ TEST_CASE("a file whose write-ahead log is removed while open takes nothing more
   CHECK_THAT(failed.second, Catch::Contains("replaced or removed"));
 }
 
+TEST_CASE("a write-ahead log that is removed before the first call is missed all the same",
+          "[sqlite][R1]") {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "locks.db";
+  const auto store = open_file(path);
+  std::filesystem::remove(path.string() + GENERATE("-wal", "-shm"));
+  CHECK(failure_of(".db", [&] { store->ping("holder"); }).first == Errc::store_replaced);
+}
+
 TEST_CASE("a writer that waits too long changes nothing", "[sqlite]") {
   const TemporaryFolder folder;
   const auto path = folder.path() / "locks.db";
@@ -238,6 +247,8 @@ TEST_CASE("each error of SQLite is certain or unknown as it should be", "[sqlite
   CHECK(errc_of(SQLITE_READONLY_DBMOVED, Effect::writes, 0) == Errc::store_replaced);
   CHECK(errc_of(SQLITE_CONSTRAINT_COMMITHOOK, Effect::writes, 0) == Errc::store_replaced);
   CHECK(errc_of(SQLITE_CANTOPEN, Effect::writes, EACCES) == Errc::permission_denied);
+  CHECK(errc_of(SQLITE_CANTOPEN, Effect::writes, EPERM) == Errc::permission_denied);
+  CHECK(errc_of(SQLITE_CANTOPEN, Effect::writes, EROFS) == Errc::permission_denied);
   CHECK(errc_of(SQLITE_CANTOPEN, Effect::writes, EMFILE) == Errc::not_applied);
   CHECK(errc_of(SQLITE_NOTADB, Effect::reads, 0) == Errc::bad_record);
   CHECK(errc_of(SQLITE_IOERR_FSYNC, Effect::writes, 0) == Errc::outcome_unknown);
