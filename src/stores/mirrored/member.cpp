@@ -154,8 +154,10 @@ void Member::note_told(const Token& marker) {
 
 bool Member::tells_first(const std::string& news) {
   const Guard lock(mutex_);
+  if (told_.contains(news)) return false;
   if (told_.size() >= kToldMost) told_.clear();
-  return told_.insert(news).second;
+  told_.insert(news);
+  return true;
 }
 
 Listing Member::list() {

@@ -62,6 +62,16 @@ TEST_CASE("a write that nobody waited for says nothing about reads of that membe
   CHECK_FALSE(member->answers(CallKind::write));
 }
 
+TEST_CASE("news of a member are told once, and also after many others", "[mirrored][log][M6]") {
+  const auto clock = std::make_shared<ManualClock>();
+  Member member(make_memory_store(clock), Place{0, 1}, clock, std::make_shared<KnownReturns>());
+  for (int i = 0; i < 1000; ++i) {
+    const std::string news = "news " + std::to_string(i);
+    CHECK(member.tells_first(news));
+    CHECK_FALSE(member.tells_first(news));
+  }
+}
+
 TEST_CASE("a ping says something about writes only where the last one was in vain",
           "[mirrored][M2][M5]") {
   const auto clock = std::make_shared<ManualClock>();
