@@ -60,6 +60,24 @@ TEST_CASE("a list shows a lock that is sound on some members and malformed on an
   CHECK(sound_and_malformed(merged(listings, 2).locks, "jobs") == std::pair{1, 1});
 }
 
+TEST_CASE("a list is in the order of names, whichever members have the documents",
+          "[mirrored][M8]") {
+  Listings listings = three_listings();
+  for (const auto& [member, name] : {std::pair{0, "ann"}, {0, "cid"}, {1, "bob"}, {2, "dan"}}) {
+    Listing& listing = listings[static_cast<std::size_t>(member)].listing;
+    listing.locks.push_back({name, LockRecord{.name = name}, {}});
+    const PingRecord ping{.process = name, .ping = StoreTime{1s}, .clock = {}, .health = {}};
+    listing.pings.push_back({name, ping, {}});
+  }
+  const Listing all = merged(listings, 2);
+  std::string locks;
+  for (const auto& lock : all.locks) locks += lock.id + ' ';
+  CHECK(locks == "ann bob cid dan ");
+  std::string pings;
+  for (const auto& ping : all.pings) pings += ping.id + ' ';
+  CHECK(pings == "ann bob cid dan ");
+}
+
 TEST_CASE("the listing of a member that a look leaves out shows that lock as a problem",
           "[mirrored][M3][M4]") {
   Listings listings = three_listings();

@@ -49,6 +49,18 @@ TEST_CASE("a look at a mirrored store tells which clocks run beside its own",
   CHECK(is_unrelated(*all.now, *all.ping));
 }
 
+TEST_CASE("a look at a mirrored store is fresh only if that at each member is",
+          "[mirrored][M4][R6]") {
+  std::vector<Inspection> looks;
+  for (int i = 1; i <= 3; ++i) {
+    looks.push_back({.lock = held(), .now = file_now(), .fresh = true});
+    looks.back().member = member(i);
+  }
+  CHECK(merged(looks, kMajority).fresh);
+  looks[GENERATE(0U, 1U, 2U)].fresh = false;
+  CHECK_FALSE(merged(looks, kMajority).fresh);
+}
+
 TEST_CASE("a list of a mirrored store tells which clocks run beside its own",
           "[mirrored][M4][R6]") {
   std::vector<MemberListing> listings;

@@ -72,6 +72,18 @@ TEST_CASE("a set keeps the longest window of its founder", "[mirrored][M6]") {
         Errc::invalid_argument);
 }
 
+TEST_CASE("a member whose clock is set back is kept out for the longest window at most",
+          "[mirrored][M6]") {
+  MirrorFleet fleet;
+  fleet.clocks_can_step = true;
+  const auto ann = fleet.process("ann");
+  ann.pinger->ping_round();
+  fleet.empty(1);
+  fleet.rounds({&ann}, 3 * 30s);
+  fleet.clocks[1]->step(-2h);
+  CHECK(state(ann, 1).kept_out_for == 1h);
+}
+
 TEST_CASE("a member with taken locks of its own is not taken back", "[mirrored][M6]") {
   MirrorFleet fleet;
   const auto ann = fleet.process("ann");
