@@ -60,20 +60,16 @@ TEST_CASE("a claim writes what it says and gives it back", "[store][R2]") {
 
 TEST_CASE("a claim gives the record that another process reads", "[store][R2]") {
   const auto under_test = make_store_under_test();
-  const LockRecord lock = held(*under_test->open(), "jobs");
-  const auto read = under_test->open()->inspect("jobs", Freshness::fresh);
-
-  REQUIRE(read.lock);
-  REQUIRE(read.now);
-  CHECK(read.fresh);
-  CHECK(read.lock->state == LockState::taken);
-  CHECK(read.lock->process == lock.process);
-  CHECK(read.lock->who == lock.who);
-  CHECK(read.lock->why == lock.why);
-  CHECK(read.lock->when == lock.when);
-  CHECK(read.lock->ts == lock.ts);
-  CHECK(read.lock->fence == lock.fence);
-  CHECK(read.lock->takeover_after == lock.takeover_after);
+  const auto store = under_test->open();
+  LockRecord lock = held(*store, "jobs");
+  SECTION("of a lock that nobody has claimed") {}
+  SECTION("of a lock that was released, and then of its hold") {
+    REQUIRE(store->release("jobs", *lock.ts) == ReleaseResult::freed);
+    lock = claimed(*store, "jobs", FromFree{lock.ts}, claim_by(*store, "second"));
+    check_shown(*under_test->open(), lock);
+    lock = claimed(*store, "jobs", FromHold{*lock.ts, {}}, claim_by(*store, "third"));
+  }
+  check_shown(*under_test->open(), lock);
 }
 
 TEST_CASE("a claim matches only what it starts from", "[store][R2]") {

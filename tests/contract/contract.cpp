@@ -44,6 +44,20 @@ LockRecord held(Store& store, std::string_view name) {
   return claimed(store, name, FromAbsent{}, claim_by(store, "holder"));
 }
 
+void check_shown(Store& store, const LockRecord& lock) {
+  const auto read = store.inspect(lock.name, Freshness::fresh).lock;
+  REQUIRE(read);
+  CHECK(read->state == lock.state);
+  CHECK(read->process == lock.process);
+  CHECK(read->who == lock.who);
+  CHECK(read->why == lock.why);
+  CHECK(read->when == lock.when);
+  CHECK(read->ts == lock.ts);
+  CHECK(read->fence == lock.fence);
+  CHECK(read->takeover_after == lock.takeover_after);
+  CHECK(read->freed_at == lock.freed_at);
+}
+
 Document free_lock(std::string_view name) {
   return {{"_id", std::string(name)}, {"state", std::int32_t{0}}, {"who", std::string()}};
 }

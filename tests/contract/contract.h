@@ -24,6 +24,9 @@ LockRecord claimed(Store& store, std::string_view name, const ClaimBasis& basis,
 /// The same, of a lock that nobody has ever claimed, by "holder".
 LockRecord held(Store& store, std::string_view name);
 
+/// Checks that a look shows this record, which a claim has given.
+void check_shown(Store& store, const LockRecord& lock);
+
 /// Documents as the original writes them.
 Document free_lock(std::string_view name);
 Document taken_lock(std::string_view name, std::string_view process, const Token& ts);

@@ -197,6 +197,20 @@ TEST_CASE("a release keeps the line, and one that frees nothing is no turn", "[s
   CHECK(standing(*store, "jobs") == Processes{"a"});
 }
 
+TEST_CASE("a hold from the line gives the record that another process reads",
+          "[store][line][R17]") {
+  const auto under_test = make_store_under_test();
+  const auto store = under_test->open();
+  const LockRecord holder = held(*store, "jobs");
+  const bool waits = GENERATE(true, false);
+  const Claim claim = claim_by(*store, "next");
+  if (waits) REQUIRE(line_of(*store).stand("jobs", claim).in_line);
+  REQUIRE(store->release("jobs", *holder.ts) == ReleaseResult::freed);
+  const Standing standing = line_of(*store).stand("jobs", claim);
+  REQUIRE(standing.hold);
+  check_shown(*under_test->open(), *standing.hold);
+}
+
 TEST_CASE("a line that is full takes nobody in", "[store][line][R17]") {
   const auto under_test = make_store_under_test();
   const auto store = under_test->open();
