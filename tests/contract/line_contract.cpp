@@ -211,6 +211,19 @@ TEST_CASE("a hold from the line gives the record that another process reads",
   check_shown(*under_test->open(), *standing.hold);
 }
 
+TEST_CASE("a line that all have left leaves nothing in its lock", "[store][line][R17]") {
+  const auto under_test = make_store_under_test();
+  const auto store = under_test->open();
+  held(*store, "jobs");
+  const auto before = under_test->raw_lock("jobs");
+  for (const char* const process : {"a", "b"}) {
+    const Claim claim = claim_by(*store, process);
+    REQUIRE(line_of(*store).stand("jobs", claim).in_line);
+    line_of(*store).leave("jobs", claim.ts);
+  }
+  CHECK(under_test->raw_lock("jobs") == before);
+}
+
 TEST_CASE("a line that is full takes nobody in", "[store][line][R17]") {
   const auto under_test = make_store_under_test();
   const auto store = under_test->open();

@@ -164,6 +164,8 @@ TEST_CASE("a look that misses a majority begins the wait for a gone set anew", "
   for (const std::size_t i : {1, 2}) known.ann.set_away(i, false);
   known.fleet.clock->advance(1min);
   known.wait_for_holds();
+}
+
 TEST_CASE("a member whose store was replaced is one that is away", "[mirrored][M2]") {
   Known known;
   known.ann.members[1]->during_each_call(
