@@ -68,7 +68,7 @@ std::optional<BrokenHold::End> look(BrokenHold& broken, const OpenedStore& opene
     const auto [members, span] = timed(opened.clock, [&] { return listings_of(opened.store); });
     return broken.look(members, span);
   } catch (const Error& error) {
-    if (!may_pass(error)) throw;
+    if (!may_wait_on(error)) throw;
     if (!std::exchange(told, true)) {
       err << "distlock: " << error.what() << "; looking again\n" << std::flush;
     }

@@ -153,6 +153,17 @@ TEST_CASE("break --wait goes on when the store does not answer", "[cli][break]")
   CHECK(said.find("looking again") == said.rfind("looking again"));
 }
 
+TEST_CASE("break --wait ends where waiting mends nothing", "[cli][break]") {
+  Operator someone;
+  int looks = 0;
+  someone.observer.store->during_each_call([&](const std::string& call) {
+    if (call == "list" && ++looks > 3) throw Error(Errc::store_replaced, "another file");
+  });
+  CHECK(distlock::testing::thrown_by([&] { return someone.breaks_and_waits([](int) {}); }) ==
+        Errc::store_replaced);
+  CHECK(looks == 4);
+}
+
 TEST_CASE("break --wait does not wait for a holder that states no window", "[cli][break]") {
   Operator someone;
   someone.fleet.memory.tables.put_lock({{"_id", std::string("jobs")},
