@@ -99,6 +99,15 @@ TEST_CASE("a token of a run around another is that of the inner run's processes,
   CHECK_FALSE(may_be_had_with("0" + kToken + ",0"));
 }
 
+TEST_CASE("variables of many kilobytes are read whole", "[processes][R23]") {
+  const FakeProc proc;
+  const std::string long_one = "A=" + std::string(100'000, 'a') + '\0';
+  proc.put(kProcess, "environ", long_one + kOther);
+  CHECK_FALSE(proc.may_be_had());
+  proc.put(kProcess, "environ", long_one + with_token(kToken));
+  CHECK(proc.may_be_had());
+}
+
 TEST_CASE("a process that does not tell its variables may have a token", "[processes][R23][R1]") {
   const FakeProc proc;
   SECTION("it may not be read") { proc.spoil(kProcess, "environ"); }

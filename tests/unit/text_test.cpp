@@ -56,6 +56,9 @@ TEST_CASE("escaped text keeps letters of any language and disarms the rest", "[t
                 "b\xe2\x81\xa6"
                 "c\xe2\x80\xa8") == "a\\xe2\\x80\\xaeb\\xe2\\x81\\xa6c\\xe2\\x80\\xa8");
   CHECK(escaped("a\xef\xbb\xbf\xf3\xa0\x80\x81") == "a\\xef\\xbb\\xbf\\xf3\\xa0\\x80\\x81");
+  for (const std::string unseen : {"\xd8\x9c", "\xe1\xa0\x8b", "\xe1\xa0\x8e", "\xef\xbf\xb9"}) {
+    CHECK_THAT(escaped(unseen), Catch::StartsWith("\\x") && !Catch::Contains(unseen));
+  }
   CHECK(escaped("\xe2\x80\x94\xe2\x82\xac") == "\xe2\x80\x94\xe2\x82\xac");
   CHECK(escaped("a\xff\xe2\x82z") == "a\\xff\\xe2\\x82z");
 }
