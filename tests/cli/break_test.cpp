@@ -174,6 +174,7 @@ TEST_CASE("a quiet break says nothing of what goes well", "[cli][break]") {
   arguments.confirmed = arguments.wait = true;
   CHECK(someone.breaks(arguments, "") == kSuccess);
   CHECK_FALSE(someone.taken());
+  CHECK(someone.fleet.clock->waited() == 16min);  // For its holder.
   CHECK(someone.breaks(arguments, "") == kSuccess);
   CHECK(someone.err.str().empty());
   arguments.lock = "jbos";

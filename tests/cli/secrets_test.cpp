@@ -73,3 +73,24 @@ TEST_CASE("the words of a process list have no password, whatever the case of a 
     CHECK_THAT(text, !Catch::Contains("secret"));
   }
 }
+
+TEST_CASE("a connection string whose secret was hidden from a command is not used",
+          "[cli][connection][R14]") {
+  for (const char* const hidden :
+       {"mongodb://ann:***@db1/", "mongodb://db1/?tlsCertificateKeyFilePassword=***"}) {
+    CAPTURE(hidden);
+    CHECK_THROWS_WITH(check_has_its_secrets(ConnectionString(hidden)),
+                      Catch::Contains("is hidden") && Catch::Contains("--uri-file"));
+  }
+  CHECK_NOTHROW(check_has_its_secrets(ConnectionString("mongodb://ann:secret@db1/")));
+  CHECK_NOTHROW(check_has_its_secrets(ConnectionString("sqlite:/tmp/=***.db")));
+}
+
+TEST_CASE("the memory that a program is given its variables in keeps no secret of them",
+          "[cli][connection][R14]") {
+  std::string variable = "DISTLOCK_URI=mongodb://ann:secret@db1/";
+  REQUIRE(putenv(variable.data()) == 0);
+  hide_secret_in_environment();
+  CHECK_THAT(variable, Catch::StartsWith("DISTLOCK_URI=***") && !Catch::Contains("secret"));
+  unsetenv("DISTLOCK_URI");
+}

@@ -1,6 +1,7 @@
 #include "cli/status.h"
 
 #include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
 
 #include "cli/exit_status.h"
 #include "cli/looker.h"
@@ -108,6 +109,23 @@ TEST_CASE("an empty list says what there is none of", "[cli][view]") {
   looker.jobs->unlock();
   looker.rotate->unlock();
   CHECK(said({.held = true}) == "no lock is held\n");
+}
+
+TEST_CASE("status and list judge a takeover by the window that they are given", "[cli][view][R6]") {
+  Looker looker;
+  const ContenderWindow hours{.takeover_after = std::chrono::hours{2}, .unstated_window = {}};
+  const auto window_shown = [&] {
+    const std::string text = std::exchange(looker.out, std::ostringstream()).str();
+    return nlohmann::json::parse(text)["locks"][0]["takeover"]["window_ms"];
+  };
+  CHECK(list({.format = Format::json, .window = hours}, looker.opened(), looker.streams()) ==
+        kSuccess);
+  CHECK(window_shown() == 7'200'000);
+  for (const std::optional<std::string>& lock : {std::optional<std::string>("jobs"), {}}) {
+    CHECK(status({.lock = lock, .format = Format::json, .window = hours}, looker.opened(),
+                 looker.streams()) == kSuccess);
+    CHECK(window_shown() == 7'200'000);
+  }
 }
 
 TEST_CASE("a malformed lock counts as held in a list of those", "[cli][view][R14]") {

@@ -1,0 +1,83 @@
+// The text of a single lock, and the columns that tables leave out on a narrow terminal.
+#include <catch2/catch.hpp>
+#include <sstream>
+
+#include "cli/scene.h"
+#include "cli/view_text.h"
+#include "text.h"
+
+using namespace distlock;
+using namespace distlock::cli;
+using namespace distlock::cli::testing;
+using namespace std::chrono_literals;
+
+namespace {
+
+std::string shown_alone(const View& view, bool verbose = false) {
+  std::ostringstream out;
+  print_lock(out, view, {.verbose = verbose});
+  return out.str();
+}
+
+/// A list without pings on a terminal of that width.
+std::string shown_within(std::size_t width, const View& view) {
+  std::ostringstream out;
+  print_locks(out, view, "no locks", {.width = width});
+  return out.str();
+}
+
+bool fits(std::size_t width, const std::string& text) {
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (characters_of(line).size() > width) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+TEST_CASE("with -v a single lock shows who holds it as the document says it", "[cli][view]") {
+  Scene scene;
+  scene.hold("jobs", "db7:17:42", 2000, LockState::taken, ":thread3/pid4711/ann:99");
+  CHECK_THAT(shown_alone(scene.one("jobs"), true),
+             Catch::Contains("who        db7:17:42:thread3/pid4711/ann:99"));
+  CHECK_THAT(shown_alone(scene.one("jobs")), !Catch::Contains("thread3"));
+}
+
+TEST_CASE("a single lock that is malformed is shown with its problem", "[cli][view][R14]") {
+  Scene scene;
+  scene.tables().put_lock({{"_id", std::string("odd")}, {"state", std::string("1")}});
+  const View view = scene.one("odd");
+  REQUIRE_FALSE(view.locks.front().problem.empty());
+  CHECK_THAT(shown_alone(view),
+             Catch::StartsWith("odd: malformed\n") && Catch::Contains(view.locks.front().problem));
+}
+
+TEST_CASE("a terminal that is too narrow for MEMBERS does without that column, too",
+          "[cli][view][M8]") {
+  Scene scene;
+  scene.hold("nightly-backup-of-the-warehouse", "warehouse-db-07.example.com:1795341030:243258234",
+             2000, LockState::taken, ":thread1/pid4194303/backup-operator:77");
+  View view = scene.all();
+  view.members.resize(3);
+  const std::string text = shown_within(50, view);
+  CHECK(fits(50, text));
+  CHECK_THAT(text, Catch::Contains("without PING PID FOR MEMBERS;"));
+}
+
+TEST_CASE("the table of those who wait fits a narrow terminal, and says what it leaves out",
+          "[cli][view][R17]") {
+  Scene scene;
+  scene.hold("nightly-backup", "p");
+  Document lock = *scene.tables().raw_lock("nightly-backup");
+  const std::string waiter = "warehouse-db-07:1795341030:243258234";
+  lock.emplace_back(
+      "line",
+      std::vector<Waiter>{
+          {Token{{1}}, waiter, waiter + ":thread1/pid4194303/operator:3", scene.now(), {}}});
+  scene.tables().put_lock(lock);
+  const std::string text = shown_within(29, scene.all());
+  CAPTURE(text);
+  CHECK(fits(29, text.substr(text.rfind("LOCK"), text.rfind("without") - text.rfind("LOCK"))));
+  CHECK_THAT(text, Catch::Contains("without PID FOR;"));
+}
