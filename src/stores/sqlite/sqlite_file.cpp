@@ -1,9 +1,11 @@
 #include "stores/sqlite/sqlite_file.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <climits>
@@ -120,6 +122,48 @@ bool write_new(int file, const char* database, const SideFile& content) noexcept
          pwrite(file, mark.data(), mark.size(), mark_at) == static_cast<ssize_t>(mark.size());
 }
 
+bool is_all_zero(int file, off_t size) noexcept {
+  std::array<char, 4096> bytes{};
+  return size <= static_cast<off_t>(bytes.size()) &&
+         pread(file, bytes.data(), bytes.size(), 0) == size &&
+         std::all_of(bytes.begin(), bytes.end(), [](char byte) { return byte == 0; });
+}
+
+// A file that lost its content with the power: the file system's journal had its name and its size,
+// and no more. Its sync had failed, or it is an earlier version's.
+class LostFile {
+ public:
+  LostFile(const char* path, off_t size) noexcept
+      : file_(open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY)),
+        path_(path),
+        size_(size) {}
+  ~LostFile() {
+    if (file_ >= 0) close(file_);
+  }
+  LostFile(const LostFile&) = delete;
+  LostFile& operator=(const LostFile&) = delete;
+
+  /// Whether it is one, and still there.
+  bool is_there() const noexcept {
+    struct stat own {};
+    struct stat named {};
+    return file_ >= 0 && fstat(file_, &own) == 0 && lstat(path_, &named) == 0 &&
+           own.st_dev == named.st_dev && own.st_ino == named.st_ino && S_ISREG(own.st_mode) &&
+           own.st_nlink == 1 && own.st_size == size_ && is_all_zero(file_, size_);
+  }
+
+  // Locked meanwhile: of two who come at once one replaces it, and the other does not replace the
+  // new one.
+  void replace_by(const char* new_file) const noexcept {
+    if (file_ >= 0 && flock(file_, LOCK_EX | LOCK_NB) == 0 && is_there()) rename(new_file, path_);
+  }
+
+ private:
+  const int file_;
+  const char* const path_;
+  const off_t size_;
+};
+
 }  // namespace
 
 // A file of two names is refused below.
@@ -131,12 +175,20 @@ int rename_to_new(const char* from, const char* to) noexcept {
 
 void make_side_file(const char* database, const char* path, const SideFile& content) noexcept {
   struct stat status {};
-  if (lstat(path, &status) == 0) return;
+  const bool exists = lstat(path, &status) == 0;
+  if (exists && !LostFile(path, content.size).is_there()) return;
   std::array<char, PATH_MAX> temporary{};
   std::snprintf(temporary.data(), temporary.size(), "%s.XXXXXX", path);
   const int file = mkostemp(temporary.data(), O_CLOEXEC);
   if (file < 0) return;
-  if (write_new(file, database, content)) rename_to_new(temporary.data(), path);
+  if (write_new(file, database, content)) {
+    fdatasync(file);  // Where it fails, the file serves until the power does.
+    if (exists) {
+      LostFile(path, content.size).replace_by(temporary.data());
+    } else {
+      rename_to_new(temporary.data(), path);
+    }
+  }
   unlink(temporary.data());
   close(file);
 }

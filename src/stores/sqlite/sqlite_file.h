@@ -25,8 +25,9 @@ struct SideFile {
   off_t mark_at;
   off_t size;
 };
-/// Makes a file of ours beside the database, for whoever may use that, if there is none. It gets
-/// its name when it is whole. If two processes make it at once, both use the first.
+/// Makes a file of ours beside the database, for whoever may use that, if there is none. Also if
+/// only zeros of that size are left of it after a power failure. It gets its name when it is whole,
+/// and on the disk. If two processes make it at once, both use the first.
 void make_side_file(const char* database, const char* path, const SideFile& content) noexcept;
 
 }  // namespace distlock

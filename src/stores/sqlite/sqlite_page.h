@@ -43,7 +43,8 @@ class SqlitePage {
   /// Opens the file that has the name now. False: there is none, or it is something else.
   bool open();
   void close() noexcept;
-  /// Makes the file, if there is none, for whoever may use the database.
+  /// Makes the file, if there is none, or only zeros are left of it, for whoever may use the
+  /// database.
   void make() const noexcept;
 
   const std::string& path() const { return path_; }

@@ -69,12 +69,12 @@ bool SqliteWitness::is_fit() {
 SqliteWitness::Kept SqliteWitness::locked_byte() {
   for (int attempt = 0; attempt < kAttemptsMax; ++attempt) {
     File file(path_, O_RDWR);
-    if (!file.is_open()) {
+    const auto identity = file.identity();
+    if (!identity) {
       File::make(database_, path_);
       continue;
     }
-    const auto identity = file.identity();
-    if (!identity || !is_fit()) return {};
+    if (!is_fit()) return {};
     const auto place = random_place();
     if (!place || !file.lock(*place) || !file.is_at(path_)) continue;
     std::string statement = host_ + *identity + '/' + std::to_string(*place);

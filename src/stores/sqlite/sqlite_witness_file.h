@@ -17,7 +17,7 @@ class SqliteWitnessFile {
  public:
   static constexpr std::size_t kSize = 4096;
 
-  /// Makes it beside the database, if there is none.
+  /// Makes it beside the database, if there is none, or only zeros are left of it.
   static void make(const std::string& database, const std::string& path);
 
   SqliteWitnessFile(const std::string& path, int access);
