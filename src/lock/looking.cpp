@@ -36,10 +36,18 @@ bool StandingInLine::look() {
       ended_.reset();
       return attends_another_than(look.seen.lock->ts) && attend(look.seen.lock->ts);
     case protocol::Verdict::free:
-    case protocol::Verdict::absent:
       return stand();
+    case protocol::Verdict::absent:
+      return learned_time() && stand();
   }
   return false;
+}
+
+// An absent lock tells no time. Where the store has not looked, its clock may be another by now
+// than that of the last ping.
+bool StandingInLine::learned_time() {
+  if (nowhere_) lock_.session->ping_unless_stopped(lock_.limit);
+  return may_call();
 }
 
 // Those in front may have left without a word, so that the store told nobody of that hold.

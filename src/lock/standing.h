@@ -47,6 +47,7 @@ class StandingInLine {
   bool stand();
   bool stand_or_look();
   bool look();
+  bool learned_time();
   bool attends_another_than(const std::optional<Token>& hold) const;
   bool attend(const std::optional<Token>& hold);
   bool lets_others_first(const protocol::Judgement& judgement, const LockRecord& dead);

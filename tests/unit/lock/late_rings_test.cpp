@@ -44,6 +44,7 @@ class FailingOver : public FaultyStore {
     const std::string by = clock;
     Inspection seen = FaultyStore::inspect(name, freshness);
     if (seen.now) seen.now->clock = by;
+    if (!seen.lock) seen.now.reset();  // As on MongoDB.
     return seen;
   }
   PingRecord ping(std::string_view process, const PingHealth& health) override {
@@ -99,6 +100,18 @@ TEST_CASE("a ring that comes after a fail-over is heard", "[waiting][R19][R8]") 
     REQUIRE(holder->unlock() == UnlockResult::released);
   });
   CHECK(time_to_lock(fleet, *lock) < 5s);
+}
+
+TEST_CASE("a wait for a new lock after a fail-over gets it by the new clock", "[waiting][R4][R8]") {
+  Fleet fleet;
+  const auto server = std::make_shared<FailingOver>(fleet.store);
+  const auto process = fleet.process_with(server, "waiter");
+  server->has_line = true;
+  process.pinger->ping_round();
+  server->clock = "two";
+  server->forget_calls();
+  CHECK(process.lock("jobs", kSeldom)->try_lock_for(1s));
+  CHECK(server->calls("ping") == 1);
 }
 
 TEST_CASE("a ring that comes as a wait runs out is heard", "[waiting][R19]") {
