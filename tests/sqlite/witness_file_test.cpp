@@ -187,6 +187,34 @@ TEST_CASE("a place says for which holder it was kept", "[sqlite][line][R23]") {
   CHECK_FALSE(standing.attends);
 }
 
+TEST_CASE("the next in line is told of the holder when the first in line leaves",
+          "[sqlite][line][R23][R19]") {
+  const Scene scene;
+  const auto store = open_at(scene.path());
+  Line& line = *store->line();
+  const auto pinger = std::make_shared<DistributedLockPinger>(Environment{.store = store});
+  DistributedLock lock(pinger, "jobs");
+  REQUIRE(lock.lock_try("x"));
+  const Told told;
+  const auto tells = [&](char who) { return [&told, who](std::string_view) { told.tell(who); }; };
+  const std::array ears{line.listen("1", tells('1')), line.listen("2", tells('2')),
+                        line.listen("3", tells('3'))};
+  StoreNow cutoff = store->list().now;
+  cutoff.time += 1min;
+  for (const char number : {'1', '2', '3'}) {
+    const std::string process(1, number);
+    const Claim claim{.process = process,
+                      .who = process + ":1",
+                      .why = "y",
+                      .ts = Token{{static_cast<unsigned char>(number)}},
+                      .takeover_after = 15min,
+                      .cutoff = cutoff};
+    REQUIRE(line.stand("jobs", claim).in_line);
+  }
+  line.leave("jobs", Token{{'1'}});
+  CHECK(told.next() == '2');
+}
+
 TEST_CASE("a statement of another namespace of processes says nothing", "[sqlite][R23][R1]") {
   const Room room;
   SqliteWitness witness = room.witness();

@@ -147,7 +147,25 @@ std::optional<SqliteLine::Plan> SqliteLine::carry_out(std::string_view name, con
 void SqliteLine::leave(std::string_view name, const Token& ticket) {
   forget(ticket);
   const SqliteCall call = connection_.begin_call(Access::quick_write);
+  const std::vector<Waiter> next = left_by_first(name, ticket);
   remove_place(connection_, name, ticket);
+  tell_of_holder(name, next);
+}
+
+// Those behind the first in line, if `ticket` is that one and somebody holds the lock: a claim told
+// the first of its hold, and nobody else.
+std::vector<Waiter> SqliteLine::left_by_first(std::string_view name, const Token& ticket) const {
+  try {
+    const auto row = row_of(connection_, name);
+    if (!row || state_in(row->lock) == LockState::free) return {};
+    const std::vector<Waiter> line = line_of(row->lock);
+    const bool first = line::waits(ticket, line) && line::place_of(ticket, line) == 0;
+    if (first) return line::without(ticket, line);
+  } catch (const Error&) {
+    // The place goes all the same.
+  } catch (const std::bad_alloc&) {
+  }
+  return {};
 }
 
 // Nobody loses a hold with a release that the disk has lost.

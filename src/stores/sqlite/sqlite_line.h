@@ -49,6 +49,7 @@ class SqliteLine : public Line {
   std::optional<Plan> carry_out(std::string_view name, const Claim& claim, bool grants);
   Freed write_release(std::string_view name, const Token& ts);
   std::vector<Waiter> line_behind(std::string_view name) const;
+  std::vector<Waiter> left_by_first(std::string_view name, const Token& ticket) const;
 
   SqliteConnection& connection_;
   SqliteBell& bell_;
