@@ -74,6 +74,20 @@ TEST_CASE("a file that another thread opens while it is made stays known to be o
   CHECK(is_known_to_be_open(path));
 }
 
+TEST_CASE("a new file has one name from the beginning, whatever renames the file system knows",
+          "[sqlite][R1]") {
+  const TemporaryFolder folder;
+  const std::string path = folder.path() / "locks.db";
+  const ConnectionString connection("sqlite:" + path);
+  const NoSuchRename as_on_some;
+  std::shared_ptr<Store> at_once;
+  const AtNaming open_it([&] { at_once = open_store(connection, {}); });
+  const auto store = open_store(connection, {});
+  REQUIRE(at_once);
+  CHECK(is_known_to_be_open(path));
+  CHECK(std::filesystem::status(path).permissions() == std::filesystem::perms(0600));
+}
+
 TEST_CASE("of many threads that open a new file at once, one makes what it lacks",
           "[sqlite][R14]") {
   const TemporaryFolder folder;

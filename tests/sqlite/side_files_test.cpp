@@ -79,6 +79,17 @@ TEST_CASE("a file beside the database is on the disk before it has its name",
   CHECK(synced_before);
 }
 
+TEST_CASE("a file beside the database has one name from the beginning, whatever renames there are",
+          "[sqlite][R19]") {
+  Paged there;
+  SqlitePage other(there.database, "-bell", "distlock bell 1\n");
+  const NoSuchRename as_on_some;
+  bool opened_at_once = false;
+  const AtNaming open_it([&] { opened_at_once = other.open(); });
+  there.page.make();
+  CHECK(opened_at_once);
+}
+
 TEST_CASE("a file beside the database is made also where its sync fails", "[sqlite][R19]") {
   Paged there;
   const FailingSyncs failing;

@@ -32,6 +32,7 @@ thread_local std::set<int> to_be_told;
 thread_local Hook hook;
 thread_local std::function<void(int)> after_sync;
 thread_local std::function<void()> after_naming;
+thread_local bool no_such_rename = false;
 thread_local std::chrono::milliseconds boot_time_ahead{};
 
 // Where syncs wait while they are held.
@@ -73,10 +74,17 @@ int sync_by(long number, int file) {
   return result;
 }
 
-int rename_by(int from_folder, const char* from, int to_folder, const char* to, unsigned flags) {
-  const long result = syscall(SYS_renameat2, from_folder, from, to_folder, to, flags);
+int named_by(long result) {
   if (const auto act = result == 0 ? std::exchange(after_naming, {}) : nullptr) act();
   return static_cast<int>(result);
+}
+
+int rename_by(int from_folder, const char* from, int to_folder, const char* to, unsigned flags) {
+  if (no_such_rename) {
+    errno = EINVAL;
+    return -1;
+  }
+  return named_by(syscall(SYS_renameat2, from_folder, from, to_folder, to, flags));
 }
 
 void set_ahead(timespec& time) {
@@ -102,6 +110,9 @@ AtSync::~AtSync() { after_sync = {}; }
 
 AtNaming::AtNaming(std::function<void()> act) { after_naming = std::move(act); }
 AtNaming::~AtNaming() { after_naming = {}; }
+
+NoSuchRename::NoSuchRename() { no_such_rename = true; }
+NoSuchRename::~NoSuchRename() { no_such_rename = false; }
 
 FailingSyncs::FailingSyncs(int number) { syncs_to_fail = number; }
 FailingSyncs::~FailingSyncs() { syncs_to_fail = 0; }
@@ -151,6 +162,15 @@ extern "C" int fdatasync(int file) { return distlock::testing::sync_by(SYS_fdata
 extern "C" int renameat2(int from_folder, const char* from, int to_folder, const char* to,
                          unsigned flags) noexcept {
   return distlock::testing::rename_by(from_folder, from, to_folder, to, flags);
+}
+extern "C" int link(const char* from, const char* to) noexcept {
+  return distlock::testing::named_by(syscall(SYS_linkat, AT_FDCWD, from, AT_FDCWD, to, 0));
+}
+extern "C" int rename(const char* from, const char* to) noexcept {
+  return distlock::testing::named_by(syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0));
+}
+extern "C" int mknod(const char* path, mode_t mode, dev_t device) noexcept {
+  return distlock::testing::named_by(syscall(SYS_mknodat, AT_FDCWD, path, mode, device));
 }
 extern "C" int clock_gettime(clockid_t clock, timespec* time) noexcept {
   using distlock::testing::AtClockReading;

@@ -21,13 +21,23 @@ class AtSync {
   AtSync& operator=(const AtSync&) = delete;
 };
 
-/// Something that happens on this thread once, right after a file got its name by renameat2().
+/// Something that happens on this thread once, right after a file got its name.
 class AtNaming {
  public:
   explicit AtNaming(std::function<void()> act);
   ~AtNaming();
   AtNaming(const AtNaming&) = delete;
   AtNaming& operator=(const AtNaming&) = delete;
+};
+
+/// The file system knows no rename that fails where the name is taken, for as long as one of these
+/// lives.
+class NoSuchRename {
+ public:
+  NoSuchRename();
+  ~NoSuchRename();
+  NoSuchRename(const NoSuchRename&) = delete;
+  NoSuchRename& operator=(const NoSuchRename&) = delete;
 };
 
 /// Syncs fail for as long as one of these lives, as on a disk with an error.

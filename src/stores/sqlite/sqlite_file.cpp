@@ -36,6 +36,22 @@ Errc code_of(int error) {
   throw Error(code_of(error), operation + ' ' + in_quotes(path) + ": " + system_failure(error));
 }
 
+// Like rename(2), but where something has the name already it fails. 0, or what errno would be.
+int rename_to_new(const char* from, const char* to) noexcept {
+  return renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0 ? 0 : errno;
+}
+
+// Some file systems know no such rename. A link(2) in its place would give the file two names for a
+// moment, or for ever where the process is killed. A file of two names is refused below.
+bool knows_no_such_rename(int error) noexcept { return error == EINVAL || error == ENOSYS; }
+
+// Without a descriptor, as make_new_file() says.
+int make_under_own_name(const std::string& path) noexcept {
+  if (mknod(path.c_str(), S_IFREG | kPrivateFile, 0) != 0) return errno;
+  const bool private_now = fchmodat(AT_FDCWD, path.c_str(), kPrivateFile, AT_SYMLINK_NOFOLLOW) == 0;
+  return private_now || errno == ENOTSUP ? 0 : errno;
+}
+
 // Gives `path` a new file that appears with its mode already right. Closed before: to close a file
 // drops every lock that SQLite holds on it for this process, and another thread may open it at
 // once.
@@ -47,6 +63,7 @@ void make_new_file(const std::string& path) {
   close(file);
   if (error == 0) error = rename_to_new(temporary.c_str(), path.c_str());
   unlink(temporary.c_str());
+  if (knows_no_such_rename(error)) error = make_under_own_name(path);
   if (error != 0 && error != EEXIST) fail("make the file", path, error);
 }
 
@@ -166,13 +183,6 @@ class LostFile {
 
 }  // namespace
 
-// A file of two names is refused below.
-int rename_to_new(const char* from, const char* to) noexcept {
-  if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0) return 0;
-  if (errno != EINVAL && errno != ENOSYS) return errno;
-  return link(from, to) == 0 ? 0 : errno;
-}
-
 void make_side_file(const char* database, const char* path, const SideFile& content) noexcept {
   struct stat status {};
   const bool exists = lstat(path, &status) == 0;
@@ -185,8 +195,9 @@ void make_side_file(const char* database, const char* path, const SideFile& cont
     fdatasync(file);  // Where it fails, the file serves until the power does.
     if (exists) {
       LostFile(path, content.size).replace_by(temporary.data());
-    } else {
-      rename_to_new(temporary.data(), path);
+    } else if (knows_no_such_rename(rename_to_new(temporary.data(), path)) &&
+               lstat(path, &status) != 0) {
+      rename(temporary.data(), path);  // Of two at this very moment one has none, as if removed.
     }
   }
   unlink(temporary.data());

@@ -15,10 +15,6 @@ namespace distlock {
 /// `permission_denied`, `not_applied`.
 std::string make_private_file(const std::string& path);
 
-/// Like rename(2), but where something has the name already it fails. Never a second name, as with
-/// link(2). 0, or what errno would be. File systems that know no such rename get a link.
-int rename_to_new(const char* from, const char* to) noexcept;
-
 /// The content of a new file: all zeros but for `mark`.
 struct SideFile {
   std::string_view mark;
