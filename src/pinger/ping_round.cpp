@@ -63,7 +63,9 @@ void Session::ping() {
       throw;
     }
   });
-  if (note_good_ping(record, span)) log::store_clock_stepped(record.clock.value_or(""));
+  const bool stepped = note_good_ping(record, span);
+  if (environment.store->members() != nullptr) return;  // extend_by_members() has told of theirs.
+  if (stepped) log::store_clock_stepped(record.clock.value_or(""));
 }
 
 // As it will be if this ping succeeds.
@@ -75,7 +77,7 @@ PingHealth Session::health_at(SteadyTime now) const {
   return health;
 }
 
-// Says whether the store's clock was seen to step. Those of members: extend_by_members().
+// Says whether the store's clock was seen to step.
 bool Session::note_good_ping(const PingRecord& record, const LocalSpan& span) {
   nanoseconds silence{0};
   bool recovered = false;
@@ -93,8 +95,7 @@ bool Session::note_good_ping(const PingRecord& record, const LocalSpan& span) {
     last_ping_sent_ = std::max(span.sent, last_ping_sent_.value_or(span.sent));
     const std::string clock = record.clock.value_or("");
     history_.note({record.ping, clock}, span);
-    stepped = environment.store->members() == nullptr &&
-              history_.stepped(clock, span.received, 4 * nanoseconds{options.ping_every},
+    stepped = history_.stepped(clock, span.received, 4 * nanoseconds{options.ping_every},
                                protocol::kStepWorthAWarning);
   }
   extend_holds(span, span.sent);
