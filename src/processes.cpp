@@ -21,6 +21,8 @@ constexpr std::size_t kSession = 3;
 constexpr std::size_t kFlags = 6;
 constexpr std::size_t kThreads = 17;
 constexpr std::size_t kStarted = 19;
+constexpr std::size_t kSize = 20;
+constexpr std::int64_t kExiting = 0x00000004;
 constexpr std::int64_t kOfTheKernel = 0x00200000;
 
 template <class Number>
@@ -56,11 +58,11 @@ std::string path_of(const std::string& proc, pid_t id, const char* name) {
 }
 
 // The program's name stands in parentheses and may contain anything.
-std::optional<std::array<std::string_view, kStarted + 1>> fields_of(std::string_view stat) {
+std::optional<std::array<std::string_view, kSize + 1>> fields_of(std::string_view stat) {
   const std::size_t name_end = stat.rfind(") ");
   if (name_end == stat.npos) return std::nullopt;
   stat.remove_prefix(name_end + 2);
-  std::array<std::string_view, kStarted + 1> fields;
+  std::array<std::string_view, kSize + 1> fields;
   for (std::string_view& field : fields) {
     const std::size_t end = stat.find(' ');
     if (end == stat.npos) return std::nullopt;
@@ -83,19 +85,22 @@ Look look_at(pid_t id, const std::string& proc) {
   const auto fields = stat.error == 0 ? fields_of(stat.text) : std::nullopt;
   if (!fields) return {};
   const auto number = [&](std::size_t field) { return number_in<std::int64_t>(fields->at(field)); };
-  for (const std::size_t field : {kParent, kGroup, kSession, kFlags, kThreads, kStarted}) {
+  for (const std::size_t field : {kParent, kGroup, kSession, kFlags, kThreads, kStarted, kSize}) {
     if (!number(field)) return {};
   }
   const std::string_view state = fields->at(kState);
   // Its first thread may have ended before the others.
   const bool ended = (state == "Z" || state == "X") && *number(kThreads) <= 1;
   if (ended || (*number(kFlags) & kOfTheKernel) != 0) return {State::of_no_interest, {}};
+  // None for a first thread that another is about to replace by executing a program.
+  const bool alone = *number(kThreads) == 1;
   return {State::runs,
           {.id = id,
            .parent = static_cast<pid_t>(*number(kParent)),
            .group = static_cast<pid_t>(*number(kGroup)),
            .session = static_cast<pid_t>(*number(kSession)),
-           .started = *number(kStarted)}};
+           .started = *number(kStarted),
+           .ending = alone && (*number(kFlags) & kExiting) != 0 && *number(kSize) == 0}};
 }
 
 // Whether all processes of this process's namespace are in that folder. Of several mounts in one
@@ -139,8 +144,9 @@ bool may_have(const RunningProcess& process, const std::string& token,
   if (const auto environment = environment_of(process.id, proc)) {
     return has_token(*environment, token);
   }
-  return time_of(process.started) + kAllowance >= given &&
-         look_at(process.id, proc).state != State::of_no_interest;
+  if (time_of(process.started) + kAllowance < given) return false;
+  const Look again = look_at(process.id, proc);
+  return again.state != State::of_no_interest && !again.process.ending;
 }
 
 }  // namespace

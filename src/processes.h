@@ -18,6 +18,9 @@ struct RunningProcess {
   pid_t group = 0;
   pid_t session = 0;
   std::int64_t started = 0;  ///< Ticks since boot.
+  /// It executes nothing any more, in no thread, and its memory is gone. Its children may have it
+  /// as their parent still.
+  bool ending = false;
 };
 
 /// A look at the processes, but for threads of the kernel and for those that have ended and were
@@ -52,8 +55,8 @@ inline constexpr std::string_view kOuterTokensVariable = "DISTLOCK_OUTER_TOKENS"
 bool has_token(const std::string& environment, const std::string& token);
 
 /// Whether a process may have that token, as far as can be told. It may if it does not tell, or if
-/// it cannot be looked at. Not those that do not tell and that were started before `given`, by
-/// CLOCK_BOOTTIME: the token is younger.
+/// it cannot be looked at. Not those that do not tell and are ending, or were started before
+/// `given`, by CLOCK_BOOTTIME: the token is younger.
 bool may_be_had(const std::string& token, std::chrono::milliseconds given,
                 const std::string& proc = "/proc");
 

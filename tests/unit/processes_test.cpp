@@ -29,6 +29,16 @@ std::string with_token(const std::string& token) {
   return kOther + "DISTLOCK_TOKEN=" + token + '\0';
 }
 
+/// A process as /proc shows it.
+struct Shown {
+  std::string state = "S";
+  int threads = 1;
+  int flags = 0x00400100;
+  int size = 4096;
+};
+
+constexpr int kExiting = 0x0040040c;  // As a kernel shows it while it closes the files.
+
 /// With this process, and another whose environment has no token.
 class FakeProc {
  public:
@@ -53,12 +63,12 @@ class FakeProc {
     fs::remove(file(id, name));
     fs::create_directory(file(id, name));
   }
-  void start(pid_t id, std::chrono::seconds at, const std::string& state = "S",
-             int threads = 1) const {
+  void start(pid_t id, std::chrono::seconds at, const Shown& shown = {}) const {
     const auto ticks = std::to_string(at.count() * sysconf(_SC_CLK_TCK));
     put(id, "stat",
-        std::to_string(id) + " (a) b) " + state + " 1 2 3 0 -1 4194560 0 0 0 0 0 0 0 0 20 0 " +
-            std::to_string(threads) + " 0 " + ticks + " 0 0 0\n");
+        std::to_string(id) + " (a) b) " + shown.state + " 1 2 3 0 -1 " +
+            std::to_string(shown.flags) + " 0 0 0 0 0 0 0 0 20 0 " + std::to_string(shown.threads) +
+            " 0 " + ticks + ' ' + std::to_string(shown.size) + " 0 0\n");
   }
   bool may_be_had() const { return distlock::may_be_had(kToken, kGiven, path().string()); }
   bool shows_all() const { return running_processes(path().string()).all; }
@@ -118,7 +128,23 @@ TEST_CASE("a process that does not tell its variables may have a token", "[proce
   }
   SECTION("there are more threads than its first") {
     proc.put(kProcess, "environ", "");
-    proc.start(kProcess, kGiven, "Z", 2);
+    proc.start(kProcess, kGiven, {.state = "Z", .threads = 2});
+  }
+  SECTION("its first thread is ending, and there are more") {
+    proc.put(kProcess, "environ", "");
+    proc.start(kProcess, kGiven, {.threads = 2, .flags = kExiting, .size = 0});
+  }
+  SECTION("a thread that executes a program replaces its first") {
+    proc.put(kProcess, "environ", "");
+    proc.start(kProcess, kGiven, {.threads = 0, .flags = kExiting, .size = 0});
+  }
+  SECTION("it begins to end") {
+    proc.put(kProcess, "environ", "");
+    proc.start(kProcess, kGiven, {.flags = kExiting});
+  }
+  SECTION("it shows no size") {
+    proc.put(kProcess, "environ", "");
+    proc.start(kProcess, kGiven, {.size = 0});
   }
   CHECK(proc.may_be_had());
   CHECK(proc.shows_all());
@@ -138,9 +164,20 @@ TEST_CASE("a process that does not tell and is older than a token does not have 
 TEST_CASE("a process that has ended has no token", "[processes][R23]") {
   const FakeProc proc;
   proc.spoil(kProcess, "environ");
-  SECTION("it is not waited for") { proc.start(kProcess, kGiven, "Z"); }
+  SECTION("it is not waited for") { proc.start(kProcess, kGiven, {.state = "Z"}); }
+  SECTION("its memory is gone, and its files are about to be closed") {
+    proc.start(kProcess, kGiven, {.state = "R", .flags = kExiting, .size = 0});
+  }
   SECTION("it has gone") { fs::remove(proc.file(kProcess, "stat")); }
   CHECK_FALSE(proc.may_be_had());
+}
+
+// It has them until it is a zombie: a look that left it out would lose them.
+TEST_CASE("a process that is ending is seen, with its children", "[processes][R23]") {
+  const FakeProc proc;
+  proc.start(kProcess, kGiven, {.state = "R", .flags = kExiting, .size = 0});
+  const auto seen = running_process(kProcess, proc.path().string());
+  CHECK(seen.value_or(RunningProcess{}).ending);
 }
 
 TEST_CASE("where /proc does not show all a token may be somebody's", "[processes][R23][R1]") {
