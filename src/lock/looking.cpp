@@ -11,6 +11,14 @@ namespace distlock {
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
+namespace {
+
+// How long until the next look at what acts for the dead: the first pause, doubled each time.
+constexpr milliseconds kRemainsFirst{5};
+constexpr milliseconds kRemainsLast{2560};
+
+}  // namespace
+
 bool StandingInLine::look() {
   TimedInspection look;
   const protocol::Judgement judgement = lock_.judge_now(look);
@@ -34,6 +42,8 @@ bool StandingInLine::look() {
       if (!look.seen.lock->taken() || !line::waits(ticket_, look.seen.lock->line)) return stand();
       look_at_takeover(look, judgement.until_takeover);
       ended_.reset();
+      if (attends_nobody_ && attended_ == look.seen.lock->ts)
+        look_soon_for_remains(*look.seen.lock);
       return attends_another_than(look.seen.lock->ts) && attend(look.seen.lock->ts);
     case protocol::Verdict::free:
       return stand();
@@ -85,6 +95,16 @@ bool StandingInLine::lets_others_first_at_end(const LockRecord& dead) {
   const bool waits = now < ended_turn_at_;
   look_at_ = waits ? ended_turn_at_ : now + line::kTurn;  // Should somebody be quicker.
   return waits;
+}
+
+// Mostly it is a process that is just ending, or about to execute a program. Nothing tells when it
+// is over. Of a few waiters one will be there, and the others need no look (R20, R23).
+void StandingInLine::look_soon_for_remains(const LockRecord& dead) {
+  if (std::exchange(remains_of_, dead.ts) != dead.ts) remains_pause_ = kRemainsFirst;
+  const milliseconds turn = line::rings_after(line::place_of(ticket_, dead.line));
+  if (remains_pause_ > kRemainsLast || turn >= 2 * line::kTurn) return;
+  look_at_ = std::min(look_at_, clock_.steady_now() + remains_pause_ + turn);
+  remains_pause_ *= 2;
 }
 
 bool StandingInLine::take_over(const TimedInspection& look) {

@@ -59,6 +59,7 @@ class StandingInLine {
   void look_at(SteadyTime next);
   void tell();
   void look_for_deadlock();
+  void look_soon_for_remains(const LockRecord& dead);
   void look_at_takeover(const TimedInspection& look, std::chrono::milliseconds left);
   void bear(const Error& error);
   bool keep(LockRecord record);
@@ -93,6 +94,8 @@ class StandingInLine {
   bool attends_nobody_ = false;    // The store tells of no later end: it knew one when last asked.
   std::optional<Token> attends_;   // The hold whose end the store tells of, if it tells of any.
   std::optional<Token> attended_;  // The hold that a look has made it ask about last.
+  std::optional<Token> remains_of_;  // The ended hold for which something acts, by the last look.
+  std::chrono::milliseconds remains_pause_{};
   DeadlockWatch deadlocks_;
   SteadyTime stand_at_ = SteadyTime::min();
   SteadyTime look_at_ = SteadyTime::min();

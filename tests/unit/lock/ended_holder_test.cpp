@@ -1,6 +1,9 @@
 // Those who wait for a lock whose holder has ended, as the kernel says where locks are in a file.
 #include <catch2/catch.hpp>
 #include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
 
 #include "support/fleet.h"
 
@@ -83,6 +86,48 @@ TEST_CASE("a holder that took over before a waiter had looked is taken over at o
   CHECK(fleet.clock->steady_now() == start);
 }
 
+// Mostly a process that is just ending, or about to execute a program. Nothing tells of its end.
+TEST_CASE("a waiter has the lock soon after what acted for an ended holder", "[waiting][R23]") {
+  const auto over = GENERATE(1ms, 20ms, 300ms, 2s);
+  CAPTURE(over);
+  Fleet fleet;
+  const auto holder = fleet.process("holder").lock("jobs");
+  REQUIRE(holder->lock_try("first"));
+  const Process process = waiting_process(fleet);
+  process.store->something_acts_for_them = true;
+  const auto start = fleet.clock->steady_now();
+  const auto passed = [&] { return fleet.clock->steady_now() - start; };
+  process.store->during_each_call(
+      [&](const std::string&) { process.store->something_acts_for_them = passed() < over; });
+  process.lock("jobs", kTold)->lock();
+  process.store->during_each_call({});
+  CHECK(passed() <= 2 * over + 5ms);
+}
+
+TEST_CASE("the first three in line look soon while something acts for the dead",
+          "[waiting][R17][R20][R23]") {
+  const auto [in_front, looks] = GENERATE(table<std::uint8_t, std::vector<std::int64_t>>(
+      {{0, {0, 0, 5, 15, 35, 75, 155, 315, 635, 1275, 2555, 5115}},
+       {2, {0, 0, 155, 315, 485, 675, 905, 1215, 1685, 2475, 3905, 6615}},
+       {3, {0, 0}}}));
+  CAPTURE(in_front);
+  Fleet fleet;
+  const auto holder = fleet.process("holder").lock("jobs");
+  REQUIRE(holder->lock_try("first"));
+  for (std::uint8_t number = 1; number <= in_front; ++number) stands(fleet, number);
+  const Process process = waiting_process(fleet);
+  process.store->something_acts_for_them = true;
+  std::vector<std::int64_t> looked;
+  const auto start = fleet.clock->steady_now();
+  process.store->during_each_call([&](const std::string& call) {
+    if (call == "inspect") looked.push_back((fleet.clock->steady_now() - start) / 1ms);
+  });
+  CHECK_FALSE(process.lock("jobs", kTold)->try_lock_for(1min));
+  process.store->during_each_call({});
+  looked.pop_back();  // At the end of the wait.
+  CHECK(looked == looks);
+}
+
 TEST_CASE("a waiter rests while something acts for a holder that has ended",
           "[waiting][R20][R23]") {
   Fleet fleet;
@@ -92,7 +137,7 @@ TEST_CASE("a waiter rests while something acts for a holder that has ended",
   process.store->something_acts_for_them = true;
   const auto lock = process.lock("jobs", kTold);
   CHECK_FALSE(lock->try_lock_for(10min));
-  // Once more after the look, and at the end.
+  // Once more after the look, and at the end; and ten looks that come soon.
   CHECK(process.store->calls("stand") == 3);
-  CHECK(process.store->calls("inspect") == 3);
+  CHECK(process.store->calls("inspect") == 13);
 }
