@@ -1,5 +1,7 @@
 #include "cli/view_cells.h"
 
+#include <algorithm>
+
 #include "cli/duration.h"
 #include "cli/time_text.h"
 #include "saturating.h"
@@ -26,6 +28,10 @@ std::string rounded_text(std::chrono::milliseconds duration) {
 
 std::string age_text(StoreTime then, StoreTime now) {
   return rounded_text(saturating_difference(now, then));
+}
+
+std::chrono::milliseconds time_since(StoreTime then, StoreTime now) {
+  return std::max(saturating_difference(now, then), std::chrono::milliseconds{0});
 }
 
 std::string since_text(const LockRecord& lock, const std::optional<StoreNow>& now) {
@@ -63,9 +69,9 @@ std::string place_text(std::size_t place) {
 std::string waiter_in_words(const LockRecord& lock, std::size_t place, const StoreNow& now) {
   const Waiter& waiter = lock.line[place];
   std::string text = place_text(place) + ": " + in_words(holder_of(waiter)) + ", for " +
-                     age_text(waiter.since, now.time);
+                     rounded_text(time_since(waiter.since, now.time));
   if (waiter.passed_over)
-    text += ", passed over " + age_text(*waiter.passed_over, now.time) + " ago";
+    text += ", passed over " + rounded_text(time_since(*waiter.passed_over, now.time)) + " ago";
   return text;
 }
 

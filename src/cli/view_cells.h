@@ -18,6 +18,10 @@ std::string rounded_text(std::chrono::milliseconds duration);
 
 std::string age_text(StoreTime then, StoreTime now);
 
+/// How long a wait has lasted, or ago it was passed over: nothing if that lies in the future, as a
+/// document may say.
+std::chrono::milliseconds time_since(StoreTime then, StoreTime now);
+
 /// When a hold began, and how long ago.
 std::string since_text(const LockRecord& lock, const std::optional<StoreNow>& now);
 

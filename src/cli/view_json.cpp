@@ -6,6 +6,7 @@
 
 #include "cli/holder.h"
 #include "cli/time_text.h"
+#include "cli/view_cells.h"
 #include "cli/view_members.h"
 #include "saturating.h"
 #include "text.h"
@@ -117,8 +118,7 @@ Json line_json(const LockRecord& lock, const std::optional<StoreNow>& now) {
     add_holder(place, holder_of(waiter));
     place["ticket"] = to_hex(waiter.ticket);
     add_time(place, "since", waiter.since);
-    place["waiting_ms"] =
-        now ? Json(saturating_difference(now->time, waiter.since).count()) : Json(nullptr);
+    place["waiting_ms"] = now ? Json(time_since(waiter.since, now->time).count()) : Json(nullptr);
     add_time(place, "passed_over", waiter.passed_over);
     line.push_back(std::move(place));
   }

@@ -105,7 +105,7 @@ Row waiter_row(const LockRecord& lock, std::size_t place, const StoreNow& now, b
           {waiter.passed_over ? "away" : place_text(place)},
           {holder_text(holder)},
           {holder.process_number ? std::to_string(*holder.process_number) : "-"},
-          {age_text(waiter.since, now.time)}};
+          {rounded_text(time_since(waiter.since, now.time))}};
   if (verbose) row.push_back({escaped(waiter.process)});
   return row;
 }

@@ -230,3 +230,22 @@ TEST_CASE("JSON tells of a lock, its line and a deadlock also where their texts 
   CHECK(json["pings"][0]["process"] == "a\\xff");
   CHECK(json["pings"][0]["clock"] == "a\\xff");
 }
+
+// As another program's document may say, or one by a clock that was set back since.
+TEST_CASE("a wait that begins in the future has lasted for no time", "[cli][view][R14][R17]") {
+  Scene scene;
+  scene.hold("jobs", "db7:17:42", 2000, LockState::taken, ":thread3/pid4711/ann:99");
+  const StoreTime future = scene.now() + GENERATE(1s, 24h * 365 * 8000);
+  const Waiter waiter{Token{{1}}, "db8:18:43", "db8:18:43:thread1/pid12/bob:7", future, future};
+  Document lock = *scene.tables().raw_lock("jobs");
+  lock.emplace_back("line", std::vector<Waiter>{waiter});
+  scene.tables().put_lock(lock);
+
+  std::ostringstream list;
+  print_list(list, scene.all(), {});
+  CHECK_THAT(list.str(), Catch::Contains("jobs  away   bob@db8  12   0ms\n"));
+  std::ostringstream one;
+  print_lock(one, scene.one("jobs"), {});
+  CHECK_THAT(one.str(), Catch::Contains("process 12, for 0ms, passed over 0ms ago\n"));
+  CHECK(as_json(scene.all())["locks"][0]["line"][0]["waiting_ms"] == 0);
+}
