@@ -7,7 +7,8 @@ from tests.faults.checks import takeover
 
 MS = 10**6
 LATEST = 60_000  # Milliseconds. A machine may stand still; the window is far longer.
-USUAL = 5_000  # The median: a waiter looks by itself within 4.5 s, and is mostly told.
+# Seven of ten: the waiter is told of the end. A look by itself may come 4.5 s later.
+USUAL, USUAL_SHARE = 500, 0.7
 
 
 @dataclasses.dataclass
@@ -36,7 +37,7 @@ def violations(deaths: list[Death]) -> list[str]:
                          "acted last")
         if one.late_ms() > LATEST:
             wrong.append(f"{what} {one.late_ms():.0f} ms late")
-    median = takeover.percentile([one.late_ms() for one in deaths], 0.5)
-    if median > USUAL:
-        wrong.append(f"the dead are followed {median:.0f} ms late in the median")
+    usual = takeover.percentile([one.late_ms() for one in deaths], USUAL_SHARE)
+    if usual > USUAL:
+        wrong.append(f"only {USUAL_SHARE:.0%} of the dead are followed within {usual:.0f} ms")
     return wrong

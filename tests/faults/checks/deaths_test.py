@@ -32,9 +32,10 @@ class Deaths(unittest.TestCase):
         good = [death(100, 0, 110)] * 3
         self.assertEqual(1, len(deaths.violations([*good, death(100, 0, 600_000)])))
 
-    def test_grants_that_mostly_come_late_are_found(self) -> None:
-        self.assertEqual([], deaths.violations([death(0, 0, 5)] * 2 + [death(0, 0, 6_000)]))
-        self.assertEqual(1, len(deaths.violations([death(0, 0, 5)] + [death(0, 0, 6_000)] * 2)))
+    def test_grants_that_often_come_late_are_found(self) -> None:
+        good, late = death(0, 0, 5), death(0, 0, 600)
+        self.assertEqual([], deaths.violations([good] * 9 + [late] * 3))
+        self.assertEqual(1, len(deaths.violations([good] * 8 + [late] * 4)))
 
 
 if __name__ == "__main__":
