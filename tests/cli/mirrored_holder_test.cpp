@@ -23,9 +23,9 @@ namespace {
 using How = Takeover::How;
 
 /// A holder of "jobs", and an operator.
-class Scene {
+class MirroredScene {
  public:
-  explicit Scene(std::vector<std::size_t> away_at_claim = {}) {
+  explicit MirroredScene(std::vector<std::size_t> away_at_claim = {}) {
     holder.pinger->ping_round();
     away(away_at_claim);
     REQUIRE(jobs->lock_try("x"));
@@ -74,7 +74,7 @@ class Scene {
 
 TEST_CASE("a holder that pings a majority is shown as alive whichever member hears nothing",
           "[cli][view][mirrored][M4][M5]") {
-  Scene scene;
+  MirroredScene scene;
   scene.away({GENERATE(as<std::size_t>(), 0, 1, 2)});
   scene.fleet.rounds({&scene.holder}, 20min);
   REQUIRE(scene.jobs->held());
@@ -90,7 +90,7 @@ TEST_CASE("a holder that pings a majority is shown as alive whichever member hea
 
 TEST_CASE("a holder that pings a minority alone is shown as dead when its window is over",
           "[cli][view][mirrored][M4][M5]") {
-  Scene scene;
+  MirroredScene scene;
   const auto reached = GENERATE(as<std::size_t>(), 0, 1, 2);
   scene.away({(reached + 1) % 3, (reached + 2) % 3});
   scene.fleet.rounds({&scene.holder}, 20min);
@@ -104,7 +104,7 @@ TEST_CASE("a holder that pings a minority alone is shown as dead when its window
 
 TEST_CASE("a list shows the ping that a majority has, whichever member hears nothing",
           "[cli][view][mirrored][M4]") {
-  Scene scene;
+  MirroredScene scene;
   const auto member = GENERATE(as<std::size_t>(), 0, 1, 2);
   const bool reaches_one_alone = GENERATE(false, true);
   if (reaches_one_alone) {
@@ -123,7 +123,7 @@ TEST_CASE("a list shows the ping that a majority has, whichever member hears not
 
 TEST_CASE("a list of a mirrored store is one look at all locks, beside that at the members",
           "[cli][view][mirrored][M8]") {
-  Scene scene;
+  MirroredScene scene;
   int lists = 0;
   scene.observer.members[0]->during_each_call([&](const std::string& call) {
     if (call == "list") ++lists;
@@ -136,7 +136,7 @@ TEST_CASE("a list of a mirrored store is one look at all locks, beside that at t
 
 TEST_CASE("a member that does not carry a hold says nothing about the end of its holder",
           "[cli][break][mirrored][M5]") {
-  Scene scene({2});
+  MirroredScene scene({2});
   scene.away({1, 2});
   scene.fleet.rounds({&scene.holder}, 20min);
   const LockView shown = scene.one();
@@ -147,7 +147,7 @@ TEST_CASE("a member that does not carry a hold says nothing about the end of its
 
 TEST_CASE("a holder that pings one member alone has not noticed that its hold was broken",
           "[cli][break][mirrored][M5][R9]") {
-  Scene scene;
+  MirroredScene scene;
   const auto reached = GENERATE(as<std::size_t>(), 0, 1, 2);
   scene.away({(reached + 1) % 3, (reached + 2) % 3});
   const std::string said = scene.broken([&](int look) {
@@ -159,7 +159,7 @@ TEST_CASE("a holder that pings one member alone has not noticed that its hold wa
 
 TEST_CASE("a holder of a broken hold is not silent as long as it pings a majority",
           "[cli][break][mirrored][M5][R9]") {
-  Scene scene;
+  MirroredScene scene;
   scene.away({GENERATE(as<std::size_t>(), 0, 1, 2)});
   const std::string said = scene.broken([&](int look) {
     if (look % 300 == 1) scene.holder.pinger->ping_round();
@@ -170,7 +170,7 @@ TEST_CASE("a holder of a broken hold is not silent as long as it pings a majorit
 
 TEST_CASE("a member that a broken hold came back to does not say that its holder has noticed",
           "[cli][break][mirrored][M5]") {
-  Scene scene;
+  MirroredScene scene;
   scene.away({0});
   scene.observer.set_away(2, true);
   const std::string said = scene.broken([&](int look) {
