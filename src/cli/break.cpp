@@ -2,8 +2,8 @@
 
 #include <ostream>
 #include <string>
-#include <utility>
 
+#include "cli/break_ring.h"
 #include "cli/break_wait.h"
 #include "cli/confirm.h"
 #include "cli/duration.h"
@@ -11,7 +11,6 @@
 #include "cli/view.h"
 #include "cli/view_text.h"
 #include "distlock/error.h"
-#include "distlock/line.h"
 #include "text.h"
 
 namespace distlock::cli {
@@ -33,21 +32,6 @@ void warn_of_overlap(std::ostream& err, const LockView& lock) {
            "notices, at its next ping, for "
         << rounded_up_text(*longest) << " at most. --wait waits for that.\n";
   }
-}
-
-// Those in line learn of it as of any release: the first two, since this process ends (R19).
-ReleaseResult release_and_ring(Store& store, const LockRecord& hold) {
-  Line* const line = store.line();
-  if (line == nullptr) return store.release(hold.name, *hold.ts);
-  Freed freed = line->release_and_tell(hold.name, *hold.ts, ReleaseRule::durable);
-  if (!freed.then.empty()) freed.next.push_back(std::move(freed.then));
-  if (freed.result != ReleaseResult::freed || freed.next.empty()) return freed.result;
-  try {
-    line->ring(hold.name, freed.next);
-  } catch (const Error&) {
-    // They find out by looking.
-  }
-  return freed.result;
 }
 
 // Errors: `bad_record` if the document is malformed.
@@ -103,9 +87,11 @@ int release(const LockView& lock, const BreakArguments& arguments, const OpenedS
   std::ostream& news = is_quiet(arguments) ? nowhere : err;
   const LockRecord& hold = *lock.record;
   if (is_another_now(hold, arguments, opened)) return tell_changed(hold.name, err);
-  switch (release_and_ring(opened.store, hold)) {
+  RingingRelease ringing(opened, hold);
+  switch (ringing.release()) {
     case ReleaseResult::freed:
       news << "distlock: freed " << escaped(hold.name) << '\n' << std::flush;
+      ringing.follow();
       if (arguments.wait && hold.takeover_after) wait_for_holder(lock, opened, {news, err});
       return kSuccess;
     case ReleaseResult::already_free:

@@ -2,12 +2,10 @@
 
 #include <catch2/catch.hpp>
 #include <string>
-#include <vector>
 
 #include "cli/exit_status.h"
 #include "cli/operator.h"
 #include "distlock/error.h"
-#include "distlock/line.h"
 #include "support/mirror_fleet.h"
 #include "support/thrown.h"
 
@@ -102,37 +100,6 @@ TEST_CASE("break leaves a later hold that has the id of the one that it showed",
   CHECK_THAT(someone.err.str(), Catch::Contains("changed hands"));
   CHECK(someone.breaks("jobs", "y\n") == kSuccess);
   CHECK_FALSE(someone.taken());
-}
-
-TEST_CASE("break wakes the first two who wait for the lock", "[cli][break][R19]") {
-  Operator someone;
-  someone.observer.store->has_line = true;
-  std::vector<std::string> woken;
-  std::vector<std::shared_ptr<void>> listening;
-  for (const char* const waiter : {"a", "b", "c"}) {
-    Line& line = *someone.fleet.store->line();
-    const auto number = static_cast<std::uint8_t>(*waiter);
-    REQUIRE(line.stand("jobs", someone.fleet.claim_by(waiter, Token{{number}})).in_line);
-    listening.push_back(
-        line.listen(waiter, [&woken, waiter](std::string_view) { woken.emplace_back(waiter); }));
-  }
-  SECTION("at once") {
-    CHECK(someone.breaks("jobs", "y\n") == kSuccess);
-    CHECK(woken == std::vector<std::string>{"a", "b"});
-  }
-  SECTION("and is done where they cannot be rung") {
-    someone.observer.store->fail("ring", distlock::testing::Fault::rejected);
-    CHECK(someone.breaks("jobs", "y\n") == kSuccess);
-    CHECK_FALSE(someone.taken());
-  }
-  SECTION("and not where it frees nothing") {
-    someone.observer.store->before("release", [&] {
-      someone.lock->unlock();
-      woken.clear();
-    });
-    CHECK(someone.breaks("jobs", "y\n") == kSuccess);
-    CHECK(woken.empty());
-  }
 }
 
 TEST_CASE("a hold that was released while break asked is free already", "[cli][break][R3]") {
