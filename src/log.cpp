@@ -136,6 +136,11 @@ void taking_over_from_ended(const LockRecord& lock) {
   write(LogLevel::info, "dist_lock taking over from: ", lock, ": its process has ended");
 }
 
+void taking_over_what_counts_nowhere(const LockRecord& lock) {
+  write(LogLevel::info, "dist_lock taking over from: ", lock,
+        ": it is from before a member of the mirrored store came back, and counts nowhere");
+}
+
 void wall_clock_skew(const LockRecord& lock, std::chrono::milliseconds skew) {
   write(LogLevel::warning, "dist_lock: clock skew of ", skew.count(),
         "ms between this host and the store: not taking over from: ", lock);

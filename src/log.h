@@ -49,6 +49,7 @@ void unlock_not_consummated(std::string_view name, std::chrono::milliseconds tak
 void taken_under_another_clock(const LockRecord& lock, std::chrono::milliseconds watched);
 /// Of a holder whose process has ended (R23).
 void taking_over_from_ended(const LockRecord& lock);
+void taking_over_what_counts_nowhere(const LockRecord& lock);
 void wall_clock_skew(const LockRecord& lock, std::chrono::milliseconds skew);
 void store_clock_stepped(std::string_view clock);
 /// `told`: its loss was logged before, so that this is no warning.

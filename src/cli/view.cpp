@@ -53,6 +53,7 @@ Takeover::How how(Reason reason) {
       return Takeover::How::by_watching;
     case Reason::silent:
     case Reason::ended:
+    case Reason::not_counted:
       return Takeover::How::now;
   }
   return Takeover::How::never;

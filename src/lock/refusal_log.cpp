@@ -53,6 +53,8 @@ void RefusalLog::judged(const Inspection& seen, const protocol::Judgement& judge
       return log::forcefully_taking_over(lock, judgement.elapsed);
     case Reason::ended:
       return log::taking_over_from_ended(lock);
+    case Reason::not_counted:
+      return log::taking_over_what_counts_nowhere(lock);
   }
 }
 

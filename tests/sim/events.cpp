@@ -91,6 +91,7 @@ void forcefully_taking_over(const LockRecord&, milliseconds) {
   count(Event::forcefully_taking_over);
 }
 void taking_over_from_ended(const LockRecord&) { count(Event::forcefully_taking_over); }
+void taking_over_what_counts_nowhere(const LockRecord&) { count(Event::forcefully_taking_over); }
 void could_not_take_over(const LockRecord&) { count(Event::could_not_take_over); }
 void claim_came_second(View) { count(Event::claim_came_second); }
 void acquired(const LockRecord&) { count(Event::acquired); }

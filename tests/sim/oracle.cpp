@@ -33,6 +33,8 @@ void Oracle::lock_changed(const Doer& by, const std::string& name, const StoredL
 
 void Oracle::touched(const std::string& name, const StoredLock& before, const StoredLock& after) {
   if (before.ts) excused_.insert(*before.ts);
+  // A request that was refused may come again, and find what it had asked for.
+  refused_.clear();
   if (!after.exists || !after.sound || after.fence < before.fence) {
     history(name).greatest_granted = 0;
   }

@@ -254,3 +254,29 @@ TEST_CASE("a hold from the process's own release gets to a member that came back
   fleet.rounds({&ann}, 60s);
   CHECK(fleet.holders("jobs") == Names{"ann", "ann", "ann"});
 }
+
+// As by a claim that came late. No holder counts on it, and no ping is beside it.
+TEST_CASE("a hold from before a member came back keeps nobody from a lock that is free otherwise",
+          "[mirrored][M6][R7]") {
+  MirrorFleet fleet;
+  const auto ann = fleet.process("ann");
+  const auto bob = fleet.process("bob");
+  spend_fences(ann);
+  lose_and_readmit(fleet, ann, 1);
+  fleet.put_taken(1);
+  fleet.stores[1].store->remove_ping("eve");
+  const auto held = bob.lock("jobs");
+  SECTION("though another member is away") {
+    ann.set_away(2, true);
+    const auto lock = ann.lock("jobs");
+    CHECK(lock->lock_try("x"));
+    CHECK(fleet.holders("jobs") == Names{"ann", "ann", ""});
+  }
+  SECTION("but no holder on the others loses it") {
+    bob.members[1]->fail("claim", Fault::rejected);
+    REQUIRE(held->lock_try("x"));
+    REQUIRE(fleet.holders("jobs") == Names{"bob", "eve", "bob"});
+    CHECK_FALSE(ann.lock("jobs")->lock_try("x"));
+    CHECK(held->still_held());
+  }
+}
