@@ -220,7 +220,6 @@ Judgement judge(const Inspection& seen, const LocalSpan& span, bool clock_steppe
   }
   const auto watched = duration_cast<milliseconds>(watch.unchanged_for(seen, span));
   const milliseconds needed = window(*seen.lock, options);
-  // Its holder does not count on it, be it alive or not (M6).
   if (seen.fence_of_lost > 0 && seen.lock->fence <= seen.fence_of_lost) {
     return {Verdict::dead, Reason::not_counted};
   }
