@@ -33,7 +33,7 @@ class Deaths(unittest.TestCase):
         self.assertEqual(1, len(deaths.violations([*good, death(100, 0, 600_000)])))
 
     def test_grants_that_often_come_late_are_found(self) -> None:
-        good, late = death(0, 0, 5), death(0, 0, 600)
+        good, late = death(0, 0, 5), death(0, 0, 1_300)
         self.assertEqual([], deaths.violations([good] * 9 + [late] * 3))
         self.assertEqual(1, len(deaths.violations([good] * 8 + [late] * 4)))
 
