@@ -138,7 +138,7 @@ void taking_over_from_ended(const LockRecord& lock) {
 
 void taking_over_what_counts_nowhere(const LockRecord& lock) {
   write(LogLevel::info, "dist_lock taking over from: ", lock,
-        ": it is from before a member of the mirrored store came back, and counts nowhere");
+        ": no majority of the mirrored store's members can carry it any more");
 }
 
 void wall_clock_skew(const LockRecord& lock, std::chrono::milliseconds skew) {

@@ -32,12 +32,12 @@ struct Inspection {
   std::optional<StoreNow> now;     ///< Always there if `lock` is.
   bool fresh = false;              ///< The read reflects every write confirmed before it began.
 
-  /// On a mirrored store, the answer of each member (Members); `lock` is then the record that most
-  /// members carry. Otherwise empty.
+  /// On a mirrored store, each member's answer (Members), and `lock` is the record of most of them.
   std::vector<Inspection> members;
   Token member;             ///< In an answer of a member: that member.
   Fence fence = 0;          ///< On a mirrored store, the lock's greatest fence that a member knows.
   Fence fence_of_lost = 0;  ///< Holds that this member has lost had no greater one (M6).
+  bool over = false;        ///< No majority can carry the hold of this member any more (M4).
   std::vector<Token> left_out;  ///< On a mirrored store, members with a fence of no hold (M3).
 };
 

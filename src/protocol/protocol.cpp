@@ -221,7 +221,7 @@ Judgement judge(const Inspection& seen, const LocalSpan& span, bool clock_steppe
   const auto watched = duration_cast<milliseconds>(watch.unchanged_for(seen, span));
   const milliseconds needed = window(*seen.lock, options);
   const bool counts = seen.fence_of_lost == 0 || seen.lock->fence > seen.fence_of_lost;
-  if (!counts) return {Verdict::dead, Reason::not_counted};
+  if (!counts || seen.over) return {Verdict::dead, Reason::not_counted};
   const bool refuses = !seen.ping && options.missing_ping == MissingPing::refuse;
   if (refuses) return busy(Reason::ping_missing, milliseconds{0});
   if (seen.ping && seen.ping->ended) return {Verdict::dead, Reason::ended};

@@ -117,7 +117,7 @@ enum class Reason {
   clock_stepped,    ///< R5
   silent,           ///< Dead: may be taken over.
   ended,            ///< R23: the kernel says so.
-  not_counted,      ///< M6: from before the member came back, so that it is part of no hold.
+  not_counted,      ///< M4, M6: no majority can carry it, or none counts it.
 };
 
 struct Judgement {

@@ -93,6 +93,7 @@ void Oracle::check_takeover(const std::string& name, const StoredLock& before,
   const auto claim = claims_.find(before.ts.value_or(Token{}));
   const bool ours = claim != claims_.end() && ping != pings_.end();
   if (!ours || !margins_hold_ || tampered_.contains(before.process) || excused(*before.ts)) return;
+  if (ended_.contains(*before.ts)) return;
   const Time window = std::max(before.takeover_after, after.takeover_after);
   const Time tolerated = std::min<Time>(std::chrono::seconds{30}, window / 16);
   const Time slack = clocks_exact_ ? Time{1'000'000} : 2 * tolerated + window / 1000;

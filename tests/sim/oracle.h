@@ -86,6 +86,8 @@ class Oracle {
   void on_grant(std::function<void(const Belief& belief)> granted) { grant_ = std::move(granted); }
   /// Of the whole. A lock may be busy there that nobody holds, by what is left on a minority.
   void judge_a_mirrored_store() { mirrored_ = true; }
+  /// Most members have freed that hold, or have a greater fence than it. So it may be taken over.
+  void ended_for_good(const Token& ts) { ended_.insert(ts); }
   /// From now on nobody judges this member.
   void stop_judging() { judging_ = false; }
   /// Some member granted that hold.
@@ -212,6 +214,7 @@ class Oracle {
   std::unordered_map<Token, Claimed, TokenHash> claims_;
   std::unordered_map<Token, Time, TokenHash> given_up_;  // when
   std::unordered_set<Token, TokenHash> refused_;
+  std::unordered_set<Token, TokenHash> ended_;
   std::unordered_set<Token, TokenHash> excused_;
   std::unordered_set<Token, TokenHash> undone_;  // their quick releases were lost
   struct Looking {

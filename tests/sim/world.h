@@ -69,6 +69,10 @@ struct World {
  private:
   void add_members();
   void tell_majority(const std::string& name);
+  [[nodiscard]] std::vector<StoredLock> on_members(const std::string& name) const;
+  /// Tells the members' oracles which holds of that lock no majority can carry any more.
+  void note_ended(const std::string& name);
+  void member_changed();
   void note_counting();
 
   std::vector<std::uint64_t> came_back_;  // How often the member of that place has, so far.

@@ -52,6 +52,26 @@ StoredLock carried_by(const std::vector<StoredLock>& members, const std::vector<
   return carried;
 }
 
+// The holds that no majority can carry any more: most members have freed it, or have granted a
+// later one, or came back with a fence that is as great.
+std::vector<Token> ended_for_good(const std::vector<StoredLock>& members,
+                                  const Identities& identities) {
+  std::vector<Token> ended;
+  for (const StoredLock& hold : members) {
+    if (!hold.taken || !hold.ts) continue;
+    std::size_t never = 0;
+    for (std::size_t i = 0; i < members.size(); ++i) {
+      const StoredLock& other = members[i];
+      const auto& identity = identities[i];
+      if (!identity || (other.taken && other.ts == hold.ts)) continue;
+      const bool came_back = identity->fence > 0 && identity->fence >= hold.fence;
+      if (came_back || other.fence > hold.fence || other.ts == hold.ts) ++never;
+    }
+    if (never > members.size() / 2) ended.push_back(*hold.ts);
+  }
+  return ended;
+}
+
 }  // namespace
 
 MemoryTables World::of_another_set(std::size_t number) const {
@@ -73,7 +93,7 @@ void World::add_members() {
       make_member(tables, terms, {i, setup.members});
     });
     member.oracle.on_change([this](const std::string& name, const StoredLock& after) {
-      if (name == mirrored::kIdentityName) return note_counting();
+      if (name == mirrored::kIdentityName) return member_changed();
       if (after.taken && after.ts) oracle.claim_of_member(after);
       tell_majority(name);
     });
@@ -82,6 +102,11 @@ void World::add_members() {
           if (name != mirrored::kIdentityName) oracle.touched(name, before, after);
         });
   }
+}
+
+void World::member_changed() {
+  note_counting();
+  for (int i = 0; i < setup.locks; ++i) note_ended(lock_name(static_cast<std::uint64_t>(i)));
 }
 
 void World::tell_majorities() {
@@ -126,11 +151,25 @@ void World::note_counting() {
   }
 }
 
-void World::tell_majority(const std::string& name) {
+std::vector<StoredLock> World::on_members(const std::string& name) const {
   std::vector<StoredLock> locks;
   for (const auto& member : members) {
     locks.push_back(stored_lock(member->servers.tables().raw_lock(name)));
   }
+  return locks;
+}
+
+void World::note_ended(const std::string& name) {
+  Identities identities;
+  for (std::size_t i = 0; i < members.size(); ++i) identities.push_back(identity_of(i));
+  for (const Token& ts : ended_for_good(on_members(name), identities)) {
+    for (const auto& member : members) member->oracle.ended_for_good(ts);
+  }
+}
+
+void World::tell_majority(const std::string& name) {
+  note_ended(name);
+  const std::vector<StoredLock> locks = on_members(name);
   oracle.majority_carries(name, carried_by(locks, counting_),
                           carried_by(locks, counting_for_uninformed_));
 }

@@ -144,7 +144,7 @@ std::vector<Inspection> MirroredStore::looks(std::string_view name, Freshness fr
     seen.push_back(std::move(one));
   }
   if (seen.size() < majority()) throw_too_few(replies, Errc::not_applied);
-  return seen;
+  return with_ends_of_holds(std::move(seen), majority());
 }
 
 Inspection MirroredStore::inspect(std::string_view name, Freshness freshness) {

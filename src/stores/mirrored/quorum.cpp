@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 
+#include "carries.h"
 #include "distlock/error.h"
 
 namespace distlock::mirrored {
@@ -21,6 +22,14 @@ using CarriedContent = std::pair<std::optional<Token>, std::optional<LockState>>
 // Both states of a taken lock mean the same (R14).
 CarriedContent carried_content_of(const Carried& carried) {
   return {carried.ts, is_taken(carried) ? LockState::taken : carried.state};
+}
+
+// Whether this member is not, and will never be, one of those that carry a hold: it was freed
+// there, or the fence of the document or of the identity is too great for it (M3, M6).
+bool will_never_carry(const Inspection& member, const LockRecord& hold) {
+  if (!member.fresh || carries(member, hold.ts)) return false;
+  if (!carries_for_majority(hold.fence, member.fence_of_lost)) return true;
+  return member.lock && (member.lock->fence > hold.fence || member.lock->ts == hold.ts);
 }
 
 }  // namespace
@@ -114,6 +123,17 @@ std::vector<Token> leave_out_great_fences(std::vector<Inspection>& seen, std::si
     seen.erase(seen.begin() + static_cast<std::ptrdiff_t>(*i));
   }
   return left_out;
+}
+
+std::vector<Inspection> with_ends_of_holds(std::vector<Inspection> seen, std::size_t majority) {
+  for (Inspection& one : seen) {
+    if (!one.lock || !one.lock->taken()) continue;
+    const auto never = std::count_if(seen.begin(), seen.end(), [&](const Inspection& member) {
+      return will_never_carry(member, *one.lock);
+    });
+    one.over = static_cast<std::size_t>(never) >= majority;
+  }
+  return seen;
 }
 
 }  // namespace distlock::mirrored

@@ -62,4 +62,8 @@ std::vector<std::size_t> great_of_minority(const std::vector<Fence>& fences, std
 /// Gives these members: no hold of the others has a fence that they would grant.
 std::vector<Token> leave_out_great_fences(std::vector<Inspection>& seen, std::size_t majority);
 
+/// The looks at a lock, with Inspection::over: a majority of them shows that it does not carry the
+/// hold and grants no claim with its fence any more.
+std::vector<Inspection> with_ends_of_holds(std::vector<Inspection> seen, std::size_t majority);
+
 }  // namespace distlock::mirrored

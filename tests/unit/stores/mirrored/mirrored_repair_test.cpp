@@ -118,8 +118,8 @@ TEST_CASE("a hold is written over no other, and over no greater fence", "[mirror
     fleet.rounds({&ann}, 60s);
     return fleet.holders("jobs");
   };
-  SECTION("while another is there, with a lesser fence") {
-    other.fence = 2;
+  SECTION("while another is there, with the fence that it has itself") {
+    other.fence = 4;
     CHECK(after_rounds() == Names{"ann", "ann", "bob"});
   }
   SECTION("while another is there, with a greater fence") {
@@ -133,8 +133,12 @@ TEST_CASE("a hold is written over no other, and over no greater fence", "[mirror
     fleet.rounds({&ann}, 60s);
     CHECK(fleet.holders("jobs") == Names{"ann", "ann", ""});
   }
-  SECTION("but where it is free again after a lesser fence") {
+  SECTION("but over one that no majority can carry any more") {
     other.fence = 2;
+    CHECK(after_rounds() == Names{"ann", "ann", "ann"});
+  }
+  SECTION("but where it is free again after no greater fence") {
+    other.fence = 4;
     after_rounds();
     REQUIRE(member.release("jobs", other.ts) == ReleaseResult::freed);
     fleet.rounds({&ann}, 60s);

@@ -12,6 +12,9 @@ using namespace distlock::testing;
 
 namespace {
 
+const Token kOver{{1}};
+const Token kOther{{2}};
+
 // Calls `check` with every list of `length` numbers below `below`.
 template <class Check>
 void with_each_list(std::size_t length, std::size_t below, const Check& check) {
@@ -29,6 +32,21 @@ std::vector<To> converted(const std::vector<std::size_t>& numbers, const std::ve
   std::vector<To> list;
   for (const std::size_t number : numbers) list.push_back(values[number]);
   return list;
+}
+
+Inspection carrying(Fence fence, const std::optional<Token>& ts, bool taken) {
+  Inspection seen;
+  seen.fresh = true;
+  seen.lock = LockRecord{.name = "jobs", .ts = ts, .fence = fence};
+  seen.lock->state = taken ? LockState::taken : LockState::free;
+  return seen;
+}
+
+/// Whether a hold of `kOver` on the first member, with the fence 5, is over by looks at all.
+bool is_over(const std::vector<Inspection>& others) {
+  std::vector<Inspection> seen{carrying(5, kOver, true)};
+  seen.insert(seen.end(), others.begin(), others.end());
+  return with_ends_of_holds(seen, 2).front().over;
 }
 
 }  // namespace
@@ -139,5 +157,42 @@ TEST_CASE("a hold is carried alike in both states of a taken lock", "[mirrored][
     REQUIRE(settled.carried);
     CHECK(settled.carried->ts == ours);
     CHECK(settled.carried->state != LockState::free);
+  }
+}
+
+TEST_CASE("a hold is over where a majority has freed it, or has a greater fence",
+          "[mirrored][M3]") {
+  const Inspection freed = carrying(5, kOver, false);
+  const Inspection greater = carrying(6, kOther, false);
+  CHECK(is_over({freed, greater}));
+  CHECK(is_over({greater, carrying(9, kOther, true)}));
+  SECTION("not where it is still carried") {
+    CHECK_FALSE(is_over({greater, carrying(5, kOver, true)}));
+  }
+  SECTION("not by a fence that a claim may have left which lost") {
+    CHECK_FALSE(is_over({greater, carrying(5, kOther, false)}));
+    CHECK_FALSE(is_over({greater, carrying(5, kOther, true)}));
+  }
+  SECTION("not by a member without the document, or that gave no answer") {
+    Inspection absent;
+    absent.fresh = true;
+    CHECK_FALSE(is_over({greater, absent}));
+    CHECK_FALSE(is_over({greater}));
+  }
+  SECTION("not by a look that may be old") {
+    Inspection old = freed;
+    old.fresh = false;
+    CHECK_FALSE(is_over({greater, old}));
+  }
+  SECTION("by a member that came back with a fence that is as great") {
+    Inspection back;
+    back.fresh = true;
+    back.fence_of_lost = 5;
+    CHECK(is_over({greater, back}));
+    back.fence_of_lost = 4;
+    CHECK_FALSE(is_over({greater, back}));
+  }
+  SECTION("and a free lock is no hold") {
+    CHECK_FALSE(with_ends_of_holds({freed, greater, greater}, 2).front().over);
   }
 }
