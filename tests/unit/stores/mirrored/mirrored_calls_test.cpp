@@ -21,7 +21,7 @@ Calls calls_of(const FaultyStore& member) {
   return calls;
 }
 
-/// What each member was asked while `work` went on; the same for all of them.
+/// The calls of each member while `work` went on. They are the same for all of them.
 template <class Work>
 Calls asked_of_each(const MirrorProcess& process, const Work& work) {
   std::vector<Calls> before;
