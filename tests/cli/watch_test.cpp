@@ -95,6 +95,23 @@ TEST_CASE("a watch follows the size of its terminal", "[cli][view]") {
   CHECK(said.find(" more lines", cut + 1) != std::string::npos);
 }
 
+TEST_CASE("a watch follows its terminal where the height alone has changed", "[cli][view]") {
+  Looker looker;
+  std::stop_source stop;
+  TerminalSize size{80, 24};
+  WatchedStore watched = looker.watched();
+  watched.terminal = [&] { return size; };
+  Streams streams = looker.streams();
+  streams.out_width = size.width;
+  streams.out_height = size.height;
+  looker.observer.store->before("list", [&] {
+    size.height = 3;
+    looker.observer.store->before("list", [&] { stop.request_stop(); });
+  });
+  CHECK(watch_list({}, watched, streams, stop.get_token()) == kSuccess);
+  CHECK_THAT(looker.out.str(), Catch::Contains(" more lines"));
+}
+
 TEST_CASE("a watch goes on until a store is there, and again where a file was replaced",
           "[cli][view]") {
   Looker looker;

@@ -67,6 +67,18 @@ TEST_CASE("a bell is heard by the process that it is for", "[store][line][R19]")
   CHECK_FALSE(b.heard("jobs"));
 }
 
+// As the pingers of two stores of one process, or one listener that ends as the next begins.
+TEST_CASE("each listener of a process hears its rings", "[store][line][R19]") {
+  const auto under_test = make_store_under_test();
+  const auto store = under_test->open();
+  held(*store, "jobs");
+  Listener first(*store, "a");
+  Listener second(*store, "a");
+  stand(*store, "jobs", "a");
+  ring_until_heard(*store, "jobs", {"a"}, first);
+  ring_until_heard(*store, "jobs", {"a"}, second);
+}
+
 TEST_CASE("a process that listens no more may listen again, and hears its rings",
           "[store][line][R19]") {
   const auto under_test = make_store_under_test();

@@ -88,6 +88,17 @@ TEST_CASE("a look at a taken lock shows its holder's ping and a later now", "[st
   CHECK(seen.now->time >= seen.ping->ping);
 }
 
+TEST_CASE("a ping much later than now is shown as later", "[store][R5]") {
+  const auto under_test = make_store_under_test();
+  const auto store = under_test->open();
+  held(*store, "jobs");
+  const StoreNow now = store->list().now;
+  under_test->put_ping(ping_aged(now, "holder", -1h, now.clock));
+  const Inspection seen = store->inspect("jobs", Freshness::fresh);
+  REQUIRE(seen.ping);
+  CHECK(seen.ping->ping > seen.now->time);
+}
+
 TEST_CASE("a look at a taken lock whose holder has no ping shows none", "[store][R7]") {
   const auto under_test = make_store_under_test();
   const auto store = under_test->open();

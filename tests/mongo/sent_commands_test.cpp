@@ -210,6 +210,8 @@ TEST_CASE("a fresh read of a set is linearizable", "[mongo][R6]") {
   const auto sent = scene.sent_by([](Store& store) { store.inspect("jobs", Freshness::fresh); });
   REQUIRE(sent.size() == 1);
   CHECK(text_at(sent[0], "readConcern.level") == (replica_set ? "linearizable" : "local"));
+  CHECK(scene.store->inspect("jobs", Freshness::fresh).fresh);
+  CHECK(scene.store->inspect("jobs", Freshness::ordinary).fresh == !replica_set);
 }
 
 TEST_CASE("the fate of a claim is read from a primary that still is one", "[mongo][R8][R6]") {

@@ -55,6 +55,20 @@ TEST_CASE("a server with a wrong name, a stranger's authority or an old certific
   check_refused(required_variable("DISTLOCK_MONGODB_EXPIRED_URI"), "certificate has expired");
 }
 
+TEST_CASE("a wrong name is taken where the string allows just that", "[security]") {
+  const Secured secured;
+  const std::string by_name = replaced(secured.uri(), "127.0.0.1", "localhost");
+  check_works(by_name + "&tlsAllowInvalidHostnames=true");
+  const std::string stranger = replaced(secured.uri(), "authority.pem", "stranger.pem");
+  check_refused(stranger + "&tlsAllowInvalidHostnames=true", "certificate verify");
+}
+
+TEST_CASE("a stranger's authority is taken where the string allows just that", "[security]") {
+  const Secured secured;
+  const std::string stranger = replaced(secured.uri(), "authority.pem", "stranger.pem");
+  check_works(stranger + "&tlsAllowInvalidCertificates=true");
+}
+
 TEST_CASE("an X.509 user is known by its certificate, also after a lost connection", "[security]") {
   const Secured secured;
   secured.server().run(json(R"({"create": "locks"})"));

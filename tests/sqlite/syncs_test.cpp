@@ -126,6 +126,16 @@ TEST_CASE("the first durable write syncs the folder of the log, too", "[sqlite][
   CHECK(folder_syncs() == begun + 1);
 }
 
+TEST_CASE("a folder whose sync failed is synced by the next durable write", "[sqlite][R8]") {
+  const SyncedFile file;
+  const int begun = folder_syncs();
+  const FailingSyncs failing(1);
+  CHECK(error_of([&] { held(*file.store, "jobs"); })->errc() == Errc::outcome_unknown);
+  CHECK(folder_syncs() == begun + 1);
+  held(*file.store, "mail");
+  CHECK(folder_syncs() == begun + 2);
+}
+
 TEST_CASE("a write whose sync failed has an unknown outcome", "[sqlite][R8]") {
   for (const auto& write : durable_writes()) {
     const SyncedFile file;

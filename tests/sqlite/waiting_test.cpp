@@ -177,3 +177,22 @@ TEST_CASE("two who wait for each other on a file hear of their deadlock",
   CHECK_THAT(message,
              Catch::StartsWith("deadlock: ") && Catch::Contains("one") && Catch::Contains("two"));
 }
+
+TEST_CASE("a ring is good for one request, and the next one writes nothing again",
+          "[sqlite][line][R19][R20]") {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "locks.db";
+  const auto store = open_at(path);
+  held(*store, "jobs");
+  std::atomic<bool> heard = false;
+  const auto listening = store->line()->listen("a", [&](std::string_view) { heard = true; });
+  const Claim claim = claim_by(*store, "a");
+  REQUIRE(store->line()->stand("jobs", claim).in_line);
+  store->line()->ring("jobs", {"a"});
+  REQUIRE(comes([&] { return heard.load(); }));
+  CHECK(store->line()->stand("jobs", claim).in_line);
+  SqliteFile file(path.string());
+  file.execute("BEGIN IMMEDIATE");
+  CHECK(store->line()->stand("jobs", claim).in_line);
+  file.execute("COMMIT");
+}

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <boost/thread/thread.hpp>
 #include <catch2/catch.hpp>
 #include <future>
@@ -76,6 +77,18 @@ TEST_CASE("an end that waits in vain gives up all but the line that is being wri
   // The thread lets go of it when it ends.
   while (reader.read.use_count() > 1) boost::this_thread::yield();
   CHECK(reader.read->seen() == std::vector<std::string>{"a"});
+}
+
+TEST_CASE("lines that were written make room for others, however many they were",
+          "[log][threads]") {
+  std::atomic<int> written = 0;
+  LineWriter writer("counter", [&](LogLevel, const std::string&) { ++written; });
+  constexpr int kLines = 50'000;
+  for (int i = 1; i <= kLines; ++i) {
+    writer.add(LogLevel::info, "x");
+    if (i % 1000 == 0) REQUIRE(writer.flush(1min));
+  }
+  CHECK(written == kLines);
 }
 
 TEST_CASE("while a writer holds still nothing is written", "[log][R16][threads]") {

@@ -262,9 +262,18 @@ TEST_CASE("a message about a store names it, without its secrets", "[log]") {
   REQUIRE(lock->reclaim());
   CHECK(of_the_store("dist_lock acquired"));
   CHECK(lock->unlock() == UnlockResult::released);
+  a.store->fail("inspect", Fault::rejected);
+  REQUIRE(a.lock("other", {.wait_rule = WaitRule::polling})->try_lock_for(5s));
+  CHECK(of_the_store("goes on after"));
   a.store->fail("remove_ping", Fault::rejected);
   a.pinger->stop();
   CHECK(of_the_store("saying farewell failed"));
+}
+
+TEST_CASE("a message about a hold shows its ts", "[log][R2]") {
+  Captured log;
+  log::acquired({.name = "balancer", .ts = Token{{0xab}}});
+  CHECK(log.count(severity_level::debug, ", ts: ab0000000000000000000000 }") == 1);
 }
 
 TEST_CASE("the error about a holder without a ping says how to free its lock", "[log][R7]") {

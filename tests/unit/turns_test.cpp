@@ -56,6 +56,9 @@ TEST_CASE("a ticket that was passed over is first again, and nobody waits for it
   CHECK(line::may_claim(ticket_no(1), line, kThen, kThen));
   CHECK(line::may_claim(ticket_no(2), line, kThen, kThen));
   CHECK_FALSE(line::may_claim(ticket_no(3), line, kThen, kThen));
+  CHECK(line::waits(ticket_no(2), line));
+  CHECK_FALSE(line::waits(ticket_no(1), line));
+  CHECK_FALSE(line::waits(ticket_no(4), line));
 }
 
 TEST_CASE("a claim marks the tickets that it passes over, and none behind", "[line][R17]") {
@@ -72,6 +75,11 @@ TEST_CASE("a mark keeps its time, and an old one takes the ticket out of the lin
   const auto after = line::after_claim(
       ticket_no(3), {waiter(1, marked - 1ms), waiter(2, marked), waiter(3), waiter(4)}, kThen);
   CHECK(processes(after) == std::vector<std::string>{"p2", "p4"});
+  // Of another clock's future.
+  const auto ahead = kThen + line::kMarkedMost;
+  const auto others = line::after_claim(
+      ticket_no(3), {waiter(1, ahead + 1ms), waiter(2, ahead), waiter(3), waiter(4)}, kThen);
+  CHECK(processes(others) == std::vector<std::string>{"p2", "p4"});
   CHECK(after[0].passed_over == marked);
 }
 

@@ -127,6 +127,20 @@ TEST_CASE("a late grant that cannot be given back is not said to be", "[lock][R8
   CHECK(fleet.stored("balancer").taken() == !answers);
 }
 
+// It has the lock until the pinger frees it.
+TEST_CASE("an attempt whose late grant stays in the store does not say that nothing was applied",
+          "[lock][R8][R9]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  const auto lock = a.lock("balancer");
+  a.store->after("claim", [&] {
+    fleet.clock->advance(20min);
+    for (const char* call : {"release", "inspect"}) a.store->fail(call, Fault::rejected, 100);
+  });
+  CHECK(thrown_by([&] { (void)lock->lock_try("x"); }) == Errc::outcome_unknown);
+  CHECK(fleet.stored("balancer").taken());
+}
+
 TEST_CASE("a wait for a lock whose store applies no claim ends with the store's patience",
           "[waiting][R15]") {
   Fleet fleet;

@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -102,6 +103,32 @@ TEST_CASE("a waiter has the lock soon after what acted for an ended holder", "[w
   process.lock("jobs", kTold)->lock();
   process.store->during_each_call({});
   CHECK(passed() <= 2 * over + 5ms);
+}
+
+TEST_CASE("a waiter looks soon at what acts for each holder that ends, and not for the first alone",
+          "[waiting][R20][R23]") {
+  Fleet fleet;
+  const auto holder = fleet.process("holder").lock("jobs");
+  REQUIRE(holder->lock_try("first"));
+  const Process process = waiting_process(fleet);
+  process.store->something_acts_for_them = true;
+  const auto start = fleet.clock->steady_now();
+  std::optional<SteadyTime> next_since;
+  process.store->during_each_call([&](const std::string& call) {
+    const SteadyTime now = fleet.clock->steady_now();
+    if (call == "inspect" && !next_since && now - start > 30s) {
+      next_since = now;
+      fleet.store->ping("next", {});
+      const LockRecord dead = fleet.stored("jobs");
+      const Claim next = fleet.claim_by("next", Token{{9}});
+      REQUIRE(fleet.store->claim("jobs", FromHold{*dead.ts, dead.when}, next));
+    }
+    process.store->something_acts_for_them = !next_since || now - *next_since < 300ms;
+  });
+  process.lock("jobs", {.recheck = 10s})->lock();
+  process.store->during_each_call({});
+  REQUIRE(next_since);
+  CHECK(fleet.clock->steady_now() - *next_since <= 605ms);
 }
 
 TEST_CASE("the first three in line look soon while something acts for the dead",

@@ -73,6 +73,16 @@ TEST_CASE("a thread that waits behind another asks a store that fails at its pau
   CHECK(store.calls("inspect") <= 21);
 }
 
+TEST_CASE("a wait for an object that another thread holds learns the holder from the object",
+          "[waiting][cost][R20]") {
+  HeldObject held;
+  held.a.store->forget_calls();
+  LockRecord other;
+  boost::thread([&] { (void)held.lock->try_lock_for(1s, {}, "y", &other); }).join();
+  CHECK(other.ts == held.lock->record().ts);
+  CHECK(held.a.store->calls("inspect") == 0);
+}
+
 TEST_CASE("a stop while a wait behind another is told lets it look for no deadlock",
           "[waiting][R15][R22]") {
   HeldObject held({.deadlock_after = 500ms});

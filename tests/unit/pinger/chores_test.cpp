@@ -120,6 +120,24 @@ TEST_CASE("a stop takes no pending release for a stray hold", "[log][unlock][R3]
   CHECK(log.count(severity_level::warning, kStray) == 0);
 }
 
+TEST_CASE("the round after one that had time for all chores begins with the look for losses",
+          "[pinger][R9][R12]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  const auto lock = a.lock("jobs");
+  REQUIRE(lock->lock_try("x"));
+  a.store->fail("release", Fault::rejected, 100);
+  REQUIRE(lock->unlock() == UnlockResult::pending);
+  a.store->before("holds", [&] { fleet.clock->advance(1min); });
+  a.pinger->ping_round();
+  a.pinger->ping_round();
+  a.store->forget_calls();
+  a.store->before("holds", [&] { fleet.clock->advance(1min); });
+  a.pinger->ping_round();
+  CHECK(a.store->calls("holds") == 1);
+  CHECK(a.store->calls("release") == 0);
+}
+
 TEST_CASE("holds that a member lacks are looked at as time allows, and a list comes after them",
           "[mirrored][pinger][M5][R12]") {
   Lacking it;
@@ -186,6 +204,28 @@ TEST_CASE("a repair whose look fails is made in a later round", "[mirrored][M9]"
   it.pinger->ping_round();
   CHECK(it.fleet.holders("jobs")[2] == "ann");
   CHECK(lock->held());
+}
+
+TEST_CASE("a member that could never have a hold is asked again once it was away",
+          "[mirrored][M9]") {
+  Lacking it;
+  const auto lock = it.held("jobs");
+  const auto put_free = [&](Fence fence) {
+    it.fleet.stores[2].tables.put_lock(
+        {{"_id", "jobs"}, {"state", std::int32_t{0}}, {"fence", fence}});
+  };
+  const auto next_round = [&] {
+    it.fleet.clock->advance(30s);
+    it.pinger->ping_round();
+  };
+  put_free(100);
+  next_round();
+  CHECK(it.fleet.holders("jobs")[2].empty());
+  it.members[2]->fail("ping", Fault::rejected);
+  next_round();
+  put_free(0);
+  next_round();
+  CHECK(it.fleet.holders("jobs")[2] == "ann");
 }
 
 TEST_CASE("on a slow store a repair is claimed in the round after its look",

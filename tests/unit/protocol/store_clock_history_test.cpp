@@ -108,6 +108,7 @@ TEST_CASE("the latest time that a clock can say goes on from its last reading", 
   REQUIRE(history.history.at_most(SteadyTime{20s}));
   CHECK(history.history.at_most(SteadyTime{20s})->time == StoreTime{1000h + 20s});
   CHECK(history.history.at_most(SteadyTime{20s})->clock == "c1");
+  CHECK(history.history.at_most(SteadyTime{20s + 1ns})->time == StoreTime{1000h + 20s + 1ms});
 }
 
 TEST_CASE("a store time beyond all sense does not overflow", "[clock][R5]") {

@@ -266,6 +266,26 @@ TEST_CASE("a member whose file was replaced is away for a while, and opened anew
   CHECK(opened == 2);
 }
 
+TEST_CASE("a late call of a file that was replaced leaves the new one open", "[mirrored][M2][M6]") {
+  MirrorFleet fleet;
+  const auto first = std::make_shared<FaultyStore>(fleet.stores[0].store);
+  std::vector<std::shared_ptr<Store>> files{first, fleet.stores[1].store};
+  std::size_t opened = 0;
+  OpeningMember member([&] { return files.at(opened++); }, 1s, "third", fleet.clock);
+  const auto replaced = [] { throw Error(Errc::store_replaced, "another file is there"); };
+  // While this call is on its way, another finds the new file.
+  first->before("list", [&] {
+    first->before("holds", replaced);
+    CHECK(thrown_by([&] { member.holds("a"); }) == Errc::not_applied);
+    fleet.clock->advance(1min);
+    CHECK_NOTHROW(member.holds("a"));
+    replaced();
+  });
+  CHECK(thrown_by([&] { member.list(); }) == Errc::not_applied);
+  CHECK_NOTHROW(member.list());
+  CHECK(opened == 2);
+}
+
 TEST_CASE("two members that a link makes one file are refused before there is a file",
           "[mirrored][M7]") {
   const TemporaryFolder folder;
