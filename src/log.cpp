@@ -256,6 +256,18 @@ void member_of_another_place(std::string_view store) {
         "same members in the same order everywhere");
 }
 
+void member_is_a_copy(std::string_view store) {
+  write(LogLevel::warning, "dist_lock: \"", Escaped{store},
+        "\" is a copy of another member of the mirrored store, or the same store; it counts for "
+        "nobody: empty it, and it takes part again later");
+}
+
+void member_cannot_be_used(std::string_view store, std::string_view why) {
+  write(LogLevel::warning, "dist_lock: member \"", Escaped{store},
+        "\" of the mirrored store cannot be used and counts for nobody; the others go on: ",
+        Escaped{why}, "; mend that, and it takes part again");
+}
+
 void place_not_given_up(std::string_view name, std::string_view error) {
   write(LogLevel::debug, "dist_lock: the place in line for \"", Escaped{name},
         "\" is not given up: ", error);

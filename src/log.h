@@ -80,6 +80,8 @@ void member_waits_for_fence(std::string_view store, std::string_view lock, std::
 void member_is_back(std::string_view store);
 void member_of_another_set(std::string_view store);
 void member_of_another_place(std::string_view store);
+void member_is_a_copy(std::string_view store);
+void member_cannot_be_used(std::string_view store, std::string_view why);
 void place_not_given_up(std::string_view name, std::string_view error);
 void store_failed_while_waiting(std::string_view name, std::string_view error);
 

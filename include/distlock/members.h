@@ -50,14 +50,16 @@ struct MemberListings {
 struct MemberState {
   enum class Condition {
     counts,    ///< It answers, and is of the set at its place (M6).
-    away,      ///< It does not answer: `failure` says why.
+    away,      ///< It does not answer, or cannot be used: `failure` says why.
     empty,     ///< It has no identity, being new, emptied or exchanged; or one of before (M6).
     kept_out,  ///< It has none, and takes part again when the longest window has passed (M6).
-    strange,   ///< It is of another set, or was named at another place (M7).
+    strange,   ///< It is of another set or place (M7), a copy, or its identity is malformed.
   };
   Condition condition = Condition::away;
   std::string description;  ///< Where it is, without secrets.
   std::optional<Error> failure;
+  /// Another fault, and how to mend it. Mostly empty.
+  std::string problem;
   Token member;            ///< Of one that counts.
   std::int64_t lacks = 0;  ///< Of one that counts: holds of a majority that it does not carry.
   std::optional<std::chrono::milliseconds> ahead;  ///< Its clock, of the middle one of all clocks.

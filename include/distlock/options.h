@@ -125,6 +125,15 @@ enum class WitnessRule {
   none,
 };
 
+/// The use of a handle on a store.
+enum class OpeningRule {
+  /// Everything.
+  to_lock,
+  /// Looks, and what an operator does. The handle makes no SQLite file, and no set of a mirrored
+  /// store. A mirrored store is opened whichever of its members cannot be: its calls say why.
+  to_look,
+};
+
 /// The options of one store.
 struct DISTLOCK_EXPORT StoreOptions {
   /// The longest that one call may take. More than 0, at most a day.
@@ -132,6 +141,8 @@ struct DISTLOCK_EXPORT StoreOptions {
 
   /// Of a SQLite file.
   WitnessRule witness = WitnessRule::children;
+
+  OpeningRule opening = OpeningRule::to_lock;
 
   /// So short that a call that hangs leaves time for another before a holder's deadline: an
   /// eighth of `takeover_after`, at least 1 ms, at most the default.

@@ -15,7 +15,8 @@
 namespace distlock {
 
 /// Opens the store that the connection string names, making a SQLite file that is missing, but no
-/// folder. All handles on `memory:` that live at one time in a process are on one store.
+/// folder. All handles on `memory:` that live at one time in a process are on one store. Of a
+/// mirrored store a minority of the members may be away or fail, if the others are a set (M6).
 ///
 /// Errors:
 ///   `not_applied`        the store cannot be reached
@@ -47,6 +48,7 @@ struct MirrorOptions {
   /// others take it from the members. A claim with a longer one is refused. A member that lost its
   /// data is kept out for so long (M6).
   std::chrono::milliseconds longest_takeover = std::chrono::hours{1};
+  OpeningRule opening = OpeningRule::to_lock;  ///< As of StoreOptions.
 };
 
 /// A mirrored store: 1, 3, 5, 7 or 9 member stores that do not know each other. A process holds a

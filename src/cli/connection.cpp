@@ -13,6 +13,7 @@
 
 #include "cli/command_options.h"
 #include "distlock/error.h"
+#include "identity_name.h"
 #include "text.h"
 
 namespace distlock::cli {
@@ -103,6 +104,26 @@ void check_is_there(const ConnectionString& connection) {
   if (!lacks_file(connection)) return;
   throw Error(Errc::not_applied, "there is no file " + in_quotes(connection.path()) +
                                      "; check the path, or make it with distlock run");
+}
+
+std::string member_in_words(const LockRecord& identity, const ConnectionString& connection) {
+  if (!shows_identity(identity)) return "";
+  return connection.redacted() + " is " + escaped(identity.who) +
+         " of a mirrored store: name all its members, as in mirrored+" +
+         (connection.kind() == StoreKind::sqlite ? "sqlite:A,B,C" : "mongodb://A,B,C/DATABASE");
+}
+
+void check_is_no_member(Store& store, const ConnectionString& connection) {
+  if (store.members() != nullptr) return;
+  const Inspection seen = store.inspect(kIdentityName, Freshness::fresh);
+  const std::string member = seen.lock ? member_in_words(*seen.lock, connection) : "";
+  if (!member.empty()) throw Error(Errc::invalid_argument, member);
+}
+
+void check_is_a_lock(std::string_view name) {
+  if (name != kIdentityName) return;
+  throw Error(Errc::invalid_argument,
+              in_quotes(name) + " is no lock: it says of which mirrored store a store is a member");
 }
 
 void check_excludes(const ConnectionString& connection) {

@@ -1,7 +1,11 @@
 #pragma once
 
+#include <string>
+#include <string_view>
+
 #include "cli/arguments.h"
 #include "distlock/connection_string.h"
+#include "distlock/store.h"
 
 namespace distlock::cli {
 
@@ -17,6 +21,17 @@ bool is_on_mongodb(const ConnectionString& connection);
 /// find no lock in it. Errors: `not_applied` if there is no SQLite file where `connection` says; of
 /// a mirrored store, if a majority of the files is missing.
 void check_is_there(const ConnectionString& connection);
+
+/// For `run` and `break`: a lock on one member of a mirrored store excludes nobody who names the
+/// whole store. One call of the store, if it is not a mirrored one. Errors: `invalid_argument` if
+/// it is such a member; those of Store::inspect().
+void check_is_no_member(Store& store, const ConnectionString& connection);
+
+/// A message about a member of a mirrored store that is named alone; of another store nothing.
+std::string member_in_words(const LockRecord& identity, const ConnectionString& connection);
+
+/// For `run` and `break`. Errors: `invalid_argument` if the name is that of a member's identity.
+void check_is_a_lock(std::string_view name);
 
 /// For `run`: makes the folders of the file that is used where nothing names a store, for this user
 /// alone. Errors: `permission_denied` if they cannot be made.

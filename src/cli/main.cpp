@@ -64,6 +64,7 @@ std::shared_ptr<Store> open_for(const RunArguments& arguments, const StoreOption
                                 const std::stop_token& stop, std::chrono::milliseconds waited) {
   const ConnectionString connection = connection_of(arguments.common);
   check_excludes(connection);
+  check_is_a_lock(arguments.lock);
   make_default_folder(arguments.common.store);
   std::optional<std::chrono::milliseconds> most = arguments.store_patience;
   if (arguments.wait) {
@@ -73,7 +74,9 @@ std::shared_ptr<Store> open_for(const RunArguments& arguments, const StoreOption
   const auto clock = host_clock();
   const auto open = [&](StoreOptions options) {
     options.witness = WitnessRule::command;
-    return opened(connection, options);
+    auto store = opened(connection, options);
+    check_is_no_member(*store, connection);
+    return store;
   };
   return open_patiently(open, {*clock, stop, most, calls.call_limit}, std::cerr);
 }
@@ -167,11 +170,14 @@ int carry_out(const RunArguments& arguments) {
   return told([&] { return carry_out(arguments, RunPlan{options, plan, calls, signals, keeper}); });
 }
 
-// For those that only look: they make no store.
-std::shared_ptr<Store> opened_if_there(const ConnectionString& connection) {
-  check_is_there(connection);
+// For those that make no store. Of a mirrored store those that look show which members are there.
+std::shared_ptr<Store> opened_if_there(const ConnectionString& connection,
+                                       OpeningRule opening = OpeningRule::to_look) {
+  const bool shows_members =
+      opening == OpeningRule::to_look && connection.kind() == StoreKind::mirrored;
+  if (!shows_members) check_is_there(connection);
   try {
-    return opened(connection);
+    return opened(connection, {.opening = opening});
   } catch (const Error&) {
     check_room_for_files();
     throw;
@@ -198,10 +204,11 @@ int written(int status) {
 
 template <class CommandArguments>
 int look(const CommandArguments& arguments,
-         int (*command)(const CommandArguments&, const OpenedStore&, const Streams&)) {
+         int (*command)(const CommandArguments&, const OpenedStore&, const Streams&),
+         OpeningRule opening = OpeningRule::to_look) {
   add_log_sink(arguments.common.verbosity);
   const ConnectionString connection = connection_of(arguments.common);
-  const auto store = opened_if_there(connection);
+  const auto store = opened_if_there(connection, opening);
   const auto clock = host_clock();
   return written(command(arguments, {*store, *clock, connection}, streams_for(arguments.common)));
 }
@@ -222,11 +229,18 @@ int carry_out(const ListArguments& arguments) {
 // A step that was asked for is done, also where nobody reads of it.
 int carry_out(const BreakArguments& arguments) {
   ignore(SIGPIPE);
-  return look(arguments, break_hold);
+  check_is_a_lock(arguments.lock);
+  const auto break_no_member = [](const BreakArguments& one, const OpenedStore& store,
+                                  const Streams& streams) {
+    check_is_no_member(store.store, store.connection);
+    return break_hold(one, store, streams);
+  };
+  return look<BreakArguments>(arguments, break_no_member);
 }
+// The member that it takes back may be a file that is missing.
 int carry_out(const ReadmitArguments& arguments) {
   ignore(SIGPIPE);
-  return look(arguments, readmit);
+  return look(arguments, readmit, OpeningRule::to_lock);
 }
 
 int carry_out(const RoleArguments& arguments) {

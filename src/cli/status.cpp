@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <ostream>
 
+#include "cli/connection.h"
 #include "cli/exit_status.h"
 #include "cli/pattern.h"
 #include "cli/view.h"
@@ -10,6 +11,7 @@
 #include "cli/view_members.h"
 #include "cli/view_text.h"
 #include "distlock/error.h"
+#include "identity_name.h"
 #include "text.h"
 
 namespace distlock::cli {
@@ -91,6 +93,16 @@ View seen_by(const Look& look, Format format, Store& store, std::ostream& out,
   }
 }
 
+// Its locks count for nobody who names the whole store. Of all locks one is the member's identity.
+void warn_of_member(const View& view, const OpenedStore& opened, const Streams& streams) {
+  if (!view.members.empty()) return;
+  for (const LockView& lock : view.locks) {
+    if (lock.name != kIdentityName || !lock.record) continue;
+    const std::string member = member_in_words(*lock.record, opened.connection);
+    if (!member.empty()) streams.err << "distlock: " << member << '\n';
+  }
+}
+
 }  // namespace
 
 int status(const StatusArguments& arguments, const OpenedStore& opened, const Streams& streams) {
@@ -99,6 +111,7 @@ int status(const StatusArguments& arguments, const OpenedStore& opened, const St
   View view = seen_by(
       [&] { return arguments.lock ? view_one(observer, *arguments.lock) : view_all(observer); },
       arguments.format, opened.store, streams.out, layout);
+  warn_of_member(view, opened, streams);
   // Of all locks, the held ones: their holders' pings are a column.
   const bool malformed = view.malformed();
   if (!arguments.lock) {
@@ -124,6 +137,7 @@ int list(const ListArguments& arguments, const OpenedStore& opened, const Stream
   const Observer observer{opened.store, opened.clock, opened.connection, arguments.window};
   View view = seen_by([&] { return view_all(observer); }, arguments.format, opened.store,
                       streams.out, layout);
+  warn_of_member(view, opened, streams);
   const char* const none = leave_out(view, arguments);
   switch (arguments.format) {
     case Format::text:

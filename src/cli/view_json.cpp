@@ -204,7 +204,8 @@ Json member_json(const MemberState& member, std::size_t number) {
   object["lacks"] = member.lacks;
   object["clock_ahead_ms"] = member.ahead ? Json(member.ahead->count()) : Json(nullptr);
   object["skewed"] = is_skewed(member);
-  object["problem"] = member.failure ? Json(text(member.failure->what())) : Json(nullptr);
+  const std::string problem = member.failure ? member.failure->what() : member.problem;
+  object["problem"] = problem.empty() ? Json(nullptr) : Json(text(problem));
   return object;
 }
 

@@ -28,6 +28,8 @@ std::string note_on_kept_out(std::chrono::milliseconds still) {
 }
 
 std::string note_on(const MemberState& member) {
+  const bool counts = member.condition == Condition::counts;
+  if (!counts && !member.problem.empty()) return member.problem;
   switch (member.condition) {
     case Condition::away:
       return member.failure ? member.failure->what() : "no answer";
@@ -40,9 +42,9 @@ std::string note_on(const MemberState& member) {
     case Condition::counts:
       break;
   }
-  if (member.lacks == 0) return "";
+  if (member.lacks == 0) return member.problem;
   return "lacks " + std::to_string(member.lacks) + (member.lacks == 1 ? " hold" : " holds") +
-         " of a majority";
+         " of a majority" + (member.problem.empty() ? "" : "; ") + member.problem;
 }
 
 }  // namespace
@@ -81,6 +83,7 @@ std::string state_of(const MemberState& member) {
   if (member.condition == Condition::kept_out) add("kept out");
   if (member.condition == Condition::strange) add("strange");
   if (member.lacks > 0) add("behind");
+  if (member.condition == Condition::counts && !member.problem.empty()) add("odd");
   if (is_skewed(member)) add("skewed");
   return state.empty() ? "ok" : state;
 }

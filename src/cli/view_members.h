@@ -19,7 +19,8 @@ std::string carriers_text(const LockRecord& lock, const std::vector<MemberState>
 /// Whether its clock is more than a second from the middle one of all members'.
 bool is_skewed(const MemberState& member);
 
-/// One word a fault: `ok`, `away`, `empty`, `kept out`, `strange`, `behind`, `skewed`.
+/// One word a fault: `ok`, `away`, `empty`, `kept out`, `strange`, `behind`, `odd`,
+/// `skewed`.
 std::string state_of(const MemberState& member);
 
 /// A line of at most 80 letters for each member that does not count.

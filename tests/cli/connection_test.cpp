@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "distlock/error.h"
+#include "distlock/stores.h"
 #include "support/temporary_folder.h"
 #include "support/thrown.h"
 
@@ -113,4 +114,20 @@ TEST_CASE("a mirrored store is on MongoDB where its members are", "[cli][connect
   CHECK(is_on_mongodb(ConnectionString("mirrored+mongodb://a,b,c")));
   CHECK(is_on_mongodb(ConnectionString("mongodb://a")));
   CHECK_FALSE(is_on_mongodb(ConnectionString("mirrored+sqlite:a,b,c")));
+}
+
+TEST_CASE("a member of a mirrored store is not locked alone", "[cli][connection][M1]") {
+  const TemporaryFolder folder;
+  const std::string in = folder.path().string();
+  open_store(ConnectionString("mirrored+sqlite:" + in + "/a," + in + "/b," + in + "/c"))->list();
+  const ConnectionString member("sqlite:" + in + "/b");
+  const auto store = open_store(member);
+  CHECK_THROWS_WITH(check_is_no_member(*store, member),
+                    Catch::Contains("/b is member 2 of 3 of a mirrored store") &&
+                        Catch::Contains("mirrored+sqlite:A,B,C"));
+  const ConnectionString alone("sqlite:" + in + "/d");
+  CHECK_NOTHROW(check_is_no_member(*open_store(alone), alone));
+  CHECK_NOTHROW(check_is_a_lock("jobs"));
+  CHECK(thrown_by([] { check_is_a_lock("distlock: member of a mirrored store"); }) ==
+        Errc::invalid_argument);
 }

@@ -89,6 +89,23 @@ TEST_CASE("with -v the members of a mirrored store are shown, and what is wrong 
   CHECK_THAT(looker.listed({.common = verbose()}), Catch::Contains("3       empty"));
 }
 
+TEST_CASE("a member with a document that is no good is odd, and not ok", "[cli][view][M3][M8]") {
+  MirrorLooker looker;
+  looker.fleet.stores[1].tables.put_lock({{"_id", std::string("old")},
+                                          {"state", std::int32_t{0}},
+                                          {"who", std::string()},
+                                          {"fence", std::int64_t{1} << 62}});
+  CHECK_THAT(looker.listed({.common = verbose()}),
+             Catch::Contains("2       odd") && Catch::Contains("has a fence there"));
+  const auto json = nlohmann::json::parse(looker.listed({.format = Format::json}));
+  CHECK(json["members"][1]["state"] == "counts");
+  CHECK(json["members"][1]["problem"].is_string());
+  looker.fleet.empty(2);
+  looker.fleet.put_taken(2);
+  CHECK_THAT(looker.listed({.common = verbose()}),
+             Catch::Contains("3       empty") && Catch::Contains("has locks of its own"));
+}
+
 TEST_CASE("a member that is kept out is shown, and for how long still", "[cli][view][M6]") {
   MirrorLooker looker;
   looker.holder.set_away(2, false);

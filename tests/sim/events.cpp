@@ -126,6 +126,8 @@ void member_waits_for_fence(View, View, View) {}
 void member_is_back(View) { count(Event::readmitted); }
 void member_of_another_set(View) { count(Event::strange); }
 void member_of_another_place(View) {}
+void member_is_a_copy(View) {}
+void member_cannot_be_used(View, View) {}
 void place_not_given_up(std::string_view, std::string_view) {}
 void store_failed_while_waiting(View, View) { count(Event::store_failed_while_waiting); }
 void lost(View, LossReason) { count(Event::lost); }

@@ -8,7 +8,6 @@
 namespace distlock::mirrored {
 namespace {
 
-constexpr std::string_view kProcess = "mirrored store ";
 constexpr std::string_view kWhy = "says which member of which set this store is; leave it";
 constexpr std::string_view kWhyKeptOut =
     "this store lost its data, and takes part again later; leave it";
@@ -21,7 +20,7 @@ std::string in_words(const Place& place) {
 std::optional<Identity> stated_by(const Inspection& seen, std::string_view who) {
   if (!has_identity(seen) || seen.lock->who != who) return std::nullopt;
   const std::string_view process = seen.lock->process;
-  const auto set = token_from_hex(process.substr(kProcess.size()));
+  const auto set = token_from_hex(process.substr(kIdentityProcess.size()));
   if (!set) return std::nullopt;
   return Identity{*seen.lock->ts, *set, seen.lock->fence - 1,
                   std::min(seen.lock->takeover_after.value_or(kWindowMost), kWindowMost),
@@ -40,9 +39,15 @@ std::optional<Identity> marker_in(const Inspection& seen, const Place& place) {
   return stated_by(seen, kept_out_in_words(place));
 }
 
-bool has_identity(const Inspection& seen) {
-  return seen.lock && seen.lock->taken() && seen.lock->process.starts_with(kProcess);
+std::optional<std::size_t> place_stated(const Inspection& seen, std::size_t of, const Token& set) {
+  for (std::size_t number = 0; number < of; ++number) {
+    const auto identity = identity_in(seen, {number, of});
+    if (identity) return identity->set == set ? std::optional(number) : std::nullopt;
+  }
+  return std::nullopt;
 }
+
+bool has_identity(const Inspection& seen) { return seen.lock && shows_identity(*seen.lock); }
 
 bool lacks_identity(const Inspection& seen, const Place& place) {
   return !has_identity(seen) || marker_in(seen, place);
@@ -57,7 +62,7 @@ ClaimBasis basis_of(const Inspection& seen) {
 
 Claim identity_claim(const Token& token, const SetTerms& terms, const Place& place,
                      const StoreNow& cutoff) {
-  return {.process = std::string(kProcess) + to_hex(terms.set),
+  return {.process = std::string(kIdentityProcess) + to_hex(terms.set),
           .who = in_words(place),
           .why = with_returns(kWhy, terms.returns),
           .ts = token,

@@ -8,6 +8,7 @@
 
 #include "clock_name.h"
 #include "distlock/store.h"
+#include "identity_name.h"
 #include "stores/mirrored/returns.h"
 
 // A member's identity (M6): says of which set it is, and at which place. It is a taken document of
@@ -15,7 +16,7 @@
 // again. The document of a member that lost its data is a marker at first: it is kept out. Pure.
 namespace distlock::mirrored {
 
-inline constexpr std::string_view kIdentityName = "distlock: member of a mirrored store";
+using distlock::kIdentityName;
 
 /// The longest window that a set may have, and the one of a set that states none.
 inline constexpr std::chrono::milliseconds kWindowMost = std::chrono::hours{24 * 365};
@@ -43,6 +44,10 @@ std::optional<Identity> identity_in(const Inspection& seen, const Place& place);
 
 /// The same of a member that is kept out of its set: it is no identity yet, and counts for nobody.
 std::optional<Identity> marker_in(const Inspection& seen, const Place& place);
+
+/// The number of the place, among `of`, that its document states as one of `set`. Nothing if it
+/// states no such place.
+std::optional<std::size_t> place_stated(const Inspection& seen, std::size_t of, const Token& set);
 
 /// Whether the member says that it is one of some set, or kept out of it, at whatever place.
 bool has_identity(const Inspection& seen);

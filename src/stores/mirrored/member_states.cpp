@@ -1,12 +1,14 @@
 #include "stores/mirrored/member_states.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <string>
 #include <utility>
 
 #include "saturating.h"
 #include "stores/mirrored/quorum.h"
+#include "stores/mirrored/returning.h"
 
 namespace distlock::mirrored {
 namespace {
@@ -49,6 +51,7 @@ std::vector<Hold> holds_in(const Listing& listing, Fence fence_of_lost) {
 
 MemberState::Condition condition_of(const MemberLook& look, const Place& place,
                                     const std::optional<Token>& set) {
+  if (look.malformed) return MemberState::Condition::strange;
   if (look.of_before || !has_identity(look.identity)) return MemberState::Condition::empty;
   const auto marker = marker_in(look.identity, place);
   if (marker && !set) return MemberState::Condition::empty;
@@ -85,6 +88,81 @@ void count_lacking(std::vector<MemberState>& states, const Looks& looks) {
   }
 }
 
+bool counts(const MemberState& state) { return state.condition == MemberState::Condition::counts; }
+
+bool is_copy(const Looks& looks, std::size_t number) {
+  const Inspection& own = looks[number]->identity;
+  if (!has_identity(own)) return false;
+  for (std::size_t i = 0; i < looks.size(); ++i) {
+    if (i == number || !looks[i] || !has_identity(looks[i]->identity)) continue;
+    if (looks[i]->identity.lock->ts == own.lock->ts) return true;
+  }
+  return false;
+}
+
+// The fault of a member that does not count, where its condition does not say it.
+std::string problem_of(const Looks& looks, std::size_t number, const MemberState& state) {
+  const MemberLook& look = *looks[number];
+  if (look.malformed) {
+    return "its identity is malformed, so that it counts for nobody: empty it; " + *look.malformed;
+  }
+  const bool strange = state.condition == MemberState::Condition::strange;
+  if (strange && is_copy(looks, number)) {
+    return "it is a copy of another member, or the same store: empty it, or name another";
+  }
+  const bool lacks = state.condition == MemberState::Condition::empty ||
+                     state.condition == MemberState::Condition::kept_out;
+  if (!lacks || !carries_locks(look.listing)) return "";
+  return "it is no member, and has locks of its own: empty it, and it takes part again later";
+}
+
+// By lock, the fence on each member that counts. The lock without a name is any that is claimed
+// anew.
+std::map<std::string, std::vector<Fence>> fences_on(const std::vector<MemberState>& states,
+                                                    const Looks& looks) {
+  std::map<std::string, std::vector<Fence>> fences{{"", {}}};
+  std::vector<Fence> lost(looks.size(), 0);
+  for (std::size_t i = 0; i < looks.size(); ++i) {
+    if (counts(states[i])) lost[i] = identity_in(looks[i]->identity, {i, looks.size()})->fence;
+  }
+  fences[""] = lost;
+  for (std::size_t i = 0; i < looks.size(); ++i) {
+    if (!counts(states[i])) continue;
+    for (const auto& entry : looks[i]->listing.locks) {
+      if (!entry.record || entry.id == kIdentityName) continue;
+      auto& all = fences.try_emplace(entry.id, lost).first->second;
+      all[i] = std::max(all[i], entry.record->fence);
+    }
+  }
+  return fences;
+}
+
+// Documents for which a member that counts is left out (M3), or not judged.
+void tell_of_documents(std::vector<MemberState>& states, const Looks& looks) {
+  const auto away =
+      static_cast<std::size_t>(std::count_if(states.begin(), states.end(), std::not_fn(counts)));
+  for (const auto& [lock, fences] : fences_on(states, looks)) {
+    for (const std::size_t i : great_of_minority(fences, away, majority_of(looks.size()))) {
+      std::string& problem = states[i].problem;
+      if (problem.empty() && lock.empty()) {
+        problem =
+            "its identity has a fence that no other member knows, so that it counts for no "
+            "lock: empty it";
+      } else if (problem.empty()) {
+        problem = "lock \"" + lock +
+                  "\" has a fence there that no other member knows, so that it "
+                  "does not count for this lock: empty the member";
+      }
+    }
+  }
+  for (std::size_t i = 0; i < looks.size(); ++i) {
+    if (!counts(states[i])) continue;
+    for (const auto& entry : looks[i]->listing.locks) {
+      if (!entry.record && states[i].problem.empty()) states[i].problem = entry.problem;
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<MemberState> states_of(const Looks& looks) {
@@ -102,8 +180,10 @@ std::vector<MemberState> states_of(const Looks& looks) {
     if (state.condition == MemberState::Condition::kept_out) {
       state.kept_out_for = kept_out_for(*looks[i], {i, looks.size()});
     }
+    state.problem = problem_of(looks, i, state);
   }
   count_lacking(states, looks);
+  tell_of_documents(states, looks);
   return states;
 }
 

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "distlock/members.h"
@@ -15,7 +16,8 @@ struct MemberLook {
   Inspection identity;
   Listing listing;
   std::chrono::nanoseconds off{0};  ///< Of its clock, from one that is the same for all members.
-  bool of_before = false;           ///< Its place was given anew since: Member::is_of_before().
+  std::optional<std::string> malformed = {};  ///< The fault of the identity's document.
+  bool of_before = false;  ///< Its place was given anew since: Member::is_of_before().
 };
 
 /// How each member fares: those that gave no answer are away. The set is the one that most of the

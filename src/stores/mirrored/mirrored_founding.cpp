@@ -50,13 +50,18 @@ std::vector<MirroredStore::Candidate> MirroredStore::identities_to_claim(
   return claims;
 }
 
-bool MirroredStore::each_listing(const std::function<bool(const Listing&)>& is_so) {
+bool MirroredStore::each_listing(const std::function<bool(const Listing&)>& is_so,
+                                 const Member** first_other) {
   const auto listings = ask_all<Listing>(kListBefore, [](Member& member) { return member.list(); });
-  return std::all_of(listings.begin(), listings.end(),
-                     [&](const auto& listing) { return listing.answer && is_so(*listing.answer); });
+  bool all = true;
+  for (std::size_t i = 0; i < listings.size(); ++i) {
+    const bool so = listings[i].answer && is_so(*listings[i].answer);
+    const bool is_other = listings[i].answer && !so;
+    if (is_other && first_other != nullptr && all) *first_other = all_[i].get();
+    all = all && so;
+  }
+  return all;
 }
-
-bool MirroredStore::without_locks() { return each_listing(has_no_lock); }
 
 // A new store may be slow to make its first collection. A member that got no identity now would be
 // kept out for the longest window (M6).
@@ -221,19 +226,19 @@ void MirroredStore::give_back_to(const SetTerms& before, const std::vector<Candi
 Token MirroredStore::found(const Replies<Inspection>& seen) {
   const bool all_answer = std::all_of(seen.begin(), seen.end(),
                                       [](const auto& reply) { return reply.answer.has_value(); });
-  if (!all_answer) refuse_no_set();
+  if (!all_answer) refuse_no_set(seen);
+  if (options_.opening == OpeningRule::to_look) refuse_to_found(seen);
   // A mark of a set that is gone is nobody's (M6).
   const bool empty = all_are_empty(seen);
-  const bool without_locks = empty && this->without_locks();
+  const Member* used = nullptr;
+  const bool without_locks = empty && each_listing(has_no_lock, &used);
   std::optional<Token> set;
   if (without_locks) set = claim_identities(seen);
   if (!set) set = set_of_another_founder();
   if (!set && !empty) set = complete_founding(seen);
   if (set) return *set;
-  if (!empty || without_locks) refuse_no_set();
-  throw Error(Errc::not_applied,
-              "a store with locks of its own cannot become a member of a mirrored store: take an "
-              "empty one");
+  if (used != nullptr) refuse_used(*used);
+  refuse_no_set(seen);
 }
 
 }  // namespace distlock::mirrored

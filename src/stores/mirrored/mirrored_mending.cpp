@@ -134,7 +134,7 @@ void MirroredStore::tell_of_locks(Member& member) {
 }
 
 // Of a member that will not come back by itself, though it answers.
-void MirroredStore::tell_if_strange(Member& member, const Token& set) {
+void MirroredStore::tell_if_strange(Member& member, const Token& set) const {
   const auto token = member.token();
   const auto identity = member.identity();
   const auto lack = member.lack();
@@ -142,6 +142,7 @@ void MirroredStore::tell_if_strange(Member& member, const Token& set) {
   const bool of_the_set = identity && identity->set == set;
   if (!token || of_the_set || kept_out_here) return;
   if (!member.tells_first("strange " + to_hex(*token))) return;
+  if (twin_of(member) != nullptr) return log::member_is_a_copy(member.store->description());
   const bool at_this_place = identity || lack;
   if (at_this_place) return log::member_of_another_set(member.store->description());
   log::member_of_another_place(member.store->description());
@@ -249,7 +250,7 @@ bool MirroredStore::readmit(std::size_t number) {
   const auto& member = all_[number];
   const auto seen = look_at_identities();
   auto terms = this->terms(seen);
-  if (!terms || terms->set != set) refuse_no_set();
+  if (!terms || terms->set != set) refuse_no_set(seen);
   if (!seen[number].answer) throw Error(*seen[number].failure);
   const Inspection& look = *seen[number].answer;
   if (counting_identity(seen, number, set)) return false;

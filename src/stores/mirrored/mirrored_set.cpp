@@ -1,6 +1,6 @@
 #include <algorithm>
 #include <cstring>
-#include <set>
+#include <map>
 #include <utility>
 
 #include "local_span.h"
@@ -15,6 +15,28 @@ namespace {
 using Guard = boost::lock_guard<boost::mutex>;
 
 constexpr CallRules kIdentity{.with_identity = false};
+
+[[noreturn]] void refuse_order(const Member& member, const Inspection& look) {
+  throw Error(Errc::invalid_argument,
+              member.store->description() + " is " + look.lock->who +
+                  " of a mirrored store: name the same members in the same order everywhere");
+}
+
+// Without a document of its own that can be read, the listing may still say something.
+MemberLook look_at(Member& member, Clock& clock) {
+  MemberLook look{.identity = {}, .listing = {}};
+  try {
+    look.identity = member.look_at_identity();
+  } catch (const Error& error) {
+    if (error.errc() != Errc::bad_record) throw;
+    look.malformed = error.what();
+  }
+  const auto [listing, span] = timed(clock, [&] { return member.list(); });
+  look.listing = listing;
+  const auto middle = span.sent + (span.received - span.sent) / 2;
+  look.off = listing.now.time.time_since_epoch() - middle.time_since_epoch();
+  return look;
+}
 
 }  // namespace
 
@@ -42,9 +64,14 @@ Token MirroredStore::set() {
     return *set;
   }
   const auto seen = look_at_identities();
-  if (const Member* twice = given_twice()) refuse_twice(*twice);
   const auto known = set_of_majority(seen);
-  if (!known) check_order(seen);
+  if (known) {
+    check_no_store_is_twice();
+    check_order_beside(*known, seen);
+  } else {
+    if (const Member* twice = given_twice()) refuse_twice(*twice);
+    check_order(seen);
+  }
   const Token set = known ? *known : found(seen);
   const std::chrono::milliseconds longest = longest_window_of(set);
   const Guard lock(set_mutex_);
@@ -77,31 +104,64 @@ void MirroredStore::check_order(const Replies<Inspection>& seen) const {
     const Inspection& look = *seen[i].answer;
     const Place& place = all_[i]->place;
     if (lacks_identity(look, place) || identity_in(look, place)) continue;
-    throw Error(Errc::invalid_argument,
-                all_[i]->store->description() + " is " + look.lock->who +
-                    " of a mirrored store: name the same members in the same order everywhere");
+    refuse_order(*all_[i], look);
   }
 }
 
-// Two members with one token are one store, at whatever places they were named.
-const Member* MirroredStore::given_twice() const {
-  std::set<Token> tokens;
-  for (const auto& member : all_) {
-    const auto token = member->token();
-    if (token && !tokens.insert(*token).second) return member.get();
+// Members that are named at each other's places. A member alone at a wrong place may be a copy, or
+// a store that was moved: it does not count.
+void MirroredStore::check_order_beside(const Token& set, const Replies<Inspection>& seen) const {
+  std::map<std::size_t, std::size_t> stated;
+  for (std::size_t i = 0; i < seen.size(); ++i) {
+    if (!seen[i].answer) continue;
+    const auto place = place_stated(*seen[i].answer, seen.size(), set);
+    if (place) stated[i] = *place;
   }
-  return nullptr;
+  for (const auto& [number, place] : stated) {
+    const auto there = stated.find(place);
+    if (place == number || there == stated.end() || there->second == place) continue;
+    refuse_order(*all_[number], *seen[number].answer);
+  }
+}
+
+// The member before it that shows the same identity, at whatever places they were named.
+const Member* MirroredStore::twin_of(const Member& member) const {
+  const auto token = member.token();
+  const auto twin = std::find_if(all_.begin(), all_.end(), [&](const auto& other) {
+    return other.get() != &member && token && other->token() == token;
+  });
+  return twin == all_.end() ? nullptr : twin->get();
+}
+
+// A server has a clock of its own, as has a copy on another server.
+bool MirroredStore::is_one_store(const Member& one, const Member& twin) const {
+  if (twins_ == Twins::copies) return false;
+  const auto now = one.at_most();
+  const auto there = twin.at_most();
+  return !now || !there || now->clock == there->clock;
+}
+
+const Member* MirroredStore::given_twice() const {
+  const auto twice = std::find_if(all_.rbegin(), all_.rend(), [this](const auto& member) {
+    return twin_of(*member) != nullptr;
+  });
+  return twice == all_.rend() ? nullptr : twice->get();
+}
+
+// Beside a majority a copy counts for nobody, since it states the place that it is a copy of.
+void MirroredStore::check_no_store_is_twice() const {
+  for (const auto& member : all_) {
+    const Member* const twin = twin_of(*member);
+    if (twin != nullptr && is_one_store(*member, *twin)) {
+      refuse_twice(member->place.number > twin->place.number ? *member : *twin);
+    }
+  }
 }
 
 void MirroredStore::refuse_twice(const Member& member) {
-  throw Error(Errc::invalid_argument, "two members of a mirrored store are one store: " +
-                                          member.store->description() + "; name each of them once");
-}
-
-void MirroredStore::refuse_no_set() {
-  throw Error(Errc::not_applied,
-              "too few members of the mirrored store are of one set: a majority must answer as "
-              "such, or all must answer and be empty");
+  throw Error(Errc::invalid_argument,
+              "two members of a mirrored store are one store, or one is a copy of the other: " +
+                  member.store->description() + "; name each of them once");
 }
 
 MemberListings MirroredStore::listings() {
@@ -111,14 +171,8 @@ MemberListings MirroredStore::listings() {
 }
 
 std::vector<MemberState> MirroredStore::states() {
-  const auto replies = ask_all<MemberLook>(kIdentity, [clock = clock_](Member& member) {
-    MemberLook look{.identity = member.look_at_identity(), .listing = {}};
-    const auto [listing, span] = timed(*clock, [&] { return member.list(); });
-    look.listing = listing;
-    const auto middle = span.sent + (span.received - span.sent) / 2;
-    look.off = listing.now.time.time_since_epoch() - middle.time_since_epoch();
-    return look;
-  });
+  const auto replies = ask_all<MemberLook>(
+      kIdentity, [clock = clock_](Member& member) { return look_at(member, *clock); });
   std::vector<std::optional<MemberLook>> looks;
   for (const auto& reply : replies) looks.push_back(reply.answer);
   for (std::size_t i = 0; i < looks.size(); ++i) {

@@ -6,6 +6,7 @@
 
 #include "stores/fork_guarded_store.h"
 #include "stores/mirrored/agreement.h"
+#include "stores/mirrored/too_few.h"
 
 namespace distlock::mirrored {
 namespace {
@@ -59,33 +60,6 @@ MirrorOptions completed(MirrorOptions options) {
   return options;
 }
 
-// A write that one member has done, or may have done, is of unknown outcome, whatever the others
-// say of it.
-template <class Answer>
-bool may_be_applied(const Replies<Answer>& replies, const CallRules& rules) {
-  return rules.effect() == Effect::writes &&
-         std::any_of(replies.begin(), replies.end(), [](const auto& reply) {
-           return reply.answer || (reply.failure && reply.failure->errc() == Errc::outcome_unknown);
-         });
-}
-
-// Throws why too few members count. A malformed document comes before members that are away.
-template <class Answer>
-[[noreturn]] void throw_too_few(const Replies<Answer>& replies, Errc otherwise,
-                                const CallRules& rules = kRead) {
-  const bool applied = may_be_applied(replies, rules);
-  std::string why;
-  for (const Reply<Answer>& reply : replies) {
-    if (!applied && reply.failure && !may_pass(*reply.failure)) throw Error(*reply.failure);
-    if (reply.failure) why += std::string("; ") + reply.failure->what();
-    const bool strange = rules.with_identity && reply.answer && !reply.identity;
-    if (strange) why += "; a member is not one of this set, or is empty";
-  }
-  throw Error(applied ? Errc::outcome_unknown : otherwise,
-              "too few of the " + std::to_string(replies.size()) +
-                  " members of the mirrored store answer and count" + why);
-}
-
 /// Nothing: the member says that there is nothing to free, and is none of the set.
 using Released = std::optional<ReleaseResult>;
 
@@ -94,10 +68,12 @@ bool says_free(const Released& answer) { return answer && *answer != ReleaseResu
 }  // namespace
 
 MirroredStore::MirroredStore(const std::vector<std::shared_ptr<Store>>& members,
-                             std::shared_ptr<Clock> clock, const MirrorOptions& options)
+                             std::shared_ptr<Clock> clock, const MirrorOptions& options,
+                             Twins twins)
     : all_(members_of(members, clock)),
       clock_(std::move(clock)),
       options_(completed(options)),
+      twins_(twins),
       call_limit_(kCallsInOne * longest_call(members)) {}
 
 std::string MirroredStore::description() const {
@@ -113,7 +89,7 @@ std::vector<Answer> MirroredStore::counting(const Replies<Answer>& replies, cons
   for (const Reply<Answer>& reply : replies) {
     if (counts(reply, set)) answers.push_back(*reply.answer);
   }
-  if (answers.size() < majority()) throw_too_few(replies, Errc::not_applied, rules);
+  if (answers.size() < majority()) throw_too_few(all_, replies, Errc::not_applied, rules);
   return answers;
 }
 
@@ -143,7 +119,7 @@ std::vector<Inspection> MirroredStore::looks(std::string_view name, Freshness fr
     one.fence = std::max(one.fence_of_lost, one.lock ? one.lock->fence : 0);
     seen.push_back(std::move(one));
   }
-  if (seen.size() < majority()) throw_too_few(replies, Errc::not_applied);
+  if (seen.size() < majority()) throw_too_few(all_, replies, Errc::not_applied);
   return with_ends_of_holds(std::move(seen), majority());
 }
 
@@ -168,7 +144,7 @@ std::optional<Carried> MirroredStore::carried(std::string_view name) {
     members.push_back({answered, answered ? *reply.answer : std::nullopt});
   }
   const CarriedByMajority settled = settle_carried(members);
-  if (settled.undecided) throw_too_few(replies, Errc::not_applied);
+  if (settled.undecided) throw_too_few(all_, replies, Errc::not_applied);
   return settled.carried;
 }
 
@@ -197,7 +173,7 @@ ReleaseResult MirroredStore::release(std::string_view name, const Token& ts) {
     freed_.note_freed(name, ts, asked_all);
   }
   const auto result = settle_release(answers);
-  if (!result) throw_too_few(replies, Errc::outcome_unknown, kRelease);
+  if (!result) throw_too_few(all_, replies, Errc::outcome_unknown, kRelease);
   return *result;
 }
 
@@ -216,7 +192,7 @@ PingRecord MirroredStore::ping(std::string_view process, const PingHealth& healt
     if (answer && *answer && counts) confirmed.push_back(**answer);
     if (answer && !*answer) tell_if_strange(*all_[i], set);
   }
-  if (confirmed.size() < majority()) throw_too_few(replies, Errc::outcome_unknown, kPing);
+  if (confirmed.size() < majority()) throw_too_few(all_, replies, Errc::outcome_unknown, kPing);
   return confirmed.front();
 }
 
@@ -246,7 +222,7 @@ void MirroredStore::remove_ping(std::string_view process) {
   const auto answered = std::count_if(replies.begin(), replies.end(),
                                       [](const auto& reply) { return reply.answer.has_value(); });
   if (static_cast<std::size_t>(answered) < majority()) {
-    throw_too_few(replies, Errc::outcome_unknown, kRelease);
+    throw_too_few(all_, replies, Errc::outcome_unknown, kRelease);
   }
 }
 
@@ -267,7 +243,7 @@ std::vector<StoredHold> MirroredStore::holds(std::string_view process) {
   for (const auto& reply : replies) {
     if (counts(reply, set)) members.push_back({reply.identity->token, *reply.answer});
   }
-  if (members.size() < majority()) throw_too_few(replies, Errc::not_applied);
+  if (members.size() < majority()) throw_too_few(all_, replies, Errc::not_applied);
   return merged(members, majority());
 }
 
@@ -279,11 +255,19 @@ std::vector<MemberListing> MirroredStore::counting_listings() {
     if (!counts(reply, set)) continue;
     members.push_back({reply.identity->token, *reply.answer, reply.identity->fence});
   }
-  if (members.size() < majority()) throw_too_few(replies, Errc::not_applied);
+  if (members.size() < majority()) throw_too_few(all_, replies, Errc::not_applied);
   return members;
 }
 
 Listing MirroredStore::list() { return merged(counting_listings(), majority()); }
+
+std::shared_ptr<Store> open_set(const std::vector<std::shared_ptr<Store>>& members,
+                                std::shared_ptr<Clock> clock, const MirrorOptions& options,
+                                Twins twins) {
+  auto store = std::make_shared<MirroredStore>(members, std::move(clock), options, twins);
+  std::string description = store->description();
+  return guarded_against_fork(std::move(store), std::move(description));
+}
 
 }  // namespace distlock::mirrored
 
@@ -292,9 +276,7 @@ namespace distlock {
 std::shared_ptr<Store> make_mirrored_store(const std::vector<std::shared_ptr<Store>>& members,
                                            std::shared_ptr<Clock> clock,
                                            const MirrorOptions& options) {
-  auto store = std::make_shared<mirrored::MirroredStore>(members, std::move(clock), options);
-  std::string description = store->description();
-  return guarded_against_fork(std::move(store), std::move(description));
+  return mirrored::open_set(members, std::move(clock), options, mirrored::Twins::unknown);
 }
 
 }  // namespace distlock

@@ -25,11 +25,12 @@
 //   member.h                 one member: its threads, its clock, pings that it has confirmed
 //   freed_by_all.h           holds from which a claim may start without a look
 //   fan_out.h                one call to several members at once
+//   too_few.h                the failure of a call that too few of them answer
 //   votes.h                  the replies to a claim, as votes
 //   returning.h              what listings say about a member that comes back: pure
 //   mirrored_store.h         the ports; mirrored_claims.cpp, mirrored_set.cpp,
-//                            mirrored_founding.cpp, mirrored_gone.cpp and
-//                            mirrored_mending.cpp are parts of it
+//                            mirrored_founding.cpp, mirrored_refusals.cpp, mirrored_gone.cpp
+//                            and mirrored_mending.cpp are parts of it
 //   opening_member.h         a member that is opened when it is there
 //
 // How a lock is claimed, on three members with the majority 2:
@@ -49,11 +50,17 @@ namespace distlock::mirrored {
 /// member: its own, and the look at the identity.
 inline constexpr int kCallsInOne = 4;
 
+/// Members that show one identity.
+enum class Twins {
+  unknown,  ///< One store that was named twice, or a copy: their clocks tell.
+  copies,   ///< Copies: the stores were seen to be several.
+};
+
 /// N stores as one (M1 to M9): asks the members, and lets quorum.h and agreement.h decide.
 class MirroredStore : public Store, private Members {
  public:
   MirroredStore(const std::vector<std::shared_ptr<Store>>& members, std::shared_ptr<Clock> clock,
-                const MirrorOptions& options);
+                const MirrorOptions& options, Twins twins = Twins::unknown);
 
   std::chrono::milliseconds call_limit() const override { return call_limit_; }
   std::string description() const override;
@@ -125,13 +132,15 @@ class MirroredStore : public Store, private Members {
   std::optional<Token> set_of_majority(const Replies<Inspection>& seen) const;
   Replies<Inspection> look_at_identities();
   Token found(const Replies<Inspection>& seen);
-  [[noreturn]] static void refuse_no_set();
+  [[noreturn]] void refuse_no_set(const Replies<Inspection>& seen) const;
+  [[noreturn]] void refuse_to_found(const Replies<Inspection>& seen) const;
+  [[noreturn]] void refuse_used(const Member& used);
   Candidate identity_to_claim(const std::shared_ptr<Member>& member, const Inspection& seen,
                               const SetTerms& terms) const;
   std::vector<Candidate> identities_to_claim(const Replies<Inspection>& seen,
                                              const SetTerms& terms) const;
-  bool without_locks();
-  bool each_listing(const std::function<bool(const Listing&)>& is_so);
+  bool each_listing(const std::function<bool(const Listing&)>& is_so,
+                    const Member** first_other = nullptr);
   void claim_the_others(const std::vector<Candidate>& to, Replies<ClaimAnswer>& replies);
   std::optional<Token> claim_identities(const Replies<Inspection>& seen);
   std::optional<Token> set_of_another_founder();
@@ -160,10 +169,14 @@ class MirroredStore : public Store, private Members {
                  const SetTerms& terms, Fence above);
   static void tell_of_locks(Member& member);
   void tell_of_hidden_fences(Member& returning, const KnownFences& fences) const;
-  static void tell_if_strange(Member& member, const Token& set);
+  void tell_if_strange(Member& member, const Token& set) const;
+  const Member* twin_of(const Member& member) const;
+  bool is_one_store(const Member& one, const Member& twin) const;
   const Member* given_twice() const;
+  void check_no_store_is_twice() const;
   [[noreturn]] static void refuse_twice(const Member& member);
   void check_order(const Replies<Inspection>& seen) const;
+  void check_order_beside(const Token& set, const Replies<Inspection>& seen) const;
   Token new_token() const;
 
   /// Whether the answer of a member counts.
@@ -200,6 +213,7 @@ class MirroredStore : public Store, private Members {
   const MemberList all_;
   const std::shared_ptr<Clock> clock_;
   const MirrorOptions options_;
+  const Twins twins_;
   const std::chrono::milliseconds call_limit_;
 
   boost::mutex set_mutex_;
@@ -211,5 +225,10 @@ class MirroredStore : public Store, private Members {
   FreedByAll freed_;
   std::atomic<std::size_t> mended_{0};  // How many calls have mended a member.
 };
+
+/// As make_mirrored_store().
+std::shared_ptr<Store> open_set(const std::vector<std::shared_ptr<Store>>& members,
+                                std::shared_ptr<Clock> clock, const MirrorOptions& options,
+                                Twins twins);
 
 }  // namespace distlock::mirrored

@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "distlock/clock.h"
@@ -13,18 +14,19 @@
 namespace distlock::mirrored {
 
 /// A member that may be away when the mirrored store is opened. Calls try to open it, until it is
-/// there. Between two tries, and during one of another thread, they fail at once. A member whose
-/// file was replaced is away for longer than a call of the mirrored store takes (M6), and is opened
-/// anew then.
+/// there. Between two tries, and during one of another thread, they fail at once. After a failure
+/// that another try need not mend the next one comes later. A member whose file was replaced is
+/// away for longer than a call of the mirrored store takes (M6), and is opened anew then.
 ///
 /// Errors: those of the store, and of its opening; `not_applied` where its file was replaced.
 class OpeningMember : public Store {
   template <class Operation>
   auto in_store(const Operation& operation) {
-    const std::shared_ptr<Store> store = opened();
+    const std::shared_ptr<Store> store = opened_for_call();
     try {
       return operation(*store);
     } catch (const Error& error) {
+      tell(error, false);
       if (error.errc() != Errc::store_replaced) throw;
       replaced(store, error.what());
     }
@@ -43,6 +45,8 @@ class OpeningMember : public Store {
 
   /// The store, opened now if need be.
   std::shared_ptr<Store> opened();
+  /// From now on the log tells of faults that waiting does not mend, each kind of them once.
+  void tell_faults();
 
   std::chrono::milliseconds call_limit() const override { return call_limit_; }
   std::string description() const override { return description_; }
@@ -78,6 +82,8 @@ class OpeningMember : public Store {
  private:
   /// Leaves that store alone, and throws that the member is away.
   [[noreturn]] void replaced(const std::shared_ptr<Store>& store, const std::string& what);
+  std::shared_ptr<Store> opened_for_call();
+  void tell(const Error& error, bool of_opening);
   std::shared_ptr<Store> begin();
   void end(std::shared_ptr<Store> store, std::optional<Error> failure);
 
@@ -92,6 +98,8 @@ class OpeningMember : public Store {
   bool opening_ = false;
   std::optional<Error> failure_;  ///< Of the last try.
   SteadyTime next_try_{};
+  bool tells_faults_ = false;
+  std::set<Errc> told_;
 };
 
 }  // namespace distlock::mirrored

@@ -30,7 +30,8 @@ StoreOptions options_of_members(const StoreOptions& options) {
   // A command keeps the witness of one file alone, so that members would see it end too early.
   const bool of_a_command = options.witness == WitnessRule::command;
   return {.call_limit = std::max(limit, std::chrono::milliseconds{1}),
-          .witness = of_a_command ? WitnessRule::none : options.witness};
+          .witness = of_a_command ? WitnessRule::none : options.witness,
+          .opening = options.opening};
 }
 
 // A ping makes one call besides.
@@ -110,16 +111,28 @@ std::vector<Error> failures_to_open(const OpeningMembers& members) {
   return there;
 }
 
-void check_opened(const ConnectionString& connection, const OpeningMembers& members) {
-  const std::vector<Error> failures = failures_to_open(members);
+// Errors: why too few of them could be opened. A fault that waiting does not mend is asked about
+// later: here it counts as any other.
+void check_opened(const ConnectionString& connection, const OpeningMembers& members,
+                  const std::vector<Error>& failures) {
+  if (members.size() - failures.size() >= mirrored::majority_of(members.size())) return;
+  const auto faults = static_cast<std::size_t>(std::count_if(
+      failures.begin(), failures.end(), [](const Error& one) { return !may_pass(one); }));
   std::string why;
   for (const Error& failure : failures) {
-    if (!may_pass(failure)) throw Error(failure);
+    const bool lasts = members.size() - faults < mirrored::majority_of(members.size());
+    if (lasts && !may_pass(failure)) throw Error(failure);
     why += std::string("; ") + failure.what();
   }
-  if (members.size() - failures.size() >= mirrored::majority_of(members.size())) return;
   throw Error(Errc::not_applied,
               connection.redacted() + ": too few of its members can be reached" + why);
+}
+
+// Members that cannot be used are no matter where a majority of the others is a set. They found
+// none, so that this call changes nothing then.
+void check_does_without(const std::vector<Error>& failures, Store& store) {
+  if (std::all_of(failures.begin(), failures.end(), may_pass)) return;
+  static_cast<void>(store.carried(""));
 }
 
 }  // namespace
@@ -128,10 +141,18 @@ std::shared_ptr<Store> open_mirrored_store(const ConnectionString& connection,
                                            const StoreOptions& options) {
   check_files(connection);
   const OpeningMembers members = members_of(connection, options_of_members(options));
-  check_opened(connection, members);
   MirrorOptions of_set;
   of_set.longest_takeover = connection.longest_takeover().value_or(of_set.longest_takeover);
-  return make_mirrored_store({members.begin(), members.end()}, host_clock(), of_set);
+  of_set.opening = options.opening;
+  const bool files = connection.members().front().kind() == StoreKind::sqlite;
+  const auto store = mirrored::open_set({members.begin(), members.end()}, host_clock(), of_set,
+                                        files ? mirrored::Twins::copies : mirrored::Twins::unknown);
+  if (options.opening == OpeningRule::to_look) return store;
+  const std::vector<Error> failures = failures_to_open(members);
+  check_opened(connection, members, failures);
+  check_does_without(failures, *store);
+  for (const auto& member : members) member->tell_faults();
+  return store;
 }
 
 }  // namespace distlock

@@ -223,4 +223,9 @@ std::string make_private_file(const std::string& path) {
   return absolute.string();
 }
 
+void check_is_there(const std::string& path) {
+  if (access(path.c_str(), F_OK) == 0 || errno != ENOENT) return;
+  throw Error(Errc::not_applied, "there is no file " + in_quotes(path));
+}
+
 }  // namespace distlock

@@ -15,6 +15,9 @@ namespace distlock {
 /// `permission_denied`, `not_applied`.
 std::string make_private_file(const std::string& path);
 
+/// For those that only look. Errors: `not_applied` if there is no such file.
+void check_is_there(const std::string& path);
+
 /// The content of a new file: all zeros but for `mark`.
 struct SideFile {
   std::string_view mark;

@@ -6,6 +6,7 @@
 
 #include "processes.h"
 #include "stores/sqlite/sqlite_connection.h"
+#include "stores/sqlite/sqlite_file.h"
 #include "stores/sqlite/sqlite_line.h"
 #include "stores/sqlite/sqlite_locks.h"
 #include "stores/sqlite/sqlite_rows.h"
@@ -262,6 +263,7 @@ Listing SqliteStore::list() {
 std::shared_ptr<Store> open_sqlite_store(const ConnectionString& connection,
                                          const StoreOptions& options) {
   const InSqlite in;
+  if (options.opening == OpeningRule::to_look) check_is_there(connection.path());
   return std::make_shared<SqliteStore>(connection, options);
 }
 

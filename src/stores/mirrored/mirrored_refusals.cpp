@@ -1,0 +1,92 @@
+#include <algorithm>
+#include <string>
+
+#include "failure.h"
+#include "stores/mirrored/mirrored_store.h"
+
+// Why the members are no set, for people (M6, M7).
+namespace distlock::mirrored {
+namespace {
+
+// Names the member, if the failure does not.
+std::string in_words(const Error& failure, const std::string& member) {
+  const std::string what = failure.what();
+  return what.find(member) != std::string::npos ? what : member + ": " + what;
+}
+
+// Nothing of one that is in its place.
+std::string fault_of(const Inspection& look, const Place& place, const std::string& member) {
+  if (lacks_identity(look, place)) return member + " is empty";
+  return identity_in(look, place) ? "" : member + " is of another place";
+}
+
+std::size_t most_of_one_set(const Replies<Inspection>& seen) {
+  std::map<Token, std::size_t> members;
+  std::size_t most = 0;
+  for (std::size_t i = 0; i < seen.size(); ++i) {
+    if (!seen[i].answer) continue;
+    const auto identity = identity_in(*seen[i].answer, {i, seen.size()});
+    if (identity) most = std::max(most, ++members[identity->set]);
+  }
+  return most;
+}
+
+template <class Matches>
+std::size_t number_of(const Replies<Inspection>& seen, const Matches& matches) {
+  return static_cast<std::size_t>(std::count_if(seen.begin(), seen.end(), matches));
+}
+
+std::string advice(std::size_t emptied, std::size_t in_place, std::size_t majority) {
+  if (in_place == 0) return "; to become a set all of them must answer, and be empty";
+  if (emptied >= majority) {
+    return "; a majority was emptied: stop all processes, empty the other members too, and the "
+           "next "
+           "call makes them a set anew";
+  }
+  return "; a majority must answer as one set";
+}
+
+}  // namespace
+
+// A fault of a member comes first where waiting for others does not help.
+void MirroredStore::refuse_no_set(const Replies<Inspection>& seen) const {
+  const std::size_t in_place = most_of_one_set(seen);
+  const std::size_t away =
+      number_of(seen, [](const auto& reply) { return reply.failure && may_pass(*reply.failure); });
+  const std::size_t emptied = number_of(
+      seen, [](const auto& reply) { return reply.answer && !has_identity(*reply.answer); });
+  std::string why;
+  for (std::size_t i = 0; i < seen.size(); ++i) {
+    const std::string member = all_[i]->store->description();
+    const auto& failure = seen[i].failure;
+    const bool lasts = failure && !may_pass(*failure) && in_place + away < majority();
+    if (lasts) throw Error(failure->errc(), in_words(*failure, member));
+    const std::string fault =
+        failure ? in_words(*failure, member) : fault_of(*seen[i].answer, all_[i]->place, member);
+    if (!fault.empty()) why += "; " + fault;
+  }
+  throw Error(Errc::not_applied, "too few members of the mirrored store are of one set" + why +
+                                     advice(emptied, in_place, majority()));
+}
+
+// All answer.
+void MirroredStore::refuse_to_found(const Replies<Inspection>& seen) const {
+  if (!all_are_empty(seen)) refuse_no_set(seen);
+  throw Error(
+      Errc::not_applied,
+      "the members of the mirrored store are no set yet; check their names, or make them one "
+      "with distlock run");
+}
+
+// Another founder may have made a set meanwhile, and be away now. Then its member has an identity.
+void MirroredStore::refuse_used(const Member& used) {
+  const auto seen = look_at_identities();
+  const auto& look = seen[used.place.number].answer;
+  if (!look || has_identity(*look)) refuse_no_set(seen);
+  throw Error(Errc::invalid_argument,
+              used.store->description() +
+                  " has locks of its own, and cannot become a member of a mirrored store: take an "
+                  "empty one");
+}
+
+}  // namespace distlock::mirrored
