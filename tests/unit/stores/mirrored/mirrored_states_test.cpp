@@ -2,6 +2,7 @@
 
 #include "distlock/members.h"
 #include "stores/mirrored/identity.h"
+#include "stores/mirrored/quorum.h"
 #include "support/captured_log.h"
 #include "support/mirror_fleet.h"
 #include "support/tampering.h"
@@ -251,4 +252,37 @@ TEST_CASE("a member is kept out for the whole window or not at all, whatever dat
   };
   CHECK(kept_out_for(INT64_MIN) == 0ms);
   CHECK(kept_out_for(INT64_MAX) == 1h);
+}
+
+TEST_CASE("a fault of a member that answers is shown", "[mirrored][M3][M6][M8]") {
+  MirrorFleet fleet;
+  const auto ann = fleet.process("ann");
+  ann.pinger->ping_round();
+  const std::string identity(mirrored::kIdentityName);
+  const auto third = [&] { return fleet.process("bob").store->members()->states().at(2); };
+  CHECK(third().problem.empty());
+  SECTION("a malformed identity") {
+    fleet.stores[2].tables.put_lock({{"_id", identity}, {"state", std::string("odd")}});
+    CHECK(third().condition == Condition::strange);
+    CHECK_THAT(third().problem, Catch::Contains("its identity is malformed"));
+  }
+  SECTION("locks and no identity") {
+    fleet.empty(2);
+    fleet.put_taken(2);
+    CHECK(third().condition == Condition::empty);
+    CHECK_THAT(third().problem, Catch::Contains("locks of its own"));
+  }
+  SECTION("a great fence") {
+    fleet.stores[2].tables.put_lock({{"_id", std::string("jobs")},
+                                     {"state", std::int32_t{0}},
+                                     {"who", std::string()},
+                                     {"fence", mirrored::kGreatFence}});
+    CHECK(third().condition == Condition::counts);
+    CHECK_THAT(third().problem, Catch::Contains("\"jobs\" has a fence there"));
+  }
+  SECTION("a malformed lock") {
+    fleet.stores[2].tables.put_lock({{"_id", std::string("jobs")}, {"state", std::string("odd")}});
+    CHECK(third().condition == Condition::counts);
+    CHECK_FALSE(third().problem.empty());
+  }
 }
