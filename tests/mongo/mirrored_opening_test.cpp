@@ -41,8 +41,11 @@ Bson answer_of_member(const Bson& command) {
 TEST_CASE("a member of a mirrored store that is of a replica set is refused at open",
           "[mirrored][M7]") {
   const bool primary = GENERATE(true, false);
-  const MockServer first(hello(standalone_hello()));
-  const MockServer second(hello(standalone_hello()));
+  MockServer first(hello(standalone_hello()));
+  MockServer second(hello(standalone_hello()));
+  // They are empty, so that there is no set that could do without the third.
+  first.answer_with(answer_of_member);
+  second.answer_with(answer_of_member);
   MockServer third(hello(standalone_hello()));
   third.hello_with(hello(member_hello(primary, {third.port()})));
   const ConnectionString connection(string_of({first.port(), second.port(), third.port()}));
