@@ -8,6 +8,7 @@
 
 #include "distlock/error.h"
 #include "distlock/members.h"
+#include "enumerator.h"
 #include "failure.h"
 #include "log.h"
 #include "pinger/identity.h"
@@ -37,6 +38,7 @@ Session::Session(Environment given, const PingerOptions& given_options, PingerDr
       started_(environment.clock->steady_now()),
       history_(nanoseconds{given_options.ping_every} / 2) {
   protocol::check_options(options);
+  check_enumerator("drive", drive, PingerDrive::caller);
 }
 
 std::shared_ptr<Session> Session::owner_of(std::shared_ptr<Session> pinger) {

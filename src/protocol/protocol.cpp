@@ -4,6 +4,7 @@
 
 #include "call_limit.h"
 #include "distlock/error.h"
+#include "enumerator.h"
 #include "saturating.h"
 #include "text.h"
 #include "turns.h"
@@ -15,8 +16,6 @@ using std::chrono::duration_cast;
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
-constexpr std::size_t kIdBytesMax = 1000;
-constexpr std::size_t kLabelBytesMax = 1000;
 constexpr std::chrono::hours kHundredYears{24LL * 36525};
 constexpr std::chrono::days kOtherClockMargin{1};
 // Any process removes the ping of one that holds nothing when it is as old as that, or older.
@@ -65,36 +64,18 @@ Judgement dead_unless_skewed(milliseconds elapsed, const StoreNow& now, const Lo
   return {Verdict::dead, Reason::silent, elapsed, milliseconds{0}, elapsed > kHundredYears};
 }
 
-/// Checks what is to be the `_id` of a document; messages call it `what`.
-void check_id(const std::string& what, std::string_view id) {
-  if (id.empty()) refuse(what + " is empty: give it at least one character");
-  if (id.size() > kIdBytesMax) {
-    refuse(what + " has " + std::to_string(id.size()) + " bytes: at most 1000 are allowed");
-  }
-  if (id.find('\0') != id.npos) refuse(what + " has a NUL byte: leave it out");
-  if (!is_utf8(id)) refuse(what + " \"" + escaped(id) + "\" is not UTF-8");
+// A number that is no enumerator would choose some rule, and nobody knows which.
+void check_rules(const LockOptions& options) {
+  check_enumerator("takeover_rule", options.takeover_rule, TakeoverRule::watched);
+  check_enumerator("missing_ping", options.missing_ping, MissingPing::expire_from_when);
+  check_enumerator("wait_rule", options.wait_rule, WaitRule::polling);
+  check_enumerator("release_rule", options.release_rule, ReleaseRule::durable);
+  check_enumerator("pass_rule", options.pass_rule, PassRule::never);
 }
 
 }  // namespace
 
 std::chrono::seconds unlock_pause(int attempt) { return std::chrono::seconds{1 << attempt}; }
-
-void check_name(std::string_view name) { check_id("lock name", name); }
-
-void check_process(std::string_view process) { check_id("process id", process); }
-
-// It stands in the `who` of each claim, which must be a well-formed text.
-void check_label(std::string_view label) {
-  if (label.size() > kLabelBytesMax) refuse("label has more than 1000 bytes: make it shorter");
-  if (label.find('\0') != label.npos) refuse("label has a NUL byte: leave it out");
-  if (!is_utf8(label)) refuse("label \"" + escaped(label) + "\" is not UTF-8");
-}
-
-void check_why(std::string_view why) {
-  if (why.size() > kWhyBytesMax) refuse("why has more than 10000 bytes: say it shorter");
-  if (why.find('\0') != why.npos) refuse("why has a NUL byte: leave it out");
-  if (!is_utf8(why)) refuse("why \"" + escaped(why) + "\" is not UTF-8");
-}
 
 void check_options(const LockOptions& options) {
   if (options.takeover_after <= milliseconds{0}) {
@@ -125,6 +106,7 @@ void check_options(const LockOptions& options) {
   if (options.unstated_window < milliseconds{0} || options.unstated_window > kHundredYears) {
     refuse("unstated_window must be from 0 to 100 years");
   }
+  check_rules(options);
   check_why(options.why);
 }
 

@@ -16,7 +16,7 @@ HEADER_LINES_MOST = 200  # Of a public header.
 CXX = (".h", ".cpp")
 # Values and pure functions. Of clock.h and store.h that means the types of time and of documents.
 OUR_HEADERS_IN_PROTOCOL = {
-    "turns.h", "protocol/deadlock.h", "protocol/member_judgements.h", "protocol/protocol.h", "protocol/store_clock_history.h", "call_limit.h",
+    "turns.h", "protocol/deadlock.h", "protocol/member_judgements.h", "protocol/protocol.h", "protocol/store_clock_history.h", "call_limit.h", "enumerator.h",
     "local_span.h",
     "saturating.h", "text.h"} | {
     f"distlock/{part}.h" for part in ("record", "options", "error", "store", "clock", "loss")}

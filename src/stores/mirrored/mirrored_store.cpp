@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "enumerator.h"
 #include "stores/fork_guarded_store.h"
 #include "stores/mirrored/agreement.h"
 #include "stores/mirrored/too_few.h"
@@ -52,6 +53,7 @@ std::uint64_t system_random() {
 }
 
 MirrorOptions completed(MirrorOptions options) {
+  check_enumerator("MirrorOptions::drive", options.drive, MirrorDrive::caller);
   if (!options.random) options.random = system_random;
   if (options.longest_takeover <= milliseconds{0} || options.longest_takeover > kWindowMost) {
     throw Error(Errc::invalid_argument,

@@ -1,6 +1,7 @@
 #include "call_limit.h"
 #include "distlock/error.h"
 #include "distlock/stores.h"
+#include "enumerator.h"
 #include "stores/fork_guarded_store.h"
 #include "stores/memory/memory_store.h"
 #include "stores/mongodb/mongo_store.h"
@@ -12,6 +13,7 @@ namespace distlock {
 
 std::shared_ptr<Store> open_store(const ConnectionString& connection, const StoreOptions& options) {
   check_call_limit(options.call_limit);
+  check_enumerator("witness", options.witness, WitnessRule::none);
   switch (connection.kind()) {
     case StoreKind::memory:
       return open_memory_of_process(options);

@@ -1,7 +1,10 @@
 #include <catch2/catch.hpp>
 #include <string>
 
+#include "distlock/clock.h"
 #include "distlock/error.h"
+#include "distlock/pinger.h"
+#include "distlock/stores.h"
 #include "protocol/protocol.h"
 #include "support/thrown.h"
 
@@ -58,6 +61,58 @@ TEST_CASE("a lock's options are allowed up to their limits, to the millisecond",
   first_refused(LockOptions{.unstated_window = -1ms});
   last_allowed(LockOptions{.unstated_window = kHundredYears});
   first_refused(LockOptions{.unstated_window = kHundredYears + 1ms});
+}
+
+TEST_CASE("an option that is no enumerator of its type is refused by its name",
+          "[protocol][input]") {
+  const auto number = GENERATE(-1, 2, 100);
+  const auto refused_as = [](const LockOptions& options) {
+    try {
+      check_options(options);
+    } catch (const Error& error) {
+      CHECK(error.errc() == Errc::invalid_argument);
+      const std::string what = error.what();
+      return what.substr(0, what.find(' '));
+    }
+    return std::string("accepted");
+  };
+  CHECK(refused_as({.takeover_rule = static_cast<TakeoverRule>(number)}) == "takeover_rule");
+  CHECK(refused_as({.missing_ping = static_cast<MissingPing>(number)}) == "missing_ping");
+  CHECK(refused_as({.wait_rule = static_cast<WaitRule>(number)}) == "wait_rule");
+  CHECK(refused_as({.release_rule = static_cast<ReleaseRule>(number)}) == "release_rule");
+  CHECK(refused_as({.pass_rule = static_cast<PassRule>(number)}) == "pass_rule");
+  last_allowed(LockOptions{.takeover_rule = TakeoverRule::watched,
+                           .missing_ping = MissingPing::expire_from_when,
+                           .wait_rule = WaitRule::polling,
+                           .release_rule = ReleaseRule::durable,
+                           .pass_rule = PassRule::never});
+}
+
+TEST_CASE("a drive, or a rule of witnesses, that is no enumerator is refused by its name",
+          "[protocol][input]") {
+  const auto number = GENERATE(-1, 4, 100);
+  const auto refused_as = [](const auto& make) {
+    try {
+      make();
+    } catch (const Error& error) {
+      CHECK(error.errc() == Errc::invalid_argument);
+      const std::string what = error.what();
+      return what.substr(0, what.find(' '));
+    }
+    return std::string("accepted");
+  };
+  CHECK(refused_as([&] {
+          const StoreOptions options{.witness = static_cast<WitnessRule>(number)};
+          return open_store(ConnectionString("memory:"), options);
+        }) == "witness");
+  CHECK(refused_as([&] {
+          const Environment environment{.store = make_memory_store()};
+          DistributedLockPinger(environment, {}, static_cast<PingerDrive>(number));
+        }) == "drive");
+  CHECK(refused_as([&] {
+          const MirrorOptions options{.drive = static_cast<MirrorDrive>(number)};
+          return make_mirrored_store({make_memory_store()}, host_clock(), options);
+        }) == "MirrorOptions::drive");
 }
 
 TEST_CASE("a pinger's options are allowed up to their limits, to the millisecond",
