@@ -23,6 +23,10 @@ constexpr milliseconds kClaimed{5};
 // So long from one look to the next at least.
 constexpr milliseconds kStep{5};
 
+std::set<std::string> set_of(const std::vector<std::string>& processes) {
+  return {processes.begin(), processes.end()};
+}
+
 }  // namespace
 
 Freed Ringer::release(const std::string& name, const Token& ts, ReleaseRule rule, RingBy ring_by) {
@@ -42,7 +46,7 @@ Freed Ringer::release(const std::string& name, const Token& ts, ReleaseRule rule
   }
   if (freed.then.empty()) {
     forget(name);
-  } else if (!follow(name, {ts, freed.next, now + line::kTurn, until})) {
+  } else if (!follow(name, {ts, set_of(freed.next), now + line::kTurn, until})) {
     told.push_back(freed.then);
   }
   ring(name, std::move(told));
@@ -116,10 +120,8 @@ bool Ringer::go_on(const std::string& name, Freeing& freeing, const Limit& limit
     // They are told by finish(), or find out by looking.
     if (limit.over(*environment_.clock)) return true;
     line::Turns turns = line::turns_in(lock->line, *lock->freed_at, seen.now->time);
-    std::erase_if(turns.now, [&](const std::string& process) {
-      return std::find(freeing.told.begin(), freeing.told.end(), process) != freeing.told.end();
-    });
-    freeing.told.insert(freeing.told.end(), turns.now.begin(), turns.now.end());
+    std::erase_if(turns.now,
+                  [&](const std::string& process) { return !freeing.told.insert(process).second; });
     ring(name, std::move(turns.now));
     if (turns.then.empty()) return false;
     freeing.due = now() + std::clamp(turns.then_in, kStep, kWholeLine);

@@ -3,6 +3,7 @@
 #include <boost/thread/mutex.hpp>
 #include <map>
 #include <memory>
+#include <set>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -50,7 +51,7 @@ class Ringer {
   /// A lock that this process has freed.
   struct Freeing {
     Token ts;
-    std::vector<std::string> told;  // Processes.
+    std::set<std::string> told;  // Processes.
     SteadyTime due;
     SteadyTime until;  // Waiters have looked by themselves by then.
   };

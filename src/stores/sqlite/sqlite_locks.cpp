@@ -1,10 +1,10 @@
 #include "stores/sqlite/sqlite_locks.h"
 
+#include <algorithm>
 #include <variant>
 
 #include "stores/sqlite/sqlite_errors.h"
 #include "stores/sqlite/sqlite_rows.h"
-#include "turns.h"
 
 namespace distlock {
 namespace {
@@ -22,10 +22,27 @@ std::string ts_of(const ClaimBasis& basis) {
   return free != nullptr && free->ts ? to_hex(*free->ts) : "";
 }
 
-const Waiter* place_of(const Token& ticket, const std::vector<Waiter>& line) {
-  const auto at = line::find(ticket, line);
-  return at == line.end() ? nullptr : &*at;
-}
+// The places of a line by their tickets. Both may be very long.
+class Places {
+ public:
+  explicit Places(const std::vector<Waiter>& line) {
+    by_ticket_.reserve(line.size());
+    for (const Waiter& waiter : line) by_ticket_.push_back(&waiter);
+    std::sort(by_ticket_.begin(), by_ticket_.end(),
+              [](const Waiter* one, const Waiter* other) { return one->ticket < other->ticket; });
+  }
+
+  // Null: there is none.
+  const Waiter* of(const Token& ticket) const {
+    const auto at = std::lower_bound(
+        by_ticket_.begin(), by_ticket_.end(), ticket,
+        [](const Waiter* waiter, const Token& sought) { return waiter->ticket < sought; });
+    return at != by_ticket_.end() && (*at)->ticket == ticket ? *at : nullptr;
+  }
+
+ private:
+  std::vector<const Waiter*> by_ticket_;
+};
 
 std::int64_t count_of(StoreTime time) { return time.time_since_epoch().count(); }
 
@@ -96,12 +113,14 @@ void remove_place(SqliteConnection& connection, std::string_view name, const Tok
 void write_line(SqliteConnection& connection, std::string_view name,
                 const std::vector<Waiter>& before, const std::vector<Waiter>& after) {
   const SqliteStatements& statements = connection.statements();
+  const Places kept(after);
   for (const Waiter& waiter : before) {
-    if (place_of(waiter.ticket, after) != nullptr) continue;
+    if (kept.of(waiter.ticket) != nullptr) continue;
     remove_place(connection, name, waiter.ticket);
   }
+  const Places known(before);
   for (const Waiter& waiter : after) {
-    const Waiter* old = place_of(waiter.ticket, before);
+    const Waiter* old = known.of(waiter.ticket);
     if (old != nullptr && *old == waiter) continue;
     const std::string ticket = to_hex(waiter.ticket);
     SqliteRun run(old != nullptr ? statements.mark_place : statements.add_place);
