@@ -1,6 +1,8 @@
 #include "turns.h"
 
 #include <algorithm>
+#include <string_view>
+#include <unordered_set>
 #include <utility>
 
 #include "saturating.h"
@@ -98,9 +100,15 @@ std::chrono::milliseconds rings_after(std::uint64_t place) {
   return opens + kTurn * (place - first) / (first + 1);
 }
 
+std::chrono::milliseconds turn_in(const Token& ticket, const std::vector<Waiter>& line,
+                                  StoreTime freed_at, StoreTime now) {
+  return rings_after(place_of(ticket, line)) - free_since(freed_at, now);
+}
+
 Turns turns_in(const std::vector<Waiter>& line, StoreTime freed_at, StoreTime now) {
   const std::chrono::milliseconds free_for = free_since(freed_at, now);
   Turns turns;
+  std::unordered_set<std::string_view> named;
   std::uint64_t place = 0;
   for (const Waiter& waiter : line) {
     const auto rung = marked(waiter) ? std::chrono::milliseconds{0} : rings_after(place++);
@@ -108,7 +116,7 @@ Turns turns_in(const std::vector<Waiter>& line, StoreTime freed_at, StoreTime no
       if (!turns.then.empty()) continue;
       turns.then = waiter.process;
       turns.then_in = rung - free_for;
-    } else if (std::find(turns.now.begin(), turns.now.end(), waiter.process) == turns.now.end()) {
+    } else if (named.insert(waiter.process).second) {
       turns.now.push_back(waiter.process);
     }
   }

@@ -64,6 +64,10 @@ std::vector<Waiter> without(const Token& ticket, std::vector<Waiter> line);
 /// is there comes first.
 std::chrono::milliseconds rings_after(std::uint64_t place);
 
+/// How long from now on until the ticket's place is rung for; negative: so long ago.
+std::chrono::milliseconds turn_in(const Token& ticket, const std::vector<Waiter>& line,
+                                  StoreTime freed_at, StoreTime now);
+
 /// Whom to ring for a free lock, by process.
 struct Turns {
   /// The processes of all marked places, and of the others up to now, each once, in order.

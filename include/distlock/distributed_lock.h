@@ -95,7 +95,7 @@ class DISTLOCK_EXPORT DistributedLock {
 
   /// Waits until the lock is held.
   /// Errors: those of lock_try(), of which store failures come only after
-  /// LockOptions::store_patience, and `store_replaced` at once.
+  /// LockOptions::store_patience, and `store_replaced` at once: open the store anew and wait there.
   void lock();
   /// As lock(), but gives up (false) when a stop is requested. `other`: as lock_try().
   [[nodiscard]] bool lock(const std::stop_token& stop, std::string_view why = {},

@@ -39,14 +39,15 @@ bool StandingInLine::look() {
     case protocol::Verdict::dead:
       return !lets_others_first(judgement, *look.seen.lock) && take_over(look);
     case protocol::Verdict::busy:
-      if (!look.seen.lock->taken() || !line::waits(ticket_, look.seen.lock->line)) return stand();
+      if (!look.seen.lock->taken()) return !lets_others_first_to_free(look.seen) && stand();
+      if (!line::waits(ticket_, look.seen.lock->line)) return stand();
       look_at_takeover(look, judgement.until_takeover);
       ended_.reset();
       if (attends_nobody_ && attended_ == look.seen.lock->ts)
         look_soon_for_remains(*look.seen.lock);
       return attends_another_than(look.seen.lock->ts) && attend(look.seen.lock->ts);
     case protocol::Verdict::free:
-      return stand();
+      return !lets_others_first_to_free(look.seen) && stand();
     case protocol::Verdict::absent:
       return learned_time() && stand();
   }
@@ -95,6 +96,36 @@ bool StandingInLine::lets_others_first_at_end(const LockRecord& dead) {
   const bool waits = now < ended_turn_at_;
   look_at_ = waits ? ended_turn_at_ : now + line::kTurn;  // Should somebody be quicker.
   return waits;
+}
+
+// Those in front may be there, and nobody has told them: the process that released may have ended
+// since. A waiter that looks after its turn rings for them, and lets them have theirs (R17).
+bool StandingInLine::lets_others_first_to_free(const Inspection& seen) {
+  const LockRecord& lock = *seen.lock;
+  const std::uint64_t place = line::place_of(ticket_, lock.line);
+  if (!lock.freed_at || !line::waits(ticket_, lock.line) || place == 0) return false;
+  const SteadyTime now = clock_.steady_now();
+  if (std::exchange(freed_at_, lock.freed_at) != lock.freed_at) {
+    const auto left = line::turn_in(ticket_, lock.line, *lock.freed_at, seen.now->time);
+    if (left <= milliseconds{0} && may_call()) ring_for_those_in_front(lock.line);
+    free_turn_at_ = now + (left > milliseconds{0} ? left : line::rings_after(place));
+  }
+  const bool waits = now < free_turn_at_;
+  if (waits) stand_at_ = free_turn_at_;
+  return waits;
+}
+
+void StandingInLine::ring_for_those_in_front(const std::vector<Waiter>& line) {
+  std::vector<std::string> processes;
+  for (const Waiter& waiter : line) {
+    if (waiter.ticket == ticket_) break;
+    processes.push_back(waiter.process);
+  }
+  try {
+    line_.ring(lock_.name, processes);
+  } catch (const Error&) {
+    // They find out by looking.
+  }
 }
 
 // Mostly it is a process that is just ending, or about to execute a program. Nothing tells when it

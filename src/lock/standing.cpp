@@ -213,11 +213,21 @@ bool StandingInLine::stand() {
   // A store whose clock is another now has not looked: an earlier place is still there.
   perhaps_in_line_ = in_line_before || standing.in_line;
   nowhere_ = !standing.in_line && !standing.free;
-  if (standing.free) stand_at_ = clock_.steady_now() + line::kTurn;
+  if (standing.free) await_turn(standing.in_line);
   attends_ = standing.attends;
   attends_nobody_ = standing.holder_ended;
   if (attends_nobody_) look_at_ = clock_.steady_now();
   return false;
+}
+
+// Mostly somebody has it by then. If not, a look says when this place's turn is.
+void StandingInLine::await_turn(bool in_line) {
+  const SteadyTime now = clock_.steady_now();
+  if (in_line) {
+    look_at_ = std::min(look_at_, now + line::kTurn / 2);
+  } else {
+    stand_at_ = now + line::kTurn;
+  }
 }
 
 // It may have been granted by an earlier claim than the last. So its deadline is counted through

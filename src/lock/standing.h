@@ -46,12 +46,15 @@ class StandingInLine {
   bool claim_remembered();
   bool stand();
   bool stand_or_look();
+  void await_turn(bool in_line);
   bool look();
   bool learned_time();
   bool attends_another_than(const std::optional<Token>& hold) const;
   bool attend(const std::optional<Token>& hold);
   bool lets_others_first(const protocol::Judgement& judgement, const LockRecord& dead);
   bool lets_others_first_at_end(const LockRecord& dead);
+  bool lets_others_first_to_free(const Inspection& seen);
+  void ring_for_those_in_front(const std::vector<Waiter>& line);
   bool take_over(const TimedInspection& look);
   std::optional<LockRecord> sent_takeover(const ClaimFrom& from);
   void forget_failed_takeover();
@@ -88,9 +91,11 @@ class StandingInLine {
   SteadyTime takeover_fails_since_ = SteadyTime::max();
   std::optional<LockRecord> seen_;  // The lock at the last look, where that is to be told.
   int failures_ = 0;
-  std::optional<Token> ended_;     // The hold of a process that has ended, seen at a look.
-  SteadyTime ended_turn_at_;       // When it may be taken over from this place.
-  bool nowhere_ = false;           // The last answer showed neither a place nor a free lock.
+  std::optional<Token> ended_;         // The hold of a process that has ended, seen at a look.
+  SteadyTime ended_turn_at_;           // When it may be taken over from this place.
+  std::optional<StoreTime> freed_at_;  // Of the lock, as it was seen free at a look.
+  SteadyTime free_turn_at_;            // When this place claims it.
+  bool nowhere_ = false;               // The last answer showed neither a place nor a free lock.
   bool attends_nobody_ = false;    // The store tells of no later end: it knew one when last asked.
   std::optional<Token> attends_;   // The hold whose end the store tells of, if it tells of any.
   std::optional<Token> attended_;  // The hold that a look has made it ask about last.
