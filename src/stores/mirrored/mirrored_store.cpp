@@ -54,6 +54,7 @@ std::uint64_t system_random() {
 
 MirrorOptions completed(MirrorOptions options) {
   check_enumerator("MirrorOptions::drive", options.drive, MirrorDrive::caller);
+  check_enumerator("MirrorOptions::opening", options.opening, OpeningRule::to_look);
   if (!options.random) options.random = system_random;
   if (options.longest_takeover <= milliseconds{0} || options.longest_takeover > kWindowMost) {
     throw Error(Errc::invalid_argument,

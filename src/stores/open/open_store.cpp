@@ -14,6 +14,7 @@ namespace distlock {
 std::shared_ptr<Store> open_store(const ConnectionString& connection, const StoreOptions& options) {
   check_call_limit(options.call_limit);
   check_enumerator("witness", options.witness, WitnessRule::none);
+  check_enumerator("opening", options.opening, OpeningRule::to_look);
   switch (connection.kind()) {
     case StoreKind::memory:
       return open_memory_of_process(options);
