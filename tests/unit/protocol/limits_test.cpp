@@ -88,7 +88,7 @@ TEST_CASE("an option that is no enumerator of its type is refused by its name",
                            .pass_rule = PassRule::never});
 }
 
-TEST_CASE("a drive, or a rule of witnesses, that is no enumerator is refused by its name",
+TEST_CASE("an option of a store or a pinger that is no enumerator is refused by its name",
           "[protocol][input]") {
   const auto number = GENERATE(-1, 4, 100);
   const auto refused_as = [](const auto& make) {
@@ -113,6 +113,14 @@ TEST_CASE("a drive, or a rule of witnesses, that is no enumerator is refused by 
           const MirrorOptions options{.drive = static_cast<MirrorDrive>(number)};
           return make_mirrored_store({make_memory_store()}, host_clock(), options);
         }) == "MirrorOptions::drive");
+  CHECK(refused_as([&] {
+          const StoreOptions options{.opening = static_cast<OpeningRule>(number)};
+          return open_store(ConnectionString("memory:"), options);
+        }) == "opening");
+  CHECK(refused_as([&] {
+          const MirrorOptions options{.opening = static_cast<OpeningRule>(number)};
+          return make_mirrored_store({make_memory_store()}, host_clock(), options);
+        }) == "MirrorOptions::opening");
 }
 
 TEST_CASE("a pinger's options are allowed up to their limits, to the millisecond",
