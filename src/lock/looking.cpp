@@ -1,6 +1,7 @@
 // A waiter in line looks at the lock: it takes over from the dead, in its turn, and says when to
 // look again (R6, R17, R23).
 #include <algorithm>
+#include <exception>
 
 #include "lock/standing.h"
 #include "saturating.h"
@@ -108,22 +109,27 @@ bool StandingInLine::lets_others_first_to_free(const Inspection& seen) {
   if (std::exchange(freed_at_, lock.freed_at) != lock.freed_at) {
     const auto left = line::turn_in(ticket_, lock.line, *lock.freed_at, seen.now->time);
     if (left <= milliseconds{0} && may_call()) ring_for_those_in_front(lock.line);
-    free_turn_at_ = now + (left > milliseconds{0} ? left : line::rings_after(place));
+    const SteadyTime from = left > milliseconds{0} ? now : clock_.steady_now();
+    free_turn_at_ = from + (left > milliseconds{0} ? left : line::rings_after(place));
   }
-  const bool waits = now < free_turn_at_;
+  const bool waits = clock_.steady_now() < free_turn_at_;
+  free_turn_is_over_ = !waits;
   if (waits) stand_at_ = free_turn_at_;
   return waits;
 }
 
 void StandingInLine::ring_for_those_in_front(const std::vector<Waiter>& line) {
-  std::vector<std::string> processes;
-  for (const Waiter& waiter : line) {
-    if (waiter.ticket == ticket_) break;
-    processes.push_back(waiter.process);
-  }
   try {
-    line_.ring(lock_.name, processes);
-  } catch (const Error&) {
+    std::vector<std::string> processes;
+    for (const Waiter& waiter : line) {
+      if (waiter.ticket == ticket_) break;
+      const bool own = waiter.process == lock_.session->environment.process;
+      if (!own) processes.push_back(waiter.process);
+    }
+    std::sort(processes.begin(), processes.end());
+    processes.erase(std::unique(processes.begin(), processes.end()), processes.end());
+    if (!processes.empty()) line_.ring(lock_.name, processes);
+  } catch (const std::exception&) {
     // They find out by looking.
   }
 }

@@ -220,10 +220,11 @@ bool StandingInLine::stand() {
   return false;
 }
 
-// Mostly somebody has it by then. If not, a look says when this place's turn is.
+// Mostly somebody has it by then. If not, a look says when this place's turn is. By the clock of
+// the store that turn may come later than this one tells.
 void StandingInLine::await_turn(bool in_line) {
   const SteadyTime now = clock_.steady_now();
-  if (in_line) {
+  if (in_line && !std::exchange(free_turn_is_over_, false)) {
     look_at_ = std::min(look_at_, now + line::kTurn / 2);
   } else {
     stand_at_ = now + line::kTurn;

@@ -95,6 +95,7 @@ class StandingInLine {
   SteadyTime ended_turn_at_;           // When it may be taken over from this place.
   std::optional<StoreTime> freed_at_;  // Of the lock, as it was seen free at a look.
   SteadyTime free_turn_at_;            // When this place claims it.
+  bool free_turn_is_over_ = false;     // It has come by the last look, and the lock was free.
   bool nowhere_ = false;               // The last answer showed neither a place nor a free lock.
   bool attends_nobody_ = false;    // The store tells of no later end: it knew one when last asked.
   std::optional<Token> attends_;   // The hold whose end the store tells of, if it tells of any.

@@ -14,7 +14,6 @@
 #include "distlock/distributed_lock.h"
 #include "distlock/line.h"
 #include "sqlite/file_under_fault.h"
-#include "sqlite/witness_scene.h"
 #include "stores/sqlite/sqlite_bell.h"
 #include "support/crossed_locks.h"
 #include "support/once_of_three.h"
@@ -122,37 +121,6 @@ TEST_CASE("a ring that comes while its listener is told of another one is heard"
   bell.attend("waiter", new_token(), "jobs");
   bell.ring("jobs", {"waiter"});
   CHECK(comes([&] { return heard == 2; }));
-}
-
-// The holder of both locks has given "a" up when it ends, and the first in line has it.
-TEST_CASE("an end wakes those far back in line a turn later, and only if nobody got the lock",
-          "[sqlite][line][R23][R20]") {
-  const Scene scene;
-  const auto holders = open_at(scene.path());
-  holders->ping("holder");
-  const LockRecord freed = held(*holders, "a");
-  held(*holders, "b");
-  const auto others = open_at(scene.path());
-  const auto store = open_at(scene.path());
-  const Told told;
-  const auto ear =
-      store->line()->listen("far", [&](std::string_view name) { told.tell(name.front()); });
-  const auto stands = [](Store& by, const char* name, const char* process, Token ticket) {
-    Claim claim = claim_by(by, process);
-    claim.ts = ticket;
-    return by.line()->stand(name, claim);
-  };
-  for (const char* name : {"a", "b"}) {
-    const auto lock = static_cast<unsigned char>(*name);
-    for (const unsigned char place : {1, 2, 3})
-      REQUIRE(stands(*others, name, "near", Token{{lock, place}}).in_line);
-    REQUIRE(stands(*store, name, "far", Token{{lock, 4}}).in_line);
-  }
-  REQUIRE(holders->line()->release_and_tell("a", *freed.ts, ReleaseRule::quick).result ==
-          ReleaseResult::freed);
-  REQUIRE(stands(*others, "a", "near", Token{{'a', 1}}).hold);
-  holders->remove_ping("holder");  // And its witness.
-  CHECK(told.next() == 'b');
 }
 
 // As docs/guarantees.md says how to wait on.

@@ -49,11 +49,6 @@ std::size_t SqliteBell::word_of(std::string_view process, std::string_view name,
   return kFirstForLocks + hash(all) % (kWords - kFirstForLocks);
 }
 
-// No process has an empty id.
-std::size_t SqliteBell::word_of_grants(std::string_view name) {
-  return word_of({}, name, News::holder);
-}
-
 // A listener, and the tickets of its process.
 class SqliteBell::Ear {
  public:
@@ -92,11 +87,6 @@ class SqliteBell::Ear {
   void ignore(const Token& ticket) {
     const Guard lock(mutex_);
     attended_.erase(ticket);
-  }
-
-  std::optional<std::uint32_t> word(std::size_t index) {
-    const Guard lock(mutex_);
-    return page_.file() >= 0 ? std::optional(page_.word(index)) : std::nullopt;
   }
 
   bool take_ring(const Token& ticket) {
@@ -208,41 +198,11 @@ void SqliteBell::ring(std::string_view name, const std::vector<std::string>& pro
   const Guard lock(ringing_mutex_);
   // Nobody listens where there is none.
   if (!ringing_.open()) return;
-  for (const std::string& process : processes) ring_one(name, process, news);
+  for (const std::string& process : processes) {
+    ringing_.add_one(word_of(process, name, news));
+    ringing_.ring(word_to_sleep_on(process), INT_MAX);
+  }
   ringing_.close();
-}
-
-void SqliteBell::ring_one(std::string_view name, const std::string& process, News news) {
-  ringing_.add_one(word_of(process, name, news));
-  ringing_.ring(word_to_sleep_on(process), INT_MAX);
-}
-
-void SqliteBell::tell_of_holder(std::string_view name, const std::string& process) noexcept {
-  try {
-    ring(name, {process}, News::holder);
-  } catch (const std::bad_alloc&) {
-    // It learns by looking.
-  }
-}
-
-// Counted first: whoever is told looks at the store, which has the hold by now.
-void SqliteBell::tell_of_grant(std::string_view name, const std::string& process) noexcept {
-  try {
-    const Guard lock(ringing_mutex_);
-    if (!ringing_.open()) return;
-    ringing_.add_one(word_of_grants(name));
-    ring_one(name, process, News::holder);
-    ringing_.close();
-  } catch (const std::bad_alloc&) {
-    // As above.
-  }
-}
-
-std::optional<std::uint32_t> SqliteBell::grants(std::string_view name) {
-  for (const auto& ear : ears()) {
-    if (const auto count = ear->word(word_of_grants(name))) return count;
-  }
-  return std::nullopt;
 }
 
 std::vector<std::shared_ptr<SqliteBell::Ear>> SqliteBell::ears() {

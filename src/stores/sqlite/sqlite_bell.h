@@ -3,9 +3,7 @@
 #include <atomic>
 #include <boost/thread/mutex.hpp>
 #include <chrono>
-#include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,8 +19,7 @@ namespace distlock {
 // its process id. A ring adds one to the word of the process and the lock together. Then it adds
 // one to the word of the process, and wakes the sleepers there. A process that wakes up looks which
 // words have changed of the locks that it stands in line for. Each process and lock have two such
-// words: one for rings, and one that says that there is a new holder. Each lock has one more, which
-// wakes nobody: it counts the grants beside a line.
+// words: one for rings, and one that says that there is a new holder.
 //
 // Words are found by a hash, so that two may share one: then a ring is heard by one too many, which
 // costs a look at the store (R19). There is a bell once somebody waits, until the last who has the
@@ -44,13 +41,10 @@ class SqliteBell {
   void ring(std::string_view name, const std::vector<std::string>& processes) {
     ring(name, processes, News::turn);
   }
-  /// Tells the next in line that there is a new holder, whose end it is to attend (R23). A want of
-  /// memory costs it the news.
-  void tell_of_holder(std::string_view name, const std::string& process) noexcept;
-  /// The same, and counts a grant.
-  void tell_of_grant(std::string_view name, const std::string& process) noexcept;
-  /// How many grants were counted. Nothing: the bell is not heard here.
-  std::optional<std::uint32_t> grants(std::string_view name);
+  /// Tells the next in line that there is a new holder, whose end it is to attend (R23).
+  void tell_of_holder(std::string_view name, const std::string& process) {
+    ring(name, {process}, News::holder);
+  }
 
   /// Before `process` gets a place: from now on rings for `name` are for it.
   void attend(std::string_view process, const Token& ticket, std::string_view name);
@@ -63,9 +57,7 @@ class SqliteBell {
   enum class News { turn, holder };
 
   static std::size_t word_of(std::string_view process, std::string_view name, News news);
-  static std::size_t word_of_grants(std::string_view name);
   void ring(std::string_view name, const std::vector<std::string>& processes, News news);
-  void ring_one(std::string_view name, const std::string& process, News news);
   std::vector<std::shared_ptr<Ear>> ears();
 
   const std::string database_;

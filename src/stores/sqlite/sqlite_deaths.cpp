@@ -19,7 +19,6 @@
 #include "distlock/clock.h"
 #include "distlock/error.h"
 #include "stores/sqlite/own_descriptor.h"
-#include "turns.h"
 
 namespace distlock {
 namespace {
@@ -48,9 +47,8 @@ std::array<int, 2> socket_pair() {
 // A listener, and the tickets of its process.
 class SqliteDeaths::Ear {
  public:
-  Ear(const SqliteWitness& witness, SqliteBell* bell, Line::Rung rung)
+  Ear(const SqliteWitness& witness, Line::Rung rung)
       : witness_(witness),
-        bell_(bell),
         rung_(std::move(rung)),
         told_(inotify_init1(IN_CLOEXEC | IN_NONBLOCK)),
         wake_(ends_[0]),
@@ -67,17 +65,14 @@ class SqliteDeaths::Ear {
   Ear& operator=(const Ear&) = delete;
 
   // The watch is there before the look at the witness, so that no end in between is missed.
-  bool attend(const Token& ticket, std::string_view name, std::string_view statement,
-              std::uint64_t place) {
-    const bool far = place >= line::open_places(line::kTurn);
-    const auto grants = far ? grants_of(name) : std::nullopt;
+  bool attend(const Token& ticket, std::string_view name, std::string_view statement) {
     const Guard lock(mutex_);
     const char* file = witness_.path().c_str();
     watched_ = told_.is_there() && inotify_add_watch(told_.number(), file, IN_CLOSE_WRITE) >= 0;
     attended_.erase(ticket);
     if (witness_.has_ended(statement)) return true;
     const bool was_empty = attended_.empty();
-    attended_.emplace(ticket, Attended{std::string(name), std::string(statement), far, grants, {}});
+    attended_.emplace(ticket, Attended{std::string(name), std::string(statement)});
     if (was_empty) wake();
     return false;
   }
@@ -91,9 +86,6 @@ class SqliteDeaths::Ear {
   struct Attended {
     std::string name;
     std::string statement;
-    bool far = false;                     // The first three are woken before it.
-    std::optional<std::uint32_t> grants;  // until then, of a far one
-    std::optional<SteadyTime> wake_at;    // The witness has ended.
   };
 
   void wake() const {
@@ -135,49 +127,23 @@ class SqliteDeaths::Ear {
   milliseconds time_to_wait(milliseconds pause) const {
     const Guard lock(mutex_);
     if (attended_.empty()) return kLookAnyhow;
-    for (const auto& [ticket, attended] : attended_) {
-      if (attended.wake_at) pause = std::min(pause, until(*attended.wake_at));
-    }
     if (pause < kLooksEnd) return pause;
     return watched_ && told_.is_there() ? kLookAnyhow : kLookUntold;
   }
 
-  milliseconds until(SteadyTime time) const {
-    const auto left = std::chrono::ceil<milliseconds>(time - clock_->steady_now());
-    return std::max(left, milliseconds{0});
-  }
-
-  // A lock whose holder has ended, and whose waiter is to be woken now. It is attended no more.
+  // A lock whose holder has ended. It is attended no more.
   std::optional<std::string> next_ended() {
     const Guard lock(mutex_);
-    const SteadyTime now = clock_->steady_now();
-    for (auto at = attended_.begin(); at != attended_.end();) {
-      Attended& attended = at->second;
-      if (!is_due(attended, now)) {
-        ++at;
-        continue;
-      }
-      const bool granted = attended.far && attended.grants != grants_of(attended.name);
-      std::optional<std::string> name(std::move(attended.name));
-      at = attended_.erase(at);
-      if (!granted) return name;
-    }
-    return std::nullopt;
-  }
-
-  std::optional<std::uint32_t> grants_of(std::string_view name) const {
-    return bell_ != nullptr ? bell_->grants(name) : std::nullopt;
-  }
-
-  bool is_due(Attended& attended, SteadyTime now) const {
-    if (!attended.wake_at && witness_.has_ended(attended.statement)) {
-      attended.wake_at = attended.far ? now + line::kTurn : now;
-    }
-    return attended.wake_at && *attended.wake_at <= now;
+    const auto ended = std::find_if(attended_.begin(), attended_.end(), [&](const auto& known) {
+      return witness_.has_ended(known.second.statement);
+    });
+    if (ended == attended_.end()) return std::nullopt;
+    std::optional<std::string> name(std::move(ended->second.name));
+    attended_.erase(ended);
+    return name;
   }
 
   const SqliteWitness& witness_;
-  SqliteBell* const bell_;
   const Line::Rung rung_;
   const std::shared_ptr<Clock> clock_ = host_clock();
   const OwnDescriptor told_;
@@ -194,7 +160,7 @@ class SqliteDeaths::Ear {
 std::shared_ptr<void> SqliteDeaths::listen(Line::Rung rung) {
   std::shared_ptr<Ear> ear;
   try {
-    ear = std::make_shared<Ear>(witness_, bell_, std::move(rung));
+    ear = std::make_shared<Ear>(witness_, std::move(rung));
   } catch (const boost::thread_resource_error& error) {
     throw Error(Errc::not_applied, std::string("no thread for ended holders: ") + error.what());
   }
@@ -214,10 +180,9 @@ std::vector<std::shared_ptr<SqliteDeaths::Ear>> SqliteDeaths::ears() {
 }
 
 // An end is final: a witness that has not ended for one of them may have for the next.
-bool SqliteDeaths::attend(const Token& ticket, std::string_view name, std::string_view statement,
-                          std::uint64_t place) {
+bool SqliteDeaths::attend(const Token& ticket, std::string_view name, std::string_view statement) {
   for (const auto& ear : ears()) {
-    if (ear->attend(ticket, name, statement, place)) return true;
+    if (ear->attend(ticket, name, statement)) return true;
   }
   return witness_.has_ended(statement);
 }

@@ -1,14 +1,12 @@
 #pragma once
 
 #include <boost/thread/mutex.hpp>
-#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "distlock/line.h"
-#include "stores/sqlite/sqlite_bell.h"
 #include "stores/sqlite/sqlite_witness.h"
 
 namespace distlock {
@@ -18,24 +16,18 @@ namespace distlock {
 /// is free, so each such word is followed by some looks. Where the kernel tells nothing, it looks
 /// ten times a second. As a ring of the bell it is a hint (R19).
 ///
-/// The first three in line are woken at once. All others are woken a turn later, and only if nobody
-/// got the lock meanwhile: most holders that end have given their locks up before (R20).
-///
 /// Threads: any number.
 class SqliteDeaths {
  public:
-  /// `bell` counts grants.
-  explicit SqliteDeaths(const SqliteWitness& witness, SqliteBell* bell = nullptr)
-      : witness_(witness), bell_(bell) {}
+  explicit SqliteDeaths(const SqliteWitness& witness) : witness_(witness) {}
 
   /// Calls `rung` with the name of each lock whose holder has ended, of those that attend() names,
   /// as long as the result lives. As Line::listen().
   std::shared_ptr<void> listen(Line::Rung rung);
 
-  /// `ticket` waits for lock `name`, whose holder states this witness, at this place among those
-  /// not marked. True: that has ended already, and nothing more is to be told of it.
-  bool attend(const Token& ticket, std::string_view name, std::string_view statement,
-              std::uint64_t place = 0);
+  /// `ticket` waits for lock `name`, whose holder states this witness. True: that has ended
+  /// already, and nothing more is to be told of it.
+  bool attend(const Token& ticket, std::string_view name, std::string_view statement);
   void ignore(const Token& ticket);
 
  private:
@@ -44,7 +36,6 @@ class SqliteDeaths {
   std::vector<std::shared_ptr<Ear>> ears();
 
   const SqliteWitness& witness_;
-  SqliteBell* const bell_;
   boost::mutex mutex_;
   std::vector<std::weak_ptr<Ear>> ears_;
 };

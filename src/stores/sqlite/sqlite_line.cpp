@@ -23,13 +23,6 @@ ClaimBasis basis_of(bool exists) {
 
 LockRecord free_lock(std::string_view name) { return {.name = std::string(name)}; }
 
-// The first that was not passed over, or null.
-const Waiter* first_in(const std::vector<Waiter>& line) {
-  const auto first = std::find_if(line.begin(), line.end(),
-                                  [](const Waiter& waiter) { return !waiter.passed_over; });
-  return first == line.end() ? nullptr : &*first;
-}
-
 }  // namespace
 
 // The answer to a request for a place (R17), and the writes for it.
@@ -76,24 +69,32 @@ Standing SqliteLine::stand(std::string_view name, const Claim& claim) {
   Plan done = stand_in_turn(name, claim);
   Standing& standing = done.standing;
   if (!standing.in_line) forget(claim.ts);
-  if (standing.in_line) standing.holder_ended = attend_holder(name, claim.ts, done);
+  if (standing.in_line) standing.holder_ended = attend_holder(name, claim.ts, done.witness);
   return std::move(standing);
 }
 
 // The next one attends the end of whoever it waits for. It would learn of this hold by its next
 // look alone. Told before the disk has the hold: its process may be killed meanwhile.
 void SqliteLine::tell_of_holder(std::string_view name, const std::vector<Waiter>& line) {
-  if (const Waiter* next = first_in(line)) bell_.tell_of_grant(name, next->process);
+  const auto next = std::find_if(line.begin(), line.end(),
+                                 [](const Waiter& waiter) { return !waiter.passed_over; });
+  if (next == line.end()) return;
+  try {
+    bell_.tell_of_holder(name, next->process);
+  } catch (const std::bad_alloc&) {
+    // The hold is granted, whoever learns of it.
+  }
 }
 
 // Whether it has ended. Nothing rings for that end any more: something may act for the dead holder
 // still, and a waiter that was woken again and again would not rest.
-bool SqliteLine::attend_holder(std::string_view name, const Token& ticket, const Plan& seen) {
-  if (seen.witness.empty()) {
+bool SqliteLine::attend_holder(std::string_view name, const Token& ticket,
+                               const std::string& witness) {
+  if (witness.empty()) {
     deaths_.ignore(ticket);
     return false;
   }
-  return deaths_.attend(ticket, name, seen.witness, line::place_of(ticket, seen.after));
+  return deaths_.attend(ticket, name, witness);
 }
 
 // A call that only keeps a place writes nothing, and waits for no writer. A place is not worth a
@@ -148,7 +149,7 @@ void SqliteLine::leave(std::string_view name, const Token& ticket) {
   const SqliteCall call = connection_.begin_call(Access::quick_write);
   const std::vector<Waiter> next = left_by_first(name, ticket);
   remove_place(connection_, name, ticket);
-  if (const Waiter* heir = first_in(next)) bell_.tell_of_holder(name, heir->process);
+  tell_of_holder(name, next);
 }
 
 // Those behind the first in line, if `ticket` is that one and somebody holds the lock: a claim told

@@ -14,7 +14,7 @@ namespace distlock {
 class SqliteLine : public Line {
  public:
   SqliteLine(SqliteConnection& connection, SqliteBell& bell, const SqliteWitness& witness)
-      : connection_(connection), bell_(bell), deaths_(witness, &bell) {}
+      : connection_(connection), bell_(bell), deaths_(witness) {}
 
   Standing stand(std::string_view name, const Claim& claim) override;
   void leave(std::string_view name, const Token& ticket) override;
@@ -43,7 +43,7 @@ class SqliteLine : public Line {
 
   std::atomic<bool>& awaited(std::string_view name);
   Plan plan(std::string_view name, const Claim& claim, StoreTime now) const;
-  bool attend_holder(std::string_view name, const Token& ticket, const Plan& seen);
+  bool attend_holder(std::string_view name, const Token& ticket, const std::string& witness);
   void tell_of_holder(std::string_view name, const std::vector<Waiter>& line);
   Plan stand_in_turn(std::string_view name, const Claim& claim);
   std::optional<Plan> carry_out(std::string_view name, const Claim& claim, bool grants);
