@@ -258,8 +258,8 @@ void member_of_another_place(std::string_view store) {
 
 void member_is_a_copy(std::string_view store) {
   write(LogLevel::warning, "dist_lock: \"", Escaped{store},
-        "\" is a copy of another member of the mirrored store, or the same store; it counts for "
-        "nobody: empty it, and it takes part again later");
+        "\" is another member of the mirrored store under a second name, or a copy of it; it "
+        "counts for nobody: name each member once; only if it is a store of its own, empty it");
 }
 
 void member_cannot_be_used(std::string_view store, std::string_view why) {

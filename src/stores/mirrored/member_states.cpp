@@ -108,7 +108,8 @@ std::string problem_of(const Looks& looks, std::size_t number, const MemberState
   }
   const bool strange = state.condition == MemberState::Condition::strange;
   if (strange && is_copy(looks, number)) {
-    return "it is a copy of another member, or the same store: empty it, or name another";
+    return "it is another member under a second name, or a copy of it: name each member once; "
+           "only if it is a store of its own, empty it";
   }
   const bool lacks = state.condition == MemberState::Condition::empty ||
                      state.condition == MemberState::Condition::kept_out;

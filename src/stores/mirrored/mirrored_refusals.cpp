@@ -39,9 +39,8 @@ std::size_t number_of(const Replies<Inspection>& seen, const Matches& matches) {
 std::string advice(std::size_t emptied, std::size_t in_place, std::size_t majority) {
   if (in_place == 0) return "; to become a set all of them must answer, and be empty";
   if (emptied >= majority) {
-    return "; a majority was emptied: stop all processes, empty the other members too, and the "
-           "next "
-           "call makes them a set anew";
+    return "; if they are being made a set, try again; if a majority was emptied: stop all "
+           "processes, empty the other members too, and the next call makes them a set anew";
   }
   return "; a majority must answer as one set";
 }

@@ -71,6 +71,25 @@ TEST_CASE("a waiter that looks at a free lock after its turn rings for those in 
   if (!there) CHECK(scene.fleet.clock->steady_now() - scene.freed_at == 600ms);
 }
 
+TEST_CASE(
+    "a waiter that looks at a free lock after its turn rings each process once, and not its own",
+    "[waiting][R17][R19]") {
+  FreedByTheDead scene;
+  Line& line = *scene.fleet.store->line();
+  REQUIRE(line.stand("jobs", scene.fleet.claim_by("waiting", Token{{1}})).in_line);
+  REQUIRE(scene.stands(2).in_line);
+  REQUIRE(scene.stands(3).in_line);
+  scene.waiting.store->after("stand", [&] { scene.release(); });
+  int heard = 0;
+  int heard_by_own = 0;
+  const auto ear = line.listen("in front", [&](std::string_view) { ++heard; });
+  const auto own_ear = line.listen("waiting", [&](std::string_view) { ++heard_by_own; });
+  const auto lock = scene.waiting.lock("jobs", kSeldom);
+  CHECK(lock->try_lock_for(30s));
+  CHECK(heard == 1);
+  CHECK(heard_by_own == 0);
+}
+
 TEST_CASE("a waiter whose ring is refused takes a free lock all the same", "[waiting][R17][R19]") {
   FreedByTheDead scene;
   REQUIRE(scene.stands(1).in_line);
