@@ -145,8 +145,8 @@ std::shared_ptr<Store> open_mirrored_store(const ConnectionString& connection,
   of_set.longest_takeover = connection.longest_takeover().value_or(of_set.longest_takeover);
   of_set.opening = options.opening;
   const bool files = connection.members().front().kind() == StoreKind::sqlite;
-  const auto store = mirrored::open_set({members.begin(), members.end()}, host_clock(), of_set,
-                                        files ? mirrored::Twins::copies : mirrored::Twins::unknown);
+  auto store = mirrored::open_set({members.begin(), members.end()}, host_clock(), of_set,
+                                  files ? mirrored::Twins::copies : mirrored::Twins::unknown);
   if (options.opening == OpeningRule::to_look) return store;
   const std::vector<Error> failures = failures_to_open(members);
   check_opened(connection, members, failures);
