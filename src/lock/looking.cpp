@@ -105,12 +105,11 @@ bool StandingInLine::lets_others_first_to_free(const Inspection& seen) {
   const LockRecord& lock = *seen.lock;
   const std::uint64_t place = line::place_of(ticket_, lock.line);
   if (!lock.freed_at || !line::waits(ticket_, lock.line) || place == 0) return false;
-  const SteadyTime now = clock_.steady_now();
   if (std::exchange(freed_at_, lock.freed_at) != lock.freed_at) {
     const auto left = line::turn_in(ticket_, lock.line, *lock.freed_at, seen.now->time);
-    if (left <= milliseconds{0} && may_call()) ring_for_those_in_front(lock.line);
-    const SteadyTime from = left > milliseconds{0} ? now : clock_.steady_now();
-    free_turn_at_ = from + (left > milliseconds{0} ? left : line::rings_after(place));
+    const bool late = left <= milliseconds{0};
+    if (late && may_call()) ring_for_those_in_front(lock.line);
+    free_turn_at_ = clock_.steady_now() + (late ? line::rings_after(place) : left);
   }
   const bool waits = clock_.steady_now() < free_turn_at_;
   free_turn_is_over_ = !waits;

@@ -71,7 +71,7 @@ struct World {
   void tell_majority(const std::string& name);
   [[nodiscard]] std::vector<StoredLock> on_members(const std::string& name) const;
   /// Tells the members' oracles which holds of that lock no majority can carry any more.
-  void note_ended(const std::string& name);
+  void note_ended(const std::vector<StoredLock>& locks);
   void member_changed();
   void note_counting();
 

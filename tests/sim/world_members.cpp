@@ -106,7 +106,8 @@ void World::add_members() {
 
 void World::member_changed() {
   note_counting();
-  for (int i = 0; i < setup.locks; ++i) note_ended(lock_name(static_cast<std::uint64_t>(i)));
+  for (int i = 0; i < setup.locks; ++i)
+    note_ended(on_members(lock_name(static_cast<std::uint64_t>(i))));
 }
 
 void World::tell_majorities() {
@@ -159,17 +160,17 @@ std::vector<StoredLock> World::on_members(const std::string& name) const {
   return locks;
 }
 
-void World::note_ended(const std::string& name) {
+void World::note_ended(const std::vector<StoredLock>& locks) {
   Identities identities;
   for (std::size_t i = 0; i < members.size(); ++i) identities.push_back(identity_of(i));
-  for (const Token& ts : ended_for_good(on_members(name), identities)) {
+  for (const Token& ts : ended_for_good(locks, identities)) {
     for (const auto& member : members) member->oracle.ended_for_good(ts);
   }
 }
 
 void World::tell_majority(const std::string& name) {
-  note_ended(name);
   const std::vector<StoredLock> locks = on_members(name);
+  note_ended(locks);
   oracle.majority_carries(name, carried_by(locks, counting_),
                           carried_by(locks, counting_for_uninformed_));
 }
