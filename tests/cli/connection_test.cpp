@@ -8,6 +8,7 @@
 
 #include "distlock/error.h"
 #include "distlock/stores.h"
+#include "support/faulty_store.h"
 #include "support/temporary_folder.h"
 #include "support/thrown.h"
 
@@ -24,6 +25,16 @@ std::string read_from_a_file(const std::string& content) {
   std::ofstream(*arguments.uri_file) << content;
   return connection_of(arguments).text();
 }
+
+/// A replica set whose members do not replicate for a while, as after a fail-over.
+class StoreWithoutMajority : public FaultyStore {
+ public:
+  using FaultyStore::FaultyStore;
+  Inspection inspect(std::string_view name, Freshness freshness) override {
+    if (freshness == Freshness::ordinary) return FaultyStore::inspect(name, freshness);
+    throw Error(Errc::not_applied, "no majority confirms a read");
+  }
+};
 
 }  // namespace
 
@@ -130,4 +141,12 @@ TEST_CASE("a member of a mirrored store is not locked alone", "[cli][connection]
   CHECK_NOTHROW(check_is_a_lock("jobs"));
   CHECK(thrown_by([] { check_is_a_lock("distlock: member of a mirrored store"); }) ==
         Errc::invalid_argument);
+}
+
+TEST_CASE("a fail-over keeps no command from a store that is no member",
+          "[cli][connection][M1][R15]") {
+  const ConnectionString connection("memory:");
+  StoreWithoutMajority store(make_memory_store());
+  CHECK_NOTHROW(check_is_no_member(store, connection));
+  CHECK(store.calls("inspect") == 1);
 }
