@@ -38,6 +38,8 @@ struct MemberListing {
   Token member;
   Listing listing;
   Fence fence_of_lost = 0;  ///< As in Inspection.
+  /// The locks whose hold on this member no majority can carry any more (M4), in order.
+  std::vector<std::string> over = {};
 };
 
 /// One look at all locks: as a whole, and member by member.

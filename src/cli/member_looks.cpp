@@ -65,6 +65,8 @@ std::vector<Inspection> MemberLooks::at(const std::string& name) const {
   for (const OfOne& member : members_) {
     Inspection seen{.lock = {}, .ping = {}, .now = member.all->listing.now, .fresh = true};
     seen.member = member.all->member;
+    seen.fence_of_lost = member.all->fence_of_lost;
+    seen.over = std::binary_search(member.all->over.begin(), member.all->over.end(), name);
     const auto lock = member.locks.find(name);
     if (lock != member.locks.end()) {
       if (!lock->second->record) continue;

@@ -181,3 +181,21 @@ TEST_CASE("a member that a broken hold came back to does not say that its holder
   CHECK_FALSE(scene.jobs->held());
   CHECK(scene.waited >= 15min);
 }
+
+TEST_CASE("a list judges a hold that is over as a status does", "[cli][view][mirrored][M4]") {
+  MirroredScene scene;
+  const Token old = *scene.jobs->record().ts;
+  // A rival's claim of the first member is on its way, and that of the third one was freed.
+  for (const std::size_t i : {1, 2}) {
+    Store& store = *scene.fleet.stores[i].store;
+    store.ping("rival");
+    REQUIRE(store.release("jobs", old) == ReleaseResult::freed);
+    Claim claim{.process = "rival", .who = "rival:1", .why = "y", .ts = Token{{9}}};
+    claim.cutoff = store.list().now;
+    claim.cutoff.time += 1s;
+    REQUIRE(store.claim("jobs", FromFree{old}, claim));
+    if (i == 2) REQUIRE(store.release("jobs", claim.ts) == ReleaseResult::freed);
+  }
+  CHECK(scene.one().takeover.how == How::now);
+  CHECK(scene.listed().takeover.how == How::now);
+}

@@ -135,6 +135,16 @@ std::vector<Listed<LockRecord>> sound_locks(const std::vector<MemberListing>& me
   return locks;
 }
 
+std::vector<Inspection> looks_at(const SoundLock& lock, const std::vector<MemberListing>& members) {
+  std::vector<Inspection> looks(members.size());
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    if (lock.records[i] != nullptr) looks[i].lock = *lock.records[i];
+    looks[i].fresh = true;
+    looks[i].fence_of_lost = members[i].fence_of_lost;
+  }
+  return looks;
+}
+
 void name_clocks(Listing& listing, const Token& member) {
   name_clock(listing.now, member);
   for (auto& ping : listing.pings) {
@@ -194,6 +204,19 @@ std::vector<MemberListing> without_great_fences(std::vector<MemberListing> membe
     for (const std::size_t i : great_in(lock, members, majority)) great.emplace_back(name, i);
   }
   for (const auto& [name, i] : great) leave_out(members[i].listing.locks, name);
+  return members;
+}
+
+std::vector<MemberListing> with_ends_of_holds(std::vector<MemberListing> members,
+                                              std::size_t majority) {
+  std::vector<std::pair<std::string, std::size_t>> over;
+  for (const auto& [name, lock] : locks_by_name(members)) {
+    const auto looks = with_ends_of_holds(looks_at(lock, members), majority);
+    for (std::size_t i = 0; i < looks.size(); ++i) {
+      if (looks[i].over) over.emplace_back(name, i);
+    }
+  }
+  for (const auto& [name, i] : over) members[i].over.push_back(name);
   return members;
 }
 

@@ -21,6 +21,10 @@ Listing merged(std::vector<MemberListing> members, std::size_t majority);
 std::vector<MemberListing> without_great_fences(std::vector<MemberListing> members,
                                                 std::size_t majority);
 
+/// The same listings, with MemberListing::over.
+std::vector<MemberListing> with_ends_of_holds(std::vector<MemberListing> members,
+                                              std::size_t majority);
+
 struct MemberHolds {
   Token member;
   std::vector<StoredHold> holds;

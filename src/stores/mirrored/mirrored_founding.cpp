@@ -79,13 +79,16 @@ void MirroredStore::claim_the_others(const std::vector<Candidate>& to,
 
 // Makes a set of members that are all empty, so no hold exists. The process that wins the first
 // member's identity claims the others' too. A second founder stops at the first member.
-std::optional<Token> MirroredStore::claim_identities(const Replies<Inspection>& seen) {
+std::optional<Token> MirroredStore::claim_identities(const Replies<Inspection>& seen,
+                                                     std::optional<Error>& denied) {
   const SetTerms terms{new_token(), options_.longest_takeover, {}};
   const std::vector<Candidate> to = identities_to_claim(seen, terms);
   Replies<ClaimAnswer> replies(all_.size());
   send(kIdentityName, {to.front()}, replies);
   const bool first = replies.front().answer && replies.front().answer->granted;
   if (first) claim_the_others(to, replies);
+  note_denial(replies, denied);
+  if (denied && granted_at_most(replies) < majority()) give_back(to, replies);
   return founded_by(terms.set, to, replies);
 }
 
@@ -101,7 +104,10 @@ std::optional<Token> MirroredStore::founded_by(const Token& own, const std::vect
     refuse_twice(*twice);
   }
   const auto founded = set_of_majority(after);
-  if (founded && *founded != own) give_back(to, replies);
+  if (founded && *founded != own) {
+    give_back(to, replies);
+    check_order_beside(*founded, after);
+  }
   return founded;
 }
 
@@ -126,7 +132,12 @@ std::optional<Token> MirroredStore::set_of_another_founder() {
   constexpr std::chrono::milliseconds kPauseLeast{1};
   for (auto pause = kPauseLeast; pause < call_limit_ / 8; pause *= 2) {
     clock_->wait_until(clock_->steady_now() + pause, {});
-    if (const auto founded = set_of_majority(look_at_identities())) return founded;
+    const auto seen = look_at_identities();
+    const auto founded = set_of_majority(seen);
+    if (!founded) continue;
+    check_no_store_is_twice();
+    check_order_beside(*founded, seen);
+    return founded;
   }
   return std::nullopt;
 }
@@ -136,7 +147,8 @@ std::optional<Token> MirroredStore::set_of_another_founder() {
 // process founds another set with them. It is not the same one: that may have a majority after all,
 // with a store that this process does not name (M7). A hold or a ping of that majority is on the
 // minority, too, and shows there, or does not count any more.
-std::optional<Token> MirroredStore::complete_founding(const Replies<Inspection>& seen) {
+std::optional<Token> MirroredStore::complete_founding(const Replies<Inspection>& seen,
+                                                      std::optional<Error>& denied) {
   std::optional<SetTerms> terms;
   std::vector<std::pair<std::shared_ptr<Member>, Token>> of_other_sets;
   for (std::size_t i = 0; i < seen.size(); ++i) {
@@ -151,7 +163,7 @@ std::optional<Token> MirroredStore::complete_founding(const Replies<Inspection>&
   if (!terms || !each_listing(is_unused)) return std::nullopt;
   check_founders_have_ended(seen);
   if (!of_other_sets.empty()) take_apart(of_other_sets);
-  return found_in_place_of(*terms, seen);
+  return found_in_place_of(*terms, seen, denied);
 }
 
 // Parts of two sets together may be a majority. A set of all of them would be used before the last
@@ -184,7 +196,8 @@ void MirroredStore::check_founders_have_ended(const Replies<Inspection>& seen) c
 // Claims the minority first, each from exactly the identity that was seen. Where the new set can
 // get no majority, it leaves no member of it behind: two sets would keep each other's members out.
 std::optional<Token> MirroredStore::found_in_place_of(const SetTerms& before,
-                                                      const Replies<Inspection>& seen) {
+                                                      const Replies<Inspection>& seen,
+                                                      std::optional<Error>& denied) {
   const SetTerms terms{new_token(), before.longest_takeover, {}};
   std::vector<Candidate> minority = identities_to_claim(seen, terms);
   const auto end = std::stable_partition(minority.begin(), minority.end(), [](const auto& one) {
@@ -199,6 +212,7 @@ std::optional<Token> MirroredStore::found_in_place_of(const SetTerms& before,
   if (first) send(kIdentityName, {minority.begin() + 1, minority.end()}, replies);
   const bool goes_on = granted_at_least(replies) == minority.size() && each_listing(is_unused);
   if (goes_on) send(kIdentityName, others, replies);
+  note_denial(replies, denied);
   if (granted_at_most(replies) < majority()) {
     give_back(others, replies);
     give_back_to(before, minority);
@@ -233,12 +247,14 @@ Token MirroredStore::found(const Replies<Inspection>& seen) {
   const Member* used = nullptr;
   const bool without_locks = empty && each_listing(has_no_lock, &used);
   std::optional<Token> set;
-  if (without_locks) set = claim_identities(seen);
+  std::optional<Error> denied;
+  if (without_locks) set = claim_identities(seen, denied);
   if (!set) set = set_of_another_founder();
-  if (!set && !empty) set = complete_founding(seen);
+  if (!set && !empty) set = complete_founding(seen, denied);
   if (set) return *set;
+  if (denied) throw Error(*denied);
   if (used != nullptr) refuse_used(*used);
-  refuse_no_set(seen);
+  refuse_no_set(look_at_identities());
 }
 
 }  // namespace distlock::mirrored

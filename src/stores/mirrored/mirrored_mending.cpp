@@ -246,11 +246,13 @@ bool MirroredStore::readmit(std::size_t number) {
     throw Error(Errc::invalid_argument, "a mirrored store of " + std::to_string(all_.size()) +
                                             " members has no member " + std::to_string(number + 1));
   }
-  const Token set = this->set();
   const auto& member = all_[number];
   const auto seen = look_at_identities();
   auto terms = this->terms(seen);
-  if (!terms || terms->set != set) refuse_no_set(seen);
+  // Before set(), which may found one.
+  if (!terms) refuse_no_set(seen);
+  const Token set = this->set();
+  if (terms->set != set) refuse_no_set(seen);
   if (!seen[number].answer) throw Error(*seen[number].failure);
   const Inspection& look = *seen[number].answer;
   if (counting_identity(seen, number, set)) return false;

@@ -36,6 +36,11 @@ std::size_t number_of(const Replies<Inspection>& seen, const Matches& matches) {
   return static_cast<std::size_t>(std::count_if(seen.begin(), seen.end(), matches));
 }
 
+std::size_t number_away(const Replies<Inspection>& seen) {
+  return number_of(seen,
+                   [](const auto& reply) { return reply.failure && may_pass(*reply.failure); });
+}
+
 std::string advice(std::size_t emptied, std::size_t in_place, std::size_t majority) {
   if (in_place == 0) return "; to become a set all of them must answer, and be empty";
   if (emptied >= majority) {
@@ -47,18 +52,22 @@ std::string advice(std::size_t emptied, std::size_t in_place, std::size_t majori
 
 }  // namespace
 
+// Whether waiting may help: members that are away may be of the same set as some that answer. Of
+// members that lack an identity no set is made while others are away.
+bool MirroredStore::may_become_a_set(const Replies<Inspection>& seen) const {
+  return most_of_one_set(seen) + number_away(seen) >= majority();
+}
+
 // A fault of a member comes first where waiting for others does not help.
 void MirroredStore::refuse_no_set(const Replies<Inspection>& seen) const {
   const std::size_t in_place = most_of_one_set(seen);
-  const std::size_t away =
-      number_of(seen, [](const auto& reply) { return reply.failure && may_pass(*reply.failure); });
   const std::size_t emptied = number_of(
       seen, [](const auto& reply) { return reply.answer && !has_identity(*reply.answer); });
   std::string why;
   for (std::size_t i = 0; i < seen.size(); ++i) {
     const std::string member = all_[i]->store->description();
     const auto& failure = seen[i].failure;
-    const bool lasts = failure && !may_pass(*failure) && in_place + away < majority();
+    const bool lasts = failure && !may_pass(*failure) && !may_become_a_set(seen);
     if (lasts) throw Error(failure->errc(), in_words(*failure, member));
     const std::string fault =
         failure ? in_words(*failure, member) : fault_of(*seen[i].answer, all_[i]->place, member);
@@ -66,6 +75,16 @@ void MirroredStore::refuse_no_set(const Replies<Inspection>& seen) const {
   }
   throw Error(Errc::not_applied, "too few members of the mirrored store are of one set" + why +
                                      advice(emptied, in_place, majority()));
+}
+
+// They can be read, but a claim was refused for a reason that waiting does not mend.
+void MirroredStore::note_denial(const Replies<ClaimAnswer>& replies,
+                                std::optional<Error>& denied) const {
+  for (std::size_t i = 0; i < replies.size() && !denied; ++i) {
+    const auto& failure = replies[i].failure;
+    if (!failure || may_pass(*failure)) continue;
+    denied.emplace(failure->errc(), in_words(*failure, all_[i]->store->description()));
+  }
 }
 
 // All answer.

@@ -65,10 +65,10 @@ Token MirroredStore::set() {
   }
   const auto seen = look_at_identities();
   const auto known = set_of_majority(seen);
+  check_no_store_is_twice();
   if (known) {
-    check_no_store_is_twice();
     check_order_beside(*known, seen);
-  } else {
+  } else if (!may_become_a_set(seen)) {
     if (const Member* twice = given_twice()) refuse_twice(*twice);
     check_order(seen);
   }
@@ -165,7 +165,7 @@ void MirroredStore::refuse_twice(const Member& member) {
 }
 
 MemberListings MirroredStore::listings() {
-  std::vector<MemberListing> members = counting_listings();
+  std::vector<MemberListing> members = with_ends_of_holds(counting_listings(), majority());
   Listing all = merged(members, majority());
   return {std::move(all), without_great_fences(std::move(members), majority())};
 }

@@ -92,7 +92,7 @@ std::vector<Answer> MirroredStore::counting(const Replies<Answer>& replies, cons
   for (const Reply<Answer>& reply : replies) {
     if (counts(reply, set)) answers.push_back(*reply.answer);
   }
-  if (answers.size() < majority()) throw_too_few(all_, replies, Errc::not_applied, rules);
+  if (answers.size() < majority()) throw_too_few(all_, replies, set, Errc::not_applied, rules);
   return answers;
 }
 
@@ -122,7 +122,7 @@ std::vector<Inspection> MirroredStore::looks(std::string_view name, Freshness fr
     one.fence = std::max(one.fence_of_lost, one.lock ? one.lock->fence : 0);
     seen.push_back(std::move(one));
   }
-  if (seen.size() < majority()) throw_too_few(all_, replies, Errc::not_applied);
+  if (seen.size() < majority()) throw_too_few(all_, replies, set, Errc::not_applied);
   return with_ends_of_holds(std::move(seen), majority());
 }
 
@@ -147,7 +147,7 @@ std::optional<Carried> MirroredStore::carried(std::string_view name) {
     members.push_back({answered, answered ? *reply.answer : std::nullopt});
   }
   const CarriedByMajority settled = settle_carried(members);
-  if (settled.undecided) throw_too_few(all_, replies, Errc::not_applied);
+  if (settled.undecided) throw_too_few(all_, replies, set, Errc::not_applied);
   return settled.carried;
 }
 
@@ -176,7 +176,7 @@ ReleaseResult MirroredStore::release(std::string_view name, const Token& ts) {
     freed_.note_freed(name, ts, asked_all);
   }
   const auto result = settle_release(answers);
-  if (!result) throw_too_few(all_, replies, Errc::outcome_unknown, kRelease);
+  if (!result) throw_too_few(all_, replies, set, Errc::outcome_unknown, kRelease);
   return *result;
 }
 
@@ -195,7 +195,8 @@ PingRecord MirroredStore::ping(std::string_view process, const PingHealth& healt
     if (answer && *answer && counts) confirmed.push_back(**answer);
     if (answer && !*answer) tell_if_strange(*all_[i], set);
   }
-  if (confirmed.size() < majority()) throw_too_few(all_, replies, Errc::outcome_unknown, kPing);
+  if (confirmed.size() < majority())
+    throw_too_few(all_, replies, set, Errc::outcome_unknown, kPing);
   return confirmed.front();
 }
 
@@ -225,7 +226,7 @@ void MirroredStore::remove_ping(std::string_view process) {
   const auto answered = std::count_if(replies.begin(), replies.end(),
                                       [](const auto& reply) { return reply.answer.has_value(); });
   if (static_cast<std::size_t>(answered) < majority()) {
-    throw_too_few(all_, replies, Errc::outcome_unknown, kRelease);
+    throw_too_few(all_, replies, {}, Errc::outcome_unknown, kRelease);
   }
 }
 
@@ -246,7 +247,7 @@ std::vector<StoredHold> MirroredStore::holds(std::string_view process) {
   for (const auto& reply : replies) {
     if (counts(reply, set)) members.push_back({reply.identity->token, *reply.answer});
   }
-  if (members.size() < majority()) throw_too_few(all_, replies, Errc::not_applied);
+  if (members.size() < majority()) throw_too_few(all_, replies, set, Errc::not_applied);
   return merged(members, majority());
 }
 
@@ -258,7 +259,7 @@ std::vector<MemberListing> MirroredStore::counting_listings() {
     if (!counts(reply, set)) continue;
     members.push_back({reply.identity->token, *reply.answer, reply.identity->fence});
   }
-  if (members.size() < majority()) throw_too_few(all_, replies, Errc::not_applied);
+  if (members.size() < majority()) throw_too_few(all_, replies, set, Errc::not_applied);
   return members;
 }
 

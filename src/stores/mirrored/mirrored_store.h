@@ -142,7 +142,11 @@ class MirroredStore : public Store, private Members {
   bool each_listing(const std::function<bool(const Listing&)>& is_so,
                     const Member** first_other = nullptr);
   void claim_the_others(const std::vector<Candidate>& to, Replies<ClaimAnswer>& replies);
-  std::optional<Token> claim_identities(const Replies<Inspection>& seen);
+  bool may_become_a_set(const Replies<Inspection>& seen) const;
+  /// Sets `denied`, if it is not yet set.
+  void note_denial(const Replies<ClaimAnswer>& replies, std::optional<Error>& denied) const;
+  std::optional<Token> claim_identities(const Replies<Inspection>& seen,
+                                        std::optional<Error>& denied);
   std::optional<Token> set_of_another_founder();
   std::optional<Token> founded_by(const Token& own, const std::vector<Candidate>& to,
                                   const Replies<ClaimAnswer>& replies);
@@ -150,8 +154,10 @@ class MirroredStore : public Store, private Members {
   void free_identity(const std::shared_ptr<Member>& member, const Token& token);
   void check_founders_have_ended(const Replies<Inspection>& seen) const;
   [[noreturn]] void take_apart(const std::vector<std::pair<std::shared_ptr<Member>, Token>>& parts);
-  std::optional<Token> complete_founding(const Replies<Inspection>& seen);
-  std::optional<Token> found_in_place_of(const SetTerms& before, const Replies<Inspection>& seen);
+  std::optional<Token> complete_founding(const Replies<Inspection>& seen,
+                                         std::optional<Error>& denied);
+  std::optional<Token> found_in_place_of(const SetTerms& before, const Replies<Inspection>& seen,
+                                         std::optional<Error>& denied);
   void give_back_to(const SetTerms& before, const std::vector<Candidate>& minority);
   std::optional<Token> known_set();
 

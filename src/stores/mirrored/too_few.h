@@ -19,16 +19,19 @@ bool may_be_applied(const Replies<Answer>& replies, const CallRules& rules) {
          });
 }
 
+// An answer of a member that is none of the set.
 template <class Answer>
-bool is_strange(const Reply<Answer>& reply, const CallRules& rules) {
-  return rules.with_identity && reply.answer && !reply.identity;
+bool is_strange(const Reply<Answer>& reply, const Token& set, const CallRules& rules) {
+  const bool of_the_set = reply.identity && reply.identity->set == set;
+  return rules.with_identity && reply.answer && !of_the_set;
 }
 
 // Whether waiting may help: those that count, and those that are away, could be a majority.
 template <class Answer>
-bool could_be_enough(const Replies<Answer>& replies, const CallRules& rules) {
+bool could_be_enough(const Replies<Answer>& replies, const Token& set, const CallRules& rules) {
   const auto could = std::count_if(replies.begin(), replies.end(), [&](const auto& reply) {
-    return reply.failure ? may_pass(*reply.failure) : reply.answer && !is_strange(reply, rules);
+    return reply.failure ? may_pass(*reply.failure)
+                         : reply.answer && !is_strange(reply, set, rules);
   });
   return static_cast<std::size_t>(could) >= majority_of(replies.size());
 }
@@ -37,15 +40,15 @@ bool could_be_enough(const Replies<Answer>& replies, const CallRules& rules) {
 // fault comes before members that are away.
 template <class Answer>
 [[noreturn]] void throw_too_few(const MemberList& all, const Replies<Answer>& replies,
-                                Errc otherwise, const CallRules& rules = {}) {
+                                const Token& set, Errc otherwise, const CallRules& rules = {}) {
   const bool applied = may_be_applied(replies, rules);
-  const bool waits = applied || could_be_enough(replies, rules);
+  const bool waits = applied || could_be_enough(replies, set, rules);
   std::string why;
   for (std::size_t i = 0; i < replies.size(); ++i) {
     const Reply<Answer>& reply = replies[i];
     if (!waits && reply.failure && !may_pass(*reply.failure)) throw Error(*reply.failure);
     if (reply.failure) why += std::string("; ") + reply.failure->what();
-    if (!is_strange(reply, rules)) continue;
+    if (!is_strange(reply, set, rules)) continue;
     why += "; " + all[i]->store->description() + " is not one of this set, or is empty";
   }
   throw Error(applied ? Errc::outcome_unknown : otherwise,

@@ -93,3 +93,32 @@ TEST_CASE("the listing of a member that a look leaves out shows that lock as a p
   CHECK(sound_and_malformed(left[1].listing.locks, "jobs") == std::pair(1, 0));
   CHECK(sound_and_malformed(merged(listings, 2).locks, "jobs") == std::pair(1, 0));
 }
+
+TEST_CASE("a listing names the locks whose hold on a member is over", "[mirrored][M4]") {
+  Listings listings = three_listings();
+  const auto put = [&](std::size_t member, const char* name, LockState state, std::uint8_t ts,
+                       Fence fence) {
+    LockRecord lock;
+    lock.name = name;
+    lock.state = state;
+    lock.ts = Token{{ts}};
+    lock.fence = fence;
+    listings[member].listing.locks.push_back({name, lock, {}});
+  };
+  for (const char* name : {"a", "c"}) {
+    put(0, name, LockState::taken, 1, 1);
+    put(1, name, LockState::free, 1, 1);
+  }
+  put(2, "a", LockState::taken, 2, 2);
+  put(0, "b", LockState::taken, 3, 7);
+  put(1, "b", LockState::taken, 3, 7);
+  put(2, "c", LockState::free, 0, 1);
+  put(0, "d", LockState::taken, 4, 5);
+  const Listings with_ends = with_ends_of_holds(listings, 2);
+  CHECK(with_ends[0].over == std::vector<std::string>{"a"});
+  CHECK(with_ends[1].over.empty());
+  CHECK(with_ends[2].over.empty());
+  // Their identities show that they were emptied, and granted nothing of the kind since.
+  listings[1].fence_of_lost = listings[2].fence_of_lost = 5;
+  CHECK(with_ends_of_holds(listings, 2)[0].over == std::vector<std::string>{"a", "c", "d"});
+}
