@@ -6,6 +6,7 @@
 
 #include "log.h"
 #include "pinger/identity.h"
+#include "protocol/deadlock.h"
 #include "protocol/member_judgements.h"
 #include "text.h"
 #include "thread_number.h"
@@ -100,7 +101,7 @@ bool Contender::look_and_claim(std::string_view why, LockRecord* other) {
   for (int round = 0; !out_of_time(); ++round) {
     const Inspection before = look.seen;
     const Judgement judgement = judge_now(look);
-    seen_taken = judgement.verdict == Verdict::busy;
+    seen_taken = is_of_another(judgement, look.seen);
     if (seen_taken) break;
     if (round == protocol::kClaimRoundsMax) {
       check_busy(name, tried, before, look.seen);
@@ -119,6 +120,14 @@ bool Contender::look_and_claim(std::string_view why, LockRecord* other) {
   if (tried.failure && !seen_taken && !limit.stop.stop_requested()) throw Error(*tried.failure);
   if (other != nullptr) *other = look.seen.lock.value_or(LockRecord{.name = name});
   return false;
+}
+
+bool Contender::is_of_another(const Judgement& judgement, const Inspection& seen) {
+  if (judgement.verdict != Verdict::dead) return judgement.verdict == Verdict::busy;
+  const bool has_line = session->environment.store->line() != nullptr;
+  const auto window = protocol::window(*seen.lock, options);
+  const SteadyTime now = session->environment.clock->steady_now();
+  return has_line && turn_of_line.lasts(judgement, seen, window, now);
 }
 
 ClaimResult Contender::claim_remembered(std::string_view why, Fence fences) {
@@ -254,7 +263,8 @@ Error Contender::of_all(const Error& error) {
 bool Contender::keep_until(LockRecord& record, Fence last, SteadyTime until,
                            const std::optional<Ticket>& again) {
   const SteadyTime now = session->environment.clock->steady_now();
-  if (!session->holds.begin(*hold, *record.ts, record.members, now)) {
+  const bool of_a_block = deadlock::may_be_passed_on(record.who);
+  if (!session->holds.begin(*hold, *record.ts, record.members, now, of_a_block)) {
     log::claim_came_too_late(name);
     session->lobby.set_passing(name, SteadyTime::min());
     return false;

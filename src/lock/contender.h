@@ -14,6 +14,7 @@
 #include "lock/deadlock_watch.h"
 #include "lock/refusal_log.h"
 #include "lock/releaser.h"
+#include "lock/turn_of_line.h"
 #include "lock/wait_teller.h"
 #include "pinger/holds.h"
 #include "pinger/lobby.h"
@@ -165,6 +166,7 @@ class DistributedLock::Contender : public Heir {
   std::optional<ClaimFrom> remembered;
   // Of the acquiring thread; none while holding. By member, where the store has any.
   std::map<Token, protocol::HolderWatch> watches;
+  TurnOfLine turn_of_line;
   Limit limit;
   /// The ticket of a hold for which an earlier request may still arrive, and when the last was
   /// sent.
@@ -172,6 +174,8 @@ class DistributedLock::Contender : public Heir {
 
  private:
   bool look_and_claim(std::string_view why, LockRecord* other);
+  /// Whether somebody else has the lock, or comes first to it.
+  bool is_of_another(const protocol::Judgement& judgement, const Inspection& seen);
   /// Pings if it must, sends one claim, and keeps what the store grants (R2, R7, R9).
   ClaimResult claim(const ClaimFrom& from, std::string_view why, Fence fences);
   bool keep_until(LockRecord& record, Fence last, SteadyTime until,

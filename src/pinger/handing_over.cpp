@@ -1,6 +1,7 @@
 #include <boost/thread/lock_guard.hpp>
 
 #include "pinger/holds.h"
+#include "thread_number.h"
 
 // A hold that goes on from one lock object to another (R21), as pings and losses see it.
 namespace distlock {
@@ -27,6 +28,16 @@ std::optional<std::uint64_t> Holds::thread_of(const Token& ts) const {
     if (hold->active && hold->ts == ts) return hold->thread;
   }
   return std::nullopt;
+}
+
+std::vector<Token> Holds::blocks_of_this_thread() const {
+  const std::uint64_t own = this_thread_number();
+  std::vector<Token> blocks;
+  const Guard lock(mutex_);
+  for (const auto& [number, hold] : enlisted_) {
+    if (hold->active && hold->of_a_block && hold->thread == own) blocks.push_back(hold->ts);
+  }
+  return blocks;
 }
 
 // With the mutex: the lock object that has the hold now. On its way to one, it is ended here, so

@@ -27,11 +27,13 @@ void Holds::enlist(const std::shared_ptr<Hold>& hold, const Token& claiming) {
   enlisted_.emplace(hold->number, hold);
 }
 
-bool Holds::begin(Hold& hold, const Token& ts, const std::vector<Token>& members, SteadyTime now) {
+bool Holds::begin(Hold& hold, const Token& ts, const std::vector<Token>& members, SteadyTime now,
+                  bool of_a_block) {
   std::stop_source changed(std::nostopstate);
   {
     const Guard lock(mutex_);
     hold.thread = this_thread_number();
+    hold.of_a_block = of_a_block;
     // On a mirrored store alone.
     if (!members.empty()) {
       hold.deadlines = hold.claim_deadlines;

@@ -50,6 +50,7 @@ struct Hold {
   Token ts;
   Token claiming;
   std::uint64_t thread = 0;  // that has it
+  bool of_a_block = false;   // It may be passed on, as others see it (R21).
   // On a mirrored store, those of `validity` and `claim_validity` (M5).
   MemberDeadlines deadlines;
   MemberDeadlines claim_deadlines;
@@ -103,8 +104,9 @@ class Holds {
   void enlist(const std::shared_ptr<Hold>& hold, const Token& claiming);
   /// The claim is held, for as long as its `claim_validity`, or as these members of a mirrored
   /// store protect it that granted it. It is the calling thread's. False if that has passed by
-  /// `now`: then there is no hold.
-  bool begin(Hold& hold, const Token& ts, const std::vector<Token>& members, SteadyTime now);
+  /// `now`: then there is no hold. `of_a_block`: others do not learn the thread from it (R21).
+  bool begin(Hold& hold, const Token& ts, const std::vector<Token>& members, SteadyTime now,
+             bool of_a_block = false);
   /// A claim on a mirrored store is about to be sent: as Validity::begin() of `claim_validity`.
   void begin_claim(Hold& hold, const std::vector<MemberPing>& pings, std::size_t majority);
   /// The hold goes from one lock object to another, or to the same one, which is enlisted with its
@@ -113,6 +115,8 @@ class Holds {
   bool hand_over(Hold& from, Hold& to, const Token& ts, SteadyTime now);
   /// The number of the thread that holds validly by that `ts`; nothing if none does.
   std::optional<std::uint64_t> thread_of(const Token& ts) const;
+  /// The holds of the calling thread that are of a block.
+  std::vector<Token> blocks_of_this_thread() const;
   /// The hold that an object still may claim anew from is no stray, though it is valid no more.
   void keep_known(Hold& hold, const Token& ts);
   /// Nobody claims from the object's last hold any more: if its release is undone, it is a stray.

@@ -10,12 +10,10 @@
 namespace distlock::deadlock {
 namespace {
 
+constexpr char kHaving = '=';
+
 // `process:thread` of `process:thread:random`: the same for all that one thread does.
 std::string_view thread_of(std::string_view who) { return who.substr(0, who.rfind(':')); }
-
-bool may_be_passed_on(std::string_view who) {
-  return who.find('+', who.rfind(':')) != std::string_view::npos;
-}
 
 bool came_later(const Wait& a, const Wait& b) {
   return std::tie(a.waiter.since, a.waiter.ticket) > std::tie(b.waiter.since, b.waiter.ticket);
@@ -30,6 +28,41 @@ void leave_out_places_of_the_past(Waits& waits, const std::vector<LockRecord>& l
     const auto wait = waits.find(thread_of(lock.who));
     if (wait != waits.end() && *lock.when > wait->second.waiter.since) waits.erase(wait);
   }
+}
+
+// Those in line whose `who` names holds that their threads have, by each hold's `ts`.
+std::multimap<std::string_view, const Waiter*> holders_in_line(
+    const std::vector<LockRecord>& locks) {
+  std::multimap<std::string_view, const Waiter*> holders;
+  for (const LockRecord& lock : locks) {
+    for (const Waiter& waiter : lock.line) {
+      std::string_view rest = waiter.who;
+      rest.remove_prefix(std::min(rest.find(kHaving, rest.rfind(':')), rest.size()));
+      while (!rest.empty()) {
+        rest.remove_prefix(1);
+        const std::string_view one = rest.substr(0, rest.find(','));
+        holders.emplace(one, &waiter);
+        rest.remove_prefix(one.size());
+      }
+    }
+  }
+  return holders;
+}
+
+// The same locks. Of a hold that may be passed on, its thread tells where it stands in line: it
+// passes nothing on while it waits.
+std::vector<LockRecord> with_holders_in_line(const std::vector<LockRecord>& all) {
+  const auto holders = holders_in_line(all);
+  std::vector<LockRecord> locks = all;
+  for (LockRecord& lock : locks) {
+    if (!lock.ts || !may_be_passed_on(lock.who)) continue;
+    const std::string ts = to_hex(*lock.ts);
+    const auto [first, last] = holders.equal_range(ts);
+    const auto holder = std::find_if(
+        first, last, [&](const auto& one) { return one.second->process == lock.process; });
+    if (holder != last) lock.who = std::string(thread_of(holder->second->who)) + ":0";
+  }
+  return locks;
 }
 
 void add(const LockRecord& lock, const Waiter& waiter, Waits& waits) {
@@ -70,7 +103,24 @@ Cycle cycle_from(std::string_view thread, const Waits& waits) {
 
 std::string passed_on_up_to(std::int64_t times) { return '+' + std::to_string(times); }
 
-std::vector<Cycle> cycles(const std::vector<LockRecord>& locks, const std::vector<Hidden>& hidden) {
+bool may_be_passed_on(std::string_view who) {
+  const auto end = who.find(kHaving, who.rfind(':'));
+  const auto passes = who.find('+', who.rfind(':'));
+  return passes != std::string_view::npos && passes < end;
+}
+
+std::string having(const std::vector<Token>& holds) {
+  constexpr std::size_t kMost = 8;
+  std::string end;
+  for (std::size_t i = 0; i < std::min(kMost, holds.size()); ++i) {
+    end += end.empty() ? kHaving : ',';
+    end += to_hex(holds[i]);
+  }
+  return end;
+}
+
+std::vector<Cycle> cycles(const std::vector<LockRecord>& all, const std::vector<Hidden>& hidden) {
+  const std::vector<LockRecord> locks = with_holders_in_line(all);
   const Waits waits = waits_in(locks, hidden);
   std::vector<Cycle> found;
   for (const auto& [thread, wait] : waits) {

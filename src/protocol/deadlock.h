@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "distlock/record.h"
@@ -14,6 +15,11 @@ namespace distlock::deadlock {
 /// The end of a `who` whose hold may be passed on so many times (R21): it does not tell the thread
 /// that holds.
 std::string passed_on_up_to(std::int64_t times);
+/// Whether a `who` ends so, or did before what having() adds.
+bool may_be_passed_on(std::string_view who);
+/// The end of a `who` in line whose thread has these holds, each of which may be passed on: so
+/// other processes learn the thread. Names the first 8 of them.
+std::string having(const std::vector<Token>& holds);
 
 /// A thread in line for a lock, and the hold that it waits for.
 struct Wait {

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <boost/thread/thread.hpp>
 #include <catch2/catch.hpp>
 
 #include "pinger/holds.h"
@@ -125,6 +126,20 @@ TEST_CASE("a hold is the thread's that has it validly", "[pinger][R21][R22]") {
   CHECK(it.holds.thread_of(it.ts) == this_thread_number());
   it.holds.retire(it.heir, kNow);
   CHECK_FALSE(it.holds.thread_of(it.ts));
+}
+
+TEST_CASE("a thread's holds of a block are those that it has, and that were begun so",
+          "[pinger][R21][R22]") {
+  Handover it;
+  CHECK(it.holds.blocks_of_this_thread().empty());
+  REQUIRE(it.holds.hand_over(*it.giver, *it.heir, it.ts, kNow));
+  REQUIRE(it.holds.begin(*it.heir, it.ts, {}, kNow, true));
+  CHECK(it.holds.blocks_of_this_thread() == std::vector<Token>{it.ts});
+  bool none_of_another = false;
+  boost::thread([&] { none_of_another = it.holds.blocks_of_this_thread().empty(); }).join();
+  CHECK(none_of_another);
+  it.holds.retire(it.heir, kNow);
+  CHECK(it.holds.blocks_of_this_thread().empty());
 }
 
 // MongoDB's own lock manager gives all holds of a shard one token.

@@ -153,3 +153,43 @@ TEST_CASE("a hold that may be passed on is of no known thread, and a place with 
     CHECK(deadlock::cycles({x, y}).empty());
   }
 }
+
+TEST_CASE("a hold that may be passed on is the thread's that names it where it waits",
+          "[deadlock][R21][R22]") {
+  LockRecord x = held("x", "p:a", {{"p:b", 9s}});
+  LockRecord y = held("y", "q:b", {{"q:a", 5s}});
+  x.process = y.line.front().process = "p";
+  y.process = x.line.front().process = "q";
+  x.who = "p:another:1" + deadlock::passed_on_up_to(63);
+  y.who = "q:another:1" + deadlock::passed_on_up_to(63);
+  x.line.front().who = "q:b:7";
+  y.line.front().who = "p:a:7";
+  CHECK(deadlock::cycles({x, y}).empty());
+  const Token third{{3}};
+  x.line.front().who += deadlock::passed_on_up_to(63) + deadlock::having({third, *y.ts});
+  CHECK(deadlock::cycles({x, y}).empty());
+  y.line.front().who += deadlock::having({*x.ts});
+  const auto found = deadlock::cycles({x, y});
+  REQUIRE(found.size() == 1);
+  CHECK(deadlock::in_words(found.front()) ==
+        "q:b waits for \"x\", held by p:a, which waits for \"y\", held by q:b");
+  SECTION("not of another process") {
+    x.process = "r";
+    CHECK(deadlock::cycles({x, y}).empty());
+  }
+  SECTION("not by the name of a hold that is over") {
+    x.ts = third;
+    CHECK(deadlock::cycles({x, y}).empty());
+  }
+}
+
+TEST_CASE("a place names the holds that its thread may pass on, eight at most",
+          "[deadlock][R21][R22]") {
+  CHECK(deadlock::having({}).empty());
+  CHECK(deadlock::having({Token{{1}}, Token{{0xab}}}) ==
+        "=010000000000000000000000,ab0000000000000000000000");
+  CHECK(deadlock::having(std::vector<Token>(9)).size() == 8 * 25);
+  CHECK_FALSE(deadlock::may_be_passed_on("p:+1:5"));
+  CHECK_FALSE(deadlock::may_be_passed_on("p:a:5=01+"));
+  CHECK(deadlock::may_be_passed_on("p:a:5+63=01"));
+}
