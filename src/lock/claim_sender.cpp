@@ -23,8 +23,7 @@ struct ClaimSender::PendingUnlessCertain {
 Claim ClaimSender::claim_with(const Token& ts, std::string_view why, Fence fences) const {
   const std::string more = fences > 1 ? deadlock::passed_on_up_to(fences - 1) : std::string();
   return {.process = session_.environment.process,
-          .who = new_who(session_.environment) + more +
-                 deadlock::having(session_.holds.blocks_of_this_thread()),
+          .who = new_who(session_.environment) + more,
           .why = why.empty() ? options_.why : std::string(why),
           .ts = ts,
           .takeover_after = options_.takeover_after,

@@ -124,10 +124,21 @@ bool Contender::look_and_claim(std::string_view why, LockRecord* other) {
 
 bool Contender::is_of_another(const Judgement& judgement, const Inspection& seen) {
   if (judgement.verdict != Verdict::dead) return judgement.verdict == Verdict::busy;
-  const bool has_line = session->environment.store->line() != nullptr;
-  const auto window = protocol::window(*seen.lock, options);
+  return session->environment.store->line() != nullptr && line_comes_first(judgement, seen);
+}
+
+// Where the kernel saw the holder die, those in line may have died with it.
+bool Contender::line_comes_first(const Judgement& dead, const Inspection& seen) {
   const SteadyTime now = session->environment.clock->steady_now();
-  return has_line && turn_of_line.lasts(judgement, seen, window, now);
+  const auto left = turn_of_line.left(dead, seen, protocol::window(*seen.lock, options), now);
+  if (left <= nanoseconds{0} || out_of_time()) return left > nanoseconds{0};
+  if (dead.reason == protocol::Reason::ended) {
+    const Listing all = session->environment.store->list();
+    if (!somebody_lives(seen.lock->line, all.pings)) return false;
+  }
+  const Guard lock(mutex);
+  until_takeover = std::chrono::ceil<std::chrono::milliseconds>(left);
+  return true;
 }
 
 ClaimResult Contender::claim_remembered(std::string_view why, Fence fences) {
@@ -156,7 +167,7 @@ Judgement Contender::judge_now(TimedInspection& look) {
     return judge(look);
   };
   Judgement judgement = judged(Freshness::ordinary);
-  const bool stray = !out_of_time() && look.seen.lock && session->free_if_stray(*look.seen.lock);
+  const bool stray = !out_of_time() && look.seen.lock && session->free_if_stray(look.seen);
   if (stray && !out_of_time()) judgement = judged(Freshness::ordinary);
   const bool doubtful = judgement.verdict == Verdict::dead && !look.seen.fresh;
   if (doubtful && !out_of_time()) judgement = judged(Freshness::fresh);

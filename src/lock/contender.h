@@ -176,6 +176,7 @@ class DistributedLock::Contender : public Heir {
   bool look_and_claim(std::string_view why, LockRecord* other);
   /// Whether somebody else has the lock, or comes first to it.
   bool is_of_another(const protocol::Judgement& judgement, const Inspection& seen);
+  bool line_comes_first(const protocol::Judgement& dead, const Inspection& seen);
   /// Pings if it must, sends one claim, and keeps what the store grants (R2, R7, R9).
   ClaimResult claim(const ClaimFrom& from, std::string_view why, Fence fences);
   bool keep_until(LockRecord& record, Fence last, SteadyTime until,

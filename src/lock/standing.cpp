@@ -194,7 +194,8 @@ bool StandingInLine::stand_or_look() {
 
 bool StandingInLine::stand() {
   if (!pinged() || !may_call()) return false;
-  const Claim claim = lock_.claims.claim_with(ticket_, request_.why, fences_);
+  Claim claim = lock_.claims.claim_with(ticket_, request_.why, fences_);
+  claim.who += deadlock::having(lock_.session->holds.blocks_of_this_thread());
   stand_at_ = SteadyTime::max();
   last_sent_ = clock_.steady_now();
   const bool in_line_before = std::exchange(perhaps_in_line_, true);

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <optional>
+#include <vector>
 
 #include "distlock/clock.h"
 #include "distlock/store.h"
@@ -13,15 +14,18 @@ namespace distlock {
 /// and so is the last (R17).
 class TurnOfLine {
  public:
-  /// `window`: that of the holder. Of a holder whose death the kernel saw, the turns begin when
-  /// this object sees it first. They are over where its last ping is a minute old: those in line
-  /// may have died with it.
-  bool lasts(const protocol::Judgement& dead, const Inspection& seen,
-             std::chrono::milliseconds window, SteadyTime now);
+  /// How long still; 0 or less: not at all. `window`: that of the holder. Of a holder whose death
+  /// the kernel saw, the turns begin when this object sees it first. They are over where its last
+  /// ping is a minute old, or by a clock of its own.
+  std::chrono::nanoseconds left(const protocol::Judgement& dead, const Inspection& seen,
+                                std::chrono::milliseconds window, SteadyTime now);
 
  private:
   std::optional<Token> ended_;
   SteadyTime ended_seen_{};
 };
+
+/// Whether the process of anyone who is waited for may live, by all pings of the store.
+bool somebody_lives(const std::vector<Waiter>& line, const std::vector<Listed<PingRecord>>& pings);
 
 }  // namespace distlock

@@ -104,13 +104,15 @@ void Chores::lose_if_gone(const ActiveHold& hold) {
   if (const auto reason = fate_of(hold.hold->name, hold.ts)) holds_.lose(hold, *reason);
 }
 
-// A member that does not carry the hold any more is a rival's at any moment (M5). So is one that is
-// left out: it counts for no hold with a lesser fence. As above, a list may be out of date.
+// A member that does not carry the hold any more is a rival's at any moment (M5). So is one that
+// names another process, whose pings count there then, and one that is left out: it counts for no
+// hold with a lesser fence. As above, a list may be out of date.
 void Chores::count_carriers_only(const ActiveHold& hold) {
   const Inspection seen = environment_.store->inspect(hold.hold->name, Freshness::fresh);
   std::vector<Token> lacking = seen.left_out;
   for (const Inspection& member : seen.members) {
-    if (!carries(member, hold.ts)) lacking.push_back(member.member);
+    const bool is_ours = carries(member, hold.ts) && member.lock->process == environment_.process;
+    if (!is_ours) lacking.push_back(member.member);
   }
   holds_.unprotect(hold, lacking);
 }
@@ -120,7 +122,14 @@ void Chores::adopt_if_stray(const StoredHold& hold) {
   // An unlock may have ended while the list was on its way: then the hold is no stray. A hold on a
   // minority of a mirrored store is left over: a release or an undo missed a member (M2).
   if (hold.by_majority && fate_of(hold.name, hold.ts)) return;
+  if (!hold.by_majority && is_of_another(hold)) return;
   if (!pending_.frees(hold.ts)) adopt(hold);
+}
+
+// On other members, so that a release by `ts` would free it there.
+bool Chores::is_of_another(const StoredHold& hold) const {
+  const Inspection seen = environment_.store->inspect(hold.name, Freshness::fresh);
+  return !all_name(environment_.process, seen.members, hold.ts);
 }
 
 void Chores::adopt(const StoredHold& hold) {

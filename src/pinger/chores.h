@@ -43,6 +43,7 @@ class Chores {
 
   /// Leaves a stray hold to the pending releases.
   void adopt(const StoredHold& hold);
+  bool is_of_another(const StoredHold& hold) const;
 
   /// Why the store no longer has that hold, or nothing if it has. Errors: those of a read.
   std::optional<LossReason> fate_of(const std::string& name, const Token& ts) const;

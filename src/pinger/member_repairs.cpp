@@ -1,6 +1,9 @@
 #include "pinger/member_repairs.h"
 
 #include <algorithm>
+#include <chrono>
+#include <map>
+#include <utility>
 
 #include "basis_if_free.h"
 #include "carries.h"
@@ -29,15 +32,31 @@ bool is_hopeless(const Inspection& member, const Claim& hold) {
   return member.fence == hold.fence && member.lock && member.lock->ts == hold.ts;
 }
 
+// That of a member that most others show alike. Null if there is none.
+const LockRecord* hold_of_most(std::string_view process, const std::vector<Inspection>& members,
+                               const Token& ts) {
+  std::map<std::pair<Fence, std::chrono::milliseconds>, std::vector<const LockRecord*>> alike;
+  for (const Inspection& member : members) {
+    const bool sound = carries(member, ts) && member.lock->takeover_after;
+    if (!sound || member.lock->process != process) continue;
+    alike[{member.lock->fence, *member.lock->takeover_after}].push_back(&*member.lock);
+  }
+  const LockRecord* most = nullptr;
+  std::size_t number = 0;
+  for (const auto& [content, holds] : alike) {
+    if (holds.size() >= number) most = holds.size() > number ? holds.front() : nullptr;
+    number = std::max(number, holds.size());
+  }
+  return most;
+}
+
 }  // namespace
 
-Repair repair_of(const std::vector<Inspection>& members, const Token& ts,
+Repair repair_of(std::string_view process, const std::vector<Inspection>& members, const Token& ts,
                  const std::vector<Token>& lacking) {
-  const auto carrier = std::find_if(members.begin(), members.end(), [&](const Inspection& member) {
-    return carries(member, ts) && member.lock->takeover_after;
-  });
-  if (carrier == members.end()) return {};
-  Repair repair{.bases = {}, .claim = claim_of(*carrier->lock), .hopeless = {}};
+  const LockRecord* const hold = hold_of_most(process, members, ts);
+  if (hold == nullptr) return {};
+  Repair repair{.bases = {}, .claim = claim_of(*hold), .hopeless = {}};
   for (const Inspection& member : members) {
     if (std::find(lacking.begin(), lacking.end(), member.member) == lacking.end()) continue;
     if (is_hopeless(member, repair.claim)) {

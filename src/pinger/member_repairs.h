@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string_view>
 #include <vector>
 
 #include "distlock/members.h"
@@ -16,7 +17,9 @@ struct Repair {
 
 /// The repair of the hold of `ts` on those of the members `lacking` where the lock is absent, free,
 /// or carries that very hold (M9). Without bases if there is none, or if no member shows the hold.
-Repair repair_of(const std::vector<Inspection>& members, const Token& ts,
+/// It has the fence and the window that most members show which name `process`. If equally many
+/// show two, somebody has edited one, and there is no repair.
+Repair repair_of(std::string_view process, const std::vector<Inspection>& members, const Token& ts,
                  const std::vector<Token>& lacking);
 
 }  // namespace distlock

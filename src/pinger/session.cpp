@@ -6,6 +6,7 @@
 #include <boost/thread/lock_guard.hpp>
 #include <tuple>
 
+#include "carries.h"
 #include "distlock/error.h"
 #include "distlock/members.h"
 #include "enumerator.h"
@@ -100,9 +101,8 @@ void Session::run_ringer() {
 
 void Session::check_usable() const {
   fork_guard.check("the lock");
-  if (stopped_) {
-    throw Error(Errc::stopped, "the pinger was stopped: nothing would keep a hold alive");
-  }
+  if (!stopped_) return;
+  throw Error(Errc::stopped, "the pinger was stopped: nothing would keep a hold alive");
 }
 
 // After a stop no round would find a release that was undone.
@@ -117,13 +117,14 @@ Freed Session::release_and_ring(const std::string& name, const Token& ts, Releas
 
 std::optional<std::string> Session::holder_of(const Token& ts) const {
   const auto thread = holds.thread_of(ts);
-  if (!thread) return std::nullopt;
-  return name_of_thread(environment, *thread);
+  return thread ? std::optional(name_of_thread(environment, *thread)) : std::nullopt;
 }
 
-bool Session::free_if_stray(const LockRecord& seen) {
-  if (!seen.taken() || !seen.ts || seen.process != environment.process) return false;
-  if (KnownTokens(holds, pending).contains(*seen.ts)) return false;
+bool Session::free_if_stray(const Inspection& look) {
+  const LockRecord& seen = *look.lock;
+  const bool states_us = seen.taken() && seen.ts && seen.process == environment.process;
+  const bool is_ours = states_us && all_name(environment.process, look.members, seen.ts);
+  if (!is_ours || KnownTokens(holds, pending).contains(*seen.ts)) return false;
   try {
     // An unlock that ended after the look leaves no stray.
     const Freed freed = release_and_ring(seen.name, *seen.ts, ReleaseRule::durable);
@@ -281,8 +282,8 @@ void Session::free_what_was_undone() {
   for (const StoredHold& hold : list) {
     if (!known.contains(hold.ts)) chores.adopt(hold);
   }
-  const Clock& clock = *environment.clock;
-  ChoreTime time(clock, clock.steady_now() + environment.store->call_limit());
+  const SteadyTime now = environment.clock->steady_now();
+  ChoreTime time(*environment.clock, now + environment.store->call_limit());
   pending.work_off(environment, ringer, time);
 }
 

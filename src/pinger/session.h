@@ -76,9 +76,10 @@ class DistributedLockPinger::Session {
   /// As Ringer::release(). A stop remembers that quick releases may be undone.
   Freed release_and_ring(const std::string& name, const Token& ts, ReleaseRule rule);
 
-  /// Frees the hold that was seen if this process states it and no lock object of it knows of it:
-  /// a quick release was undone (R3). Where that fails it is a pending release. True: it was freed.
-  bool free_if_stray(const LockRecord& seen);
+  /// Frees the hold that was seen if this process states it, on each member that carries it, and no
+  /// lock object knows of it: a quick release was undone (R3). Where that fails it
+  /// is a pending release. True: it was freed.
+  bool free_if_stray(const Inspection& look);
 
   /// Works off now, after a stop, what is pending of `lock`: no round comes any more. Not where
   /// `limit` is over: then it is left to takeover.

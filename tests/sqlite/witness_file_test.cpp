@@ -1,9 +1,11 @@
 // The file of the witnesses of processes, and the threads that look at it (R23).
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/inotify.h>
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <fstream>
 #include <memory>
 #include <string>
@@ -267,4 +269,21 @@ TEST_CASE("a statement that is none of this boot's and this file's says nothing"
     CAPTURE(none);
     CHECK_FALSE(witness.has_ended(none));
   }
+}
+
+TEST_CASE("a process that begins tells nobody of the end of a witness", "[sqlite][R20][R23]") {
+  const TemporaryFolder folder;
+  const std::string database = (folder.path() / "locks.db").string();
+  const std::string path = database + "-witness";
+  std::ofstream(database).put('x');
+  SqliteWitnessFile::make(database, path);
+  const int told = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+  REQUIRE(inotify_add_watch(told, path.c_str(), IN_CLOSE_WRITE) >= 0);
+  CHECK(mapping_keeps_locks(path));
+  std::array<char, 4096> events{};
+  CHECK(read(told, events.data(), events.size()) == -1);
+  CHECK(errno == EAGAIN);
+  SqliteWitnessFile(path, O_RDWR).close();
+  CHECK(read(told, events.data(), events.size()) > 0);
+  close(told);
 }

@@ -250,7 +250,7 @@ bool MirroredStore::readmit(std::size_t number) {
   const auto seen = look_at_identities();
   auto terms = this->terms(seen);
   // Before set(), which may found one.
-  if (!terms) refuse_no_set(seen);
+  if (!terms) refuse_to_readmit(seen);
   const Token set = this->set();
   if (terms->set != set) refuse_no_set(seen);
   if (!seen[number].answer) throw Error(*seen[number].failure);

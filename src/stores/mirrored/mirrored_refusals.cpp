@@ -77,14 +77,26 @@ void MirroredStore::refuse_no_set(const Replies<Inspection>& seen) const {
                                      advice(emptied, in_place, majority()));
 }
 
-// They can be read, but a claim was refused for a reason that waiting does not mend.
-void MirroredStore::note_denial(const Replies<ClaimAnswer>& replies,
+// Members can be read, but so many refuse a claim for reasons that waiting does not mend that the
+// others are no majority. Where the first one does, no other was asked.
+void MirroredStore::note_denial(const Replies<ClaimAnswer>& replies, std::size_t first,
                                 std::optional<Error>& denied) const {
-  for (std::size_t i = 0; i < replies.size() && !denied; ++i) {
-    const auto& failure = replies[i].failure;
-    if (!failure || may_pass(*failure)) continue;
-    denied.emplace(failure->errc(), in_words(*failure, all_[i]->store->description()));
+  std::vector<std::size_t> deny;
+  for (std::size_t i = 0; i < replies.size(); ++i) {
+    if (replies[i].failure && !may_pass(*replies[i].failure)) deny.push_back(i);
   }
+  const bool first_denies = replies[first].failure && !may_pass(*replies[first].failure);
+  if (denied || (!first_denies && replies.size() - deny.size() >= majority())) return;
+  const std::size_t one = first_denies ? first : deny.front();
+  const Error& failure = *replies[one].failure;
+  denied.emplace(failure.errc(), in_words(failure, all_[one]->store->description()));
+}
+
+// An operator learns what is wrong, and makes no set.
+void MirroredStore::refuse_to_readmit(const Replies<Inspection>& seen) {
+  if (const auto known = known_set()) check_not_gone(*known);
+  check_same_members(set_of_majority(seen), seen);
+  refuse_no_set(seen);
 }
 
 // All answer.

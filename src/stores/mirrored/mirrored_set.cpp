@@ -65,13 +65,7 @@ Token MirroredStore::set() {
   }
   const auto seen = look_at_identities();
   const auto known = set_of_majority(seen);
-  check_no_store_is_twice();
-  if (known) {
-    check_order_beside(*known, seen);
-  } else if (!may_become_a_set(seen)) {
-    if (const Member* twice = given_twice()) refuse_twice(*twice);
-    check_order(seen);
-  }
+  check_same_members(known, seen);
   const Token set = known ? *known : found(seen);
   const std::chrono::milliseconds longest = longest_window_of(set);
   const Guard lock(set_mutex_);
@@ -105,6 +99,17 @@ void MirroredStore::check_order(const Replies<Inspection>& seen) const {
     const Place& place = all_[i]->place;
     if (lacks_identity(look, place) || identity_in(look, place)) continue;
     refuse_order(*all_[i], look);
+  }
+}
+
+void MirroredStore::check_same_members(const std::optional<Token>& known,
+                                       const Replies<Inspection>& seen) const {
+  check_no_store_is_twice();
+  if (known) {
+    check_order_beside(*known, seen);
+  } else if (!may_become_a_set(seen)) {
+    if (const Member* twice = given_twice()) refuse_twice(*twice);
+    check_order(seen);
   }
 }
 

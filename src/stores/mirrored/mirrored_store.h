@@ -143,8 +143,10 @@ class MirroredStore : public Store, private Members {
                     const Member** first_other = nullptr);
   void claim_the_others(const std::vector<Candidate>& to, Replies<ClaimAnswer>& replies);
   bool may_become_a_set(const Replies<Inspection>& seen) const;
-  /// Sets `denied`, if it is not yet set.
-  void note_denial(const Replies<ClaimAnswer>& replies, std::optional<Error>& denied) const;
+  /// Sets `denied`, if it is not yet set and waiting does not help. `first` was asked alone.
+  void note_denial(const Replies<ClaimAnswer>& replies, std::size_t first,
+                   std::optional<Error>& denied) const;
+  [[noreturn]] void refuse_to_readmit(const Replies<Inspection>& seen);
   std::optional<Token> claim_identities(const Replies<Inspection>& seen,
                                         std::optional<Error>& denied);
   std::optional<Token> set_of_another_founder();
@@ -181,6 +183,7 @@ class MirroredStore : public Store, private Members {
   const Member* given_twice() const;
   void check_no_store_is_twice() const;
   [[noreturn]] static void refuse_twice(const Member& member);
+  void check_same_members(const std::optional<Token>& known, const Replies<Inspection>& seen) const;
   void check_order(const Replies<Inspection>& seen) const;
   void check_order_beside(const Token& set, const Replies<Inspection>& seen) const;
   Token new_token() const;

@@ -21,9 +21,9 @@ constexpr std::string_view kFileMark = "distlock witness 1\n";
 constexpr std::size_t kNameSize = 32;
 constexpr std::string_view kHexDigits = "0123456789abcdef";
 
-struct flock write_lock(off_t place) {
+struct flock lock_of(off_t place, short type) {
   struct flock lock {};
-  lock.l_type = F_WRLCK;
+  lock.l_type = type;
   lock.l_whence = SEEK_SET;
   lock.l_start = place;
   lock.l_len = 1;
@@ -45,14 +45,15 @@ std::string random_digits() {
 // The end of a trial lock that a mapping alone keeps.
 enum class Trial { kept, lost, unclear };
 
-// A child that another thread forks in the middle keeps the lock as well: then it is still there
-// when the mapping has gone, and nothing is known.
+// Nothing is opened for writing: the end of that would be told to all waiters as the end of a
+// witness. A child that another thread forks in the middle keeps the lock as well: then it is still
+// there when the mapping has gone, and nothing is known.
 Trial try_mapping(const std::string& path) {
-  SqliteWitnessFile locked(path, O_RDWR);
+  SqliteWitnessFile locked(path, O_RDONLY);
   const SqliteWitnessFile looking(path, O_RDONLY);
   const auto identity = locked.identity();
   const auto place = random_place();
-  if (!identity || identity != looking.identity() || !place || !locked.lock(*place)) {
+  if (!identity || identity != looking.identity() || !place || !locked.lock_shared(*place)) {
     return Trial::unclear;
   }
   void* mapping = mmap(nullptr, SqliteWitnessFile::kSize, PROT_NONE, MAP_SHARED, locked.get(), 0);
@@ -108,12 +109,17 @@ bool SqliteWitnessFile::is_at(const std::string& path) const {
 }
 
 bool SqliteWitnessFile::lock(off_t place) const {
-  struct flock lock = write_lock(place);
+  struct flock lock = lock_of(place, F_WRLCK);
+  return fcntl(file_, F_OFD_SETLK, &lock) == 0;
+}
+
+bool SqliteWitnessFile::lock_shared(off_t place) const {
+  struct flock lock = lock_of(place, F_RDLCK);
   return fcntl(file_, F_OFD_SETLK, &lock) == 0;
 }
 
 bool SqliteWitnessFile::is_free(off_t place) const {
-  struct flock lock = write_lock(place);
+  struct flock lock = lock_of(place, F_WRLCK);
   return fcntl(file_, F_OFD_GETLK, &lock) == 0 && lock.l_type == F_UNLCK;
 }
 

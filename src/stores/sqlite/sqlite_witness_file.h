@@ -36,6 +36,8 @@ class SqliteWitnessFile {
   bool is_at(const std::string& path) const;
 
   bool lock(off_t place) const;
+  /// For a file that may be open for reading alone.
+  bool lock_shared(off_t place) const;
   /// Whether nobody has locked that byte, and it is known.
   bool is_free(off_t place) const;
 

@@ -18,6 +18,7 @@ class Deserted {
  public:
   explicit Deserted(std::uint8_t in_line) {
     REQUIRE(holder_->lock_try("first"));
+    fleet.store->ping("w", {});
     for (std::uint8_t number = 1; number <= in_line; ++number) {
       REQUIRE(fleet.store->line()->stand("jobs", fleet.claim_by("w", Token{{number}})).in_line);
     }
@@ -77,6 +78,25 @@ TEST_CASE("where nobody stands in line lock_try takes over from an ended holder 
   CHECK(scene.process.lock("jobs")->lock_try("at once"));
 }
 
+TEST_CASE("those who died with a holder keep nobody from its lock", "[waiting][R17][R23]") {
+  Deserted scene(2);
+  scene.process.store->holders_ended = true;
+  SECTION("whose pings are gone") { scene.fleet.store->remove_ping("w"); }
+  SECTION("whose ends the kernel saw") { scene.process.store->ended_in_lists = "w"; }
+  CHECK(scene.process.lock("jobs")->lock_try("at once"));
+}
+
+TEST_CASE("a wait by polling looks again when the turns of those in line are over",
+          "[waiting][R15][R17]") {
+  Deserted scene(2);
+  scene.fleet.clock->advance(16min);
+  const auto start = scene.fleet.clock->steady_now();
+  LockOptions polling;
+  polling.wait_rule = WaitRule::polling;
+  CHECK(scene.process.lock("jobs", polling)->try_lock_for(1h));
+  CHECK(scene.fleet.clock->steady_now() - start < 300ms);
+}
+
 TEST_CASE("the turns for an ended holder count anew for the next one", "[waiting][R17][R23]") {
   LockRecord lock;
   lock.ts = Token{{1}};
@@ -84,15 +104,36 @@ TEST_CASE("the turns for an ended holder count anew for the next one", "[waiting
   Inspection seen{
       .lock = lock, .ping = PingRecord{.process = "p"}, .now = StoreNow{StoreTime{1h}, "clock"}};
   seen.ping->ping = StoreTime{1h};
+  seen.ping->clock = "clock";
   const protocol::Judgement ended{protocol::Verdict::dead, protocol::Reason::ended};
   TurnOfLine turn;
-  CHECK(turn.lasts(ended, seen, 1min, SteadyTime{0ms}));
-  CHECK_FALSE(turn.lasts(ended, seen, 1min, SteadyTime{100ms}));
+  CHECK(turn.left(ended, seen, 1min, SteadyTime{0ms}) == 100ms);
+  CHECK(turn.left(ended, seen, 1min, SteadyTime{99ms}) == 1ms);
+  CHECK(turn.left(ended, seen, 1min, SteadyTime{100ms}) <= 0ms);
   seen.lock->ts = Token{{2}};
-  CHECK(turn.lasts(ended, seen, 1min, SteadyTime{100ms}));
-  CHECK_FALSE(turn.lasts(ended, seen, 1min, SteadyTime{200ms}));
+  CHECK(turn.left(ended, seen, 1min, SteadyTime{100ms}) == 100ms);
+  CHECK(turn.left(ended, seen, 1min, SteadyTime{200ms}) <= 0ms);
   // Marked ones are not waited for.
   seen.lock->ts = Token{{3}};
   seen.lock->line.front().passed_over = StoreTime{1h};
-  CHECK_FALSE(turn.lasts(ended, seen, 1min, SteadyTime{200ms}));
+  CHECK(turn.left(ended, seen, 1min, SteadyTime{200ms}) <= 0ms);
+  // Times of two clocks are not compared (R4).
+  seen.lock->ts = Token{{4}};
+  seen.lock->line.front().passed_over.reset();
+  seen.ping->clock = "another";
+  CHECK(turn.left(ended, seen, 1min, SteadyTime{200ms}) <= 0ms);
+}
+
+TEST_CASE("somebody who is waited for lives unless the ping is gone, or its end was seen",
+          "[waiting][R17][R23]") {
+  std::vector<Waiter> line{{Token{{1}}, "a", "a:1", StoreTime{1h}, {}},
+                           {Token{{2}}, "b", "b:1", StoreTime{1h}, {}}};
+  std::vector<Listed<PingRecord>> pings{{"b", PingRecord{.process = "b"}, {}}};
+  CHECK(somebody_lives(line, pings));
+  pings[0].record->ended = true;
+  CHECK_FALSE(somebody_lives(line, pings));
+  pings.push_back({"a", std::nullopt, "malformed"});
+  CHECK(somebody_lives(line, pings));
+  line[0].passed_over = StoreTime{1h};
+  CHECK_FALSE(somebody_lives(line, pings));
 }

@@ -36,7 +36,7 @@ Inspection with_lock(std::uint8_t number, Fence fence, LockState state, const To
 Inspection carrier(std::uint8_t number) { return with_lock(number, 9, LockState::taken, kHold); }
 
 Repair repair(const std::vector<Inspection>& members) {
-  return repair_of(members, kHold, {numbered(3)});
+  return repair_of("ann", members, kHold, {numbered(3)});
 }
 
 }  // namespace
@@ -125,4 +125,21 @@ TEST_CASE("a hold that no member carries is not repaired", "[mirrored][M9]") {
   const Repair it = repair({freed, answer_of(2, 0), answer_of(3, 0)});
   CHECK(it.bases.empty());
   CHECK(it.hopeless.empty());
+}
+
+TEST_CASE("a repair says what most members say of the hold that name its process",
+          "[mirrored][M9]") {
+  Inspection edited = carrier(1);
+  SECTION("the window") { edited.lock->takeover_after = 1s; }
+  SECTION("the fence") { edited.lock->fence = 3; }
+  SECTION("the process") { edited.lock->process = "eve"; }
+  const bool of_another = edited.lock->process == "eve";
+  const Repair by_most = repair({edited, carrier(2), carrier(4), answer_of(3, 0)});
+  REQUIRE(by_most.bases.size() == 1);
+  CHECK(by_most.claim.takeover_after == 16min);
+  CHECK(by_most.claim.fence == 9);
+  CHECK(by_most.claim.process == "ann");
+  const Repair by_two = repair({edited, carrier(2), answer_of(3, 0)});
+  CHECK(by_two.bases.size() == (of_another ? 1 : 0));
+  CHECK(repair({carrier(2), edited, answer_of(3, 0)}).bases.size() == by_two.bases.size());
 }

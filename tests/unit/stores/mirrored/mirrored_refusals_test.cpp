@@ -79,6 +79,39 @@ TEST_CASE("a founding that a member denies says so, again and again, and leaves 
   CHECK(ann.lock("jobs")->lock_try("x"));
 }
 
+TEST_CASE("a founding goes on after a denial while others may still grant it", "[mirrored][M6]") {
+  MirrorFleet fleet;
+  const auto ann = fleet.process("ann");
+  deny_claims(ann, 1);
+  ann.members[2]->fail("claim", Fault::rejected, 2);
+  CHECK(thrown_by([&] { ann.store->list(); }) == Errc::not_applied);
+}
+
+TEST_CASE("a denial takes no set apart whose last answer got lost", "[mirrored][M6]") {
+  MirrorFleet fleet;
+  const auto ann = fleet.process("ann");
+  ann.members[1]->fail("claim", Fault::lost_reply);
+  deny_claims(ann, 2);
+  CHECK(ann.lock("jobs")->lock_try("x"));
+  CHECK(fleet.holders(kDocument)[0] != "");
+  CHECK(fleet.holders(kDocument)[1] != "");
+}
+
+TEST_CASE("a founding whose claims are in doubt is not given back", "[mirrored][M6]") {
+  MirrorFleet fleet;
+  const auto ann = fleet.process("ann");
+  const auto bob = fleet.process("bob");
+  ann.members[1]->fail("claim", Fault::lost_reply);
+  // Bob sees the set, and ann does not.
+  ann.members[2]->during_each_call([&](const std::string& call) {
+    if (call != "claim") return;
+    for (const std::size_t i : {0, 1}) ann.members[i]->fail("inspect", Fault::rejected, 9);
+    throw Error(Errc::permission_denied, "no right to write");
+  });
+  static_cast<void>(thrown_by([&] { ann.store->list(); }));
+  CHECK(bob.lock("jobs")->lock_try("x"));
+}
+
 TEST_CASE("a half-made set whose members deny writes says so", "[mirrored][M6]") {
   MirrorFleet fleet;
   const auto bob = fleet.process("bob");
@@ -145,6 +178,16 @@ TEST_CASE("a process that joins the set of another founder is told of members in
     });
   }
   CHECK(thrown_by([&] { store->list(); }) == Errc::invalid_argument);
+}
+
+TEST_CASE("an operator who takes a member back learns what is wrong with the list",
+          "[mirrored][M6][M7]") {
+  MirrorFleet fleet;
+  fleet.process("ann").pinger->ping_round();
+  const auto bob = fleet.process("bob");
+  const auto turned = make_mirrored_store({bob.members[1], bob.members[2], bob.members[0]},
+                                          fleet.clock, {MirrorDrive::caller, {}});
+  CHECK(thrown_by([&] { turned->members()->readmit(0); }) == Errc::invalid_argument);
 }
 
 TEST_CASE("to take a member back founds no set", "[mirrored][M6]") {

@@ -122,7 +122,8 @@ TEST_CASE("a repair that has its answer keeps no ping behind", "[mirrored][M9][M
 TEST_CASE("a repair is not sent once its hold is given up", "[mirrored][M9]") {
   HeldOnTwo held;
   const Inspection seen = held.ann.store->inspect("jobs", Freshness::fresh);
-  const auto repair = repair_of(seen.members, *seen.lock->ts, {seen.members[2].member});
+  const auto repair =
+      repair_of(seen.lock->process, seen.members, *seen.lock->ts, {seen.members[2].member});
   REQUIRE(repair.bases.size() == 1);
   const auto given_up = [] { return false; };
   CHECK(held.ann.store->members()->repair("jobs", repair.bases, repair.claim, given_up).empty());
@@ -135,7 +136,7 @@ TEST_CASE("a release behind the last look at a hold reckons with its repair",
   Store& store = *held.ann.store;
   const Inspection seen = store.inspect("jobs", Freshness::fresh);
   const Token ts = *seen.lock->ts;
-  const auto repair = repair_of(seen.members, ts, {seen.members[2].member});
+  const auto repair = repair_of(seen.lock->process, seen.members, ts, {seen.members[2].member});
   REQUIRE(repair.bases.size() == 1);
   held.ann.members[0]->fail("release", Fault::lost_request);
   std::optional<Errc> failure;
