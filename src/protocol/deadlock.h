@@ -45,7 +45,7 @@ struct Hidden {
 
 /// Every cycle among these locks, each once, with `hidden` as more waiters. A thread counts as
 /// waiting at its newest place only, and not there either if it has got a lock since.
-std::vector<Cycle> cycles(const std::vector<LockRecord>& locks,
+std::vector<Cycle> cycles(const std::vector<LockRecord>& all,
                           const std::vector<Hidden>& hidden = {});
 
 /// As in: `a:1:2:thread1 waits for "jobs", held by b:1:3:thread4, which waits for …`.
