@@ -87,7 +87,7 @@ std::optional<Token> MirroredStore::claim_identities(const Replies<Inspection>& 
   send(kIdentityName, {to.front()}, replies);
   const bool first = replies.front().answer && replies.front().answer->granted;
   if (first) claim_the_others(to, replies);
-  note_denial(replies, to.front().member->place.number, denied);
+  denied = denial_in(replies, to.front().member->place.number);
   // Fewer than a majority are left that can have granted it.
   if (denied) give_back(to, replies);
   return founded_by(terms.set, to, replies);
@@ -213,7 +213,7 @@ std::optional<Token> MirroredStore::found_in_place_of(const SetTerms& before,
   if (first) send(kIdentityName, {minority.begin() + 1, minority.end()}, replies);
   const bool goes_on = granted_at_least(replies) == minority.size() && each_listing(is_unused);
   if (goes_on) send(kIdentityName, others, replies);
-  note_denial(replies, minority.front().member->place.number, denied);
+  denied = denial_in(replies, minority.front().member->place.number);
   if (granted_at_most(replies) < majority()) {
     give_back(others, replies);
     give_back_to(before, minority);

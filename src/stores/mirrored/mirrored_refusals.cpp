@@ -79,17 +79,16 @@ void MirroredStore::refuse_no_set(const Replies<Inspection>& seen) const {
 
 // Members can be read, but so many refuse a claim for reasons that waiting does not mend that the
 // others are no majority. Where the first one does, no other was asked.
-void MirroredStore::note_denial(const Replies<ClaimAnswer>& replies, std::size_t first,
-                                std::optional<Error>& denied) const {
+std::optional<Error> MirroredStore::denial_in(const Replies<ClaimAnswer>& replies,
+                                              std::size_t first) const {
   std::vector<std::size_t> deny;
   for (std::size_t i = 0; i < replies.size(); ++i) {
     if (replies[i].failure && !may_pass(*replies[i].failure)) deny.push_back(i);
   }
-  const bool first_denies = replies[first].failure && !may_pass(*replies[first].failure);
-  if (denied || (!first_denies && replies.size() - deny.size() >= majority())) return;
-  const std::size_t one = first_denies ? first : deny.front();
-  const Error& failure = *replies[one].failure;
-  denied.emplace(failure.errc(), in_words(failure, all_[one]->store->description()));
+  const bool first_denies = std::find(deny.begin(), deny.end(), first) != deny.end();
+  if (!first_denies && replies.size() - deny.size() >= majority()) return std::nullopt;
+  const Error& failure = *replies[deny.front()].failure;
+  return Error(failure.errc(), in_words(failure, all_[deny.front()]->store->description()));
 }
 
 // An operator learns what is wrong, and makes no set.
