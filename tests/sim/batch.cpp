@@ -99,7 +99,7 @@ std::vector<std::string> never_reached(const Totals& totals, bool mirrored) {
   std::vector<std::string> missing;
   for (std::size_t i = 0; i < kFaults; ++i) {
     const auto fault = static_cast<Fault>(i);
-    if (mirrored ? of_the_line(fault) : of_a_member(fault)) continue;
+    if (mirrored ? of_the_line(fault) : of_mirrored_stores_alone(fault)) continue;
     if (totals.faults.mattered[i] == 0) missing.push_back("fault " + std::string(name_of(fault)));
   }
   const std::size_t first_event = mirrored ? kEventsOfAll : 0;

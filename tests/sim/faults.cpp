@@ -66,6 +66,8 @@ constexpr std::array<Described, kFaults> kDescribed{{
     {"pause_when_granted",
      "a waiter stands still for longer than its grant is valid, and its next claim may be lost; "
      "matters: each time"},
+    {"field_edited",
+     "somebody edits a field of a taken lock, on one member; matters: its holder was valid"},
 }};
 
 constexpr std::array kLikely{0.02, 0.05, 0.15, 0.3};
@@ -109,6 +111,17 @@ bool Faults::strikes(Fault fault) {
 bool of_the_line_alone(const FaultSet& set) {
   FaultSet others = set;
   for (std::size_t i = kFaultsOfAll; i < kFaultsOfOneStore; ++i) others.reset(i);
+  return others.none();
+}
+
+bool of_documents_and_pauses_alone(const FaultSet& set) {
+  FaultSet others = set;
+  for (const Fault fault :
+       {Fault::field_edited, Fault::operator_break, Fault::lock_deleted, Fault::malformed_document,
+        Fault::crash, Fault::restart, Fault::pause_short, Fault::pause_beyond_lease,
+        Fault::pinger_paused, Fault::suspend}) {
+    others.reset(static_cast<std::size_t>(fault));
+  }
   return others.none();
 }
 

@@ -73,8 +73,10 @@ enum class Fault : std::uint8_t {
   return_undone,
   // of a waiter
   pause_when_granted,
+  // of others who use a member of a mirrored store
+  field_edited,
 };
-inline constexpr std::size_t kFaults = 50;
+inline constexpr std::size_t kFaults = 51;
 /// Those before the line's. Their draws stay what they were.
 inline constexpr std::size_t kFaultsOfAll = 36;
 /// Those before the members of mirrored stores.
@@ -85,6 +87,9 @@ inline constexpr std::size_t kFaultsOfMembersToo = 49;
 inline bool of_a_member(Fault fault) {
   const auto number = static_cast<std::size_t>(fault);
   return number >= kFaultsOfOneStore && number < kFaultsOfMembersToo;
+}
+inline bool of_mirrored_stores_alone(Fault fault) {
+  return of_a_member(fault) || fault == Fault::field_edited;
 }
 inline bool of_the_line(Fault fault) {
   const auto number = static_cast<std::size_t>(fault);
@@ -137,6 +142,9 @@ class Faults {
 
 /// Whether nothing goes wrong but what befalls the line and its bell.
 bool of_the_line_alone(const FaultSet& set);
+
+/// Whether nothing goes wrong but what outsiders do to documents, and pauses and ends of processes.
+bool of_documents_and_pauses_alone(const FaultSet& set);
 
 /// A random subset: each run lacks most faults, so that no fault hides another in all of them.
 FaultSet swarm(Random& random);

@@ -20,8 +20,9 @@ constexpr std::array kOfClocks{Fault::wall_ahead,         Fault::wall_behind,
                                Fault::store_steps_under,  Fault::store_steps_above};
 constexpr std::array kOfTheStore{Fault::failover_keeping, Fault::failover_dropping,
                                  Fault::store_away, Fault::store_refuses};
-constexpr std::array kOfDocuments{Fault::operator_break, Fault::malformed_document,
-                                  Fault::lock_deleted, Fault::ping_deleted, Fault::token_collision};
+constexpr std::array kOfDocuments{Fault::operator_break,  Fault::malformed_document,
+                                  Fault::lock_deleted,    Fault::ping_deleted,
+                                  Fault::token_collision, Fault::field_edited};
 constexpr std::array kOfLines{Fault::place_lost, Fault::stranger_in_line, Fault::line_malformed};
 
 template <std::size_t N>

@@ -68,6 +68,8 @@ class Nemesis {
   void mend_line(const std::string& name);
   void mend(Servers& servers, const std::string& name);
   void delete_lock(Servers& servers, const std::string& name);
+  void edit(Servers& servers, const std::string& name);
+  void edit_one_field(Document& document, const std::string& process);
   void delete_ping(Servers& servers, const std::string& name);
   void collide(Servers& servers);
   Time window() const;

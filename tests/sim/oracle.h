@@ -80,8 +80,13 @@ class Oracle {
                     touched) {
     touched_ = std::move(touched);
   }
-  /// An outsider changed a lock, perhaps on a single member.
+  /// An outsider changed a lock, perhaps on a single member. Its hold is excused.
   void touched(const std::string& name, const StoredLock& before, const StoredLock& after);
+  /// An outsider changed a lock on so few members that its hold must outlive it.
+  void touched_in_vain() { refused_.clear(); }
+  void excuse(const Token& ts) { excused_.insert(ts); }
+  /// Whether that is what was claimed, unchanged, and its process was heard of that short ago.
+  bool is_as_claimed(const StoredLock& lock, Time silent_at_most) const;
   /// Calls back for each hold that a process was told of.
   void on_grant(std::function<void(const Belief& belief)> granted) { grant_ = std::move(granted); }
   /// Of the whole. A lock may be busy there that nobody holds, by what is left on a minority.

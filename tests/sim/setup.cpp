@@ -58,6 +58,20 @@ void leave_out_most_outsiders(Setup& setup) {
   }
 }
 
+// Where nothing else goes wrong, a hold outlives what outsiders do to a minority of the members,
+// and the oracle wants it so. Drawn apart, so that all other runs stay what they were.
+void have_some_edited(Setup& setup) {
+  Random random(setup.seed ^ 0xed17);
+  if (!random.chance(0.05)) return;
+  setup.faults.reset();
+  setup.faults.set(static_cast<std::size_t>(Fault::field_edited));
+  for (const Fault fault :
+       {Fault::operator_break, Fault::lock_deleted, Fault::malformed_document, Fault::crash,
+        Fault::restart, Fault::pause_short, Fault::pause_beyond_lease}) {
+    setup.faults.set(static_cast<std::size_t>(fault), random.chance(0.25));
+  }
+}
+
 void make_mirrored(Setup& setup) {
   leave_out_most_outsiders(setup);
   Random random(setup.seed ^ 0x3e3b);
@@ -68,6 +82,7 @@ void make_mirrored(Setup& setup) {
   for (std::size_t i = kFaultsOfOneStore; i < kLast; ++i) setup.faults[i] = random.chance(share);
   // Drawn apart, so that all other runs stay what they were.
   setup.faults[kLast] = Random(setup.seed ^ 0x4e73).chance(0.25);
+  have_some_edited(setup);
 }
 
 // Several threads of a process on one lock, which they pass on. Drawn apart, so that all other runs

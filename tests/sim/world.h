@@ -72,6 +72,7 @@ struct World {
   [[nodiscard]] std::vector<StoredLock> on_members(const std::string& name) const;
   /// Tells the members' oracles which holds of that lock no majority can carry any more.
   void note_ended(const std::vector<StoredLock>& locks);
+  void touched(const std::string& name, const StoredLock& before, const StoredLock& after);
   void member_changed();
   void note_counting();
 

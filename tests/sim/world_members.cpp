@@ -99,8 +99,25 @@ void World::add_members() {
     });
     member.oracle.on_touch(
         [this](const std::string& name, const StoredLock& before, const StoredLock& after) {
-          if (name != mirrored::kIdentityName) oracle.touched(name, before, after);
+          if (name != mirrored::kIdentityName) touched(name, before, after);
         });
+  }
+}
+
+// Where other faults may befall the members, a minority may be all that is left of a hold.
+void World::touched(const std::string& name, const StoredLock& before, const StoredLock& after) {
+  const std::vector<StoredLock> locks = on_members(name);
+  std::size_t unharmed = 0;
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    const bool same = before.ts && locks[i].ts == before.ts;
+    unharmed += same && members[i]->oracle.is_as_claimed(locks[i], 2 * setup.pinger.ping_every);
+  }
+  if (of_documents_and_pauses_alone(setup.faults) && unharmed > members.size() / 2) {
+    return oracle.touched_in_vain();
+  }
+  oracle.touched(name, before, after);
+  for (const auto& member : members) {
+    if (before.ts) member->oracle.excuse(*before.ts);
   }
 }
 
