@@ -40,6 +40,11 @@ const Write kClaim{"claim", kLocks, [](Scene& scene) {
                      const Claim claim = our_claim(*scene.store);
                      static_cast<void>(scene.store->claim("free", FromFree{}, claim));
                    }};
+const Write kFirstClaim{"first claim", kLocks, [](Scene& scene) {
+                          Claim claim = our_claim(*scene.store);
+                          claim.ts = Token{{8}};
+                          static_cast<void>(scene.store->claim("new", FromAbsent{}, claim));
+                        }};
 const Write kTakeover{"takeover", kLocks, [](Scene& scene) {
                         Claim claim = our_claim(*scene.store);
                         claim.process = "next";
@@ -80,6 +85,20 @@ TEST_CASE("each refusal of a write by the server has its error code", "[mongo][R
   CHECK(lock_from(*scene.server.raw(kLocks, "held")).process == "db7:1:1");
   CHECK(scene.claimed("held"));
   CHECK(scene.server.raw(kLockPings, "db7:1:1"));
+}
+
+TEST_CASE("a write that an operator's unique index keeps out is an error", "[mongo][R8]") {
+  const Write write = GENERATE(values({kClaim, kFirstClaim, kRelease}));
+  INFO(write.name);
+  Scene scene(standalone_uri());
+  scene.server.run(doc(
+      {{"createIndexes", kLocks},
+       {"indexes",
+        array(
+            {doc({{"key", doc({{"state", 1}})}, {"name", "an operator's"}, {"unique", true}})})}}));
+  CHECK(failure_of([&] { write.make(scene); }) == Errc::not_applied);
+  CHECK_FALSE(scene.claimed("free"));
+  CHECK(scene.claimed("held"));
 }
 
 TEST_CASE("a connection lost under a write leaves its outcome unknown", "[mongo][R8]") {

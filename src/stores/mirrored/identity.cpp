@@ -49,6 +49,10 @@ std::optional<std::size_t> place_stated(const Inspection& seen, std::size_t of, 
 
 bool has_identity(const Inspection& seen) { return seen.lock && shows_identity(*seen.lock); }
 
+bool is_changed_identity(const Inspection& seen) {
+  return seen.lock && seen.lock->taken() && !has_identity(seen);
+}
+
 bool lacks_identity(const Inspection& seen, const Place& place) {
   return !has_identity(seen) || marker_in(seen, place);
 }

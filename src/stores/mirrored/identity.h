@@ -55,6 +55,14 @@ bool has_identity(const Inspection& seen);
 /// Whether it is new, was emptied, or is kept out at this place.
 bool lacks_identity(const Inspection& seen, const Place& place);
 
+/// Whether somebody has changed the document so that it is no identity. No claim may replace it: it
+/// may be a hold of another program's.
+bool is_changed_identity(const Inspection& seen);
+/// What to tell of such a member.
+inline constexpr std::string_view kIdentityChanged =
+    "somebody has changed its document \"distlock: member of a mirrored store\", so that it counts "
+    "for nobody: empty it";
+
 /// The basis of a claim of the identity's document, as it was seen.
 ClaimBasis basis_of(const Inspection& seen);
 

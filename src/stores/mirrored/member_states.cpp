@@ -106,6 +106,7 @@ std::string problem_of(const Looks& looks, std::size_t number, const MemberState
   if (look.malformed) {
     return "its identity is malformed, so that it counts for nobody: empty it; " + *look.malformed;
   }
+  if (is_changed_identity(look.identity)) return std::string(kIdentityChanged);
   const bool strange = state.condition == MemberState::Condition::strange;
   if (strange && is_copy(looks, number)) {
     return "it is another member under a second name, or a copy of it: name each member once; "

@@ -105,6 +105,7 @@ bool MirroredStore::mend_one(const std::shared_ptr<Member>& member, const Replie
   // Another mark, of before, may have come back with old data.
   if (!marker || member->is_of_before(*marker)) {
     // A founder of the set may be about to claim its identity.
+    if (is_changed_identity(seen)) tell_of_change(*member);
     const bool long_enough = (marker || !lack->marker) && now - lack->since > call_limit_;
     if (long_enough) mark(member, basis_of(seen), terms);
     return long_enough;
@@ -127,6 +128,11 @@ bool MirroredStore::mend_one(const std::shared_ptr<Member>& member, const Replie
     member->note_fence(marker->token, *fence);
   }
   return true;
+}
+
+void MirroredStore::tell_of_change(Member& member) {
+  if (!member.tells_first("identity changed")) return;
+  log::member_cannot_be_used(member.store->description(), kIdentityChanged);
 }
 
 void MirroredStore::tell_of_locks(Member& member) {
@@ -261,6 +267,7 @@ bool MirroredStore::readmit(std::size_t number) {
     throw Error(Errc::invalid_argument, member->store->description() + " is " + look.lock->who +
                                             " of another mirrored store: empty it first");
   }
+  if (is_changed_identity(look)) throw cannot_return(*member, std::string(kIdentityChanged));
   const auto fence = fence_for(*member, *terms, std::nullopt);
   if (!fence) {
     throw cannot_return(*member,

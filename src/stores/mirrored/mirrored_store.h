@@ -174,6 +174,7 @@ class MirroredStore : public Store, private Members {
                                  std::optional<SteadyTime> pinged_since);
   bool take_back(const std::shared_ptr<Member>& member, const ClaimBasis& basis,
                  const SetTerms& terms, Fence above);
+  static void tell_of_change(Member& member);
   static void tell_of_locks(Member& member);
   void tell_of_hidden_fences(Member& returning, const KnownFences& fences) const;
   void tell_if_strange(Member& member, const Token& set) const;

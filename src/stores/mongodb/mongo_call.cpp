@@ -34,6 +34,12 @@ std::string address_of(const ServerDescription& server) {
   return mongoc_server_description_host(server.get())->host_and_port;
 }
 
+// Of an index that an operator made it would come again and again. Which one it was is in the
+// reply.
+bool is_of_other_index(const bson_t* reply) {
+  return find(reply, "keyPattern") && !find(reply, "keyPattern._id");
+}
+
 // Errors of single documents, of which a delete reports the first here and `ok: 1` all the same.
 bool has_document_error(const bson_t* reply, bson_error_t* error) {
   if (!find(reply, "writeErrors")) return false;
@@ -142,7 +148,7 @@ WriteOutcome MongoCall::write(const Bson& command, Bson concern) const {
       client_.get(), settings_.database.c_str(), with_limit(command).get(), options.get(),
       &reply.bson, &error);
   if (!answered_well || has_document_error(&reply.bson, &error)) {
-    if (is_duplicate_key(error)) return {Bson(), true};
+    if (is_duplicate_key(error) && !is_of_other_index(&reply.bson)) return {Bson(), true};
     fail(error, Effect::writes, command);
   }
   check_answered(&reply.bson, Effect::writes);

@@ -266,6 +266,11 @@ TEST_CASE("a fault of a member that answers is shown", "[mirrored][M3][M6][M8]")
     CHECK(third().condition == Condition::strange);
     CHECK_THAT(third().problem, Catch::Contains("its identity is malformed"));
   }
+  SECTION("an identity that somebody has changed") {
+    tamper(fleet.stores[2].tables, identity, "process", std::string("somebody"));
+    CHECK(third().condition == Condition::empty);
+    CHECK_THAT(third().problem, Catch::Contains("somebody has changed its document"));
+  }
   SECTION("locks and no identity") {
     fleet.empty(2);
     fleet.put_taken(2);
