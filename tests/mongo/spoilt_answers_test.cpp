@@ -90,16 +90,10 @@ class Answering {
   }
   MockServer& server() { return server_; }
   Outcome claim(const ClaimBasis& basis) {
-    const Claim claim{.process = "db7:1:1",
-                      .who = "db7:1:1:main:2",
-                      .why = "test",
-                      .ts = kOurs,
-                      .takeover_after = 16min,
-                      .cutoff = {StoreTime{std::chrono::hours{480000}}, clock_, false}};
-    return outcome_of([&]() -> std::string {
-      const auto lock = store_->claim("jobs", basis, claim);
-      return !lock ? "refused" : lock->ts == kOurs && lock->taken() ? "granted" : "granted oddly";
-    });
+    return outcome_of([&] { return granted(store_->claim("jobs", basis, claim())); });
+  }
+  Outcome stand() {
+    return outcome_of([&] { return granted(store_->line()->stand("jobs", claim()).hold); });
   }
   Outcome release() {
     return outcome_of([&]() -> std::string {
@@ -122,6 +116,19 @@ class Answering {
   }
 
  private:
+  Claim claim() const {
+    return {.process = "db7:1:1",
+            .who = "db7:1:1:main:2",
+            .why = "test",
+            .ts = kOurs,
+            .takeover_after = 16min,
+            .cutoff = {StoreTime{std::chrono::hours{480000}}, clock_, false}};
+  }
+  static std::string granted(const std::optional<LockRecord>& lock) {
+    if (!lock) return "refused";
+    return lock->ts == kOurs && lock->taken() && lock->fence > 0 ? "granted" : "granted oddly";
+  }
+
   MockServer server_;
   std::shared_ptr<Store> store_;
   std::string clock_ = "mongod:127.0.0.1:" + std::to_string(server_.port());
@@ -151,6 +158,14 @@ bool carries_ours(const Bson& answer) {
   return ts != nullptr && *ts == Value(kOurs);
 }
 
+// Whether it hides whose hold it shows.
+bool has_no_token(const Bson& answer) {
+  const auto value = find(answer.get(), "value");
+  const auto document = value ? document_at(&*value) : std::nullopt;
+  const Value* ts = document ? find_field(*document, "ts") : nullptr;
+  return ts == nullptr || !std::holds_alternative<Token>(*ts);
+}
+
 // Whether the answer is the free document that a late claim from no document leaves.
 bool is_left_free(const Bson& answer) {
   const auto state = find(answer.get(), "value.state");
@@ -175,12 +190,21 @@ TEST_CASE("an answer with a part of another kind is an error or is read as it st
     INFO("answer " << i << ": " << answer.json());
     scene.answer(answer);
     const ClaimBasis basis = random() % 2 == 0 ? ClaimBasis{FromFree{}} : ClaimBasis{FromAbsent{}};
-    switch (random() % 4) {
+    switch (random() % 5) {
       case 0: {
         const Outcome claim = scene.claim(basis);
         CHECK_FALSE(said(claim, "granted oddly"));
         if (said(claim, "granted")) CHECK(carries_ours(answer));
         if (said(claim, "refused")) CHECK((says_no(answer) || is_left_free(answer)));
+        if (said(claim, "refused")) CHECK_FALSE(carries_ours(answer));
+        break;
+      }
+      case 3: {
+        const Outcome place = scene.stand();
+        CHECK_FALSE(said(place, "granted oddly"));
+        if (said(place, "granted")) CHECK(carries_ours(answer));
+        const bool shown = is_left_free(answer) || !(carries_ours(answer) || has_no_token(answer));
+        if (said(place, "refused")) CHECK(shown);
         break;
       }
       case 1:

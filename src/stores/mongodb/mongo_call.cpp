@@ -110,9 +110,21 @@ std::optional<Document> value_of(const MongoCall& call, const WriteOutcome& outc
   return document;
 }
 
+LockRecord granted(const MongoCall& call, const Document& document, const Claim& claim) {
+  LockRecord hold = written(document, lock_from);
+  if (hold.fence < std::max(claim.fence, claim.fences)) {
+    call.odd("shows no fence of this claim", Effect::writes);
+  }
+  return hold;
+}
+
 MongoCall::MongoCall(mongoc_client_pool_t* pool, const MongoSettings& settings, Doing doing,
                      MongoRoom::Place place)
-    : settings_(settings), doing_(doing), place_(std::move(place)), client_(pool) {
+    : settings_(settings),
+      until_(std::chrono::steady_clock::now() + settings.call_limit),
+      doing_(doing),
+      place_(std::move(place)),
+      client_(pool) {
   bson_error_t error;
   take_why_unsound();
   server_.reset(mongoc_client_select_server(client_.get(), true, nullptr, &error));
@@ -190,6 +202,7 @@ void MongoCall::read_each(const Bson& command, ReadConcern concern,
 
 bool MongoCall::follow(const Bson& find, std::chrono::milliseconds await,
                        const std::function<bool(const std::vector<Document>&)>& take) const {
+  const AnswersUntil stopped(AnswersUntil::TimePoint::max());
   const auto [session, first, others] = cursor_options(client_.get(), server_, ReadConcern::local);
   Reply reply;
   bson_error_t error;

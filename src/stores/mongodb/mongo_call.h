@@ -13,6 +13,7 @@
 #include "stores/mongodb/mongo_handles.h"
 #include "stores/mongodb/mongo_options.h"
 #include "stores/mongodb/mongo_room.h"
+#include "stores/mongodb/mongo_stream.h"
 
 namespace distlock {
 
@@ -24,6 +25,8 @@ struct MongoSettings {
   /// The replica set that the server was of at the opening, or nothing if it was of none. A member
   /// that is restarted alone takes writes that its set never learns of.
   std::string set;
+  /// So long one call waits for answers, however many commands it sends.
+  std::chrono::milliseconds call_limit = std::chrono::hours{24};
 };
 
 /// The operation and its object, for messages: "claim of lock" and "x".
@@ -71,7 +74,7 @@ class MongoCall {
                  const std::function<void(const Document&)>& take) const;
   /// Follows what is written to a capped collection: `find` is a tailable one. Hands over each
   /// batch, also empty ones, until `take` says false, the cursor has ended, or another server is
-  /// primary. False: the collection is not capped. Errors: as read().
+  /// primary; without the call's limit. False: the collection is not capped. Errors: as read().
   bool follow(const Bson& find, std::chrono::milliseconds await,
               const std::function<bool(const std::vector<Document>&)>& take) const;
 
@@ -87,6 +90,7 @@ class MongoCall {
   Bson with_limit(const Bson& command) const;
 
   const MongoSettings& settings_;
+  AnswersUntil until_;
   Doing doing_;
   MongoRoom::Place place_;  // Given up after the client.
   PooledClient client_;
@@ -98,6 +102,10 @@ class MongoCall {
 /// The document that a findAndModify gives, or nothing if none matched. Errors: `outcome_unknown`
 /// for an answer that says neither, as from a service that is only like MongoDB.
 std::optional<Document> value_of(const MongoCall& call, const WriteOutcome& outcome);
+
+/// The hold that a claim has just left as this document. Errors: `outcome_unknown` if it is
+/// malformed, or has a fence that the claim cannot have given it.
+LockRecord granted(const MongoCall& call, const Document& document, const Claim& claim);
 
 /// The name of the clock of a server with this answer to `hello`.
 std::string clock_of(const bson_t* hello, std::string_view address);

@@ -10,6 +10,9 @@ namespace {
 // A ping by another clock must be this much older (R4, R13).
 constexpr std::chrono::milliseconds kOtherClockAllowance = std::chrono::days{1};
 
+// More than a process has, in one answer.
+constexpr std::int32_t kHoldsAtOnce = 100'000;
+
 Bson still_as(const FromFree& basis) {
   Bson free = doc({{"$and", array({state_is_sound(), equal("$state", 0), newcomers_turn()})}});
   if (!basis.ts) return free;
@@ -176,7 +179,8 @@ Bson holds_command(std::string_view process) {
                    {"process", process},
                    {"$expr", std::move(exactly)}});
   return aggregate(
-      kLocks, array({doc({{"$match", std::move(held)}}), doc({{"$project", doc({{"ts", 1}})}})}));
+      kLocks, array({doc({{"$match", std::move(held)}}), doc({{"$project", doc({{"ts", 1}})}})}),
+      doc({{"batchSize", kHoldsAtOnce}}));
 }
 
 Bson everything_command(std::string_view collection) {

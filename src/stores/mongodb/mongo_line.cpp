@@ -40,6 +40,21 @@ class MongoLine : public Line {
   const std::shared_ptr<BellRefusals> bell_refusals_ = std::make_shared<BellRefusals>();
 };
 
+LockRecord without_line(LockRecord lock) {
+  lock.line.clear();
+  return lock;
+}
+
+// Whether a malformed document may be what the claim has just left: it names no other hold, and
+// nobody else.
+bool may_be_of(const Claim& claim, const Document& document) {
+  const Value* const ts = find_field(document, "ts");
+  if (ts != nullptr && std::holds_alternative<Token>(*ts)) return carries(document, claim.ts);
+  const Value* const who = find_field(document, "who");
+  const auto* const text = who == nullptr ? nullptr : std::get_if<std::string>(who);
+  return text == nullptr || *text == claim.who;
+}
+
 Standing MongoLine::stand(std::string_view name, const Claim& claim) {
   check_fences(claim);
   const MongoCall call = this->call("standing in line for lock", name);
@@ -47,11 +62,13 @@ Standing MongoLine::stand(std::string_view name, const Claim& claim) {
   if (call.clock() != claim.cutoff.clock) return {};
   const auto document = value_of(call, call.write(stand_command(name, claim)));
   if (!document) call.odd("shows no lock", Effect::writes);
-  const bool granted = carries(*document, claim.ts);
-  LockRecord lock = granted ? written(*document, lock_from) : lock_from(*document);
+  // A free document may have the `ts` of a grant of before, that somebody has freed since.
+  if (carries(*document, claim.ts) && state_in(*document) != LockState::free)
+    return {without_line(granted(call, *document, claim))};
+  LockRecord lock =
+      may_be_of(claim, *document) ? written(*document, lock_from) : lock_from(*document);
   const bool in_line = !lock.line.empty();
   lock.line.clear();
-  if (lock.taken() && granted) return {std::move(lock)};
   check_room_for_fences(lock, claim);
   return {std::nullopt, in_line, !lock.taken()};
 }

@@ -55,7 +55,7 @@ class MongoStore : public Store {
       : call_limit_(options.call_limit) {
     const Uri uri = tuned_uri(connection, call_limit_, servers);
     const char* database = mongoc_uri_get_database(uri.get());
-    settings_ = {database == nullptr ? "config" : database, server_limit(uri), {}};
+    settings_ = {database == nullptr ? "config" : database, server_limit(uri), {}, call_limit_};
     pool_ = open_pool(uri, connection);
     settings_.set = check_server(pool_.get(), settings_.database, connection, servers);
     settings_of_two_ = settings_;
@@ -164,10 +164,9 @@ std::optional<LockRecord> MongoStore::claim(std::string_view name, const ClaimBa
   if (call.clock() != claim.cutoff.clock) return std::nullopt;
   const auto document = value_of(call, call.write(claim_command(name, basis, claim)));
   if (!document) return std::nullopt;
+  if (carries(*document, claim.ts)) return granted(call, *document, claim);
   if (is_refusal(basis, *document)) return std::nullopt;
-  if (!carries(*document, claim.ts))
-    call.odd("has another document than the one that was claimed", Effect::writes);
-  return written(*document, lock_from);
+  call.odd("has another document than the one that was claimed", Effect::writes);
 }
 
 ReleaseResult MongoStore::release(std::string_view name, const Token& ts) {
@@ -190,8 +189,8 @@ void make_indexes(const MongoCall& call) {
 }
 
 PingRecord MongoStore::ping(std::string_view process, const PingHealth& health) {
+  if (!indexes_made_.exchange(true)) make_indexes(call_at_once("indexes for process", process));
   const MongoCall call = call_at_once("ping of process", process);
-  if (!indexes_made_.exchange(true)) make_indexes(call);
   const WriteOutcome outcome = call.write(ping_command(process, call.clock(), health));
   if (outcome.duplicate_key)
     throw Error(Errc::not_applied, "two first pings of one process met in the MongoDB server");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 #include <memory>
 #include <new>
@@ -17,7 +18,11 @@
 namespace distlock {
 namespace {
 
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
 thread_local std::string_view last_unsound;
+thread_local AnswersUntil::TimePoint answers_until = AnswersUntil::TimePoint::max();
 
 struct GuardedStream : mongoc_stream_t {
   mongoc_stream_t* inner = nullptr;
@@ -36,8 +41,23 @@ ssize_t refuse(std::string_view why) {
   return -1;
 }
 
+// For how long to wait. A server that answers at once, again and again, is stopped as well.
+std::int32_t within_call(std::int32_t timeout) {
+  const auto now = steady_clock::now();
+  if (now >= answers_until) return 0;
+  // libmongoc takes a negative one for no limit at all.
+  const milliseconds most = timeout < 0 ? milliseconds{INT32_MAX} : milliseconds{timeout};
+  if (answers_until - now >= most) return timeout;
+  return static_cast<std::int32_t>(std::chrono::ceil<milliseconds>(answers_until - now).count());
+}
+
 bool read_whole(GuardedStream& stream, std::span<std::uint8_t> to, std::int32_t timeout) {
-  return mongoc_stream_read(stream.inner, to.data(), to.size(), to.size(), timeout) ==
+  const std::int32_t left = within_call(timeout);
+  if (left == 0) {
+    errno = ETIMEDOUT;
+    return false;
+  }
+  return mongoc_stream_read(stream.inner, to.data(), to.size(), to.size(), left) ==
          static_cast<ssize_t>(to.size());
 }
 
@@ -143,6 +163,10 @@ mongoc_stream_t* connect_guarded(const mongoc_uri_t* uri, const mongoc_host_list
 void guard_streams(mongoc_client_t* client) {
   mongoc_client_set_stream_initiator(client, connect_guarded, nullptr);
 }
+
+AnswersUntil::AnswersUntil(TimePoint end) : outer_(std::exchange(answers_until, end)) {}
+
+AnswersUntil::~AnswersUntil() { answers_until = outer_; }
 
 std::string_view take_why_unsound() { return std::exchange(last_unsound, {}); }
 

@@ -2,6 +2,7 @@
 
 #include <mongoc/mongoc.h>
 
+#include <chrono>
 #include <string_view>
 
 namespace distlock {
@@ -13,5 +14,20 @@ void guard_streams(mongoc_client_t* client);
 /// Why this thread's last read of a guarded connection was such an error, or nothing. The next call
 /// gives nothing.
 std::string_view take_why_unsound();
+
+/// While this lives, its thread waits for no answer on a guarded connection after `end`: that is a
+/// timeout. The innermost one counts.
+class AnswersUntil {
+ public:
+  using TimePoint = std::chrono::steady_clock::time_point;
+
+  explicit AnswersUntil(TimePoint end);
+  ~AnswersUntil();
+  AnswersUntil(const AnswersUntil&) = delete;
+  AnswersUntil& operator=(const AnswersUntil&) = delete;
+
+ private:
+  const TimePoint outer_;
+};
 
 }  // namespace distlock

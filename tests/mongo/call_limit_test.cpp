@@ -1,0 +1,56 @@
+// A call of the store ends within its limit, however many commands it sends (R12).
+#include <catch2/catch.hpp>
+#include <map>
+
+#include "mongo/attempts.h"
+#include "mongo/mock_server.h"
+#include "mongo/server.h"
+#include "stores/mongodb/mongo_store.h"
+
+using namespace distlock;
+using namespace distlock::testing;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr auto kLimitOfCall = 1500ms;
+
+std::string batch_json(const Bson& command, int cursor) {
+  const bool more = find(command.get(), "getMore").has_value();
+  const std::string batch = more ? "nextBatch" : "firstBatch";
+  return R"({"ok": 1, "localTime": {"$date": 5}, "n": 0, "value": null, "cursor": {"id": {"$numberLong": ")" +
+         std::to_string(cursor) + R"("}, ")" + batch + R"(": []}})";
+}
+
+struct Lists {
+  MockServer server{json("{" + standalone_hello() + "}")};
+  std::shared_ptr<Store> store = open_mongo_store(
+      ConnectionString("mongodb://127.0.0.1:" + std::to_string(server.port()) + "/"),
+      {.call_limit = kLimitOfCall});
+
+  explicit Lists(int cursor) {
+    server.answer_with([cursor](const Bson& command) { return json(batch_json(command, cursor)); });
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a list that never ends is an error when its call has lasted its limit",
+          "[mongo][R9][R12]") {
+  const Lists endless(77);
+  CHECK(failure_of([&] { static_cast<void>(endless.store->holds("db7:1:1")); }) ==
+        Errc::not_applied);
+  CHECK(failure_of([&] { static_cast<void>(endless.store->list()); }) == Errc::not_applied);
+}
+
+TEST_CASE("several commands of one call have one limit together", "[mongo][R12]") {
+  Lists slow(0);
+  const auto late = [begun = std::map<const void*, SteadyTime>()](const Bson& command) mutable {
+    const SteadyTime now = host_clock()->steady_now();
+    return now - begun.try_emplace(command.get(), now).first->second < kLimitOfCall * 2 / 3;
+  };
+  CHECK_NOTHROW(slow.store->list());
+  slow.server.hold_back_while(late);
+  CHECK_NOTHROW(slow.store->holds("db7:1:1"));
+  CHECK(failure_of([&] { static_cast<void>(slow.store->list()); }) == Errc::not_applied);
+}
