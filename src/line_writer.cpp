@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <system_error>
 #include <utility>
 
@@ -12,6 +13,9 @@ namespace {
 constexpr std::size_t kBytesMost = std::size_t{1} << 20U;
 // Once there is no thread, a line waits so long for another that is being written.
 constexpr std::chrono::milliseconds kTurnMost{100};
+
+// A condition variable takes no more than fits into nanoseconds.
+constexpr std::chrono::milliseconds kWaitMost = std::chrono::hours{24 * 365};
 
 // Whether this thread is writing a line: then it cannot wait for the end of that.
 thread_local bool writing = false;
@@ -71,6 +75,7 @@ void LineWriter::write_without_thread(Lock& lock) {
 
 bool LineWriter::flush(std::chrono::milliseconds most) {
   if (writing) return false;
+  most = std::min(most, kWaitMost);
   Lock lock(shared_->mutex);
   if (most.count() > 0) write_without_thread(lock);
   const std::uint64_t last = shared_->added;
@@ -78,6 +83,7 @@ bool LineWriter::flush(std::chrono::milliseconds most) {
 }
 
 bool LineWriter::end(std::chrono::milliseconds most) {
+  most = std::min(most, kWaitMost);
   std::thread thread;
   bool idle = false;
   {

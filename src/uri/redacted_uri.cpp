@@ -62,6 +62,8 @@ std::string redacted_uri(std::string_view uri) {
 
 std::string redacted_malformed_uri(std::string_view text) {
   const std::string scheme(pieces_of(text).scheme);
+  // Without its slashes it has no parts, of which one may be a password.
+  if (scheme.empty() && text.starts_with("mongodb")) return kHidden;
   // The text behind it may be a secret or its end, and so may the text before.
   if (text.find('#') != std::string_view::npos) return escaped(scheme) + kHidden;
   const std::size_t at = text.rfind('@');

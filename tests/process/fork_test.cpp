@@ -94,6 +94,7 @@ struct Parent {
 TEST_CASE("in a forked child every handle is inert", "[process][R16]") {
   Parent parent;
   REQUIRE(parent.lock->lock_try("x"));
+  const auto memory = open_store(ConnectionString("memory:"));
   auto idle = std::make_unique<DistributedLockPinger>(Environment{.store = parent.store},
                                                       PingerOptions{}, PingerDrive::caller);
   const int answer = answer_of_child(
@@ -110,6 +111,8 @@ TEST_CASE("in a forked child every handle is inert", "[process][R16]") {
         if (!says_forked([&] { (void)parent.store->line(); })) return 13;
         if (!says_forked([&] { (void)parent.store->members(); })) return 14;
         if (!says_forked([&] { (void)parent.store->share_witness("p"); })) return 15;
+        if (!says_forked([&] { (void)memory->list(); })) return 16;
+        if (!open_store(ConnectionString("memory:"))->list().locks.empty()) return 17;
         if (!says_forked([&] { DistributedLock(parent.pinger, "another"); })) return 8;
         if (parent.pinger->ping_round() != SteadyTime::max()) return 9;
         if (parent.pinger->watch_round() != SteadyTime::max()) return 12;

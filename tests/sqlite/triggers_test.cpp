@@ -38,6 +38,43 @@ TEST_CASE("a release that a trigger takes away is an error, and ends", "[sqlite]
   CHECK_NOTHROW(scene.store->ping("holder"));
 }
 
+TEST_CASE("a wait whose claim a trigger takes away is an error, and ends", "[sqlite][R14][R17]") {
+  FileWithTriggers scene;
+  const bool first = GENERATE(true, false);
+  if (!first) {
+    const LockRecord lock = held(*scene.store, "jobs");
+    REQUIRE(scene.store->release("jobs", *lock.ts) == ReleaseResult::freed);
+  }
+  scene.take_away(first ? "INSERT" : "UPDATE", "locks");
+  const auto error =
+      error_of([&] { scene.store->line()->stand("jobs", claim_by(*scene.store, "next")); });
+  REQUIRE(error);
+  CHECK(error->errc() == Errc::not_applied);
+  CHECK_THAT(error->what(), Catch::Contains("trigger"));
+}
+
+TEST_CASE("a claim that an operator's unique index keeps out is an error", "[sqlite][R2][R14]") {
+  FileWithTriggers scene;
+  held(*scene.store, "jobs");
+  scene.file.execute("CREATE UNIQUE INDEX u ON locks(state)");
+  const auto claim = claim_by(*scene.store, "next");
+  const auto error = error_of([&] { scene.store->claim("other", FromAbsent{}, claim); });
+  REQUIRE(error);
+  CHECK(error->errc() == Errc::not_applied);
+  CHECK(error_of([&] { scene.store->line()->stand("other", claim); })->errc() == Errc::not_applied);
+}
+
+TEST_CASE("a claim that a trigger fails after it was written is unknown", "[sqlite][R8]") {
+  FileWithTriggers scene;
+  scene.file.execute(
+      "CREATE TRIGGER t AFTER INSERT ON locks BEGIN SELECT RAISE(FAIL, '\x1b[2J'); END");
+  const auto error =
+      error_of([&] { scene.store->claim("jobs", FromAbsent{}, claim_by(*scene.store, "next")); });
+  REQUIRE(error);
+  CHECK(error->errc() == Errc::outcome_unknown);
+  CHECK_THAT(error->what(), Catch::Contains("\\x1b[2J") && !Catch::Contains("\x1b"));
+}
+
 TEST_CASE("a ping that a trigger takes away is not confirmed", "[sqlite][R12][R14]") {
   FileWithTriggers scene;
   scene.take_away("INSERT", "lockpings");

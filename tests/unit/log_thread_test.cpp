@@ -85,6 +85,20 @@ TEST_CASE("records that sinks do not take in time are dropped and counted", "[lo
   CHECK(lines.size() < 1100);
 }
 
+TEST_CASE("a wait for the log has no longest time", "[log]") {
+  Captured log;
+  std::future<bool> flushed;
+  {
+    Blocked sink(log);
+    log::unlocked("jobs");
+    sink.wait_for_a_record();
+    flushed =
+        std::async(std::launch::async, [] { return flush_log(std::chrono::milliseconds::max()); });
+    CHECK(flushed.wait_for(50ms) == std::future_status::timeout);
+  }
+  CHECK(flushed.get());
+}
+
 TEST_CASE("records of one thread keep their order, and none is lost", "[log][threads]") {
   constexpr int kRecords = 500;
   Captured log;

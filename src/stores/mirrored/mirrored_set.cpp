@@ -7,6 +7,7 @@
 #include "stores/mirrored/agreement.h"
 #include "stores/mirrored/member_states.h"
 #include "stores/mirrored/mirrored_store.h"
+#include "text.h"
 
 // Which members are of one set (M6, M7).
 namespace distlock::mirrored {
@@ -18,7 +19,7 @@ constexpr CallRules kIdentity{.with_identity = false};
 
 [[noreturn]] void refuse_order(const Member& member, const Inspection& look) {
   throw Error(Errc::invalid_argument,
-              member.store->description() + " is " + look.lock->who +
+              member.store->description() + " is " + escaped(look.lock->who) +
                   " of a mirrored store: name the same members in the same order everywhere");
 }
 

@@ -17,7 +17,7 @@ std::shared_ptr<Store> open_store(const ConnectionString& connection, const Stor
   check_enumerator("opening", options.opening, OpeningRule::to_look);
   switch (connection.kind()) {
     case StoreKind::memory:
-      return open_memory_of_process(options);
+      return guarded_against_fork(open_memory_of_process(options), connection.redacted());
     case StoreKind::sqlite:
       return guarded_against_fork(open_sqlite_store(connection, options), connection.redacted());
     case StoreKind::mongodb:

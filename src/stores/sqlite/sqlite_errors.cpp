@@ -57,12 +57,14 @@ std::string problem_of(sqlite3* db, const std::string& database) {
     case SQLITE_BUSY:
       return "another process was writing all the time; try again";
     default:
-      return sqlite3_errmsg(db);
+      return escaped(sqlite3_errmsg(db));
   }
 }
 
 Errc errc_of(int code, Effect effect, int system_error) {
   if (is_of_replaced_file(code)) return Errc::store_replaced;
+  // RAISE(FAIL) keeps what was written before it, and looks like the others.
+  if (code == SQLITE_CONSTRAINT_TRIGGER && effect == Effect::writes) return Errc::outcome_unknown;
   switch (code & kPrimaryCode) {
     case SQLITE_PERM:
     case SQLITE_READONLY:

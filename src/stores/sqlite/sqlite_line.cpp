@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "distlock/error.h"
+#include "stores/sqlite/sqlite_errors.h"
 #include "stores/sqlite/sqlite_locks.h"
 #include "stores/sqlite/sqlite_rows.h"
 #include "turns.h"
@@ -133,7 +134,8 @@ std::optional<SqliteLine::Plan> SqliteLine::carry_out(std::string_view name, con
   if (plan.grants && !grants) return std::nullopt;
   if (plan.grants) {
     auto hold = claim_row(connection_, name, basis_of(plan.exists), claim, InLine::may_pass);
-    if (!hold) return plan;
+    // Nothing that was judged can have changed under the lock of the file.
+    if (!hold) refuse_lost_write(connection_.db().handle(), "claim");
     plan.standing = {std::move(hold)};
   }
   write_line(connection_, name, plan.before, plan.after);

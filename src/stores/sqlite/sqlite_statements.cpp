@@ -16,7 +16,7 @@ constexpr std::string_view kClaimAbsent = R"(
   SELECT ?1, 1, ?2, ?3, store_now(), ?4, ?5,
          coalesce(?10, 1) + (?11 - 1), ?6
   WHERE store_now() <= ?7 AND coalesce(?10, 1) <= ?12
-  ON CONFLICT DO NOTHING
+  ON CONFLICT(_id) DO NOTHING
   RETURNING "when", fence)";
 
 // A number equals no text, so a state is compared as what it is (R14). A fence that cannot grow

@@ -126,6 +126,20 @@ TEST_CASE("a member whose identity somebody has changed is told of, and left",
   CHECK(state(ann, 1).condition == Condition::counts);
 }
 
+TEST_CASE("what a member says of itself comes into messages as text only", "[mirrored][M7][log]") {
+  MirrorFleet fleet;
+  const auto ann = fleet.process("ann");
+  ann.pinger->ping_round();
+  const std::string strange = "\x1b[2J";
+  for (const std::size_t member : {0, 1}) {
+    tamper(fleet.stores[member].tables, mirrored::kIdentityName, "who", strange);
+  }
+  CHECK_THROWS_WITH(fleet.process("bob").store->list(),
+                    Catch::Contains("\\x1b[2J") && !Catch::Contains(strange));
+  tamper(fleet.stores[0].tables, mirrored::kIdentityName, "who", std::string("member 1 of 3"));
+  CHECK_THROWS_WITH(readmit(ann, 1), Catch::Contains("\\x1b[2J") && !Catch::Contains(strange));
+}
+
 TEST_CASE(
     "the log tells once that a member is kept out, why it cannot come back, and that it is back",
     "[mirrored][log][M6]") {
