@@ -42,8 +42,9 @@ std::string first_line(const std::string& path) {
 }
 
 bool has_scheme(std::string_view text) {
-  return text.starts_with("mongodb://") || text.starts_with("mongodb+srv://") || text.starts_with("sqlite:") ||
-         text.starts_with("memory:") || text.starts_with("mirrored+");
+  return text.starts_with("mongodb://") || text.starts_with("mongodb+srv://") ||
+         text.starts_with("sqlite:") || text.starts_with("memory:") ||
+         text.starts_with("mirrored+");
 }
 
 // Of a file that is something else, a key say, nothing is shown.

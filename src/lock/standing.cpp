@@ -127,6 +127,7 @@ void StandingInLine::rest(const std::stop_token& rung) {
   if (clock_.steady_now() >= last_) {
     // A program that was told of its wait may have outlasted it.
     if (!failure_ && !lock_.out_of_time()) give_up_place();
+    place_.step_aside();  // The next thread stands now, and not at this one's deadline.
     const EitherStop stop(lock_.session->stopping.get_token(), request_.stop);
     clock_.wait_until(request_.deadline, stop.token());
     return;
@@ -206,6 +207,10 @@ bool StandingInLine::stand() {
     standing = line_.stand(lock_.name, claim);
   } catch (const Error& error) {
     doubtful_ = doubtful_before || error.errc() == Errc::outcome_unknown;
+    // A malformed lock may have taken the place in, all the same.
+    const bool unchanged =
+        error.errc() == Errc::not_applied || error.errc() == Errc::permission_denied;
+    if (unchanged) perhaps_in_line_ = in_line_before;
     throw;
   }
   doubtful_ = doubtful_before;

@@ -54,8 +54,11 @@ UnlockResult Contender::unlock(const std::optional<Named>& only) noexcept {
     const bool may_claim = result == UnlockResult::released && !others_wait;
     if (may_claim) remembered = remember(FromFree{record->ts}, *record);
   }
-  // Those behind the first have waited for a pass.
-  if (passing || refusals.somebody_waits()) session->lobby.ring(name);
+  if (refusals.somebody_waits()) {
+    session->lobby.ring(name);
+  } else if (passing) {
+    session->lobby.ring_others(name);  // They have waited for a pass.
+  }
   return result;
 }
 

@@ -68,20 +68,27 @@ struct Lobby::Queues {
   std::map<std::string, SteadyTime, std::less<>> passing_until;
   std::uint64_t numbered = 0;
 
-  void ring(std::string_view name) {
-    mark(name);
+  void ring(std::string_view name) { ring(name, Standing::rung); }
+  /// Those who stand in the store's line hear of their turns by the bell.
+  void ring_others(std::string_view name) { ring(name, Standing::left); }
+
+ private:
+  enum class Standing : std::uint8_t { rung, left };
+
+  void ring(std::string_view name, Standing standing) {
+    mark(name, standing);
     while (const auto one = take_marked(name)) one->wake.ring();
   }
 
- private:
-  void mark(std::string_view name) {
+  void mark(std::string_view name, Standing standing) {
     const Guard lock(mutex);
     const auto queue = by_lock.find(name);
     if (queue == by_lock.end()) return;
     Waiting* fronts = nullptr;
     for (const auto& one : queue->second.waiting) {
       const bool behind = judges_like_any(fronts, *one);
-      one->to_ring = one->to_ring || one->aside || one->stands || !behind;
+      const bool rung = one->aside || (one->stands ? standing == Standing::rung : !behind);
+      one->to_ring = one->to_ring || rung;
       if (behind || one->aside) continue;
       one->next_front = std::exchange(fronts, one.get());
     }
@@ -118,8 +125,10 @@ Lobby::Place::Place(Lobby& lobby, std::string name, const Judging& judging)
 
 Lobby::Place::~Place() {
   if (fork_guard_.in_child()) return;
+  bool stood = false;
   {
     const Guard lock(queues_->mutex);
+    stood = waiting_->stands;
     const auto queue = queues_->by_lock.find(name_);
     auto& [waiting, failing] = queue->second;
     std::erase(waiting, waiting_);
@@ -129,7 +138,12 @@ Lobby::Place::~Place() {
       failing.erase(waiting_->judging);
     if (waiting.empty()) queues_->by_lock.erase(queue);
   }
-  queues_->ring(name_);  // The next thread may be the first now.
+  // The next thread may be the first now, or in the store's line the first in front of others.
+  if (stood) {
+    queues_->ring(name_);
+  } else {
+    queues_->ring_others(name_);
+  }
 }
 
 Wake& Lobby::Place::wake() const { return waiting_->wake; }
@@ -263,6 +277,8 @@ std::vector<deadlock::Hidden> Lobby::hidden() const {
 }
 
 void Lobby::ring(std::string_view name) { queues_->ring(name); }
+
+void Lobby::ring_others(std::string_view name) { queues_->ring_others(name); }
 
 void Lobby::listen() {
   listening_.begin_wait([queues = std::weak_ptr(queues_)](std::string_view name) {

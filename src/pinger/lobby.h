@@ -138,6 +138,8 @@ class Lobby {
   /// Wakes the first who waits for `name` in this process, and those that stand in the store's line
   /// or have stepped aside. Takes no memory.
   void ring(std::string_view name);
+  /// The same, but those that stand in the store's line.
+  void ring_others(std::string_view name);
 
  private:
   void listen();

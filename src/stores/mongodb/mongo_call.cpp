@@ -112,6 +112,7 @@ std::optional<Document> value_of(const MongoCall& call, const WriteOutcome& outc
 
 LockRecord granted(const MongoCall& call, const Document& document, const Claim& claim) {
   LockRecord hold = written(document, lock_from);
+  if (!hold.taken()) call.odd("shows a free lock with the ts of this claim", Effect::writes);
   if (hold.fence < std::max(claim.fence, claim.fences)) {
     call.odd("shows no fence of this claim", Effect::writes);
   }

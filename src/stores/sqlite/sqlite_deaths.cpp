@@ -29,7 +29,9 @@ using std::chrono::milliseconds;
 // A witness's file may have been replaced, and its watch with it.
 constexpr milliseconds kLookAnyhow{2000};
 constexpr milliseconds kLookUntold{100};
-// After a word of the kernel: 1 ms, 2 ms, 4 ms and so on.
+// After a word of the kernel: 1 ms, 8 ms, 64 ms. A process that is killed lets go of its files one
+// after the other.
+constexpr int kLooksGrow = 8;
 constexpr milliseconds kLooksEnd{512};
 
 // Sockets, since each has an inode of its own, and a write without a reader ends no program. None:
@@ -101,7 +103,7 @@ class SqliteDeaths::Ear {
       } catch (const std::bad_alloc&) {
         // The next look may get some.
       }
-      pause = wait(pause) ? milliseconds{1} : std::min(2 * pause, kLooksEnd);
+      pause = wait(pause) ? milliseconds{1} : std::min(kLooksGrow * pause, kLooksEnd);
     }
   }
 

@@ -81,6 +81,16 @@ TEST_CASE("a store that fails is not asked to remove a place", "[waiting][R15][R
   CHECK(one.places() == 0);
 }
 
+TEST_CASE("a place that the store did not give is not given up", "[waiting][R8][R17]") {
+  InLine one({.store_patience = 0ms});
+  const auto held = one.held_by("b");
+  one.a.store->fail("stand", Fault::rejected, 1000);
+  CHECK(thrown_by([&] { return one.lock->try_lock_for(5s); }) == Errc::not_applied);
+  one.a.pinger->ping_round();
+  CHECK(one.a.store->calls("leave") == 0);
+  CHECK(one.a.pinger->stats().pending_releases == 0);
+}
+
 TEST_CASE("a place that could not be given up is logged", "[waiting][R17][log]") {
   InLine one;
   const auto held = one.held_by("b");

@@ -59,6 +59,40 @@ TEST_CASE("a thread that steps aside lets the next go first, and is rung with it
   CHECK(second_rung_again.stop_requested());
 }
 
+TEST_CASE("the end of a wait asks no thread that stands in line to ask the store again",
+          "[waiting][R20]") {
+  Lobby lobby(make_memory_store(), "a");
+  Lobby::Place standing(lobby, "jobs");
+  auto behind = std::make_unique<Lobby::Place>(lobby, "jobs");
+  Lobby::Place aside(lobby, "jobs");
+  standing.stand();
+  aside.step_aside();
+  const std::stop_token standing_rung = standing.wake().arm();
+  const std::stop_token aside_rung = aside.wake().arm();
+  SECTION("of one that did not stand itself") {
+    behind.reset();
+    CHECK_FALSE(standing_rung.stop_requested());
+  }
+  SECTION("but of one that stood in front of it, perhaps") {
+    behind->stand();
+    behind.reset();
+    CHECK(standing_rung.stop_requested());
+  }
+  CHECK(aside_rung.stop_requested());
+}
+
+TEST_CASE("a ring for the others leaves those that stand in line", "[waiting][R20][R21]") {
+  Lobby lobby(make_memory_store(), "a");
+  Lobby::Place standing(lobby, "jobs");
+  const Lobby::Place of_others(lobby, "jobs", Judging{1});
+  standing.stand();
+  const std::stop_token standing_rung = standing.wake().arm();
+  const std::stop_token others_rung = of_others.wake().arm();
+  lobby.ring_others("jobs");
+  CHECK_FALSE(standing_rung.stop_requested());
+  CHECK(others_rung.stop_requested());
+}
+
 TEST_CASE("of the threads that judge alike only the first stands, and it is rung",
           "[waiting][R19][R20]") {
   Lobby lobby(make_memory_store(), "a");
