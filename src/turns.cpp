@@ -31,14 +31,22 @@ std::uint64_t open_after(int turns) { return (std::uint64_t{2} << turns) - 1; }
 
 }  // namespace
 
-std::uint64_t open_places(std::chrono::milliseconds free_for) {
-  return open_after(static_cast<int>(std::min<std::int64_t>(free_for / kTurn, kDoublingsMost)));
+int pace_of(const std::vector<Waiter>& line) {
+  const auto marks = std::count_if(line.begin(), line.end(), marked);
+  return static_cast<int>(std::min<std::ptrdiff_t>(1 + marks, kTurnsMost));
 }
 
-std::chrono::milliseconds opens_after(std::uint64_t place) {
+std::uint64_t open_places(std::chrono::milliseconds free_for, int pace) {
+  const std::chrono::milliseconds counted = std::min(free_for, kDoublingsMost * kTurn);
+  return open_after(
+      static_cast<int>(std::min<std::int64_t>(counted * pace / kTurn, kDoublingsMost)));
+}
+
+std::chrono::milliseconds opens_after(std::uint64_t place, int pace) {
   int turns = 0;
   while (turns < kDoublingsMost && open_after(turns) <= place) ++turns;
-  return turns * kTurn;
+  // The first whole millisecond.
+  return (turns * kTurn + std::chrono::milliseconds{pace - 1}) / pace;
 }
 
 std::uint64_t place_of(const Token& ticket, const std::vector<Waiter>& line) {
@@ -50,7 +58,8 @@ std::uint64_t place_of(const Token& ticket, const std::vector<Waiter>& line) {
 
 bool may_claim(const Token& ticket, const std::vector<Waiter>& line,
                std::optional<StoreTime> freed_at, StoreTime now) {
-  return !freed_at || place_of(ticket, line) < open_places(free_since(*freed_at, now));
+  return !freed_at ||
+         place_of(ticket, line) < open_places(free_since(*freed_at, now), pace_of(line));
 }
 
 std::vector<Waiter> after_claim(const Token& ticket, std::vector<Waiter> line, StoreTime now) {
@@ -92,26 +101,31 @@ std::vector<Waiter> without(const Token& ticket, std::vector<Waiter> line) {
   return line;
 }
 
-std::chrono::milliseconds rings_after(std::uint64_t place) {
-  const std::chrono::milliseconds opens = opens_after(place);
+std::chrono::milliseconds rings_after(std::uint64_t place, int pace) {
+  const std::chrono::milliseconds opens = opens_after(place, pace);
   if (opens == std::chrono::milliseconds{0}) return opens;
   // Those that open with it: one more than were open before.
-  const std::uint64_t first = open_places(opens - kTurn);
-  return opens + kTurn * (place - first) / (first + 1);
+  const std::uint64_t first = open_places(opens - std::chrono::milliseconds{1}, pace);
+  return opens + kTurn / pace * (place - first) / (first + 1);
+}
+
+std::chrono::milliseconds rings_after(const Token& ticket, const std::vector<Waiter>& line) {
+  return rings_after(place_of(ticket, line), pace_of(line));
 }
 
 std::chrono::milliseconds turn_in(const Token& ticket, const std::vector<Waiter>& line,
                                   StoreTime freed_at, StoreTime now) {
-  return rings_after(place_of(ticket, line)) - free_since(freed_at, now);
+  return rings_after(ticket, line) - free_since(freed_at, now);
 }
 
 Turns turns_in(const std::vector<Waiter>& line, StoreTime freed_at, StoreTime now) {
   const std::chrono::milliseconds free_for = free_since(freed_at, now);
+  const int pace = pace_of(line);
   Turns turns;
   std::unordered_set<std::string_view> named;
   std::uint64_t place = 0;
   for (const Waiter& waiter : line) {
-    const auto rung = marked(waiter) ? std::chrono::milliseconds{0} : rings_after(place++);
+    const auto rung = marked(waiter) ? std::chrono::milliseconds{0} : rings_after(place++, pace);
     if (rung > free_for) {
       if (!turns.then.empty()) continue;
       turns.then = waiter.process;
@@ -125,7 +139,7 @@ Turns turns_in(const std::vector<Waiter>& line, StoreTime freed_at, StoreTime no
 
 Freed freed(const std::vector<Waiter>& line) {
   Turns turns = turns_in(line, StoreTime{}, StoreTime{});
-  return {ReleaseResult::freed, std::move(turns.now), std::move(turns.then)};
+  return {ReleaseResult::freed, std::move(turns.now), std::move(turns.then), turns.then_in};
 }
 
 }  // namespace distlock::line

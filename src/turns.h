@@ -15,11 +15,14 @@
 // one turn after the release on the next two may claim as well, after another turn the next four,
 // and so on. So many dead in front cost a few turns together, and not a turn each. A claim marks
 // the waiters that it passes over. A mark takes nobody out of the line: marked ones may claim at
-// once, and are not waited for.
+// once, and are not waited for. While a line has marks turns are shorter, since more of its waiters
+// may be gone: so many dead here and there cost little as well.
 namespace distlock::line {
 
-/// How long the lock waits for those whose turn it is.
+/// How long the lock waits for those whose turn it is, in a line without marks.
 inline constexpr std::chrono::milliseconds kTurn{100};
+/// So many turns are in this time at most: two with one mark in the line, three with more.
+inline constexpr int kTurnsMost = 3;
 /// A marked place that nobody has come back to for so long is removed by the next claim.
 inline constexpr std::chrono::minutes kMarkedMost{1};
 /// A request may reach the lock so long after the store has read its clock for it. If the lock was
@@ -28,11 +31,14 @@ inline constexpr std::chrono::seconds kOnItsWayMost{10};
 /// The places of a line. A waiter that finds it full looks again later.
 inline constexpr std::size_t kPlacesMost = 1000;
 
+/// How many turns of this line are in kTurn.
+int pace_of(const std::vector<Waiter>& line);
+
 /// How many of those not marked may claim, the lock having been free for so long.
-std::uint64_t open_places(std::chrono::milliseconds free_for);
+std::uint64_t open_places(std::chrono::milliseconds free_for, int pace = 1);
 
 /// How long the lock must have been free for the place with this number to be open; the first is 0.
-std::chrono::milliseconds opens_after(std::uint64_t place);
+std::chrono::milliseconds opens_after(std::uint64_t place, int pace = 1);
 
 /// The number of the ticket's place among those not marked: 0 for a marked one, and the number of
 /// all for a ticket that is not in line, since a newcomer is the last.
@@ -62,7 +68,9 @@ std::vector<Waiter> without(const Token& ticket, std::vector<Waiter> line);
 /// How long the lock must have been free for a ring to go to the place with this number. Places
 /// that open together are rung one after the other within the turn, so that the first of them who
 /// is there comes first.
-std::chrono::milliseconds rings_after(std::uint64_t place);
+std::chrono::milliseconds rings_after(std::uint64_t place, int pace = 1);
+/// The same for the ticket's place.
+std::chrono::milliseconds rings_after(const Token& ticket, const std::vector<Waiter>& line);
 
 /// How long from now on until the ticket's place is rung for; negative: so long ago.
 std::chrono::milliseconds turn_in(const Token& ticket, const std::vector<Waiter>& line,

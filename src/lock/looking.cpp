@@ -81,7 +81,7 @@ bool StandingInLine::lets_others_first(const protocol::Judgement& judgement,
   if (judgement.reason == protocol::Reason::ended) return lets_others_first_at_end(dead);
   const auto dead_for = saturating_difference(StoreTime{judgement.elapsed},
                                               StoreTime{protocol::window(dead, lock_.options)});
-  const auto turn = line::rings_after(line::place_of(ticket_, dead.line));
+  const auto turn = line::rings_after(ticket_, dead.line);
   if (dead_for >= turn) return false;
   const auto left = turn - std::max(dead_for, milliseconds{0});
   look_at_ = std::min(look_at_, clock_.steady_now() + left);
@@ -93,7 +93,7 @@ bool StandingInLine::lets_others_first_at_end(const LockRecord& dead) {
   const SteadyTime now = clock_.steady_now();
   attends_nobody_ = true;
   if (std::exchange(ended_, dead.ts) != dead.ts)
-    ended_turn_at_ = now + line::rings_after(line::place_of(ticket_, dead.line));
+    ended_turn_at_ = now + line::rings_after(ticket_, dead.line);
   const bool waits = now < ended_turn_at_;
   look_at_ = waits ? ended_turn_at_ : now + line::kTurn;  // Should somebody be quicker.
   return waits;
@@ -109,7 +109,7 @@ bool StandingInLine::lets_others_first_to_free(const Inspection& seen) {
     const auto left = line::turn_in(ticket_, lock.line, *lock.freed_at, seen.now->time);
     const bool late = left <= milliseconds{0};
     if (late && may_call()) ring_for_those_in_front(lock.line);
-    free_turn_at_ = clock_.steady_now() + (late ? line::rings_after(place) : left);
+    free_turn_at_ = clock_.steady_now() + (late ? line::rings_after(ticket_, lock.line) : left);
   }
   const bool waits = clock_.steady_now() < free_turn_at_;
   free_turn_is_over_ = !waits;
@@ -137,7 +137,7 @@ void StandingInLine::ring_for_those_in_front(const std::vector<Waiter>& line) {
 // is over. Of a few waiters one will be there, and the others need no look (R20, R23).
 void StandingInLine::look_soon_for_remains(const LockRecord& dead) {
   if (std::exchange(remains_of_, dead.ts) != dead.ts) remains_pause_ = kRemainsFirst;
-  const milliseconds turn = line::rings_after(line::place_of(ticket_, dead.line));
+  const milliseconds turn = line::rings_after(ticket_, dead.line);
   if (remains_pause_ > kRemainsLast || turn >= 2 * line::kTurn) return;
   look_at_ = std::min(look_at_, clock_.steady_now() + remains_pause_ + turn);
   remains_pause_ *= 2;
@@ -197,8 +197,8 @@ void StandingInLine::look_at(SteadyTime next) {
 // The first in line looks when the holder can be dead, the next a turn later, and so on.
 void StandingInLine::look_at_takeover(const TimedInspection& look, milliseconds left) {
   if (left <= milliseconds{0} || left / 2 >= lock_.options.recheck) return;
-  const auto place = line::place_of(ticket_, look.seen.lock->line);
-  look_at_ = std::min(look_at_, clock_.steady_now() + left + line::rings_after(place));
+  const auto turn = line::rings_after(ticket_, look.seen.lock->line);
+  look_at_ = std::min(look_at_, clock_.steady_now() + left + turn);
 }
 
 }  // namespace distlock

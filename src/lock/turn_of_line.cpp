@@ -17,7 +17,7 @@ constexpr std::chrono::minutes kQuietMost{1};
 
 std::chrono::nanoseconds TurnOfLine::left(const protocol::Judgement& dead, const Inspection& seen,
                                           std::chrono::milliseconds window, SteadyTime now) {
-  const auto last = line::rings_after(line::place_of(Token{}, seen.lock->line));
+  const auto last = line::rings_after(Token{}, seen.lock->line);
   if (dead.reason != protocol::Reason::ended)
     return last - std::min(last, saturating_difference(StoreTime{dead.elapsed}, StoreTime{window}));
   if (std::exchange(ended_, seen.lock->ts) != seen.lock->ts) ended_seen_ = now;

@@ -46,7 +46,7 @@ Freed Ringer::release(const std::string& name, const Token& ts, ReleaseRule rule
   }
   if (freed.then.empty()) {
     forget(name);
-  } else if (!follow(name, {ts, set_of(freed.next), now + line::kTurn, until})) {
+  } else if (!follow(name, {ts, set_of(freed.next), now + freed.then_in, until})) {
     told.push_back(freed.then);
   }
   ring(name, std::move(told));

@@ -75,6 +75,29 @@ TEST_CASE("a claim out of turn marks those in front, and a marked one may claim 
   CHECK(line_of(*store).stand("jobs", claims[1]).hold);
 }
 
+TEST_CASE("in a line of which two were passed over a turn is a third as long",
+          "[store][line][R17]") {
+  const auto under_test = make_store_under_test();
+  const auto store = under_test->open();
+  const StoreTime now = store->list().now.time;
+  std::vector<Waiter> line;
+  for (int i = 0; i < 900; ++i) line.push_back({new_token(), "p", "p:1:1", now, std::nullopt});
+  for (int i = 0; i < 2; ++i) line.push_back({new_token(), "gone", "gone:1:1", now, now});
+  const Token last = line[899].ticket;
+  const std::uint64_t place = line::place_of(Token{}, line);
+  const auto free_for = line::opens_after(place, 3) + 50ms;
+  REQUIRE(free_for < line::opens_after(place) - 300ms);
+  under_test->put_lock(
+      with(with(free_lock("jobs"), "line", line), "freed_at", store->list().now.time - free_for));
+  if (GENERATE(true, false)) {
+    Claim claim = claim_by(*store, "p");
+    claim.ts = last;
+    CHECK(line_of(*store).stand("jobs", claim).hold);
+  } else {
+    CHECK(store->claim("jobs", FromFree{}, claim_by(*store, "newcomer")));
+  }
+}
+
 // By a clock that is another now, a mark may seem to be of the future.
 TEST_CASE("a claim takes out of the line a mark that is more than a minute away, and no other",
           "[store][line][R17]") {

@@ -10,8 +10,13 @@ constexpr std::chrono::milliseconds kTurn{100};
 constexpr std::chrono::seconds kOvertakenMost{10};
 constexpr std::int64_t kTurnsMost = 20;
 
-bool may_come(std::uint64_t others_in_front, std::chrono::milliseconds free_for) {
-  const std::int64_t turns = std::clamp<std::int64_t>(free_for / kTurn, 0, kTurnsMost);
+// With one who was passed over in the line turns last half as long, with more a third.
+bool may_come(std::uint64_t others_in_front, std::uint64_t passed_over,
+              std::chrono::milliseconds free_for) {
+  const auto shorter = static_cast<std::int64_t>(std::min<std::uint64_t>(passed_over, 2)) + 1;
+  const std::int64_t turns = std::clamp<std::int64_t>(
+      std::min<std::chrono::milliseconds>(free_for, kTurnsMost * kTurn) * shorter / kTurn, 0,
+      kTurnsMost);
   return others_in_front + 1 < (std::uint64_t{2} << turns);
 }
 
@@ -32,13 +37,18 @@ void Oracle::granted_from_free(const Doer& by, const Document& before, const Tok
   const auto* const freed_at = field == nullptr ? nullptr : std::get_if<StoreTime>(field);
   if (freed_at == nullptr || by.process.empty()) return;
   if (*freed_at - read > kOvertakenMost) return;
+  const std::vector<Waiter> line = line_of(before);
+  const auto passed_over =
+      static_cast<std::uint64_t>(std::count_if(line.begin(), line.end(), [](const Waiter& waiter) {
+        return waiter.passed_over.has_value();
+      }));
   std::uint64_t in_front = 0;
-  for (const Waiter& waiter : line_of(before)) {
+  for (const Waiter& waiter : line) {
     if (waiter.ticket == ts && waiter.passed_over) return;
     if (waiter.ticket == ts) break;
     if (!waiter.passed_over) ++in_front;
   }
-  if (may_come(in_front, now - *freed_at)) return;
+  if (may_come(in_front, passed_over, now - *freed_at)) return;
   violate(std::string(by.process) + " pushed in past " + std::to_string(in_front) + " others");
 }
 

@@ -39,6 +39,44 @@ TEST_CASE("the first in line may claim at once, the next two after a turn, the n
   }
 }
 
+TEST_CASE("with each mark in a line turns are shorter, down to a third", "[line][R17]") {
+  const std::vector<Waiter> line{waiter(1, kThen), waiter(2), waiter(3, kThen), waiter(4, kThen)};
+  CHECK(line::pace_of({}) == 1);
+  CHECK(line::pace_of({waiter(1), waiter(2)}) == 1);
+  CHECK(line::pace_of({waiter(1, kThen), waiter(2)}) == 2);
+  CHECK(line::pace_of({waiter(1, kThen), waiter(2, kThen)}) == 3);
+  CHECK(line::pace_of(line) == 3);
+  CHECK(line::open_places(49ms, 2) == 1);
+  CHECK(line::open_places(50ms, 2) == 3);
+  CHECK(line::open_places(33ms, 3) == 1);
+  CHECK(line::open_places(34ms, 3) == 3);
+  CHECK(line::open_places(100ms, 3) == 15);
+  CHECK(line::open_places(std::chrono::milliseconds::max(), 3) > line::kPlacesMost);
+  CHECK_FALSE(line::may_claim(ticket_no(9), line, kThen, kThen + 33ms));
+  CHECK(line::may_claim(ticket_no(9), line, kThen, kThen + 34ms));
+  for (const int pace : {2, 3}) {
+    for (std::uint64_t place = 0; place < line::kPlacesMost; ++place) {
+      const auto opens = line::opens_after(place, pace);
+      CHECK(line::open_places(opens, pace) > place);
+      if (opens > 0ms) CHECK(line::open_places(opens - 1ms, pace) <= place);
+      CHECK(line::rings_after(place, pace) >= opens);
+      CHECK(line::rings_after(place, pace) < opens + line::kTurn / pace);
+    }
+  }
+}
+
+TEST_CASE("waiters are rung at the turns that a line with marks has", "[line][R17][R19]") {
+  const std::vector<Waiter> line{waiter(1, kThen), waiter(2), waiter(3), waiter(4)};
+  CHECK(line::rings_after(ticket_no(3), line) == 50ms);
+  CHECK(line::rings_after(ticket_no(4), line) == 75ms);
+  CHECK(line::turn_in(ticket_no(3), line, kThen, kThen + 20ms) == 30ms);
+  const line::Turns turns = line::turns_in(line, kThen, kThen + 20ms);
+  CHECK(turns.then == "p3");
+  CHECK(turns.then_in == 30ms);
+  CHECK(line::freed(line).then_in == 50ms);
+  CHECK(line::freed({waiter(1), waiter(2)}).then_in == line::kTurn);
+}
+
 TEST_CASE("a newcomer counts as the last in line", "[line][R17]") {
   const std::vector<Waiter> two{waiter(1), waiter(2)};
   CHECK(line::place_of(ticket_no(1), two) == 0);

@@ -86,10 +86,18 @@ Bson free_since() {
 }
 
 // Two to the number of turns since the release and one, less one; everybody without a release.
-Bson open_places() {
+// `all` and `unmarked` are how many there are: with marks turns are shorter, as in line::pace_of().
+Bson open_places(BsonValue all, BsonValue unmarked) {
   constexpr std::int32_t kDoublingsMost = 20;
-  Bson turns = doc(
-      {{"$floor", doc({{"$divide", array({free_since(), std::int64_t{line::kTurn.count()}})}})}});
+  Bson marks = doc({{"$subtract", array({std::move(all), std::move(unmarked)})}});
+  Bson one_more = doc({{"$add", array({1, std::move(marks)})}});
+  Bson pace = doc({{"$min", array({std::int32_t{line::kTurnsMost}, std::move(one_more)})}});
+  const std::int64_t most = kDoublingsMost * std::int64_t{line::kTurn.count()};
+  Bson counted = doc({{"$min", array({free_since(), most})}});
+  Bson passed = doc({{"$multiply", array({std::move(counted), std::move(pace)})}});
+  Bson turns =
+      doc({{"$floor",
+            doc({{"$divide", array({std::move(passed), std::int64_t{line::kTurn.count()}})}})}});
   Bson doublings = doc({{"$min", array({kDoublingsMost, std::move(turns)})}});
   Bson power = doc({{"$pow", array({2, doc({{"$add", array({1, std::move(doublings)})}})})}});
   return doc({{"$subtract", array({std::move(power), 1})}});
@@ -202,8 +210,9 @@ Bson without_empty_line() {
 // Large and always the same, so it is made once. Never destroyed: threads may claim at exit.
 const Bson& made_newcomers_turn() {
   static const Bson& turn = *[] {
-    Bson unmarked = doc({{"$size", unmarked_of(waiters())}});
-    Bson open = doc({{"$lt", array({std::move(unmarked), open_places()})}});
+    const Bson unmarked = doc({{"$size", unmarked_of(waiters())}});
+    Bson places = open_places(doc({{"$size", waiters()}}), Bson(unmarked.get()));
+    Bson open = doc({{"$lt", array({Bson(unmarked.get()), std::move(places)})}});
     Bson open_and_sound = all_of({std::move(open), line_is_sound(waiters())});
     return new Bson(
         doc({{"$or", array({type_is("$line", "missing"), std::move(open_and_sound)})}}));
@@ -231,7 +240,8 @@ Bson stand_command(std::string_view name, const Claim& claim) {
       doc({{"branches", array({granted(claim, hex), entered(claim, hex), unmarked_again(hex)})},
            {"default", "$$ROOT"}});
   Bson judged = doc({{kPlace, place_of(hex)},
-                     {kOpenPlaces, open_places()},
+                     {kOpenPlaces, open_places(doc({{"$size", ref(kWaitersArray)}}),
+                                               doc({{"$size", ref(kUnmarked)}}))},
                      {kSound, sound_where_it_counts(claim, hex)}});
   Bson pipeline =
       array({free_if_new(name), set(kWaitersArray, waiters()),

@@ -53,11 +53,22 @@ class Line(unittest.TestCase):
 
     def test_places_open_in_groups_that_double(self) -> None:
         self.assertEqual([0, 100, 100, 200, 200, 200, 200, 300],
-                         [line.opens_after(place) for place in range(8)])
+                         [line.opens_after(place, 0) for place in range(8)])
         for after, wrong in ((150, 1), (200, 0)):
             told = story(KEEPER, look(100, "abcd"), held(1000 + after, "d", 2, 1300),
                          one_after_the_other(1301, "abc", 3))
             self.assertEqual(wrong, len(line.violations(told)))
+
+    def test_places_open_sooner_in_a_line_with_passed_over_ones(self) -> None:
+        self.assertEqual([100, 50, 100 / 3, 100 / 3],
+                         [line.opens_after(1, marks) for marks in range(4)])
+        for after, wrong in ((20, 1), (40, 0)):
+            told = story(KEEPER, look(100, "xybcd"), event(500, "x", "killed"),
+                         event(501, "y", "killed"), held(1100, "b", 2, 1200), look(1150, "xycd"),
+                         held(1200 + after, "d", 3, 1300), look(1310, "xyc"),
+                         held(1320, "c", 4, 1330), look(1340, "xy"))
+            pushed_in = [one for one in line.violations(told) if "pushed in" in one]
+            self.assertEqual(wrong, len(pushed_in))
 
     def test_one_that_was_passed_over_may_claim_at_once(self) -> None:
         told = story(KEEPER, look(100, "abcd"), held(1200, "d", 2, 1201),
