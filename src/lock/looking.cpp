@@ -17,6 +17,7 @@ namespace {
 // How long until the next look at what acts for the dead: the first pause, doubled each time.
 constexpr milliseconds kRemainsFirst{5};
 constexpr milliseconds kRemainsLast{2560};
+constexpr std::uint64_t kLookSoon = 3;  // So many in line do.
 
 }  // namespace
 
@@ -137,8 +138,8 @@ void StandingInLine::ring_for_those_in_front(const std::vector<Waiter>& line) {
 // is over. Of a few waiters one will be there, and the others need no look (R20, R23).
 void StandingInLine::look_soon_for_remains(const LockRecord& dead) {
   if (std::exchange(remains_of_, dead.ts) != dead.ts) remains_pause_ = kRemainsFirst;
+  if (remains_pause_ > kRemainsLast || line::place_of(ticket_, dead.line) >= kLookSoon) return;
   const milliseconds turn = line::rings_after(ticket_, dead.line);
-  if (remains_pause_ > kRemainsLast || turn >= 2 * line::kTurn) return;
   look_at_ = std::min(look_at_, clock_.steady_now() + remains_pause_ + turn);
   remains_pause_ *= 2;
 }
