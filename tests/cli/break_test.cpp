@@ -110,6 +110,14 @@ TEST_CASE("a hold that was released while break asked is free already", "[cli][b
   CHECK_THAT(someone.err.str(), Catch::Contains("free already"));
 }
 
+TEST_CASE("a hold that was released while the question stood is free already", "[cli][break][R3]") {
+  Operator someone;
+  // The look before the question shows it.
+  someone.observer.store->after("inspect", [&] { someone.lock->unlock(); });
+  CHECK(someone.breaks("jobs", "y\n") == kSuccess);
+  CHECK_THAT(someone.err.str(), Catch::Contains("free already"));
+}
+
 TEST_CASE("break of a free lock succeeds, and of an unknown lock is a mistake", "[cli][break]") {
   Operator someone;
   someone.lock->unlock();

@@ -58,7 +58,8 @@ TEST_CASE("a connection string given as its own file is not shown", "[cli][conne
 }
 
 TEST_CASE("of a file that holds something else nothing is shown", "[cli][connection]") {
-  for (const std::string content : {"s3cret-pass", "s3cret://pass", "SQLite format 3", "mongodb_password=s3cret"}) {
+  for (const std::string content :
+       {"s3cret-pass", "s3cret://pass", "SQLite format 3", "mongodb_password=s3cret"}) {
     CHECK_THROWS_WITH(read_from_a_file(content),
                       Catch::Contains("uri\": its first line") && !Catch::Contains(content));
   }

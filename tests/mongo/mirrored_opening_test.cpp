@@ -66,6 +66,21 @@ TEST_CASE("a minority of servers that are away does not keep a mirrored store fr
   CHECK_THAT(store->description(), Catch::Contains("127.0.0.1:1/"));
 }
 
+TEST_CASE("a member that cannot be used does not end a wait for another that is away",
+          "[mirrored][M2]") {
+  MockServer first(hello(standalone_hello()));
+  first.answer_with(answer_of_member);
+  MockServer second(hello(standalone_hello()));
+  second.hello_with(hello(member_hello(true, {second.port()})));
+  // Nobody listens on port 1.
+  const ConnectionString connection(string_of({second.port(), first.port(), 1}));
+  std::string message;
+  CHECK(failure_of([&] { open_store(connection, {.call_limit = 2s}); }, &message) ==
+        Errc::not_applied);
+  CHECK_THAT(message, Catch::Contains("this is a member of a replica set") &&
+                          Catch::Contains("127.0.0.1:1"));
+}
+
 TEST_CASE("a member on a slow server is pinged in time beside all other calls that are made of it",
           "[mirrored][M2][R9]") {
   std::atomic<bool> slow = true;

@@ -122,6 +122,17 @@ TEST_CASE("when a run and its keeper are killed the next has its lock", "[proces
   CHECK(next->wait() == 0);
 }
 
+TEST_CASE("a run that was killed is listed as ended while another one goes on",
+          "[process][run][list][R23]") {
+  ToolFixture fixture;
+  const auto holder = fixture.hold();
+  const auto other = fixture.start({"run", "other", "--", "sh", "-c", "echo x; exec cat"});
+  REQUIRE(other->next_output() == "x");
+  kill(keeper_of(*holder), SIGKILL);
+  holder->send(SIGKILL);
+  while (takeover_of_jobs(fixture) != "now") continue;  // Its command has to end.
+}
+
 TEST_CASE("a run whose keeper is killed keeps its lock", "[process][run][R23][R1]") {
   ToolFixture fixture;
   const auto holder = fixture.hold();

@@ -1,6 +1,7 @@
 // Holders of a SQLite file that are killed, stopped, or leave children behind (R23).
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <fstream>
@@ -24,6 +25,23 @@ using namespace std::chrono_literals;
 namespace fs = std::filesystem;
 
 namespace {
+
+/// While it lives, fewer than a witness asks for.
+class FewDescriptors {
+ public:
+  FewDescriptors() {
+    REQUIRE(getrlimit(RLIMIT_NOFILE, &before_) == 0);
+    rlimit few = before_;
+    few.rlim_cur = 64;
+    REQUIRE(setrlimit(RLIMIT_NOFILE, &few) == 0);
+  }
+  ~FewDescriptors() { setrlimit(RLIMIT_NOFILE, &before_); }
+  FewDescriptors(const FewDescriptors&) = delete;
+  FewDescriptors& operator=(const FewDescriptors&) = delete;
+
+ private:
+  rlimit before_{};
+};
 
 SqliteWitness witness_at(const fs::path& database) {
   return {database.string(), boot_clock().boot, WitnessRule::children};
@@ -131,6 +149,23 @@ TEST_CASE("the children of a holder, and the programs that they execute, keep it
       while (true) pause();
     });
   });
+  Orphan child(ids);
+  holder->end();
+  CHECK(scene.tried() == 0);
+  child.end();
+  CHECK(scene.tried() == 2);
+}
+
+TEST_CASE(
+    "where few descriptors are allowed, the programs that a holder executes keep its lock, too",
+    "[sqlite][R23][R1]") {
+  const Scene scene;
+  const Told ids;
+  const auto holder = [&] {
+    const FewDescriptors few;
+    return scene.holder(
+        {}, [&] { Orphan::make(ids, [&] { execlp("sleep", "sleep", "120", nullptr); }); });
+  }();
   Orphan child(ids);
   holder->end();
   CHECK(scene.tried() == 0);
