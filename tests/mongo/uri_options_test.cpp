@@ -118,7 +118,7 @@ TEST_CASE("a service that is no MongoDB is refused by its name, also by that of 
           "[mongo]") {
   for (const char* const text :
        {"mongodb://a.docdb.amazonaws.com/", "mongodb://db1,a.cosmos.azure.com:10255/",
-        "mongodb+srv://a.docdb.amazonaws.com/"}) {
+        "mongodb://a.docdb.amazonaws.com./", "mongodb+srv://a.docdb.amazonaws.com/"}) {
     CAPTURE(text);
     CHECK(thrown_by([&] { return tuned(text); }) == Errc::invalid_argument);
   }

@@ -84,6 +84,20 @@ TEST_CASE("a wait in line ends after its patience as well", "[waiting][R15][R22]
   CHECK(fleet.clock->waited() <= patience + 15s);
 }
 
+TEST_CASE("a look for a deadlock between two failures is no answer of the store",
+          "[waiting][R15][R22]") {
+  Fleet fleet;
+  const auto held = fleet.process("a").lock("balancer");
+  REQUIRE(held->lock_try("x"));
+  const auto b = fleet.process("b");
+  b.store->has_line = true;
+  b.store->fail("inspect", Fault::rejected, 10000);
+  const auto waiter = b.lock("balancer", {.deadlock_after = 100ms});
+  CHECK(thrown_by([&] { waiter->lock(); }) == Errc::not_applied);
+  CHECK(fleet.clock->waited() >= 30s);
+  CHECK(fleet.clock->waited() <= 32s);
+}
+
 TEST_CASE("a thread behind another is as patient with the store as it would be alone",
           "[waiting][R15][R20][threads]") {
   LockOptions options = patient_options();
