@@ -13,7 +13,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr auto kLimitOfCall = 1500ms;
+constexpr auto kLimitOfCall = 4s;
 
 std::string batch_json(const Bson& command, int cursor) {
   const bool more = find(command.get(), "getMore").has_value();
@@ -47,10 +47,9 @@ TEST_CASE("several commands of one call have one limit together", "[mongo][R12]"
   Lists slow(0);
   const auto late = [begun = std::map<const void*, SteadyTime>()](const Bson& command) mutable {
     const SteadyTime now = host_clock()->steady_now();
-    return now - begun.try_emplace(command.get(), now).first->second < kLimitOfCall * 2 / 3;
+    return now - begun.try_emplace(command.get(), now).first->second < kLimitOfCall * 3 / 5;
   };
   CHECK_NOTHROW(slow.store->list());
   slow.server.hold_back_while(late);
-  CHECK_NOTHROW(slow.store->holds("db7:1:1"));
   CHECK(failure_of([&] { static_cast<void>(slow.store->list()); }) == Errc::not_applied);
 }
