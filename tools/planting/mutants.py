@@ -46,7 +46,7 @@ MORE = (
      ("scarce_tests",), ""),
     (r"src/stores/sqlite/", ("differential_sqlite", "sqlite_tests"), ""),
     (r"src/stores/sqlite/sqlite_store", ("process_tests",), ""),
-    (r"src/stores/mongodb/", ("mongo_wire_tests",), ""),
+    (r"src/stores/(mongodb|open)/", ("mongo_wire_tests",), ""),
     (r"src/(cli/|log|line_writer|fork_guard|pinger/(running_pingers|shared_pingers)|uri/|stores/open/)",
      ("process_tests",), ""),
     (r"src/stores/mongodb/", ("contract_mongo_standalone",), "standalone"),
