@@ -1,5 +1,5 @@
-// Answers to a claim that say half of what was granted. What the store may have is told to be
-// unknown, so that it is freed.
+// Answers to a claim that say half of what was granted. The outcome is unknown then, so that what
+// the store may have is freed.
 #include <catch2/catch.hpp>
 
 #include "mongo/attempts.h"

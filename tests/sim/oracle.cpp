@@ -41,15 +41,6 @@ void Oracle::touched(const std::string& name, const StoredLock& before, const St
   if (touched_) touched_(name, before, after);
 }
 
-bool Oracle::is_as_claimed(const StoredLock& lock, Time silent_at_most) const {
-  const auto claim = lock.taken && lock.sound && lock.ts ? claims_.find(*lock.ts) : claims_.end();
-  const auto ping = pings_.find(lock.process);
-  return claim != claims_.end() && ping != pings_.end() && lock.process == claim->second.process &&
-         lock.fence == claim->second.last_fence &&
-         lock.takeover_after == claim->second.takeover_after &&
-         scheduler_.now() - ping->second.stamped <= silent_at_most;
-}
-
 void Oracle::lock_rolled_back(const std::string& name, const StoredLock& now) {
   LockHistory& lock = history(name);
   if (lock.versions.back().lock == now) return;
@@ -68,7 +59,7 @@ void Oracle::majority_carries(const std::string& name, const StoredLock& now,
   note(history(name).versions_for_uninformed, for_uninformed);
 }
 
-// A member may be given the hold of a majority with the fence of a claim that lost there, or anew
+// A member may be given the hold of a majority with the fence of a claim that lost there. Or anew,
 // where somebody has edited it. Whether two holds have one fence is seen when they are told.
 bool Oracle::is_repair(const StoredLock& before, const StoredLock& after) const {
   if (!changed_ || !before.ts || before.fence != after.fence) return false;

@@ -73,4 +73,13 @@ void Oracle::could_not_look(std::string_view process, std::string_view name) {
   });
 }
 
+bool Oracle::is_as_claimed(const StoredLock& lock, Time silent_at_most) const {
+  const auto claim = lock.taken && lock.sound && lock.ts ? claims_.find(*lock.ts) : claims_.end();
+  const auto ping = pings_.find(lock.process);
+  return claim != claims_.end() && ping != pings_.end() && lock.process == claim->second.process &&
+         lock.fence == claim->second.last_fence &&
+         lock.takeover_after == claim->second.takeover_after &&
+         scheduler_.now() - ping->second.stamped <= silent_at_most;
+}
+
 }  // namespace distlock::sim

@@ -1,7 +1,6 @@
 // Holders of a SQLite file that are killed, stopped, or leave children behind (R23).
 #include <fcntl.h>
 #include <signal.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <fstream>
@@ -25,23 +24,6 @@ using namespace std::chrono_literals;
 namespace fs = std::filesystem;
 
 namespace {
-
-/// While it lives, fewer than a witness asks for.
-class FewDescriptors {
- public:
-  FewDescriptors() {
-    REQUIRE(getrlimit(RLIMIT_NOFILE, &before_) == 0);
-    rlimit few = before_;
-    few.rlim_cur = 64;
-    REQUIRE(setrlimit(RLIMIT_NOFILE, &few) == 0);
-  }
-  ~FewDescriptors() { setrlimit(RLIMIT_NOFILE, &before_); }
-  FewDescriptors(const FewDescriptors&) = delete;
-  FewDescriptors& operator=(const FewDescriptors&) = delete;
-
- private:
-  rlimit before_{};
-};
 
 SqliteWitness witness_at(const fs::path& database) {
   return {database.string(), boot_clock().boot, WitnessRule::children};

@@ -58,7 +58,7 @@ bool lacks_identity(const Inspection& seen, const Place& place);
 /// Whether somebody has changed the document so that it is no identity. No claim may replace it: it
 /// may be a hold of another program's.
 bool is_changed_identity(const Inspection& seen);
-/// What to tell of such a member.
+/// It is told of such a member.
 inline constexpr std::string_view kIdentityChanged =
     "somebody has changed its document \"distlock: member of a mirrored store\", so that it counts "
     "for nobody: empty it";

@@ -122,7 +122,7 @@ LockRecord granted(const MongoCall& call, const Document& document, const Claim&
 MongoCall::MongoCall(mongoc_client_pool_t* pool, const MongoSettings& settings, Doing doing,
                      MongoRoom::Place place)
     : settings_(settings),
-      until_(std::chrono::steady_clock::now() + settings.call_limit),
+      until_(host_clock()->steady_now() + settings.call_limit),
       doing_(doing),
       place_(std::move(place)),
       client_(pool) {
@@ -203,7 +203,7 @@ void MongoCall::read_each(const Bson& command, ReadConcern concern,
 
 bool MongoCall::follow(const Bson& find, std::chrono::milliseconds await,
                        const std::function<bool(const std::vector<Document>&)>& take) const {
-  const AnswersUntil stopped(AnswersUntil::TimePoint::max());
+  const AnswersUntil stopped(SteadyTime::max());
   const auto [session, first, others] = cursor_options(client_.get(), server_, ReadConcern::local);
   Reply reply;
   bson_error_t error;

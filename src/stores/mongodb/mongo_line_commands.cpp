@@ -92,12 +92,10 @@ Bson open_places(BsonValue all, BsonValue unmarked) {
   Bson marks = doc({{"$subtract", array({std::move(all), std::move(unmarked)})}});
   Bson one_more = doc({{"$add", array({1, std::move(marks)})}});
   Bson pace = doc({{"$min", array({std::int32_t{line::kTurnsMost}, std::move(one_more)})}});
-  const std::int64_t most = kDoublingsMost * std::int64_t{line::kTurn.count()};
-  Bson counted = doc({{"$min", array({free_since(), most})}});
+  const std::int64_t turn = line::kTurn.count();
+  Bson counted = doc({{"$min", array({free_since(), kDoublingsMost * turn})}});
   Bson passed = doc({{"$multiply", array({std::move(counted), std::move(pace)})}});
-  Bson turns =
-      doc({{"$floor",
-            doc({{"$divide", array({std::move(passed), std::int64_t{line::kTurn.count()}})}})}});
+  Bson turns = doc({{"$floor", doc({{"$divide", array({std::move(passed), turn})}})}});
   Bson doublings = doc({{"$min", array({kDoublingsMost, std::move(turns)})}});
   Bson power = doc({{"$pow", array({2, doc({{"$add", array({1, std::move(doublings)})}})})}});
   return doc({{"$subtract", array({std::move(power), 1})}});

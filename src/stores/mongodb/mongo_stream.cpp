@@ -19,10 +19,9 @@ namespace distlock {
 namespace {
 
 using std::chrono::milliseconds;
-using std::chrono::steady_clock;
 
 thread_local std::string_view last_unsound;
-thread_local AnswersUntil::TimePoint answers_until = AnswersUntil::TimePoint::max();
+thread_local SteadyTime answers_until = SteadyTime::max();
 
 struct GuardedStream : mongoc_stream_t {
   mongoc_stream_t* inner = nullptr;
@@ -43,7 +42,7 @@ ssize_t refuse(std::string_view why) {
 
 // For how long to wait. A server that answers at once, again and again, is stopped as well.
 std::int32_t within_call(std::int32_t timeout) {
-  const auto now = steady_clock::now();
+  const SteadyTime now = host_clock()->steady_now();
   if (now >= answers_until) return 0;
   // libmongoc takes a negative one for no limit at all.
   const milliseconds most = timeout < 0 ? milliseconds{INT32_MAX} : milliseconds{timeout};
@@ -164,7 +163,7 @@ void guard_streams(mongoc_client_t* client) {
   mongoc_client_set_stream_initiator(client, connect_guarded, nullptr);
 }
 
-AnswersUntil::AnswersUntil(TimePoint end) : outer_(std::exchange(answers_until, end)) {}
+AnswersUntil::AnswersUntil(SteadyTime end) : outer_(std::exchange(answers_until, end)) {}
 
 AnswersUntil::~AnswersUntil() { answers_until = outer_; }
 

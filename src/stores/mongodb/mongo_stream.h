@@ -2,8 +2,9 @@
 
 #include <mongoc/mongoc.h>
 
-#include <chrono>
 #include <string_view>
+
+#include "distlock/clock.h"
 
 namespace distlock {
 
@@ -19,15 +20,13 @@ std::string_view take_why_unsound();
 /// timeout. The innermost one counts.
 class AnswersUntil {
  public:
-  using TimePoint = std::chrono::steady_clock::time_point;
-
-  explicit AnswersUntil(TimePoint end);
+  explicit AnswersUntil(SteadyTime end);
   ~AnswersUntil();
   AnswersUntil(const AnswersUntil&) = delete;
   AnswersUntil& operator=(const AnswersUntil&) = delete;
 
  private:
-  const TimePoint outer_;
+  const SteadyTime outer_;
 };
 
 }  // namespace distlock

@@ -1,9 +1,11 @@
 #include <boost/thread/thread.hpp>
 #include <catch2/catch.hpp>
+#include <future>
 
 #include "distlock/distributed_lock.h"
 #include "distlock/error.h"
 #include "distlock/stores.h"
+#include "support/crowd.h"
 #include "support/fleet.h"
 
 // Which calls of the store a wait in line costs (R15, R20).
@@ -85,4 +87,36 @@ TEST_CASE("a process that has released to waiters looks before it claims again",
   a.store->forget_calls();
   CHECK(lock->lock_try("again") == !waited_for);
   CHECK(a.store->calls("claim") == (waited_for ? 0 : 1));
+}
+
+TEST_CASE("a thread stands as soon as the one before it has left the line, before its deadline",
+          "[waiting][R17][R20][threads]") {
+  const std::shared_ptr<Store> store = make_memory_store(host_clock());
+  const auto process = [&](const char* name) {
+    const auto pinger = std::make_shared<DistributedLockPinger>(
+        Environment{.store = store, .clock = host_clock(), .process = name, .random = {}});
+    pinger->ping_round();
+    return pinger;
+  };
+  const auto pinger = process("a");
+  LockOptions options = patient_options();
+  options.poll_min = options.poll_max = 2s;
+  DistributedLock held(process("b"), "jobs");
+  DistributedLock first(pinger, "jobs", options);
+  DistributedLock second(pinger, "jobs", options);
+  REQUIRE(held.lock_try("x"));
+  const auto in_line = [&] {
+    const auto line = store->inspect("jobs", Freshness::fresh).lock->line;
+    return line.empty() ? std::nullopt : std::optional(line.front().ticket);
+  };
+  // It leaves the line half a second before its deadline.
+  auto of_first = std::async(std::launch::async, [&] { return first.try_lock_for(2s); });
+  comes_to_be([&] { return in_line().has_value(); });
+  const auto ticket = in_line();
+  auto of_second = std::async(std::launch::async, [&] { return second.try_lock_for(1min); });
+  comes_to_be([&] { return in_line().value_or(*ticket) != *ticket; });
+  CHECK(of_first.wait_for(0s) == std::future_status::timeout);
+  CHECK_FALSE(of_first.get());
+  held.unlock();
+  CHECK(of_second.get());
 }

@@ -84,24 +84,6 @@ class Ringing {
 
 }  // namespace
 
-TEST_CASE("in a line of which some were passed over the next ones are told sooner",
-          "[waiting][R17][R19]") {
-  Ringing ringing;
-  ringing.line_up(3);
-  REQUIRE(ringing.lock->unlock() == UnlockResult::released);
-  ringing.fleet.clock->advance(1s);
-  REQUIRE(ringing.lock->lock_try("past all of them"));
-  ringing.rung();
-  ringing.enter("late");
-  ringing.enter("later");
-  REQUIRE(ringing.lock->unlock() == UnlockResult::released);
-  CHECK(ringing.rung().size() == 4);
-  CHECK(ringing.round() == 34ms);
-  ringing.fleet.clock->advance(34ms);
-  ringing.round();
-  CHECK(ringing.rung() == Processes{"later"});
-}
-
 TEST_CASE("those behind waiters that are gone are told when their turn comes",
           "[waiting][R17][R19]") {
   Ringing ringing;

@@ -5,6 +5,7 @@
 
 #include "pinger/session.h"
 #include "support/fleet.h"
+#include "support/tampering.h"
 #include "turns.h"
 
 using namespace distlock;
@@ -162,4 +163,15 @@ TEST_CASE("the end of a ringer begins no call after a second, however many locks
   it.store->during_each_call([&](const std::string& /*call*/) { it.fleet.clock->advance(600ms); });
   it.session.ringer.finish();
   CHECK(it.store->calls("inspect") == 2);
+}
+
+TEST_CASE("in a line of which one was passed over the next one is told sooner",
+          "[waiting][R17][R19]") {
+  Releasing it;
+  const Token ts = it.held("one", 3);
+  std::vector<Waiter> line = it.fleet.stored("one").line;
+  line[0].passed_over = line[0].since;
+  tamper(it.fleet.memory.tables, "one", "line", line);
+  REQUIRE(it.release("one", ts) == ReleaseResult::freed);
+  CHECK(it.session.ringer.round().next == it.fleet.clock->steady_now() + line::kTurn / 2);
 }

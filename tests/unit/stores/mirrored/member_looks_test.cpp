@@ -1,4 +1,4 @@
-// What a member's looks say of its identity, when their answers come in another order (M6).
+// Looks at a member's identity whose answers come in another order (M6).
 #include <atomic>
 #include <boost/thread/thread.hpp>
 #include <catch2/catch.hpp>

@@ -1,10 +1,13 @@
 #include <catch2/catch.hpp>
 #include <string>
 
+#include "distlock/error.h"
+#include "distlock/members.h"
+#include "support/captured_log.h"
 #include "support/mirror_fleet.h"
 #include "support/tampering.h"
 
-// A hold that somebody edits on one member (R14, M9).
+// Documents that somebody edits on one member: a hold, and the member's identity (R14, M6, M9).
 
 using namespace distlock;
 using namespace distlock::testing;
@@ -57,4 +60,37 @@ TEST_CASE("a member that says a hold to be of another process protects it no mor
   scene.ann.set_away((scene.member + 1) % 3, true);
   scene.fleet.rounds({&scene.ann}, 16min);
   CHECK_FALSE(scene.held->held());
+}
+
+TEST_CASE("a member whose identity somebody has changed is told of, and left",
+          "[mirrored][log][M6]") {
+  MirrorFleet fleet;
+  const auto ann = fleet.process("ann");
+  ann.pinger->ping_round();
+  Captured log;
+  tamper(fleet.stores[1].tables, mirrored::kIdentityName, "process", std::string("somebody"));
+  fleet.rounds({&ann}, 9 * 30s);
+  const std::string advice = "somebody has changed its document";
+  CHECK(log.count(severity_level::warning, advice) == 1);
+  CHECK_THROWS_WITH(ann.store->members()->readmit(1), Catch::Contains(advice));
+  const Document kept = fleet.stores[1].tables.raw_lock(mirrored::kIdentityName).value();
+  CHECK(std::get<std::string>(*find_field(kept, "process")) == "somebody");
+  fleet.empty(1);
+  fleet.rounds({&ann}, 130 * 30s);
+  CHECK(ann.condition(1) == MemberState::Condition::counts);
+}
+
+TEST_CASE("texts of a member come into messages as text only", "[mirrored][M7][log]") {
+  MirrorFleet fleet;
+  const auto ann = fleet.process("ann");
+  ann.pinger->ping_round();
+  const std::string strange = "\x1b[2J";
+  for (const std::size_t member : {0, 1}) {
+    tamper(fleet.stores[member].tables, mirrored::kIdentityName, "who", strange);
+  }
+  CHECK_THROWS_WITH(fleet.process("bob").store->list(),
+                    Catch::Contains("\\x1b[2J") && !Catch::Contains(strange));
+  tamper(fleet.stores[0].tables, mirrored::kIdentityName, "who", std::string("member 1 of 3"));
+  CHECK_THROWS_WITH(ann.store->members()->readmit(1),
+                    Catch::Contains("\\x1b[2J") && !Catch::Contains(strange));
 }

@@ -5,7 +5,6 @@
 #include "distlock/members.h"
 #include "support/captured_log.h"
 #include "support/mirror_fleet.h"
-#include "support/tampering.h"
 #include "support/thrown.h"
 
 // The limits of a return to the set, and the return that an operator asks for (M6).
@@ -106,38 +105,6 @@ TEST_CASE("a member with taken locks of its own is not taken back", "[mirrored][
   fleet.empty(1);
   fleet.rounds({&ann}, 130 * 30s);
   CHECK(state(ann, 1).condition == Condition::counts);
-}
-
-TEST_CASE("a member whose identity somebody has changed is told of, and left",
-          "[mirrored][log][M6]") {
-  MirrorFleet fleet;
-  const auto ann = fleet.process("ann");
-  ann.pinger->ping_round();
-  Captured log;
-  tamper(fleet.stores[1].tables, mirrored::kIdentityName, "process", std::string("somebody"));
-  fleet.rounds({&ann}, 9 * 30s);
-  const std::string advice = "somebody has changed its document";
-  CHECK(log.count(severity_level::warning, advice) == 1);
-  CHECK_THROWS_WITH(readmit(ann, 1), Catch::Contains(advice));
-  const Document kept = fleet.stores[1].tables.raw_lock(mirrored::kIdentityName).value();
-  CHECK(std::get<std::string>(*find_field(kept, "process")) == "somebody");
-  fleet.empty(1);
-  fleet.rounds({&ann}, 130 * 30s);
-  CHECK(state(ann, 1).condition == Condition::counts);
-}
-
-TEST_CASE("what a member says of itself comes into messages as text only", "[mirrored][M7][log]") {
-  MirrorFleet fleet;
-  const auto ann = fleet.process("ann");
-  ann.pinger->ping_round();
-  const std::string strange = "\x1b[2J";
-  for (const std::size_t member : {0, 1}) {
-    tamper(fleet.stores[member].tables, mirrored::kIdentityName, "who", strange);
-  }
-  CHECK_THROWS_WITH(fleet.process("bob").store->list(),
-                    Catch::Contains("\\x1b[2J") && !Catch::Contains(strange));
-  tamper(fleet.stores[0].tables, mirrored::kIdentityName, "who", std::string("member 1 of 3"));
-  CHECK_THROWS_WITH(readmit(ann, 1), Catch::Contains("\\x1b[2J") && !Catch::Contains(strange));
 }
 
 TEST_CASE(
