@@ -164,9 +164,10 @@ std::optional<LockRecord> MongoStore::claim(std::string_view name, const ClaimBa
   if (call.clock() != claim.cutoff.clock) return std::nullopt;
   const auto document = value_of(call, call.write(claim_command(name, basis, claim)));
   if (!document) return std::nullopt;
-  if (carries(*document, claim.ts)) return granted(call, *document, claim);
   if (is_refusal(basis, *document)) return std::nullopt;
-  call.odd("has another document than the one that was claimed", Effect::writes);
+  if (!carries(*document, claim.ts))
+    call.odd("has another document than the one that was claimed", Effect::writes);
+  return granted(call, *document, claim);
 }
 
 ReleaseResult MongoStore::release(std::string_view name, const Token& ts) {
