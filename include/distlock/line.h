@@ -33,7 +33,7 @@ struct Freed {
   /// order of their places.
   std::vector<std::string> next;
   std::string then;  ///< Whose turn comes after the first one's; empty: nobody waits behind it.
-  std::chrono::milliseconds then_in{100};  ///< When it comes.
+  std::chrono::milliseconds then_in{100};  ///< Its turn comes so long after the release.
 };
 
 /// The lines of the waiters in a store, and its bell (R17 to R20). A part of the store's port, for

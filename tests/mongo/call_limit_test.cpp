@@ -45,9 +45,9 @@ TEST_CASE("a list that never ends is an error when its call has lasted its limit
 
 TEST_CASE("several commands of one call have one limit together", "[mongo][R12]") {
   Lists slow(0);
-  const auto late = [begun = std::map<const void*, SteadyTime>()](const Bson& command) mutable {
+  const auto late = [begun = std::map<std::string, SteadyTime>()](const Bson& command) mutable {
     const SteadyTime now = host_clock()->steady_now();
-    return now - begun.try_emplace(command.get(), now).first->second < kLimitOfCall * 3 / 5;
+    return now - begun.try_emplace(command.json(), now).first->second < kLimitOfCall * 3 / 5;
   };
   CHECK_NOTHROW(slow.store->list());
   slow.server.hold_back_while(late);
