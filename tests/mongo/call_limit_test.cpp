@@ -29,7 +29,12 @@ struct Lists {
       {.call_limit = kLimitOfCall});
 
   explicit Lists(int cursor) {
-    server.answer_with([cursor](const Bson& command) { return json(batch_json(command, cursor)); });
+    // A test that nobody stops fails, and does not hang.
+    const SteadyTime end = host_clock()->steady_now() + 8 * kLimitOfCall;
+    server.answer_with([cursor, end](const Bson& command) {
+      const bool over = host_clock()->steady_now() >= end;
+      return json(batch_json(command, over ? 0 : cursor));
+    });
   }
 };
 
