@@ -83,7 +83,6 @@ bool LineWriter::flush(std::chrono::milliseconds most) {
 }
 
 bool LineWriter::end(std::chrono::milliseconds most) {
-  most = std::min(most, kWaitMost);
   std::thread thread;
   bool idle = false;
   {

@@ -15,6 +15,7 @@
 #include "distlock/error.h"
 #include "identity_name.h"
 #include "text.h"
+#include "uri/mongodb_uri.h"
 
 namespace distlock::cli {
 namespace {
@@ -42,8 +43,7 @@ std::string first_line(const std::string& path) {
 }
 
 bool has_scheme(std::string_view text) {
-  return text.starts_with("mongodb://") || text.starts_with("mongodb+srv://") ||
-         text.starts_with("sqlite:") || text.starts_with("memory:") ||
+  return is_mongodb(text) || text.starts_with("sqlite:") || text.starts_with("memory:") ||
          text.starts_with("mirrored+");
 }
 

@@ -68,26 +68,26 @@ struct Lobby::Queues {
   std::map<std::string, SteadyTime, std::less<>> passing_until;
   std::uint64_t numbered = 0;
 
-  void ring(std::string_view name) { ring(name, Standing::rung); }
+  void ring(std::string_view name) { ring(name, Whom::all); }
   /// Those who stand in the store's line hear of their turns by the bell.
-  void ring_others(std::string_view name) { ring(name, Standing::left); }
+  void ring_others(std::string_view name) { ring(name, Whom::others); }
 
  private:
-  enum class Standing : std::uint8_t { rung, left };
+  enum class Whom : std::uint8_t { all, others };
 
-  void ring(std::string_view name, Standing standing) {
-    mark(name, standing);
+  void ring(std::string_view name, Whom whom) {
+    mark(name, whom);
     while (const auto one = take_marked(name)) one->wake.ring();
   }
 
-  void mark(std::string_view name, Standing standing) {
+  void mark(std::string_view name, Whom whom) {
     const Guard lock(mutex);
     const auto queue = by_lock.find(name);
     if (queue == by_lock.end()) return;
     Waiting* fronts = nullptr;
     for (const auto& one : queue->second.waiting) {
       const bool behind = judges_like_any(fronts, *one);
-      const bool rung = one->aside || (one->stands ? standing == Standing::rung : !behind);
+      const bool rung = one->aside || (one->stands ? whom == Whom::all : !behind);
       one->to_ring = one->to_ring || rung;
       if (behind || one->aside) continue;
       one->next_front = std::exchange(fronts, one.get());

@@ -62,10 +62,6 @@ SqliteOptions sqlite_options(std::string_view rest) {
                 "the only option after '?' is synchronous=full (the default) or synchronous=off");
 }
 
-bool is_mongodb(std::string_view text) {
-  return text.starts_with("mongodb://") || text.starts_with("mongodb+srv://");
-}
-
 MirroredString mirrored_members(std::string_view text) {
   MirroredString named = members_of_mirrored(text);
   if (!named.problem.empty()) refuse_string(redacted_refused_mirrored(text), named.problem);

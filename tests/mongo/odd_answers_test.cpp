@@ -29,13 +29,8 @@ struct Odd {
   static std::string hello() { return standalone_hello() + R"(, "me": "mock")"; }
 
   std::optional<LockRecord> claim(const ClaimBasis& basis) const {
-    const Claim claim{.process = "db7:1:1",
-                      .who = "db7:1:1:main:2",
-                      .why = "test",
-                      .ts = kOurs,
-                      .takeover_after = 16min,
-                      .cutoff = {StoreTime{std::chrono::hours{480000}}, "mongod:mock", false}};
-    return store->claim("jobs", basis, claim);
+    const StoreNow cutoff{StoreTime{std::chrono::hours{480000}}, "mongod:mock"};
+    return store->claim("jobs", basis, our_claim_until(cutoff));
   }
 };
 

@@ -16,13 +16,9 @@ namespace {
 constexpr const char* kMember = R"("me": "mock")";
 
 Claim claim_of_a_block() {
-  return {.process = "db7:1:1",
-          .who = "db7:1:1:main:2",
-          .why = "test",
-          .ts = kOurs,
-          .takeover_after = 16min,
-          .cutoff = {StoreTime{std::chrono::hours{480000}}, "mongod:mock", false},
-          .fences = 64};
+  Claim claim = our_claim_until({StoreTime{std::chrono::hours{480000}}, "mongod:mock"});
+  claim.fences = 64;
+  return claim;
 }
 
 // A store whose server answers every claim with a document of these fields.

@@ -70,12 +70,7 @@ struct Recorded {
   }
 
   Claim claim() const {
-    return {.process = "db7:1:1",
-            .who = "db7:1:1:main:2",
-            .why = "test",
-            .ts = kOurs,
-            .takeover_after = 16min,
-            .cutoff = {StoreTime{}, "mongod:127.0.0.1:" + std::to_string(server.port()), false}};
+    return our_claim_until({StoreTime{}, "mongod:127.0.0.1:" + std::to_string(server.port())});
   }
 };
 

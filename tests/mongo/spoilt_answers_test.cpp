@@ -116,14 +116,7 @@ class Answering {
   }
 
  private:
-  Claim claim() const {
-    return {.process = "db7:1:1",
-            .who = "db7:1:1:main:2",
-            .why = "test",
-            .ts = kOurs,
-            .takeover_after = 16min,
-            .cutoff = {StoreTime{std::chrono::hours{480000}}, clock_, false}};
-  }
+  Claim claim() const { return our_claim_until({StoreTime{std::chrono::hours{480000}}, clock_}); }
   static std::string granted(const std::optional<LockRecord>& lock) {
     if (!lock) return "refused";
     return lock->ts == kOurs && lock->taken() && lock->fence > 0 ? "granted" : "granted oddly";

@@ -1,5 +1,4 @@
 // The options of the URI that the driver gets.
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
@@ -7,6 +6,7 @@
 
 #include "stores/mongodb/mongo_bell.h"
 #include "stores/mongodb/mongo_open.h"
+#include "support/descriptor_limit.h"
 #include "support/temporary_folder.h"
 #include "support/thrown.h"
 
@@ -19,22 +19,11 @@ namespace {
 Uri tuned(const std::string& text) { return tuned_uri(ConnectionString(text), 10s); }
 
 // So many descriptors can be opened while it lives, 0 or 1.
-class SpareDescriptors {
- public:
-  explicit SpareDescriptors(rlim_t spare) {
-    const int next = dup(STDIN_FILENO);
-    REQUIRE(close(next) == 0);
-    REQUIRE(getrlimit(RLIMIT_NOFILE, &before_) == 0);
-    const rlimit few{static_cast<rlim_t>(next) + spare, before_.rlim_max};
-    REQUIRE(setrlimit(RLIMIT_NOFILE, &few) == 0);
-  }
-  ~SpareDescriptors() { setrlimit(RLIMIT_NOFILE, &before_); }
-  SpareDescriptors(const SpareDescriptors&) = delete;
-  SpareDescriptors& operator=(const SpareDescriptors&) = delete;
-
- private:
-  rlimit before_{};
-};
+DescriptorLimit spare_descriptors(rlim_t spare) {
+  const int next = dup(STDIN_FILENO);
+  REQUIRE(close(next) == 0);
+  return DescriptorLimit(static_cast<rlim_t>(next) + spare);
+}
 
 int number_in(const Uri& uri, const char* option) {
   return mongoc_uri_get_option_as_int32(uri.get(), option, 0);
@@ -140,6 +129,6 @@ TEST_CASE("a TLS file that cannot be read or used is refused, and not waited for
 }
 
 TEST_CASE("where no descriptor is free, no TLS file is called unusable", "[mongo]") {
-  const SpareDescriptors spare(GENERATE(0, 1));
+  const DescriptorLimit spare = spare_descriptors(GENERATE(0, 1));
   CHECK_FALSE(thrown_by([] { return tuned("mongodb://db1/?tls=true&tlsCAFile=%2Fdev%2Fnull"); }));
 }

@@ -4,7 +4,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -51,23 +50,6 @@ class Told {
 };
 
 inline void never() {}
-
-/// While it lives, fewer descriptors are allowed than a witness asks for.
-class FewDescriptors {
- public:
-  FewDescriptors() {
-    REQUIRE(getrlimit(RLIMIT_NOFILE, &before_) == 0);
-    rlimit few = before_;
-    few.rlim_cur = 64;
-    REQUIRE(setrlimit(RLIMIT_NOFILE, &few) == 0);
-  }
-  ~FewDescriptors() { setrlimit(RLIMIT_NOFILE, &before_); }
-  FewDescriptors(const FewDescriptors&) = delete;
-  FewDescriptors& operator=(const FewDescriptors&) = delete;
-
- private:
-  rlimit before_{};
-};
 
 /// A process of its own that is killed at the end.
 class Child {

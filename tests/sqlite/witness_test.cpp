@@ -14,6 +14,7 @@
 #include "sqlite/witness_scene.h"
 #include "stores/sqlite/sqlite_clock.h"
 #include "stores/sqlite/sqlite_witness.h"
+#include "support/descriptor_limit.h"
 #include "support/once_of_three.h"
 #include "support/sqlite_file.h"
 
@@ -144,7 +145,7 @@ TEST_CASE(
   const Scene scene;
   const Told ids;
   const auto holder = [&] {
-    const FewDescriptors few;
+    const DescriptorLimit fewer_than_a_witness_asks_for(64);
     return scene.holder(
         {}, [&] { Orphan::make(ids, [&] { execlp("sleep", "sleep", "120", nullptr); }); });
   }();

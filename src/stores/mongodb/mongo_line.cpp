@@ -40,19 +40,12 @@ class MongoLine : public Line {
   const std::shared_ptr<BellRefusals> bell_refusals_ = std::make_shared<BellRefusals>();
 };
 
-LockRecord without_line(LockRecord lock) {
-  lock.line.clear();
-  return lock;
-}
-
 // Whether a malformed document may be what the claim has just left: it names no other hold, and
 // nobody else.
 bool may_be_of(const Claim& claim, const Document& document) {
-  const Value* const ts = find_field(document, "ts");
-  if (ts != nullptr && std::holds_alternative<Token>(*ts)) return carries(document, claim.ts);
-  const Value* const who = find_field(document, "who");
-  const auto* const text = who == nullptr ? nullptr : std::get_if<std::string>(who);
-  return text == nullptr || *text == claim.who;
+  if (const auto* ts = field_as<Token>(document, "ts")) return *ts == claim.ts;
+  const auto* who = field_as<std::string>(document, "who");
+  return who == nullptr || *who == claim.who;
 }
 
 Standing MongoLine::stand(std::string_view name, const Claim& claim) {
@@ -63,12 +56,14 @@ Standing MongoLine::stand(std::string_view name, const Claim& claim) {
   const auto document = value_of(call, call.write(stand_command(name, claim)));
   if (!document) call.odd("shows no lock", Effect::writes);
   // A free document may have the `ts` of a grant of before, that somebody has freed since.
-  if (carries(*document, claim.ts) && state_in(*document) != LockState::free)
-    return {without_line(granted(call, *document, claim))};
-  LockRecord lock =
+  if (carries(*document, claim.ts) && state_in(*document) != LockState::free) {
+    LockRecord hold = granted(call, *document, claim);
+    hold.line.clear();
+    return {std::move(hold)};
+  }
+  const LockRecord lock =
       may_be_of(claim, *document) ? written(*document, lock_from) : lock_from(*document);
   const bool in_line = !lock.line.empty();
-  lock.line.clear();
   check_room_for_fences(lock, claim);
   return {std::nullopt, in_line, !lock.taken()};
 }

@@ -86,10 +86,9 @@ Bson free_since() {
 }
 
 // Two to the number of turns since the release and one, less one; everybody without a release.
-// `all` and `unmarked` are how many there are: with marks turns are shorter, as in line::pace_of().
-Bson open_places(BsonValue all, BsonValue unmarked) {
+// With `marks`, so many, turns are shorter, as in line::pace_of().
+Bson open_places(BsonValue marks) {
   constexpr std::int32_t kDoublingsMost = 20;
-  Bson marks = doc({{"$subtract", array({std::move(all), std::move(unmarked)})}});
   Bson one_more = doc({{"$add", array({1, std::move(marks)})}});
   Bson pace = doc({{"$min", array({std::int32_t{line::kTurnsMost}, std::move(one_more)})}});
   const std::int64_t turn = line::kTurn.count();
@@ -208,9 +207,9 @@ Bson without_empty_line() {
 // Large and always the same, so it is made once. Never destroyed: threads may claim at exit.
 const Bson& made_newcomers_turn() {
   static const Bson& turn = *[] {
-    const Bson unmarked = doc({{"$size", unmarked_of(waiters())}});
-    Bson places = open_places(doc({{"$size", waiters()}}), Bson(unmarked.get()));
-    Bson open = doc({{"$lt", array({Bson(unmarked.get()), std::move(places)})}});
+    Bson unmarked = doc({{"$size", unmarked_of(waiters())}});
+    Bson marks = doc({{"$size", filtered(waiters(), marked())}});
+    Bson open = doc({{"$lt", array({std::move(unmarked), open_places(std::move(marks))})}});
     Bson open_and_sound = all_of({std::move(open), line_is_sound(waiters())});
     return new Bson(
         doc({{"$or", array({type_is("$line", "missing"), std::move(open_and_sound)})}}));
@@ -237,10 +236,10 @@ Bson stand_command(std::string_view name, const Claim& claim) {
   Bson cases =
       doc({{"branches", array({granted(claim, hex), entered(claim, hex), unmarked_again(hex)})},
            {"default", "$$ROOT"}});
-  Bson judged = doc({{kPlace, place_of(hex)},
-                     {kOpenPlaces, open_places(doc({{"$size", ref(kWaitersArray)}}),
-                                               doc({{"$size", ref(kUnmarked)}}))},
-                     {kSound, sound_where_it_counts(claim, hex)}});
+  Bson judged =
+      doc({{kPlace, place_of(hex)},
+           {kOpenPlaces, open_places(doc({{"$size", filtered(ref(kWaitersArray), marked())}}))},
+           {kSound, sound_where_it_counts(claim, hex)}});
   Bson pipeline =
       array({free_if_new(name), set(kWaitersArray, waiters()),
              set(kUnmarked, unmarked_of(ref(kWaitersArray))), doc({{"$set", std::move(judged)}}),
