@@ -1,9 +1,7 @@
 #pragma once
 
-#include <algorithm>
 #include <optional>
 #include <string_view>
-#include <vector>
 
 #include "distlock/record.h"
 #include "distlock/store.h"
@@ -20,13 +18,10 @@ inline bool carries(const Inspection& member, const std::optional<Token>& ts) {
   return carries(member.lock, ts);
 }
 
-/// Whether each of the members that show the hold of `ts` names `process` as its holder. Otherwise
-/// somebody has edited it on some.
-inline bool all_name(std::string_view process, const std::vector<Inspection>& members,
-                     const std::optional<Token>& ts) {
-  return std::all_of(members.begin(), members.end(), [&](const Inspection& member) {
-    return !carries(member, ts) || member.lock->process == process;
-  });
+/// Whether this member shows the hold of `ts`, and names `process` as its holder.
+inline bool carries_of(std::string_view process, const Inspection& member,
+                       const std::optional<Token>& ts) {
+  return carries(member, ts) && member.lock->process == process;
 }
 
 }  // namespace distlock

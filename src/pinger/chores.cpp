@@ -9,6 +9,7 @@
 #include "log.h"
 #include "pinger/known_tokens.h"
 #include "pinger/member_repairs.h"
+#include "pinger/of_another.h"
 #include "protocol/protocol.h"
 
 namespace distlock {
@@ -111,8 +112,7 @@ void Chores::count_carriers_only(const ActiveHold& hold) {
   const Inspection seen = environment_.store->inspect(hold.hold->name, Freshness::fresh);
   std::vector<Token> lacking = seen.left_out;
   for (const Inspection& member : seen.members) {
-    const bool is_ours = carries(member, hold.ts) && member.lock->process == environment_.process;
-    if (!is_ours) lacking.push_back(member.member);
+    if (!carries_of(environment_.process, member, hold.ts)) lacking.push_back(member.member);
   }
   holds_.unprotect(hold, lacking);
 }
@@ -129,7 +129,8 @@ void Chores::adopt_if_stray(const StoredHold& hold) {
 // On other members, so that a release by `ts` would free it there.
 bool Chores::is_of_another(const StoredHold& hold) const {
   const Inspection seen = environment_.store->inspect(hold.name, Freshness::fresh);
-  return !all_name(environment_.process, seen.members, hold.ts);
+  return may_be_of_another(environment_.process, environment_.store->members(), seen.members,
+                           hold.ts);
 }
 
 void Chores::adopt(const StoredHold& hold) {

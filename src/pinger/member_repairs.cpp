@@ -37,8 +37,7 @@ const LockRecord* hold_of_most(std::string_view process, const std::vector<Inspe
                                const Token& ts) {
   std::map<std::pair<Fence, std::chrono::milliseconds>, std::vector<const LockRecord*>> alike;
   for (const Inspection& member : members) {
-    const bool sound = carries(member, ts) && member.lock->takeover_after;
-    if (!sound || member.lock->process != process) continue;
+    if (!carries_of(process, member, ts) || !member.lock->takeover_after) continue;
     alike[{member.lock->fence, *member.lock->takeover_after}].push_back(&*member.lock);
   }
   const LockRecord* most = nullptr;

@@ -6,7 +6,6 @@
 #include <boost/thread/lock_guard.hpp>
 #include <tuple>
 
-#include "carries.h"
 #include "distlock/error.h"
 #include "distlock/members.h"
 #include "enumerator.h"
@@ -14,6 +13,7 @@
 #include "log.h"
 #include "pinger/identity.h"
 #include "pinger/known_tokens.h"
+#include "pinger/of_another.h"
 
 namespace distlock {
 namespace {
@@ -122,9 +122,10 @@ std::optional<std::string> Session::holder_of(const Token& ts) const {
 
 bool Session::free_if_stray(const Inspection& look) {
   const LockRecord& seen = *look.lock;
-  const bool states_us = seen.taken() && seen.ts && seen.process == environment.process;
-  const bool is_ours = states_us && all_name(environment.process, look.members, seen.ts);
-  if (!is_ours || KnownTokens(holds, pending).contains(*seen.ts)) return false;
+  if (!seen.taken() || !seen.ts || seen.process != environment.process) return false;
+  const Members* const members = environment.store->members();
+  if (may_be_of_another(environment.process, members, look.members, *seen.ts)) return false;
+  if (KnownTokens(holds, pending).contains(*seen.ts)) return false;
   try {
     // An unlock that ended after the look leaves no stray.
     const Freed freed = release_and_ring(seen.name, *seen.ts, ReleaseRule::durable);

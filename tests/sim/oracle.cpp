@@ -129,6 +129,8 @@ void Oracle::release_took_effect(const Doer& by, const std::string& name,
   }
   if (claim != claims_.end() && claim->second.process == by.process) return;
   if (before.ts && excused(*before.ts)) return;
+  const auto named = before.ts ? named_another_.find(*before.ts) : named_another_.end();
+  if (named != named_another_.end() && !named->second()) return;
   violate("a release of " + std::string(by.process) + " freed lock " + name + " of " +
           before.process);
 }

@@ -85,6 +85,10 @@ class Oracle {
   /// An outsider changed a lock on so few members that its hold must outlive it.
   void touched_in_vain() { refused_.clear(); }
   void excuse(const Token& ts) { excused_.insert(ts); }
+  /// A member may have that hold name another process. It may free it when nobody counts on it.
+  void names_another(const Token& ts, std::function<bool()> counted_on) {
+    named_another_.insert_or_assign(ts, std::move(counted_on));
+  }
   /// Whether that is what was claimed, unchanged, and its process was heard of that short ago.
   bool is_as_claimed(const StoredLock& lock, Time silent_at_most) const;
   /// Calls back for each hold that a process was told of.
@@ -218,6 +222,7 @@ class Oracle {
   };
   std::unordered_map<Token, Claimed, TokenHash> claims_;
   std::unordered_map<Token, Time, TokenHash> given_up_;  // when
+  std::unordered_map<Token, std::function<bool()>, TokenHash> named_another_;
   std::unordered_set<Token, TokenHash> refused_;
   std::unordered_set<Token, TokenHash> ended_;
   std::unordered_set<Token, TokenHash> excused_;

@@ -127,6 +127,7 @@ class Run {
       const std::string name = world_.lock_name(static_cast<std::uint64_t>(i));
       const StoredLock& stored = world_.oracle.now_stored(name);
       if (!stored.taken || stored.process != process.id()) continue;
+      if (world_.oracle.excused(*stored.ts)) continue;
       if (process.pinger()->stats().pending_releases > 0) continue;
       world_.oracle.violate(process.id() + " ended and left " + name + " taken");
     }

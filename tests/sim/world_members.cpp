@@ -39,14 +39,16 @@ std::uint64_t told_to_majority(std::size_t place, const Identities& identities) 
   return told.size() < majority ? 0 : told.at(majority - 1);
 }
 
-// Free, unless a majority carries one hold.
+// Free, unless a majority carries one hold. It is of the process that a majority names, if one is.
 StoredLock carried_by(const std::vector<StoredLock>& members, const std::vector<bool>& counting) {
   StoredLock carried;
   carried.exists = carried.sound = true;
   std::map<Token, std::size_t> carriers;
+  std::map<std::pair<Token, std::string>, std::size_t> named;
   for (std::size_t i = 0; i < members.size(); ++i) {
     const StoredLock& lock = members[i];
     if (!lock.taken || !lock.ts || !counting.at(i)) continue;
+    if (++named[{*lock.ts, lock.process}] > members.size() / 2) return lock;
     if (++carriers[*lock.ts] > members.size() / 2) carried = lock;
   }
   return carried;
@@ -113,6 +115,12 @@ void World::touched(const std::string& name, const StoredLock& before, const Sto
     unharmed += same && members[i]->oracle.is_as_claimed(locks[i], 2 * setup.pinger.ping_every);
   }
   if (of_documents_and_pauses_alone(setup.faults) && unharmed > members.size() / 2) {
+    for (const auto& member : members) {
+      member->oracle.names_another(*before.ts, [this, ts = *before.ts] {
+        const Belief* const belief = oracle.belief_of(ts);
+        return belief != nullptr && oracle.valid(*belief);
+      });
+    }
     return oracle.touched_in_vain();
   }
   oracle.touched(name, before, after);

@@ -43,6 +43,22 @@ TEST_CASE("a hold that one member says to be of another process is no stray of t
   CHECK_FALSE(scene.bob.lock("jobs")->lock_try("y"));
 }
 
+TEST_CASE("a hold of which each member names another process is freed by one that lives",
+          "[mirrored][R8][M1]") {
+  const NamedByOne scene("bob");
+  const std::size_t next = (scene.member + 1) % 3;
+  SECTION("where no process can have a majority") {
+    tamper(scene.fleet.stores[next].tables, "jobs", "process", std::string("eve"));
+    for (int i = 0; i < 2; ++i) scene.bob.pinger->ping_round();
+    CHECK(scene.bob.lock("jobs")->lock_try("y"));
+  }
+  SECTION("and not where its holder may still have one") {
+    scene.bob.set_away(next, true);
+    for (int i = 0; i < 2; ++i) scene.bob.pinger->ping_round();
+    CHECK(scene.held->still_held());
+  }
+}
+
 TEST_CASE("a hold that one member says to be of a dead process is written to it again",
           "[mirrored][M5][M9]") {
   NamedByOne scene("eve");
