@@ -257,10 +257,10 @@ void MongoCall::odd(std::string_view lack, Effect effect) const {
 void MongoCall::fail(const bson_error_t& error, Effect effect, const Bson& command) const {
   if (is_unauthorized(error)) {
     const std::string why = why_refused(command);
-    if (!why.empty()) throw Error(errc_of(error, effect), what() + ": " + why);
+    if (!why.empty()) throw Error(Errc::permission_denied, what() + ": " + why);
   }
   const std::string_view unsound = take_why_unsound();
-  if (!unsound.empty()) odd(unsound, effect);
+  if (!unsound.empty()) odd(unsound, is_of_authentication(error) ? Effect::reads : effect);
   throw_error(error, effect, what());
 }
 

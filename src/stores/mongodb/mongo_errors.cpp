@@ -9,6 +9,7 @@
 #include <cerrno>
 
 #include "failure.h"
+#include "stores/mongodb/mongo_stream.h"
 #include "text.h"
 
 namespace distlock {
@@ -31,6 +32,9 @@ constexpr std::array kRejected{
     51144,                // the server's time in a command that may not name it before 5.0
 };
 
+// Of a server, or of a way to it, that is away for a while.
+constexpr std::array kAway{6, 7, 50, 89, 91, 189, 262, 9001, 10107, 11600, 11602, 13435, 13436};
+
 template <class Codes>
 bool contains(const Codes& codes, std::uint32_t code) {
   return std::find(codes.begin(), codes.end(), static_cast<int>(code)) != codes.end();
@@ -41,6 +45,12 @@ Errc of_server(std::uint32_t code) {
   return contains(kRejected, code) ? Errc::not_applied : Errc::outcome_unknown;
 }
 
+// Whatever went wrong while it authenticates, the driver says so alone. A user is refused by an
+// answer.
+Errc of_authentication(std::optional<std::uint32_t> last_code) {
+  return !last_code || contains(kAway, *last_code) ? Errc::not_applied : Errc::permission_denied;
+}
+
 Errc of_write(const bson_error_t& error) {
   switch (error.domain) {
     case MONGOC_ERROR_SERVER:
@@ -49,8 +59,7 @@ Errc of_write(const bson_error_t& error) {
     case MONGOC_ERROR_SCRAM:
       return Errc::permission_denied;
     case MONGOC_ERROR_CLIENT:
-      return error.code == MONGOC_ERROR_CLIENT_AUTHENTICATE ? Errc::permission_denied
-                                                            : Errc::not_applied;
+      return Errc::not_applied;
     case MONGOC_ERROR_STREAM:
       return error.code == MONGOC_ERROR_STREAM_CONNECT ||
                      error.code == MONGOC_ERROR_STREAM_NAME_RESOLUTION ||
@@ -103,15 +112,20 @@ std::string want_of_descriptors(const bson_error_t& error) {
 
 }  // namespace
 
-Errc errc_of(const bson_error_t& error, Effect effect) {
+bool is_of_authentication(const bson_error_t& error) {
+  return error.domain == MONGOC_ERROR_CLIENT && error.code == MONGOC_ERROR_CLIENT_AUTHENTICATE;
+}
+
+Errc errc_of(const bson_error_t& error, Effect effect, std::optional<std::uint32_t> last_code) {
+  if (is_of_authentication(error)) return of_authentication(last_code);
   const Errc errc = of_write(error);
   return errc == Errc::outcome_unknown && effect == Effect::reads ? Errc::not_applied : errc;
 }
 
 void throw_error(const bson_error_t& error, Effect effect, const std::string& what) {
-  throw Error(errc_of(error, effect), what + ": " + message_of(error) + want_of_descriptors(error) +
-                                          " (MongoDB error " + std::to_string(error.domain) + "/" +
-                                          std::to_string(error.code) + ")");
+  throw Error(errc_of(error, effect, code_of_last_answer()),
+              what + ": " + message_of(error) + want_of_descriptors(error) + " (MongoDB error " +
+                  std::to_string(error.domain) + "/" + std::to_string(error.code) + ")");
 }
 
 bool is_unauthorized(const bson_error_t& error) {

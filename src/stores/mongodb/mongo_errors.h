@@ -2,6 +2,8 @@
 
 #include <bson/bson.h>
 
+#include <cstdint>
+#include <optional>
 #include <string>
 
 #include "distlock/error.h"
@@ -15,8 +17,11 @@ inline constexpr const char* kUnusableTlsFiles =
     "its key";
 
 /// The error code for a failure of libmongoc (error API version 2): whether the command was
-/// applied. In doubt `outcome_unknown`, but never for a read.
-Errc errc_of(const bson_error_t& error, Effect effect);
+/// applied. In doubt `outcome_unknown`, but never for a read. `last_code`: code_of_last_answer().
+Errc errc_of(const bson_error_t& error, Effect effect, std::optional<std::uint32_t> last_code);
+
+/// Whether the driver failed to authenticate, for whatever reason. Then it sent no command.
+bool is_of_authentication(const bson_error_t& error);
 
 /// Throws what errc_of() says. `what` is the operation, its object and the server.
 [[noreturn]] void throw_error(const bson_error_t& error, Effect effect, const std::string& what);

@@ -62,6 +62,55 @@ bool has_odd_code(const bson_iter_t& fields) {
          static_cast<std::uint32_t>(bson_iter_as_int64(&iter)) == 0;
 }
 
+// A parameter of SCRAM, as libmongoc takes it from the server before it knows who that is.
+bool has_endless_iterations(std::string_view payload) {
+  constexpr std::size_t kDigitsMost = 6;  // MongoDB's own numbers are 10,000 and 15,000.
+  for (std::size_t at = 0; at < payload.size(); ++at) {
+    const std::string_view part = payload.substr(at, payload.find(',', at) - at);
+    at += part.size();
+    if (!part.starts_with("i=")) continue;
+    const std::string_view number = part.substr(2);
+    const bool small =
+        number.size() <= kDigitsMost && number.find_first_not_of("0123456789") == number.npos;
+    if (!small) return true;
+  }
+  return false;
+}
+
+// Of an answer in an authentication.
+std::string_view why_payload_is_unsound(const bson_iter_t& fields) {
+  bson_iter_t iter = fields;
+  if (!bson_iter_find(&iter, "payload")) return {};
+  std::string_view payload;
+  if (BSON_ITER_HOLDS_BINARY(&iter)) {
+    bson_subtype_t subtype{};
+    std::uint32_t size = 0;
+    const std::uint8_t* bytes = nullptr;
+    bson_iter_binary(&iter, &subtype, &size, &bytes);
+    payload = {reinterpret_cast<const char*>(bytes), size};
+  } else if (BSON_ITER_HOLDS_UTF8(&iter)) {
+    std::uint32_t size = 0;
+    const char* const text = bson_iter_utf8(&iter, &size);
+    payload = {text, size};
+  }
+  return has_endless_iterations(payload) ? "has too many iterations of SCRAM" : "";
+}
+
+// It comes with the answer to `hello`.
+std::string_view why_speculation_is_unsound(const bson_iter_t& fields) {
+  bson_iter_t iter = fields;
+  if (!bson_iter_find(&iter, "speculativeAuthenticate")) return {};
+  bson_iter_t inner;
+  if (!BSON_ITER_HOLDS_DOCUMENT(&iter) || !bson_iter_recurse(&iter, &inner))
+    return "has a malformed speculativeAuthenticate";
+  return why_payload_is_unsound(inner);
+}
+
+std::string_view why_authentication_is_unsound(const bson_iter_t& fields) {
+  const std::string_view why = why_payload_is_unsound(fields);
+  return why.empty() ? why_speculation_is_unsound(fields) : why;
+}
+
 std::string_view why_document_is_unsound(std::span<const std::uint8_t> bytes) {
   bson_t document;
   bson_iter_t iter;
@@ -70,6 +119,8 @@ std::string_view why_document_is_unsound(std::span<const std::uint8_t> bytes) {
     return "is no BSON document";
   bson_iter_init(&iter, &document);
   if (has_odd_code(iter)) return "has an error without a code";
+  const std::string_view why = why_authentication_is_unsound(iter);
+  if (!why.empty()) return why;
   if (bson_iter_init_find(&iter, &document, "$clusterTime") && !BSON_ITER_HOLDS_DOCUMENT(&iter))
     return "has a malformed $clusterTime";
   if (!bson_iter_init_find(&iter, &document, "writeConcernError")) return {};
@@ -77,6 +128,10 @@ std::string_view why_document_is_unsound(std::span<const std::uint8_t> bytes) {
   if (!BSON_ITER_HOLDS_DOCUMENT(&iter) || !bson_iter_recurse(&iter, &inner) || has_odd_code(inner))
     return "has a malformed writeConcernError";
   return {};
+}
+
+std::size_t preamble_of(const MessageHeader& answer) {
+  return answer.opcode == kOpReply ? kReplyPreamble : kMsgPreamble;
 }
 
 }  // namespace
@@ -97,12 +152,21 @@ std::string_view why_unsound(std::span<const std::uint8_t> message, const Messag
   const bool legacy = request.opcode == kOpQuery;
   if (header.opcode != (legacy ? kOpReply : kOpMsg)) return "is of another kind";
   const auto body = message.subspan(kHeaderBytes);
-  const std::size_t preamble = legacy ? kReplyPreamble : kMsgPreamble;
+  const std::size_t preamble = preamble_of(header);
   if (body.size() < preamble) return "is too short";
   const bool one_document = legacy ? int32_at(body, kReplyCountAt) == 1
                                    : (int32_at(body, 0) & kRequiredFlags) == 0 && body[4] == 0;
   if (!one_document) return "is not one document";
   return why_document_is_unsound(body.subspan(preamble));
+}
+
+std::uint32_t code_in(std::span<const std::uint8_t> message) {
+  const auto bytes = message.subspan(kHeaderBytes + preamble_of(header_of(message)));
+  bson_t document;
+  bson_iter_t iter;
+  const bool found = bson_init_static(&document, bytes.data(), bytes.size()) &&
+                     bson_iter_init_find(&iter, &document, "code") && BSON_ITER_HOLDS_NUMBER(&iter);
+  return found ? static_cast<std::uint32_t>(bson_iter_as_int64(&iter)) : 0;
 }
 
 }  // namespace distlock

@@ -27,4 +27,7 @@ bool length_is_possible(std::int32_t length);
 /// shape of what it reads, and ends the process where an assertion of its own fails.
 std::string_view why_unsound(std::span<const std::uint8_t> message, const MessageHeader& request);
 
+/// The number of the error that a sound answer tells, or 0.
+std::uint32_t code_in(std::span<const std::uint8_t> message);
+
 }  // namespace distlock

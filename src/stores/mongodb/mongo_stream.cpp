@@ -21,6 +21,7 @@ namespace {
 using std::chrono::milliseconds;
 
 thread_local std::string_view last_unsound;
+thread_local std::optional<std::uint32_t> last_code;
 thread_local SteadyTime answers_until = SteadyTime::max();
 
 struct GuardedStream : mongoc_stream_t {
@@ -70,7 +71,9 @@ ssize_t fetch(GuardedStream& stream, std::int32_t timeout) {
   stream.message.resize(static_cast<std::size_t>(header.length));
   if (!read_whole(stream, std::span(stream.message).subspan(kHeaderBytes), timeout)) return -1;
   const std::string_view why = why_unsound(stream.message, stream.request);
-  return why.empty() ? 0 : refuse(why);
+  if (!why.empty()) return refuse(why);
+  last_code = code_in(stream.message);
+  return 0;
 }
 
 ssize_t hand_over(GuardedStream& stream, std::span<mongoc_iovec_t> to) {
@@ -111,6 +114,7 @@ ssize_t writev(mongoc_stream_t* stream, mongoc_iovec_t* iov, std::size_t count,
     have += bytes;
   }
   guarded(stream).request = header_of(header);
+  last_code.reset();
   return mongoc_stream_writev(inner(stream), iov, count, timeout);
 }
 
@@ -166,6 +170,8 @@ void guard_streams(mongoc_client_t* client) {
 AnswersUntil::AnswersUntil(SteadyTime end) : outer_(std::exchange(answers_until, end)) {}
 
 AnswersUntil::~AnswersUntil() { answers_until = outer_; }
+
+std::optional<std::uint32_t> code_of_last_answer() { return last_code; }
 
 std::string_view take_why_unsound() { return std::exchange(last_unsound, {}); }
 

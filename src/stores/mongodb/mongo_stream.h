@@ -2,6 +2,8 @@
 
 #include <mongoc/mongoc.h>
 
+#include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "distlock/clock.h"
@@ -15,6 +17,10 @@ void guard_streams(mongoc_client_t* client);
 /// Why this thread's last read of a guarded connection was such an error, or nothing. The next call
 /// gives nothing.
 std::string_view take_why_unsound();
+
+/// The number of the error in the answer to what this thread asked last on a guarded connection; 0
+/// if it is none. Nothing if no answer came.
+std::optional<std::uint32_t> code_of_last_answer();
 
 /// While this lives, its thread waits for no answer on a guarded connection after `end`: that is a
 /// timeout. The innermost one counts.

@@ -30,7 +30,6 @@ TEST_CASE("a failed write is unknown unless nothing can have been applied", "[mo
   const Row row = GENERATE(values<Row>({
       {MONGOC_ERROR_SERVER_SELECTION, MONGOC_ERROR_SERVER_SELECTION_FAILURE, Errc::not_applied},
       {MONGOC_ERROR_PROTOCOL, MONGOC_ERROR_PROTOCOL_BAD_WIRE_VERSION, Errc::not_applied},
-      {MONGOC_ERROR_CLIENT, MONGOC_ERROR_CLIENT_AUTHENTICATE, Errc::permission_denied},
       {MONGOC_ERROR_CLIENT, MONGOC_ERROR_CLIENT_NOT_READY, Errc::not_applied},
       {MONGOC_ERROR_SCRAM, MONGOC_ERROR_SCRAM_PROTOCOL_ERROR, Errc::permission_denied},
       {MONGOC_ERROR_STREAM, MONGOC_ERROR_STREAM_CONNECT, Errc::not_applied},
@@ -61,14 +60,31 @@ TEST_CASE("a failed write is unknown unless nothing can have been applied", "[mo
       {4711, 1, Errc::outcome_unknown},
   }));
   INFO("domain " << row.domain << ", code " << row.code);
-  CHECK(errc_of(error_of(row), Effect::writes) == row.expected);
+  CHECK(errc_of(error_of(row), Effect::writes, 0) == row.expected);
+}
+
+TEST_CASE("a user is refused by an answer, and not by a server that is away", "[mongo][R8]") {
+  const bson_error_t failed =
+      error_of({MONGOC_ERROR_CLIENT, MONGOC_ERROR_CLIENT_AUTHENTICATE, {}});
+  const auto errc = [&](std::optional<std::uint32_t> last_code) {
+    CHECK(errc_of(failed, Effect::reads, last_code) == errc_of(failed, Effect::writes, last_code));
+    return errc_of(failed, Effect::writes, last_code);
+  };
+  CHECK(errc(18) == Errc::permission_denied);
+  CHECK(errc(334) == Errc::permission_denied);
+  CHECK(errc(0) == Errc::permission_denied);  // What the driver itself found wrong.
+  CHECK(errc(std::nullopt) == Errc::not_applied);
+  for (const std::uint32_t away :
+       {6, 7, 50, 89, 91, 189, 262, 9001, 10107, 11600, 11602, 13435, 13436}) {
+    CHECK(errc(away) == Errc::not_applied);
+  }
 }
 
 TEST_CASE("a failed read changed nothing", "[mongo][R8]") {
   const bson_error_t lost = error_of({MONGOC_ERROR_STREAM, MONGOC_ERROR_STREAM_SOCKET, {}});
   const bson_error_t refused = error_of({MONGOC_ERROR_SERVER, 13, {}});
-  CHECK(errc_of(lost, Effect::reads) == Errc::not_applied);
-  CHECK(errc_of(refused, Effect::reads) == Errc::permission_denied);
+  CHECK(errc_of(lost, Effect::reads, {}) == Errc::not_applied);
+  CHECK(errc_of(refused, Effect::reads, {}) == Errc::permission_denied);
 }
 
 TEST_CASE("where no server answers, the error says why, and names no option of the driver",

@@ -82,6 +82,40 @@ TEST_CASE("an answer that libmongoc would end the process for is not sound", "[m
   CHECK_FALSE(why(answer(doc({{"writeConcernError", "x"}}))).empty());
 }
 
+TEST_CASE("an answer to hello has a document of authentication, or none", "[mongo][store]") {
+  const auto hello = [](Bson speculation) {
+    return answer(doc({{"ok", 1}, {"speculativeAuthenticate", std::move(speculation)}}));
+  };
+  CHECK(why(hello(doc({{"conversationId", 1}, {"done", false}}))).empty());
+  CHECK_FALSE(why(hello(array({"x"}))).empty());
+  CHECK_FALSE(why(answer(doc({{"ok", 1}, {"speculativeAuthenticate", 5}}))).empty());
+  CHECK_FALSE(why(answer(doc({{"ok", 1}, {"speculativeAuthenticate", "x"}}))).empty());
+}
+
+TEST_CASE("an authentication takes no time without end", "[mongo][store]") {
+  const bool early = GENERATE(false, true);
+  const auto with = [&](const std::string& parameters) {
+    Bson payload = doc({{"conversationId", 1}, {"payload", parameters}});
+    return why(answer(early ? doc({{"speculativeAuthenticate", std::move(payload)}})
+                            : std::move(payload)));
+  };
+  CHECK(with("r=abc,s=c2FsdA==,i=15000").empty());
+  CHECK(with("r=abc,s=c2FsdA==,i=999999").empty());
+  CHECK(with("v=c2lnbmF0dXJl").empty());
+  CHECK_FALSE(with("r=abc,s=c2FsdA==,i=1000000").empty());
+  CHECK_FALSE(with("i=300000000,r=abc,s=c2FsdA==").empty());
+  CHECK_FALSE(with("r=abc,i= 3000000,s=c2FsdA==").empty());
+  CHECK_FALSE(with("r=abc,i=5000,i=+3000000").empty());
+}
+
+TEST_CASE("the number of an error is read from its answer", "[mongo][store]") {
+  CHECK(code_in(answer(doc({{"ok", 0}, {"code", 11600}}))) == 11600);
+  CHECK(code_in(answer(doc({{"ok", 1}}))) == 0);
+  CHECK(code_in(answer(doc({{"code", "x"}}))) == 0);
+  Bytes hello(20, 0);
+  CHECK(code_in(message(5, 1, hello, doc({{"ok", 0}, {"code", 18}}))) == 18);
+}
+
 TEST_CASE("an answer to something else is not sound", "[mongo][store]") {
   CHECK_FALSE(why(message(4, 2013, Bytes(5, 0), doc({{"ok", 1}}))).empty());
   CHECK_FALSE(why(message(5, 1, Bytes(20, 0), doc({{"ok", 1}}))).empty());
