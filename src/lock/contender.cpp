@@ -109,6 +109,7 @@ bool Contender::look_and_claim(std::string_view why, LockRecord* other) {
     }
     if (out_of_time()) break;
     check_fence_can_grow(look.seen, name);
+    if (judgement.verdict == Verdict::dead) refusals.judged(look.seen, judgement);
     // An absent document tells no time, and a fail-over may have changed the clock of the cutoff.
     if (judgement.verdict == Verdict::absent && round > 0) session->ping_unless_stopped(limit);
     tried = claim(claim_from(look, judgement.verdict), why, 1);
@@ -171,7 +172,9 @@ Judgement Contender::judge_now(TimedInspection& look) {
   if (stray && !out_of_time()) judgement = judged(Freshness::ordinary);
   const bool doubtful = judgement.verdict == Verdict::dead && !look.seen.fresh;
   if (doubtful && !out_of_time()) judgement = judged(Freshness::fresh);
-  if (look.seen.lock) refusals.judged(look.seen, judgement);
+  // A takeover is told when it begins, as those in line may come first.
+  const bool takes_over = judgement.verdict == Verdict::dead;
+  if (look.seen.lock && !takes_over) refusals.judged(look.seen, judgement);
   const Guard lock(mutex);
   until_takeover = judgement.until_takeover;
   return judgement;

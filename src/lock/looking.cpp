@@ -39,7 +39,9 @@ bool StandingInLine::look() {
   }
   switch (judgement.verdict) {
     case protocol::Verdict::dead:
-      return !lets_others_first(judgement, *look.seen.lock) && take_over(look);
+      if (lets_others_first(judgement, *look.seen.lock)) return false;
+      lock_.refusals.judged(look.seen, judgement);
+      return take_over(look);
     case protocol::Verdict::busy:
       if (!look.seen.lock->taken()) return !lets_others_first_to_free(look.seen) && stand();
       if (!line::waits(ticket_, look.seen.lock->line)) return stand();

@@ -53,9 +53,11 @@ MORE = (
     (r"src/stores/mongodb/", ("contract_mongo_replica_set", "mongo_tests"), "all"),
     (r"src/stores/mongodb/", ("differential_mongo",), "standalone"),
     (r"src/stores/open/", ("mongo_tests",), "all"),
+    (r"src/(cli/role|stores/mongodb/|uri/)", ("security_tests",), "secured"),
 )
 IN_PROCESSES = {"R16": "process_tests", "R23": "sqlite_tests"}  # The simulation hangs at their forks.
-STARTED = ("distlock", "distlock_tool")  # By process_tests.
+STARTED = ("distlock", "distlock_tool")
+STARTING = {"process_tests", "security_tests"}
 NOT_SIMULATED = re.compile(r"src/(log\w*|line_writer|fork_guard|pinger/identity)\.(cpp|h)"
                            r"|src/(cli|uri|stores/mongodb|stores/open|stores/sqlite)/")
 NOT_TRIED = "not tried"
@@ -95,7 +97,7 @@ class Bug:
     def programs(self) -> set[str]:
         """All that may be asked, and what they start."""
         named = {name for programs, _ in self.layers() for name in programs}
-        return named | set(STARTED if "process_tests" in named else ()) | \
+        return named | set(STARTED if named & STARTING else ()) | \
             ({"sim"} if self.simulated else set())
 
     def _head(self, key: str) -> str:
@@ -169,7 +171,7 @@ def found_by_tests(lane: Lane, programs: Iterable[str], choice: Any, server: str
         if found and "--abort" in choice:
             break
         limit = clean_runs.limit(lane.build, wrapper, name, choice)
-        variables = lane.for_processes() if name == "process_tests" else {}
+        variables = lane.for_processes() if name in STARTING else {}
         report, status = run([*wrapper, lane.program(name), "-r", "xml", *choice], limit, variables)
         failed = failed_tests(report)
         if failed or status != 0:

@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 #include <cstdint>
 
+#include "support/captured_log.h"
 #include "support/fleet.h"
 
 // lock_try() on the lock of a dead holder, for which others stand in line (R17).
@@ -45,6 +46,21 @@ TEST_CASE("lock_try takes over from a silent holder after the turns of those in 
   if (in_line > 0) CHECK(other.process == "holder");
   scene.fleet.clock->advance(1ms);
   CHECK(scene.process.lock("jobs")->lock_try("in time"));
+}
+
+TEST_CASE("a takeover is logged when it begins, and not while others come first",
+          "[waiting][log][R17]") {
+  Deserted scene(1);
+  const bool ended = GENERATE(false, true);
+  scene.process.store->holders_ended = ended;
+  const auto lock = scene.process.lock("jobs");
+  Captured log;
+  scene.fleet.clock->advance(ended ? std::chrono::milliseconds{10s} : 16min);
+  CHECK_FALSE(lock->lock_try("early"));
+  CHECK(log.count(severity_level::info, "taking over from") == 0);
+  scene.fleet.clock->advance(100ms);
+  CHECK(lock->lock_try("in time"));
+  CHECK(log.count(severity_level::info, "taking over from") == 1);
 }
 
 TEST_CASE("lock_try takes over from an ended holder when the turns are over since it saw that",
