@@ -9,7 +9,6 @@
 #include "log.h"
 #include "pinger/known_tokens.h"
 #include "pinger/member_repairs.h"
-#include "pinger/of_another.h"
 #include "protocol/protocol.h"
 
 namespace distlock {
@@ -87,16 +86,22 @@ void Chores::list_holds() {
   // After the list: whatever was being claimed meanwhile is known by now.
   const KnownTokens known(holds_, pending_);
   std::map<std::pair<std::string, Token>, const StoredHold*> stored;
+  std::vector<Token> listed;
   for (const StoredHold& hold : list) {
+    listed.push_back(hold.ts);
     stored[{hold.name, hold.ts}] = &hold;
     if (!known.contains(hold.ts)) unknown_.push_back(hold);
   }
+  of_nobody_.keep(listed);
   const SteadyTime now = environment_.clock->steady_now();
   for (const ActiveHold& hold : active) {
     const auto found = stored.find({hold.hold->name, hold.ts});
     const StoredHold* const there = found == stored.end() ? nullptr : found->second;
     if (there == nullptr || !there->by_majority) missing_.push_back(hold);
-    if (there != nullptr && holds_.counts_on(hold, there->lacking, now)) lacked_.push_back(hold);
+    // A hold on no member is on members that name another process, or is gone.
+    const bool lacks = there == nullptr ? environment_.store->members() != nullptr
+                                        : holds_.counts_on(hold, there->lacking, now);
+    if (lacks) lacked_.push_back(hold);
   }
 }
 
@@ -122,15 +127,18 @@ void Chores::adopt_if_stray(const StoredHold& hold) {
   // An unlock may have ended while the list was on its way: then the hold is no stray. A hold on a
   // minority of a mirrored store is left over: a release or an undo missed a member (M2).
   if (hold.by_majority && fate_of(hold.name, hold.ts)) return;
-  if (!hold.by_majority && is_of_another(hold)) return;
+  if (!hold.by_majority && may_be_counted_on(hold)) return;
   if (!pending_.frees(hold.ts)) adopt(hold);
 }
 
-// On other members, so that a release by `ts` would free it there.
-bool Chores::is_of_another(const StoredHold& hold) const {
+bool Chores::may_be_counted_on(const StoredHold& hold) {
   const Inspection seen = environment_.store->inspect(hold.name, Freshness::fresh);
-  return may_be_of_another(environment_.process, environment_.store->members(), seen.members,
-                           hold.ts);
+  const Whose of =
+      whose(environment_.process, environment_.store->members(), seen.members, hold.ts);
+  if (of == Whose::nobodys)
+    return !of_nobody_.is_over(seen.members, hold.ts, environment_.clock->steady_now());
+  of_nobody_.forget(hold.ts);
+  return of == Whose::perhaps_anothers;
 }
 
 void Chores::adopt(const StoredHold& hold) {

@@ -12,6 +12,7 @@
 #include "distlock/pinger.h"
 #include "pinger/chore_time.h"
 #include "pinger/holds.h"
+#include "pinger/of_another.h"
 #include "pinger/pending_releases.h"
 #include "pinger/repairs.h"
 #include "protocol/protocol.h"
@@ -43,7 +44,6 @@ class Chores {
 
   /// Leaves a stray hold to the pending releases.
   void adopt(const StoredHold& hold);
-  bool is_of_another(const StoredHold& hold) const;
 
   /// Why the store no longer has that hold, or nothing if it has. Errors: those of a read.
   std::optional<LossReason> fate_of(const std::string& name, const Token& ts) const;
@@ -65,6 +65,8 @@ class Chores {
   void lose_if_gone(const ActiveHold& hold);
   void count_carriers_only(const ActiveHold& hold);
   void adopt_if_stray(const StoredHold& hold);
+  /// Of one that a minority of the members carries for this process. On others it may be another's.
+  bool may_be_counted_on(const StoredHold& hold);
   void repair_holds(ChoreTime& time);
   void release_pending(ChoreTime& time);
   void forget_old_pings(ChoreTime& time);
@@ -82,6 +84,7 @@ class Chores {
   std::deque<ActiveHold> missing_;  // from the last list, and not yet looked at
   std::deque<ActiveHold> lacked_;   // on it, but not on a member that counts for it
   std::deque<StoredHold> unknown_;  // in it, to no object here, and not yet looked at
+  HoldsOfNobody of_nobody_;
   Repairs repairs_;
   SteadyTime forget_next_;
 };

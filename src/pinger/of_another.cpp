@@ -1,23 +1,41 @@
 #include "pinger/of_another.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
-#include <map>
 
 #include "carries.h"
+#include "protocol/protocol.h"
 
 namespace distlock {
 
-bool may_be_of_another(std::string_view process, const Members* members,
-                       const std::vector<Inspection>& seen, const Token& ts) {
-  if (members == nullptr) return false;
+Whose whose(std::string_view process, const Members* members, const std::vector<Inspection>& seen,
+            const Token& ts) {
+  if (members == nullptr) return Whose::ours;
   std::map<std::string_view, std::size_t> others;
   for (const Inspection& member : seen) {
     if (carries(member, ts) && member.lock->process != process) ++others[member.lock->process];
   }
+  if (others.empty()) return Whose::ours;
   const std::size_t silent = 2 * members->majority() - 1 - seen.size();
-  return std::any_of(others.begin(), others.end(), [&](const auto& other) {
+  const bool perhaps = std::any_of(others.begin(), others.end(), [&](const auto& other) {
     return other.second + silent >= members->majority();
+  });
+  return perhaps ? Whose::perhaps_anothers : Whose::nobodys;
+}
+
+bool HoldsOfNobody::is_over(const std::vector<Inspection>& seen, const Token& ts, SteadyTime now) {
+  std::chrono::nanoseconds window{0};
+  for (const Inspection& member : seen) {
+    if (!carries(member, ts)) continue;
+    window = std::max<std::chrono::nanoseconds>(window, protocol::window(*member.lock, {}));
+  }
+  return now - since_.try_emplace(ts, now).first->second >= window;
+}
+
+void HoldsOfNobody::keep(const std::vector<Token>& listed) {
+  std::erase_if(since_, [&](const auto& one) {
+    return std::find(listed.begin(), listed.end(), one.first) == listed.end();
   });
 }
 

@@ -1,19 +1,37 @@
 #pragma once
 
+#include <map>
 #include <string_view>
 #include <vector>
 
+#include "distlock/clock.h"
 #include "distlock/members.h"
 
 namespace distlock {
 
-/// Whether the hold of `ts` may be of another process than `process`: one that a majority of the
-/// members names, if those that said nothing name it, too. A release would free it there. Always
-/// false on a store without members.
-///
-/// Where no process can have a majority, somebody has edited the hold on several members: it
-/// protects nobody, and each process that a member names may free it.
-bool may_be_of_another(std::string_view process, const Members* members,
-                       const std::vector<Inspection>& seen, const Token& ts);
+/// Whose a hold is that a member of a mirrored store says to be of this process. A release would
+/// free it on all members.
+enum class Whose {
+  ours,              ///< No member that shows it names another. So it is on any other store.
+  perhaps_anothers,  ///< A majority may name another, if those that said nothing do.
+  nobodys,           ///< No process can have a majority: somebody has edited it on members.
+};
+Whose whose(std::string_view process, const Members* members, const std::vector<Inspection>& seen,
+            const Token& ts);
+
+/// Holds that are nobody's. Each may have been somebody's until it was edited, who does not know
+/// that yet, and counts on it for its window at most.
+class HoldsOfNobody {
+ public:
+  /// Whether that hold has been nobody's for its whole window, in all looks since the first.
+  bool is_over(const std::vector<Inspection>& seen, const Token& ts, SteadyTime now);
+  /// It is somebody's, or gone.
+  void forget(const Token& ts) { since_.erase(ts); }
+  /// All but these are gone.
+  void keep(const std::vector<Token>& listed);
+
+ private:
+  std::map<Token, SteadyTime> since_;
+};
 
 }  // namespace distlock

@@ -127,10 +127,10 @@ void Oracle::release_took_effect(const Doer& by, const std::string& name,
   if (belief != nullptr && belief->lock == name && valid(*belief)) {
     violate("lock " + name + " was freed while " + belief->process + " counted on it");
   }
+  const bool is_named = before.ts && released_ && released_(by, name, *before.ts);
   if (claim != claims_.end() && claim->second.process == by.process) return;
   if (before.ts && excused(*before.ts)) return;
-  const auto named = before.ts ? named_another_.find(*before.ts) : named_another_.end();
-  if (named != named_another_.end() && !named->second()) return;
+  if (is_named && named_another_.contains(*before.ts)) return;
   violate("a release of " + std::string(by.process) + " freed lock " + name + " of " +
           before.process);
 }

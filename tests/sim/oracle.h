@@ -85,9 +85,13 @@ class Oracle {
   /// An outsider changed a lock on so few members that its hold must outlive it.
   void touched_in_vain() { refused_.clear(); }
   void excuse(const Token& ts) { excused_.insert(ts); }
-  /// A member may have that hold name another process. It may free it when nobody counts on it.
-  void names_another(const Token& ts, std::function<bool()> counted_on) {
-    named_another_.insert_or_assign(ts, std::move(counted_on));
+  /// A member may have that hold name another process, which may free it.
+  void names_another(const Token& ts) { named_another_.insert(ts); }
+  /// Calls back for each release of a hold; it gives whether a member says that hold to be of the
+  /// process which frees it.
+  void on_release(
+      std::function<bool(const Doer& by, const std::string& name, const Token& ts)> released) {
+    released_ = std::move(released);
   }
   /// Whether that is what was claimed, unchanged, and its process was heard of that short ago.
   bool is_as_claimed(const StoredLock& lock, Time silent_at_most) const;
@@ -150,6 +154,10 @@ class Oracle {
   /// By that `ts`; and by that fence, where the hold may have been passed on (R21).
   const Belief* belief_of(const Token& ts, std::optional<Fence> fence = std::nullopt) const;
   bool excused(const Token& ts) const { return excused_.contains(ts); }
+  bool claimed_by(std::string_view process, const Token& ts) const {
+    const auto claim = claims_.find(ts);
+    return claim != claims_.end() && claim->second.process == process;
+  }
   const StoredLock& now_stored(const std::string& name);
   bool something_taken_but(std::string_view name) const;
 
@@ -184,6 +192,7 @@ class Oracle {
   std::function<void(const std::string& name, const StoredLock& before, const StoredLock& after)>
       touched_;
   std::function<void(const Belief& belief)> grant_;
+  std::function<bool(const Doer& by, const std::string& name, const Token& ts)> released_;
   bool judging_ = true;
   bool mirrored_ = false;
   std::optional<std::string> violation_;
@@ -222,7 +231,7 @@ class Oracle {
   };
   std::unordered_map<Token, Claimed, TokenHash> claims_;
   std::unordered_map<Token, Time, TokenHash> given_up_;  // when
-  std::unordered_map<Token, std::function<bool()>, TokenHash> named_another_;
+  std::unordered_set<Token, TokenHash> named_another_;
   std::unordered_set<Token, TokenHash> refused_;
   std::unordered_set<Token, TokenHash> ended_;
   std::unordered_set<Token, TokenHash> excused_;

@@ -127,7 +127,8 @@ class Run {
       const std::string name = world_.lock_name(static_cast<std::uint64_t>(i));
       const StoredLock& stored = world_.oracle.now_stored(name);
       if (!stored.taken || stored.process != process.id()) continue;
-      if (world_.oracle.excused(*stored.ts)) continue;
+      if (world_.oracle.excused(*stored.ts) && !world_.oracle.claimed_by(process.id(), *stored.ts))
+        continue;
       if (process.pinger()->stats().pending_releases > 0) continue;
       world_.oracle.violate(process.id() + " ended and left " + name + " taken");
     }
@@ -205,10 +206,12 @@ class Run {
       cleaner.pinger()->stop();
     });
     until(world_.scheduler.now() + time_to_settle(world_.setup));
-    for (const auto& process : world_.processes) {
-      if (!world_.servers.tables().raw_ping(process->id())) continue;
-      if (!world_.servers.tables().holds(process->id()).empty()) continue;
-      world_.oracle.violate("the ping of " + process->id() + " is never removed");
+    for (const Servers* const servers : world_.all_servers()) {
+      const MemoryTables& tables = servers->tables();
+      for (const auto& process : world_.processes) {
+        if (!tables.raw_ping(process->id()) || !tables.holds(process->id()).empty()) continue;
+        world_.oracle.violate("the ping of " + process->id() + " is never removed");
+      }
     }
   }
 

@@ -73,6 +73,8 @@ struct World {
   /// Tells the members' oracles which holds of that lock no majority can carry any more.
   void note_ended(const std::vector<StoredLock>& locks);
   void touched(const std::string& name, const StoredLock& before, const StoredLock& after);
+  /// On a member: whether one says the hold to be of the process that frees it.
+  bool freed(const Doer& by, const std::string& name, const Token& ts);
   void member_changed();
   void note_counting();
 

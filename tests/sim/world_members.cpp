@@ -39,7 +39,7 @@ std::uint64_t told_to_majority(std::size_t place, const Identities& identities) 
   return told.size() < majority ? 0 : told.at(majority - 1);
 }
 
-// Free, unless a majority carries one hold. It is of the process that a majority names, if one is.
+// Free, unless a majority carries one hold. It is of the process that a majority names, if any.
 StoredLock carried_by(const std::vector<StoredLock>& members, const std::vector<bool>& counting) {
   StoredLock carried;
   carried.exists = carried.sound = true;
@@ -49,7 +49,9 @@ StoredLock carried_by(const std::vector<StoredLock>& members, const std::vector<
     const StoredLock& lock = members[i];
     if (!lock.taken || !lock.ts || !counting.at(i)) continue;
     if (++named[{*lock.ts, lock.process}] > members.size() / 2) return lock;
-    if (++carriers[*lock.ts] > members.size() / 2) carried = lock;
+    if (++carriers[*lock.ts] <= members.size() / 2) continue;
+    carried = lock;
+    carried.process.clear();
   }
   return carried;
 }
@@ -103,6 +105,9 @@ void World::add_members() {
         [this](const std::string& name, const StoredLock& before, const StoredLock& after) {
           if (name != mirrored::kIdentityName) touched(name, before, after);
         });
+    member.oracle.on_release([this](const Doer& by, const std::string& name, const Token& ts) {
+      return freed(by, name, ts);
+    });
   }
 }
 
@@ -116,10 +121,7 @@ void World::touched(const std::string& name, const StoredLock& before, const Sto
   }
   if (of_documents_and_pauses_alone(setup.faults) && unharmed > members.size() / 2) {
     for (const auto& member : members) {
-      member->oracle.names_another(*before.ts, [this, ts = *before.ts] {
-        const Belief* const belief = oracle.belief_of(ts);
-        return belief != nullptr && oracle.valid(*belief);
-      });
+      member->oracle.names_another(*before.ts);
     }
     return oracle.touched_in_vain();
   }
@@ -127,6 +129,18 @@ void World::touched(const std::string& name, const StoredLock& before, const Sto
   for (const auto& member : members) {
     if (before.ts) member->oracle.excuse(*before.ts);
   }
+}
+
+bool World::freed(const Doer& by, const std::string& name, const Token& ts) {
+  const Belief* const belief = oracle.belief_of(ts);
+  if (belief != nullptr && belief->lock == name && oracle.valid(*belief)) {
+    oracle.violate("lock " + name + " was freed on a member by " + std::string(by.process) +
+                   " while " + belief->process + " counted on it");
+  }
+  const std::vector<StoredLock> locks = on_members(name);
+  return std::any_of(locks.begin(), locks.end(), [&](const StoredLock& lock) {
+    return lock.ts == ts && lock.process == by.process;
+  });
 }
 
 void World::member_changed() {

@@ -6,6 +6,7 @@
 #include "support/captured_log.h"
 #include "support/mirror_fleet.h"
 #include "support/tampering.h"
+#include "unit/stores/mirrored/held_on_two.h"
 
 // Documents that somebody edits on one member: a hold, and the member's identity (R14, M6, M9).
 
@@ -45,18 +46,47 @@ TEST_CASE("a hold that one member says to be of another process is no stray of t
 
 TEST_CASE("a hold of which each member names another process is freed by one that lives",
           "[mirrored][R8][M1]") {
-  const NamedByOne scene("bob");
+  NamedByOne scene("bob");
   const std::size_t next = (scene.member + 1) % 3;
-  SECTION("where no process can have a majority") {
+  const auto frees_within = [&](std::chrono::minutes time) {
+    scene.fleet.rounds({&scene.bob}, time);
+    return scene.bob.lock("jobs")->lock_try("y");
+  };
+  SECTION("when its holder counts on it no more") {
     tamper(scene.fleet.stores[next].tables, "jobs", "process", std::string("eve"));
-    for (int i = 0; i < 2; ++i) scene.bob.pinger->ping_round();
-    CHECK(scene.bob.lock("jobs")->lock_try("y"));
+    CHECK_FALSE(frees_within(14min));
+    CHECK(frees_within(3min));
   }
-  SECTION("and not where its holder may still have one") {
+  SECTION("and not where its holder may still have a majority") {
     scene.bob.set_away(next, true);
-    for (int i = 0; i < 2; ++i) scene.bob.pinger->ping_round();
-    CHECK(scene.held->still_held());
+    CHECK_FALSE(frees_within(30min));
+    CHECK(scene.fleet.holders("jobs")[next] == "ann");
   }
+}
+
+TEST_CASE("a hold on a bare majority that one member says to be of another process is not freed "
+          "by that one",
+          "[mirrored][R8][M1]") {
+  HeldOnTwo scene;
+  const MirrorProcess bob = scene.fleet.process("bob");
+  bob.pinger->ping_round();
+  tamper(scene.fleet.stores[0].tables, "jobs", "process", std::string("bob"));
+  for (int i = 0; i < 3; ++i) bob.pinger->ping_round();
+  CHECK_FALSE(bob.lock("jobs")->lock_try("y"));
+  CHECK(scene.fleet.holders("jobs") == Names{"bob", "ann", ""});
+  CHECK(scene.lock->held());
+}
+
+TEST_CASE("a hold that no member names its process for any more ends at the next round",
+          "[mirrored][M5]") {
+  HeldOnTwo scene;
+  tamper(scene.fleet.stores[0].tables, "jobs", "process", std::string("eve"));
+  SECTION("where others are away") { scene.ann.set_away(1, true); }
+  SECTION("where all are there") {
+    tamper(scene.fleet.stores[1].tables, "jobs", "process", std::string("eve"));
+  }
+  scene.fleet.rounds({&scene.ann}, 30s);
+  CHECK_FALSE(scene.lock->held());
 }
 
 TEST_CASE("a hold that one member says to be of a dead process is written to it again",
