@@ -24,7 +24,7 @@ Failure current_failure() noexcept {
   try {
     throw;
   } catch (const Error& error) {
-    return described(error.what(), error.errc() == Errc::outcome_unknown, may_pass(error));
+    return described(error.what(), error.errc() == Errc::outcome_unknown, may_wait_on(error));
   } catch (const std::exception& error) {
     return described(error.what(), true, true);
   } catch (...) {

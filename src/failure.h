@@ -24,7 +24,7 @@ std::string system_failure(int error);
 struct Failure {
   std::string what;
   bool outcome_unknown = false;
-  bool may_pass = false;  ///< As above.
+  bool may_pass = false;  ///< Another attempt with the same store may fare better.
 };
 
 /// Of the exception that is being handled, whatever its type. Only in a handler.

@@ -4,6 +4,9 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <ctime>
+#include <new>
 #include <system_error>
 #include <utility>
 
@@ -13,6 +16,9 @@ namespace {
 constexpr std::size_t kBytesMost = std::size_t{1} << 20U;
 // Once there is no thread, a line waits so long for another that is being written.
 constexpr std::chrono::milliseconds kTurnMost{100};
+
+// Before the thread tries again what it got no memory for.
+constexpr std::chrono::milliseconds kMemoryPause{100};
 
 // A condition variable takes no more than fits into nanoseconds.
 constexpr std::chrono::milliseconds kWaitMost = std::chrono::hours{24 * 365};
@@ -33,6 +39,32 @@ class SignalsBlocked {
   SignalsBlocked& operator=(const SignalsBlocked&) = delete;
 
  private:
+  sigset_t before_{};
+};
+
+/// A reader that has gone must end no program whose own thread writes: its locks would stay.
+class NoPipeSignal {
+ public:
+  NoPipeSignal() {
+    sigset_t pending;
+    sigpending(&pending);
+    was_pending_ = sigismember(&pending, SIGPIPE) == 1;
+    sigemptyset(&pipe_);
+    sigaddset(&pipe_, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
+  }
+  ~NoPipeSignal() {
+    const timespec none{};
+    while (!was_pending_ && sigtimedwait(&pipe_, nullptr, &none) < 0 && errno == EINTR) {
+    }
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+  NoPipeSignal(const NoPipeSignal&) = delete;
+  NoPipeSignal& operator=(const NoPipeSignal&) = delete;
+
+ private:
+  bool was_pending_ = false;
+  sigset_t pipe_{};
   sigset_t before_{};
 };
 
@@ -123,39 +155,65 @@ void LineWriter::Shared::run() {
   while (true) {
     changed.wait(lock, [this] { return still == 0 && (stage != Stage::open || has_work()); });
     if (stage != Stage::open) return;
-    if (waiting.empty()) tell_dropped();
-    write_next(lock);
+    if (waiting.empty() && !told_dropped()) {
+      changed.wait_for(lock, kMemoryPause);
+      continue;
+    }
+    if (!write_next(lock)) changed.wait_for(lock, kMemoryPause);
   }
 }
 
 void LineWriter::Shared::push(Line line) {
-  bytes_waiting += line.text.size() + sizeof line;
+  const std::size_t bytes = line.text.size() + sizeof line;
   waiting.push_back(std::move(line));
+  bytes_waiting += bytes;
   ++added;
 }
 
 void LineWriter::Shared::tell_dropped() {
   if (dropped == 0) return;
-  push({LogLevel::warning, speaker + ": " + std::to_string(std::exchange(dropped, 0)) +
+  push({LogLevel::warning, speaker + ": " + std::to_string(dropped) +
                                " lines were dropped, because nobody read them in time"});
+  dropped = 0;
 }
 
-void LineWriter::Shared::write_next(Lock& lock) {
+bool LineWriter::Shared::told_dropped() noexcept {
+  try {
+    tell_dropped();
+    return true;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+}
+
+bool LineWriter::Shared::written_whole(const Line& line) const noexcept {
+  try {
+    write(line.level, line.text);
+    return true;
+  } catch (...) {
+    return false;
+  }
+}
+
+bool LineWriter::Shared::write_next(Lock& lock) {
   const Line line = std::move(waiting.front());
   waiting.pop_front();
   bytes_waiting -= line.text.size() + sizeof line;
   busy = true;
   lock.unlock();
   writing = true;
-  write(line.level, line.text);
+  const bool whole = written_whole(line);
   writing = false;
   lock.lock();
+  if (!whole) ++dropped;
   busy = false;
   ++written;
   changed.notify_all();
+  return whole;
 }
 
 void LineWriter::Shared::write_here(Lock& lock) {
+  const NoPipeSignal no_signal;
   // A line that a write itself adds waits for the end of that write.
   while (!waiting.empty() && !writing) {
     if (!changed.wait_for(lock, kTurnMost, [&] { return !busy && still == 0; })) return;

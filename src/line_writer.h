@@ -24,7 +24,8 @@ class LineWriter {
  public:
   using Write = std::function<void(LogLevel, const std::string&)>;
 
-  /// `write` throws nothing. `speaker`: the name before the number of dropped lines.
+  /// A line for which `write` throws counts as dropped. `speaker`: the name before the number of
+  /// dropped lines.
   LineWriter(std::string speaker, Write write)
       : shared_(std::make_shared<Shared>(std::move(speaker), std::move(write))) {}
   /// Waits for nothing: a write that blocks goes on alone.
@@ -66,8 +67,12 @@ class LineWriter {
     void run();
     void push(Line line);
     void tell_dropped();
+    /// False for want of memory.
+    bool told_dropped() noexcept;
     bool has_work() const { return !waiting.empty() || dropped > 0; }
-    void write_next(Lock& lock);
+    /// False if the write failed.
+    bool write_next(Lock& lock);
+    bool written_whole(const Line& line) const noexcept;
     void write_here(Lock& lock);
 
     const std::string speaker;

@@ -10,14 +10,13 @@
 #include <boost/log/trivial.hpp>
 #include <boost/make_shared.hpp>
 #include <boost/thread/thread.hpp>
-#include <cerrno>
 #include <mutex>
 #include <optional>
-#include <string_view>
 #include <utility>
 
 #include "distlock/clock.h"
 #include "repeats.h"
+#include "write_line.h"
 
 namespace distlock::log {
 namespace {
@@ -125,14 +124,7 @@ std::optional<std::string> summed_up(const std::string& line) {
 void write_to_stderr(LogLevel level, const std::string& text) {
   const auto line = summed_up(std::string("distlock ") +
                               boost::log::trivial::to_string(severity_of(level)) + ": " + text);
-  if (!line) return;
-  const std::string whole = *line + '\n';
-  std::string_view left = whole;
-  while (!left.empty()) {
-    const ssize_t done = ::write(STDERR_FILENO, left.data(), left.size());
-    if (done < 0 && errno != EINTR) return;
-    left.remove_prefix(done < 0 ? 0 : static_cast<std::size_t>(done));
-  }
+  if (line) write_line(STDERR_FILENO, *line);
 }
 
 boost::log::attribute_set attributes_of(const Sinks& to, LogLevel level) {

@@ -1,40 +1,21 @@
 #include "cli/messages.h"
 
-#include <poll.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <chrono>
 #include <iostream>
 #include <mutex>
 #include <streambuf>
 #include <string>
-#include <string_view>
 
 #include "distlock/log.h"
 #include "line_writer.h"
+#include "write_line.h"
 
 namespace distlock::cli {
 namespace {
 
 constexpr std::chrono::milliseconds kEndMost{1000};
-
-void write_to_stderr(std::string line) {
-  line += '\n';
-  std::string_view left = line;
-  while (!left.empty()) {
-    const ssize_t done = write(STDERR_FILENO, left.data(), left.size());
-    if (done >= 0) {
-      left.remove_prefix(static_cast<std::size_t>(done));
-    } else if (errno == EAGAIN) {
-      // Another program that shares it with us has made it so.
-      pollfd waited{.fd = STDERR_FILENO, .events = POLLOUT, .revents = 0};
-      poll(&waited, 1, -1);
-    } else if (errno != EINTR) {
-      return;
-    }
-  }
-}
 
 /// Hands whole lines to a writer. Threads may share it.
 class LineBuffer : public std::streambuf {
@@ -66,8 +47,9 @@ class LineBuffer : public std::streambuf {
 };
 
 struct Background {
-  LineWriter writer{"distlock",
-                    [](LogLevel /*level*/, const std::string& line) { write_to_stderr(line); }};
+  LineWriter writer{"distlock", [](LogLevel /*level*/, const std::string& line) {
+                      write_line(STDERR_FILENO, line);
+                    }};
   LineBuffer cerr{writer};
   LineBuffer clog{writer};
 };

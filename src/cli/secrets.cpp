@@ -2,6 +2,7 @@
 
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -60,11 +61,18 @@ void hide_secrets(int count, char** words) {
 }
 
 void hide_secret_in_environment() {
-  char* const uri = std::getenv(kUri);
-  if (uri == nullptr) return;
-  const auto shown = shown_instead(uri);
+  const std::string assigned = std::string(kUri) + "=";
+  const char* const first = std::getenv(kUri);
+  if (first == nullptr) return;
+  const auto shown = shown_instead(first);
+  // A program may give another several of them. Only the first counts.
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    if (!std::string_view(*variable).starts_with(assigned)) continue;
+    char* const uri = *variable + assigned.size();
+    if (shown_instead(uri)) std::memset(uri, '*', std::strlen(uri));
+  }
   if (!shown) return;
-  std::memset(uri, '*', std::strlen(uri));
+  unsetenv(kUri);
   setenv(kUri, shown->c_str(), 1);
 }
 

@@ -133,8 +133,7 @@ void Chores::adopt_if_stray(const StoredHold& hold) {
 
 bool Chores::may_be_counted_on(const StoredHold& hold) {
   const Inspection seen = environment_.store->inspect(hold.name, Freshness::fresh);
-  const Whose of =
-      whose(environment_.process, environment_.store->members(), seen.members, hold.ts);
+  const Whose of = whose(environment_, seen.members, hold.ts);
   if (of == Whose::nobodys)
     return !of_nobody_.is_over(seen.members, hold.ts, environment_.clock->steady_now());
   of_nobody_.forget(hold.ts);

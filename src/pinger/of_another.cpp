@@ -3,18 +3,21 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <string_view>
 
 #include "carries.h"
+#include "distlock/members.h"
 #include "protocol/protocol.h"
 
 namespace distlock {
 
-Whose whose(std::string_view process, const Members* members, const std::vector<Inspection>& seen,
-            const Token& ts) {
+Whose whose(const Environment& environment, const std::vector<Inspection>& seen, const Token& ts) {
+  const Members* const members = environment.store->members();
   if (members == nullptr) return Whose::ours;
   std::map<std::string_view, std::size_t> others;
   for (const Inspection& member : seen) {
-    if (carries(member, ts) && member.lock->process != process) ++others[member.lock->process];
+    const bool names_another = carries(member, ts) && member.lock->process != environment.process;
+    if (names_another) ++others[member.lock->process];
   }
   if (others.empty()) return Whose::ours;
   const std::size_t silent = 2 * members->majority() - 1 - seen.size();

@@ -1,11 +1,10 @@
 #pragma once
 
 #include <map>
-#include <string_view>
 #include <vector>
 
 #include "distlock/clock.h"
-#include "distlock/members.h"
+#include "distlock/pinger.h"
 
 namespace distlock {
 
@@ -16,8 +15,7 @@ enum class Whose {
   perhaps_anothers,  ///< A majority may name another, if those that said nothing do.
   nobodys,           ///< No process can have a majority: somebody has edited it on members.
 };
-Whose whose(std::string_view process, const Members* members, const std::vector<Inspection>& seen,
-            const Token& ts);
+Whose whose(const Environment& environment, const std::vector<Inspection>& seen, const Token& ts);
 
 /// Holds that are nobody's. Each may have been somebody's until it was edited, who does not know
 /// that yet, and counts on it for its window at most.

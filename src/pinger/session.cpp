@@ -123,8 +123,7 @@ std::optional<std::string> Session::holder_of(const Token& ts) const {
 bool Session::free_if_stray(const Inspection& look) {
   const LockRecord& seen = *look.lock;
   if (!seen.taken() || !seen.ts || seen.process != environment.process) return false;
-  const Members* const members = environment.store->members();
-  if (whose(environment.process, members, look.members, *seen.ts) != Whose::ours) return false;
+  if (whose(environment, look.members, *seen.ts) != Whose::ours) return false;
   if (KnownTokens(holds, pending).contains(*seen.ts)) return false;
   try {
     // An unlock that ended after the look leaves no stray.

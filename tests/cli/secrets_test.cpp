@@ -74,6 +74,32 @@ TEST_CASE("the words of a process list have no password, whatever the case of a 
   }
 }
 
+TEST_CASE("a password is hidden behind words that have none", "[cli][connection]") {
+  std::string tool = "distlock";
+  std::string plain = "sqlite:/tmp/a.db";
+  std::string text = "mongodb://ann:secret@db1/";
+  std::array<char*, 5> words{tool.data(), plain.data(), plain.data(), text.data(), nullptr};
+  hide_secrets(4, words.data());
+  CHECK_THAT(text, !Catch::Contains("secret"));
+  CHECK(plain == "sqlite:/tmp/a.db");
+}
+
+TEST_CASE("a command inherits no password, also where a variable is there twice",
+          "[cli][connection][R14]") {
+  std::string first = "DISTLOCK_URI=mongodb://ann:secret@db1/";
+  std::string other = "HOME=/";
+  std::string second = "DISTLOCK_URI=mongodb://bob:secret@db2/";
+  std::array<char*, 4> variables{first.data(), other.data(), second.data(), nullptr};
+  char** const before = std::exchange(environ, variables.data());
+  hide_secret_in_environment();
+  std::vector<std::string> inherited;
+  for (char** variable = environ; *variable != nullptr; ++variable)
+    inherited.emplace_back(*variable);
+  environ = before;
+  CHECK(inherited == std::vector<std::string>{"HOME=/", "DISTLOCK_URI=mongodb://ann:***@db1/"});
+  for (const std::string& memory : {first, second}) CHECK_THAT(memory, !Catch::Contains("secret"));
+}
+
 TEST_CASE("a connection string whose secret was hidden from a command is not used",
           "[cli][connection][R14]") {
   for (const char* const hidden :

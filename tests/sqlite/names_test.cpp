@@ -147,3 +147,22 @@ TEST_CASE("a file system that hosts may share is refused, and nothing is made", 
   CHECK_FALSE(fs::exists(folder.path() / "new.db"));
   CHECK_NOTHROW(open_at(old));
 }
+
+TEST_CASE("a file that cannot be looked at for a moment was not replaced", "[sqlite][R15]") {
+  const TemporaryFolder outer;
+  const auto folder = outer.path() / "locks";
+  const auto aside = outer.path() / "aside";
+  std::filesystem::create_directory(folder);
+  const auto store = open_at(folder / "locks.db");
+  const auto look = [&] { store->inspect("jobs", Freshness::fresh); };
+  look();
+  std::filesystem::rename(folder, aside);
+  std::filesystem::create_directory_symlink(folder, folder);
+  const auto error = error_of(look);
+  std::filesystem::remove(folder);
+  REQUIRE(error);
+  CHECK(error->errc() == Errc::not_applied);
+  CHECK_THAT(error->what(), Catch::Contains("cannot be looked at"));
+  std::filesystem::rename(aside, folder);
+  CHECK_FALSE(error_of(look));
+}

@@ -1,5 +1,4 @@
 // Writes and the disk: threads that share a sync, and syncs that fail or hang.
-#include <algorithm>
 #include <atomic>
 #include <boost/thread/thread.hpp>
 #include <functional>
@@ -272,6 +271,18 @@ TEST_CASE("a fresh look shows no claim that the disk does not have yet", "[sqlit
   HeldSyncs::let_all_go();
   CHECK_FALSE(first.error());
   CHECK_FALSE(error_of(look("jobs", Freshness::fresh)));
+}
+
+TEST_CASE("a file that closes on a slow disk holds up no other file", "[sqlite][R12]") {
+  const TemporaryFolder folder;
+  open_at(folder.path() / "other.db");
+  auto slow = open_at(folder.path() / "slow.db");
+  held(*slow, "jobs");
+  auto other = open_at(folder.path() / "other.db");
+  HeldSyncs held;
+  CallingThread closing([&] { slow.reset(); });
+  REQUIRE(comes([&] { return held.begun() == 1; }));
+  CHECK_FALSE(CallingThread([&] { other.reset(); }).error());
 }
 
 TEST_CASE("a thread that waits no longer for a sync fails no other thread", "[sqlite][R8][R9]") {

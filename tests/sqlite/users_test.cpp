@@ -184,6 +184,23 @@ TEST_CASE("a user who is not of the group is refused and leaves nothing behind",
   CHECK(fs::file_size(shared.file) == 0);
 }
 
+TEST_CASE("a file that cannot be looked at for a while was not replaced",
+          "[sqlite][R15][as_root]") {
+  if (!may_be_others()) return;
+  const SharedFolder shared(02770);
+  CHECK(status_of(kBob, kGroup, [&] {
+          const fs::path folder = shared.folder.path() / "of bob";
+          fs::create_directory(folder);
+          const auto store = open_at(folder / "locks.db");
+          const auto look = [&] { store->inspect("jobs", Freshness::fresh); };
+          look();
+          fs::permissions(folder, fs::perms::none);
+          const auto error = error_of(look);
+          fs::permissions(folder, fs::perms::owner_all);
+          return error && error->errc() == Errc::permission_denied && !error_of(look);
+        }) == 0);
+}
+
 TEST_CASE("a file beside the database that another user withholds is named", "[sqlite][as_root]") {
   if (!may_be_others()) return;
   const SharedFolder shared(0770);

@@ -1,13 +1,17 @@
 #include "line_writer.h"
 
+#include <signal.h>
 #include <unistd.h>
 
 #include <array>
 #include <atomic>
 #include <boost/thread/thread.hpp>
 #include <catch2/catch.hpp>
+#include <cerrno>
+#include <csignal>
 #include <future>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <vector>
 
@@ -89,6 +93,38 @@ TEST_CASE("lines that were written make room for others, however many they were"
     if (i % 1000 == 0) REQUIRE(writer.flush(1min));
   }
   CHECK(written == kLines);
+}
+
+TEST_CASE("a line that cannot be written counts as dropped", "[log][threads]") {
+  std::atomic<int> tried = 0;
+  std::atomic<bool> told = false;
+  LineWriter writer("speaker", [&](LogLevel, const std::string& line) {
+    if (++tried == 1) throw std::bad_alloc();
+    told = told || line.find("speaker: 1 lines were dropped") != line.npos;
+  });
+  writer.add(LogLevel::info, "a");
+  while (!told) boost::this_thread::yield();
+  CHECK(writer.end(1min));
+  CHECK(tried == 2);
+}
+
+TEST_CASE("a reader that has gone ends no program that writes a line by itself", "[log][R12]") {
+  std::array<int, 2> ends{};
+  REQUIRE(pipe(ends.data()) == 0);
+  close(ends[0]);
+  auto* const before = std::signal(SIGPIPE, SIG_DFL);
+  int error = 0;
+  LineWriter writer("speaker", [&](LogLevel, const std::string& line) {
+    error = write(ends[1], line.data(), line.size()) < 0 ? errno : 0;
+  });
+  CHECK(writer.end(1min));
+  writer.add(LogLevel::info, "a");
+  CHECK(error == EPIPE);
+  sigset_t pending;
+  CHECK(sigpending(&pending) == 0);
+  CHECK(sigismember(&pending, SIGPIPE) == 0);
+  std::signal(SIGPIPE, before);
+  close(ends[1]);
 }
 
 TEST_CASE("while a writer holds still nothing is written", "[log][R16][threads]") {

@@ -19,7 +19,9 @@ KnownFences known_fences(const std::map<std::size_t, Listing>& listings, std::si
   for (const auto& [place, listing] : listings) {
     for (const auto& lock : listing.locks) with_great_fence[lock.id] += has_great_fence(lock);
   }
+  // No lock can have the name of a nameless document (R14).
   const auto hides = [&](const Listed<LockRecord>& lock) {
+    if (!lock.named) return false;
     return !lock.record || (has_great_fence(lock) && with_great_fence[lock.id] < majority);
   };
   KnownFences fences;
@@ -31,7 +33,7 @@ KnownFences known_fences(const std::map<std::size_t, Listing>& listings, std::si
     }
     ++fences.known;
     for (const auto& lock : listing.locks) {
-      fences.greatest = std::max(fences.greatest, lock.record->fence);
+      if (lock.named) fences.greatest = std::max(fences.greatest, lock.record->fence);
     }
   }
   return fences;
@@ -39,7 +41,8 @@ KnownFences known_fences(const std::map<std::size_t, Listing>& listings, std::si
 
 bool carries_locks(const Listing& listing) {
   return std::any_of(listing.locks.begin(), listing.locks.end(), [](const auto& lock) {
-    return lock.id != kIdentityName && (!lock.record || lock.record->taken());
+    const bool may_be_taken = !lock.record || lock.record->taken();
+    return lock.named && lock.id != kIdentityName && may_be_taken;
   });
 }
 

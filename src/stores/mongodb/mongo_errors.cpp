@@ -45,7 +45,7 @@ Errc of_server(std::uint32_t code) {
   return contains(kRejected, code) ? Errc::not_applied : Errc::outcome_unknown;
 }
 
-// Whatever went wrong while it authenticates, the driver says so alone. A user is refused by an
+// The driver has one error for all that goes wrong while it authenticates. A user is refused by an
 // answer.
 Errc of_authentication(std::optional<std::uint32_t> last_code) {
   return !last_code || contains(kAway, *last_code) ? Errc::not_applied : Errc::permission_denied;

@@ -1,8 +1,10 @@
 #include "stores/sqlite/sqlite_connection.h"
 
+#include <cerrno>
 #include <utility>
 
 #include "distlock/error.h"
+#include "failure.h"
 #include "stores/sqlite/sqlite_file.h"
 #include "stores/sqlite/sqlite_schema.h"
 #include "text.h"
@@ -111,7 +113,14 @@ SqliteCall SqliteConnection::begin_call(Access access, std::chrono::milliseconds
   // The other half of the time is for programs that write without the gate.
   if (gate != nullptr) gate->enter(since_boot() + (give_up_at - since_boot()) / 2);
   SqliteCall call(std::move(turn), db_, gate);
-  if (db_.file_was_replaced()) {
+  const SqliteDatabase::Look look = db_.look_at_files();
+  if (look.error != 0) {
+    const bool denied = look.error == EACCES || look.error == EPERM;
+    throw Error(denied ? Errc::permission_denied : Errc::not_applied,
+                in_quotes(db_.path()) + ": the file, or one beside it, cannot be looked at, " +
+                    system_failure(look.error) + "; nothing was changed");
+  }
+  if (look.replaced) {
     throw Error(Errc::store_replaced, in_quotes(db_.path()) +
                                           ": the file was replaced or removed while it was open; "
                                           "nothing was changed, open it anew");

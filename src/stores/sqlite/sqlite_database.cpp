@@ -4,7 +4,9 @@
 #include <sys/stat.h>
 
 #include <boost/thread/lock_guard.hpp>
-#include <boost/thread/mutex.hpp>
+#include <cerrno>
+#include <filesystem>
+#include <map>
 #include <utility>
 
 #include "fork_guard.h"
@@ -16,7 +18,26 @@
 namespace distlock {
 namespace {
 
-PerProcess<boost::mutex> one_closes_at_a_time;
+struct Closings {
+  boost::mutex mutex;
+  std::map<std::string, std::weak_ptr<boost::mutex>> of_files;
+};
+PerProcess<Closings> closings;
+
+// Made before there is something to close, which must not want memory.
+std::shared_ptr<boost::mutex> closing_of(const std::string& path) {
+  std::error_code unknown;
+  const std::string file = std::filesystem::weakly_canonical(path, unknown).string();
+  Closings& all = closings.get();
+  const boost::lock_guard<boost::mutex> lock(all.mutex);
+  std::erase_if(all.of_files, [](const auto& one) { return one.second.expired(); });
+  auto& known = all.of_files[file];
+  auto closing = known.lock();
+  if (!closing) known = closing = std::make_shared<boost::mutex>();
+  return closing;
+}
+
+bool is_gone(int error) { return error == ENOENT || error == ENOTDIR; }
 
 void call_function(sqlite3_context* context, int, sqlite3_value**) {
   auto& function = *static_cast<std::function<std::int64_t()>*>(sqlite3_user_data(context));
@@ -30,9 +51,8 @@ void SqliteStatement::Finalize::operator()(sqlite3_stmt* statement) const noexce
   sqlite3_finalize(statement);
 }
 
-// Of two that close at once, SQLite takes neither for the last, and both leave its log behind.
 void SqliteDatabase::Close::operator()(sqlite3* db) const noexcept {
-  const boost::lock_guard<boost::mutex> lock(one_closes_at_a_time.get());
+  const boost::lock_guard<boost::mutex> lock(*one_at_a_time);
   const InSqlite in;
   note_closing(db);
   sqlite3_close_v2(db);
@@ -80,9 +100,7 @@ void SqliteRun::step_to_row() {
 }
 
 SqliteDatabase::SqliteDatabase(const std::string& path, std::chrono::milliseconds busy_limit)
-    : path_(path), busy_limit_(busy_limit) {
-  // Made before there is something to close, which must not want memory.
-  (void)one_closes_at_a_time.get();
+    : path_(path), busy_limit_(busy_limit), db_(nullptr, Close{closing_of(path)}) {
   const InSqlite in;
   forget_connections_of_parent(path);
   sqlite3* db = nullptr;
@@ -159,11 +177,22 @@ bool SqliteDatabase::empty_log() const {
                                    nullptr) == SQLITE_OK;
 }
 
-bool SqliteDatabase::file_was_replaced() {
+SqliteDatabase::Look SqliteDatabase::look_at_files() {
   waited_since_look_ = false;
   int moved = 0;
   sqlite3_file_control(db_.get(), "main", SQLITE_FCNTL_HAS_MOVED, &moved);
-  return moved != 0 || was_replaced(log_[0]) || was_replaced(log_[1]);
+  Look all;
+  // SQLite takes a file that it cannot look at for one that has moved.
+  struct stat status {};
+  const bool seen = moved == 0 || stat(sqlite3_db_filename(db_.get(), "main"), &status) == 0;
+  if (!seen && !is_gone(errno)) all.error = errno;
+  if (moved != 0 && all.error == 0) all.replaced = true;
+  for (LogFile& file : log_) {
+    const Look look = look_at(file);
+    all.replaced = all.replaced || look.replaced;
+    if (look.error != 0) all.error = look.error;
+  }
+  return all;
 }
 
 void SqliteDatabase::look_before_commits() { sqlite3_commit_hook(db_.get(), refuse_commit, this); }
@@ -171,22 +200,26 @@ void SqliteDatabase::look_before_commits() { sqlite3_commit_hook(db_.get(), refu
 // Without a wait, the look at the call's beginning is as near to the commit as this one.
 int SqliteDatabase::refuse_commit(void* database) {
   auto& db = *static_cast<SqliteDatabase*>(database);
-  return db.waited_since_look_ && db.file_was_replaced() ? 1 : 0;
+  if (!db.waited_since_look_) return 0;
+  const Look look = db.look_at_files();
+  return look.replaced || look.error != 0 ? 1 : 0;
 }
 
 // SQLite does not look: a process that opens the database when both are gone begins another log.
 // They stay for as long as anybody has the database open, so that no other file can have their
 // numbers.
-bool SqliteDatabase::was_replaced(LogFile& file) {
+SqliteDatabase::Look SqliteDatabase::look_at(LogFile& file) {
   // Nothing of times: once they were asked for, Linux gives the next write a time of its own. The
   // next sync would have that much more to do.
   struct statx status {};
   std::optional<FileId> id;
   if (statx(AT_FDCWD, file.path.c_str(), 0, STATX_INO, &status) == 0) {
     id = {status.stx_dev_major, status.stx_dev_minor, status.stx_ino};
+  } else if (!is_gone(errno)) {
+    return {.error = errno};
   }
   if (!file.id) file.id = id;
-  return file.id != id;
+  return {.replaced = file.id != id};
 }
 
 SqliteTransaction::SqliteTransaction(const SqliteDatabase& db, std::string operation,

@@ -3,6 +3,7 @@
 #include <sqlite3.h>
 
 #include <array>
+#include <boost/thread/mutex.hpp>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -96,9 +97,14 @@ class SqliteDatabase {
   /// Gives whether it did, and the disk has it.
   bool empty_log() const;
 
-  /// Whether the path of the file, or of its write-ahead log, leads to another file by now or to
-  /// none: a write then reaches nobody. The log is watched from the first call on that finds it.
-  bool file_was_replaced();
+  /// Of the paths of the file and its write-ahead log.
+  struct Look {
+    bool replaced =
+        false;      ///< One leads to another file by now or to none: a write reaches nobody.
+    int error = 0;  ///< The system's, if one cannot be looked at.
+  };
+  /// The log is watched from the first call on that finds it.
+  Look look_at_files();
   /// From now on a write that has waited for another writer looks again before its commit, while it
   /// has the write lock. Errors of such a write: `store_replaced`.
   void look_before_commits();
@@ -112,7 +118,10 @@ class SqliteDatabase {
   sqlite3* handle() const { return db_.get(); }
 
  private:
+  /// Of all connections to one file in this process one closes at a time: of two that close at
+  /// once SQLite takes neither for the last, and both leave its log behind.
   struct Close {
+    std::shared_ptr<boost::mutex> one_at_a_time;
     void operator()(sqlite3* db) const noexcept;
   };
 
@@ -125,7 +134,7 @@ class SqliteDatabase {
     std::optional<FileId> id;
   };
 
-  static bool was_replaced(LogFile& file);
+  static Look look_at(LogFile& file);
   static int wait_for_writer(void* database, int waits);
   static int refuse_commit(void* database);
 

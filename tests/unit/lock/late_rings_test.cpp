@@ -14,7 +14,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-const LockOptions kSeldom{.recheck = 1h, .deadlock_after = 0ms};
+const LockOptions kByBell{.recheck = 1h, .deadlock_after = 0ms};
 
 // A fleet's time, which runs something once before a wait, or between its end and its return.
 class InterruptedClock : public ManualClock {
@@ -94,7 +94,7 @@ TEST_CASE("a ring that comes after a fail-over is heard", "[waiting][R19][R8]") 
   const auto server = std::make_shared<FailingOver>(fleet.store);
   const auto process = fleet.process_with(server, "waiter");
   server->has_line = true;
-  const auto lock = process.lock("jobs", kSeldom);
+  const auto lock = process.lock("jobs", kByBell);
   server->after("inspect", [&] {
     server->clock = "two";
     REQUIRE(holder->unlock() == UnlockResult::released);
@@ -110,7 +110,7 @@ TEST_CASE("a wait for a new lock after a fail-over gets it by the new clock", "[
   process.pinger->ping_round();
   server->clock = "two";
   server->forget_calls();
-  CHECK(process.lock("jobs", kSeldom)->try_lock_for(1s));
+  CHECK(process.lock("jobs", kByBell)->try_lock_for(1s));
   CHECK(server->calls("ping") == 1);
 }
 
@@ -119,7 +119,7 @@ TEST_CASE("a ring that comes as a wait runs out is heard", "[waiting][R19]") {
   const auto holder = fleet.process("holder").lock("jobs");
   REQUIRE(holder->lock_try("first"));
   const Waiting waiting(fleet);
-  const auto lock = waiting.process.lock("jobs", kSeldom);
+  const auto lock = waiting.process.lock("jobs", kByBell);
   waiting.clock->after = [&] { fleet.store->line()->ring("jobs", {"waiter"}); };
   CHECK_FALSE(lock->try_lock_for(10min));
   // For its place, at the ring, and at the end.
@@ -131,7 +131,7 @@ TEST_CASE("a holder that took over as a wait ran out is attended", "[waiting][R1
   const auto holder = fleet.process("holder").lock("jobs");
   REQUIRE(holder->lock_try("first"));
   const Waiting waiting(fleet);
-  const auto lock = waiting.process.lock("jobs", kSeldom);
+  const auto lock = waiting.process.lock("jobs", kByBell);
   // The kernel tells of the first end, and somebody is quicker. That one ends, too.
   waiting.clock->after = [&] {
     fleet.store->ping("next", {});
@@ -151,7 +151,7 @@ TEST_CASE("a thread is woken when its lock object is free again after another th
   REQUIRE(holder->lock_try("first"));
   const Waiting waiting(fleet);
   waiting.process.pinger->ping_round();
-  const auto lock = waiting.process.lock("jobs", kSeldom);
+  const auto lock = waiting.process.lock("jobs", kByBell);
   std::promise<void> trying;
   std::promise<void> go_on;
   waiting.process.store->before("inspect", [&] {
@@ -172,7 +172,7 @@ TEST_CASE("a thread behind an object's hold steps aside as soon as that hold is 
           "[waiting][R19][R20]") {
   Fleet fleet;
   const Waiting waiting(fleet);
-  const auto lock = waiting.process.lock("jobs", kSeldom);
+  const auto lock = waiting.process.lock("jobs", kByBell);
   std::thread([&] { REQUIRE(lock->lock_try("kept")); }).join();
   const SteadyTime over = lock->valid_until();
   SteadyTime woken;
@@ -204,7 +204,7 @@ TEST_CASE("a release whose answer got lost rings when it is known", "[waiting][R
   REQUIRE(holder->lock_try("first"));
   const Process process = fleet.process("waiter");
   process.store->has_line = true;
-  const auto lock = process.lock("jobs", kSeldom);
+  const auto lock = process.lock("jobs", kByBell);
   process.store->after("inspect", [&] {
     first.store->fail("release", Fault::lost_reply);
     CHECK(holder->unlock() == UnlockResult::released);

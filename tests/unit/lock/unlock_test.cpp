@@ -164,6 +164,22 @@ TEST_CASE("unlock does not wait where the answer is an error that stays", "[lock
   CHECK(fleet.clock->waited() == 0s);
 }
 
+TEST_CASE("unlock does not wait for a store that was replaced", "[lock][R11]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  const auto lock = a.lock("balancer");
+  REQUIRE(lock->lock_try("x"));
+  a.store->during_each_call([](const std::string& call) {
+    if (call == "release") throw Error(Errc::store_replaced, "the file is gone");
+  });
+  CHECK(lock->unlock() == UnlockResult::pending);
+  CHECK(fleet.clock->waited() == 0s);
+  // It may have been moved, and moved back.
+  a.store->during_each_call({});
+  a.pinger->ping_round();
+  CHECK_FALSE(fleet.stored("balancer").taken());
+}
+
 TEST_CASE("an unlock of unknown outcome is tried again", "[lock][R11]") {
   Fleet fleet;
   const auto a = fleet.process("a");

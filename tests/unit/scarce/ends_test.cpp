@@ -2,11 +2,13 @@
 // its beginning.
 #include <pthread.h>
 
+#include <atomic>
 #include <boost/thread/thread.hpp>
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <future>
 #include <memory>
 #include <new>
 #include <optional>
@@ -17,6 +19,7 @@
 #include "distlock/guard.h"
 #include "distlock/pinger.h"
 #include "distlock/stores.h"
+#include "line_writer.h"
 #include "pinger/holds.h"
 #include "stores/mongodb/mongo_bell.h"
 #include "stores/sqlite/sqlite_page.h"
@@ -212,4 +215,29 @@ TEST_CASE("handles of a parent end in a forked child without memory", "[scarce][
     return 0;
   };
   CHECK(answer_of_child(ends) == 0);
+}
+
+TEST_CASE("a writer that finds no memory to tell of dropped lines tells when there is some",
+          "[scarce][log][threads]") {
+  constexpr std::size_t kLong = 200'000;
+  std::promise<void> gate;
+  const std::shared_future<void> open = gate.get_future().share();
+  std::atomic<bool> begun = false;
+  std::atomic<bool> told = false;
+  LineWriter writer("scarce", [&, open](LogLevel /*level*/, const std::string& line) {
+    begun = true;
+    open.wait();
+    told = told || line.find("lines were dropped") != line.npos;
+  });
+  writer.add(LogLevel::error, "first");
+  REQUIRE(comes_true([&] { return begun.load(); }));
+  for (int i = 0; i < 10; ++i) writer.add(LogLevel::error, std::string(kLong, 'x'));
+  {
+    const NoMemoryFor me("distlock-lines");
+    gate.set_value();
+    REQUIRE(comes_true([] { return NoMemoryFor::refusals() > 1; }));
+    CHECK_FALSE(told);
+  }
+  CHECK(comes_true([&] { return told.load(); }));
+  CHECK(writer.end(1min));
 }

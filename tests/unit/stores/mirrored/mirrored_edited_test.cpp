@@ -64,8 +64,7 @@ TEST_CASE("a hold of which each member names another process is freed by one tha
   }
 }
 
-TEST_CASE("a hold on a bare majority that one member says to be of another process is not freed "
-          "by that one",
+TEST_CASE("a hold on a bare majority is not freed by another that one member names",
           "[mirrored][R8][M1]") {
   HeldOnTwo scene;
   const MirrorProcess bob = scene.fleet.process("bob");
@@ -139,4 +138,15 @@ TEST_CASE("texts of a member come into messages as text only", "[mirrored][M7][l
   tamper(fleet.stores[0].tables, mirrored::kIdentityName, "who", std::string("member 1 of 3"));
   CHECK_THROWS_WITH(ann.store->members()->readmit(1),
                     Catch::Contains("\\x1b[2J") && !Catch::Contains(strange));
+}
+
+TEST_CASE("a document that can be no lock's keeps no member out", "[mirrored][M6][R14]") {
+  MirrorFleet fleet;
+  const auto ann = fleet.process("ann");
+  ann.pinger->ping_round();
+  fleet.empty(1);
+  const std::size_t beside = GENERATE(as<std::size_t>(), 1, 2);
+  fleet.stores[beside].tables.put_lock({{"_id", std::int32_t{5}}, {"state", std::int32_t{2}}});
+  fleet.rounds({&ann}, 130 * 30s);
+  CHECK(ann.condition(1) == MemberState::Condition::counts);
 }

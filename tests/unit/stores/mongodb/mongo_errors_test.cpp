@@ -64,15 +64,14 @@ TEST_CASE("a failed write is unknown unless nothing can have been applied", "[mo
 }
 
 TEST_CASE("a user is refused by an answer, and not by a server that is away", "[mongo][R8]") {
-  const bson_error_t failed =
-      error_of({MONGOC_ERROR_CLIENT, MONGOC_ERROR_CLIENT_AUTHENTICATE, {}});
+  const bson_error_t failed = error_of({MONGOC_ERROR_CLIENT, MONGOC_ERROR_CLIENT_AUTHENTICATE, {}});
   const auto errc = [&](std::optional<std::uint32_t> last_code) {
     CHECK(errc_of(failed, Effect::reads, last_code) == errc_of(failed, Effect::writes, last_code));
     return errc_of(failed, Effect::writes, last_code);
   };
   CHECK(errc(18) == Errc::permission_denied);
   CHECK(errc(334) == Errc::permission_denied);
-  CHECK(errc(0) == Errc::permission_denied);  // What the driver itself found wrong.
+  CHECK(errc(0) == Errc::permission_denied);  // The driver found it wrong.
   CHECK(errc(std::nullopt) == Errc::not_applied);
   for (const std::uint32_t away :
        {6, 7, 50, 89, 91, 189, 262, 9001, 10107, 11600, 11602, 13435, 13436}) {
