@@ -56,6 +56,17 @@ TEST_CASE("break --wait returns when the holder has ended", "[cli][break][R9]") 
   CHECK_THAT(someone.err.str(), Catch::Contains("its holder has ended"));
 }
 
+TEST_CASE("break --wait returns when a holder has ended that pinged after the break alone",
+          "[cli][break][R9]") {
+  Operator someone;
+  someone.fleet.memory.tables.remove_ping("holder");
+  CHECK(someone.breaks_and_waits([&](int look) {
+    if (look == 2) someone.fleet.store->ping("holder");
+    if (look == 4) someone.fleet.memory.tables.remove_ping("holder");
+  }) == kSuccess);
+  CHECK_THAT(someone.err.str(), Catch::Contains("its holder has ended"));
+}
+
 TEST_CASE("break --wait returns when the holder has noticed and its grace is over",
           "[cli][break][R9]") {
   Operator someone;

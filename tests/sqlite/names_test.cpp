@@ -1,9 +1,12 @@
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
+#include <atomic>
+#include <boost/thread/thread.hpp>
 #include <fstream>
 
 #include "sqlite/file_under_fault.h"
+#include "sqlite/system_hooks.h"
 #include "stores/sqlite/sqlite_file_system.h"
 
 using namespace distlock;
@@ -165,4 +168,24 @@ TEST_CASE("a file that cannot be looked at for a moment was not replaced", "[sql
   CHECK_THAT(error->what(), Catch::Contains("cannot be looked at"));
   std::filesystem::rename(aside, folder);
   CHECK_FALSE(error_of(look));
+}
+
+TEST_CASE("a file that closes on a slow disk holds up no other file", "[sqlite][R12]") {
+  const TemporaryFolder folder;
+  open_at(folder.path() / "other.db");
+  auto slow = open_at(folder.path() / "slow.db");
+  held(*slow, "jobs");
+  auto other = open_at(folder.path() / "other.db");
+  const HeldSyncs held;
+  std::atomic<bool> ended = false;
+  boost::thread closing([&] { slow.reset(); });
+  REQUIRE(comes([&] { return held.begun() == 1; }));
+  boost::thread beside([&] {
+    other.reset();
+    ended = true;
+  });
+  CHECK(comes([&] { return ended.load(); }));
+  HeldSyncs::let_all_go();
+  closing.join();
+  beside.join();
 }

@@ -5,7 +5,6 @@
 #include <memory>
 #include <vector>
 
-#include "distlock/clock.h"
 #include "distlock/line.h"
 #include "sqlite/file_under_fault.h"
 #include "sqlite/system_hooks.h"
@@ -271,18 +270,6 @@ TEST_CASE("a fresh look shows no claim that the disk does not have yet", "[sqlit
   HeldSyncs::let_all_go();
   CHECK_FALSE(first.error());
   CHECK_FALSE(error_of(look("jobs", Freshness::fresh)));
-}
-
-TEST_CASE("a file that closes on a slow disk holds up no other file", "[sqlite][R12]") {
-  const TemporaryFolder folder;
-  open_at(folder.path() / "other.db");
-  auto slow = open_at(folder.path() / "slow.db");
-  held(*slow, "jobs");
-  auto other = open_at(folder.path() / "other.db");
-  HeldSyncs held;
-  CallingThread closing([&] { slow.reset(); });
-  REQUIRE(comes([&] { return held.begun() == 1; }));
-  CHECK_FALSE(CallingThread([&] { other.reset(); }).error());
 }
 
 TEST_CASE("a thread that waits no longer for a sync fails no other thread", "[sqlite][R8][R9]") {

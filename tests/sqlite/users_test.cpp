@@ -214,6 +214,19 @@ TEST_CASE("a file beside the database that another user withholds is named", "[s
         }) == 0);
 }
 
+TEST_CASE("the shared memory of a database that another user withholds is named",
+          "[sqlite][as_root]") {
+  if (!may_be_others()) return;
+  const SharedFolder shared(02770);
+  const AnnHolds ann(shared.file);
+  REQUIRE(chmod((shared.file.string() + "-shm").c_str(), 0600) == 0);
+  CHECK(status_of(kBob, kGroup, [&] {
+          const auto error = error_of([&] { open_at(shared.file); });
+          const std::string what = error ? error->what() : "";
+          return error && what.find("locks.db-shm\"") != std::string::npos;
+        }) == 0);
+}
+
 TEST_CASE("files beside a database are its group's, also where the folder does not say so",
           "[sqlite][R12][R19][as_root]") {
   if (!may_be_others()) return;

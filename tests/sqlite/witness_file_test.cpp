@@ -125,6 +125,17 @@ TEST_CASE("the witnesses' file stays when the last process has closed the databa
   CHECK(fs::exists(scene.witness()));
 }
 
+TEST_CASE("the share of a witness is for a keeper alone, and for no later program",
+          "[sqlite][R23]") {
+  const Room room;
+  SqliteWitness witness = room.witness();
+  REQUIRE(witness.statement_of("me"));
+  const int shared = witness.share("me");
+  REQUIRE(shared >= 0);
+  CHECK((fcntl(shared, F_GETFD) & FD_CLOEXEC) != 0);
+  CHECK(close(shared) == 0);
+}
+
 TEST_CASE("a number that the program has given to another file is not closed", "[sqlite][R23]") {
   const Room room;
   const auto give_number = [&](SqliteWitness& witness) {

@@ -67,6 +67,18 @@ TEST_CASE("a line is written on the writer's thread, and after its end by whoeve
   CHECK(reader.writer->flush(0ms));
 }
 
+TEST_CASE("a writer's thread takes none of the program's signals", "[log][threads]") {
+  sigset_t blocked;
+  LineWriter writer("speaker", [&](LogLevel, const std::string&) {
+    pthread_sigmask(SIG_SETMASK, nullptr, &blocked);
+  });
+  writer.add(LogLevel::info, "a");
+  REQUIRE(writer.end(1min));
+  for (const int signal : {SIGTERM, SIGINT, SIGCHLD, SIGALRM}) {
+    CHECK(sigismember(&blocked, signal) == 1);
+  }
+}
+
 TEST_CASE("an end that waits in vain gives up all but the line that is being written",
           "[log][threads]") {
   Reader reader;

@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "distlock/error.h"
+#include "distlock/members.h"
 #include "support/mirror_fleet.h"
 #include "support/thrown.h"
 
@@ -56,6 +57,7 @@ TEST_CASE("a process whose whole set was emptied is told to open the store anew"
   const auto anew = known.fleet.process("anew");
   CHECK(anew.lock("jobs")->lock_try("y"));
   CHECK(Known::error_of(known.ann) == Errc::store_replaced);
+  CHECK_THROWS_WITH(known.ann.store->members()->readmit(1), Catch::Contains("is gone"));
 }
 
 TEST_CASE("a process is told of another set in the place of the one that it knows",

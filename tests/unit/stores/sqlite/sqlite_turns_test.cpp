@@ -66,3 +66,16 @@ TEST_CASE("a call that has waited for its whole limit gets no turn", "[sqlite]")
   });
   other.join();
 }
+
+TEST_CASE("a ping that gets no turn in time keeps no call from its own", "[sqlite][R12]") {
+  Queue queue;
+  auto turn = queue.turns.enter(since_boot() + 60s);
+  queue.take_turn("ping", true);
+  while (queue.turns.first_waiting() == 0) boost::this_thread::yield();
+  boost::thread([&] {
+    CHECK_FALSE(queue.turns.enter_first(since_boot() + 10ms).owns_lock());
+  }).join();
+  turn.unlock();
+  CHECK(queue.order() == std::vector<std::string>{"ping"});
+  CHECK(queue.turns.first_waiting() == 0);
+}
