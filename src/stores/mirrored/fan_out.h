@@ -41,7 +41,14 @@ struct CallRules {
   std::size_t answered = 0;   ///< Answers that the caller has already, of other members.
   /// Otherwise each answer counts by itself, as that to a repair or an undo.
   bool for_majority = true;
+  /// Answers of members of another set, or of none, are not waited for as part of a majority.
+  std::optional<Token> set = {};
 
+  CallRules of_set(const Token& one) const {
+    CallRules rules = *this;
+    rules.set = one;
+    return rules;
+  }
   Effect effect() const { return kind == CallKind::read ? Effect::reads : Effect::writes; }
   /// How many answers are waited for, whatever the members' last ones were.
   std::size_t wanted_of(std::size_t asked, std::size_t all) const {
@@ -83,7 +90,7 @@ class Answers {
     {
       const boost::lock_guard<boost::mutex> lock(mutex_);
       if (closed_) return;
-      if (reply.answer) ++answered_;
+      if (counts(reply)) ++answered_;
       replies_[number] = std::move(reply);
       awaited_[number] = false;
       --open_;
@@ -111,6 +118,13 @@ class Answers {
   }
 
  private:
+  // An answer without an identity that may be none is that of a member of the set.
+  bool counts(const Reply<Answer>& reply) const {
+    if (!reply.answer || !rules_.set) return reply.answer.has_value();
+    if (rules_.with_identity) return reply.identity && reply.identity->set == *rules_.set;
+    if constexpr (requires { reply.answer->has_value(); }) return reply.answer->has_value();
+    return true;
+  }
   // With the mutex.
   bool are_enough() const {
     const bool none_awaited =

@@ -110,7 +110,7 @@ Fence MirroredStore::fence_of_lost() const {
 std::vector<Inspection> MirroredStore::looks(std::string_view name, Freshness freshness) {
   const Token set = this->set();
   const auto replies =
-      ask_all<Inspection>(kRead, [lock = std::string(name), freshness](Member& member) {
+      ask_all<Inspection>(kRead.of_set(set), [lock = std::string(name), freshness](Member& member) {
         return member.store->inspect(lock, freshness);
       });
   std::vector<Inspection> seen;
@@ -140,7 +140,8 @@ std::optional<Carried> MirroredStore::carried(std::string_view name) {
   using Answer = std::optional<Carried>;
   const Token set = this->set();
   const auto replies = ask_all<Answer>(
-      kRead, [lock = std::string(name)](Member& member) { return member.store->carried(lock); });
+      kRead.of_set(set),
+      [lock = std::string(name)](Member& member) { return member.store->carried(lock); });
   std::vector<MemberCarries> members;
   for (const Reply<Answer>& reply : replies) {
     const bool answered = counts(reply, set);
@@ -158,8 +159,8 @@ ReleaseResult MirroredStore::release(std::string_view name, const Token& ts) {
   // Such a claim may be granted behind the release, and have its answer before this call ends.
   std::vector<bool> claim_may_come;
   for (const auto& member : all_) claim_may_come.push_back(member->may_grant(ts));
-  const auto replies =
-      ask_all<Released>(kRelease, [lock = std::string(name), ts, set](Member& member) -> Released {
+  const auto replies = ask_all<Released>(
+      kRelease.of_set(set), [lock = std::string(name), ts, set](Member& member) -> Released {
         const SteadyTime asked = member.now();
         const ReleaseResult result = member.store->release(lock, ts);
         if (result == ReleaseResult::freed) return result;
@@ -184,7 +185,7 @@ PingRecord MirroredStore::ping(std::string_view process, const PingHealth& healt
   const Token set = this->set();
   using Answer = std::optional<PingRecord>;
   const auto replies =
-      ask_all<Answer>(kPing, [id = std::string(process), health, set](Member& member) {
+      ask_all<Answer>(kPing.of_set(set), [id = std::string(process), health, set](Member& member) {
         return member.ping(id, health, set);
       });
   std::vector<PingRecord> confirmed;
@@ -233,7 +234,7 @@ void MirroredStore::remove_ping(std::string_view process) {
 std::int64_t MirroredStore::forget_pings(milliseconds age) {
   const Token set = this->set();
   const auto replies = ask_all<std::int64_t>(
-      kWrite, [age](Member& member) { return member.store->forget_pings(age); });
+      kWrite.of_set(set), [age](Member& member) { return member.store->forget_pings(age); });
   const std::vector<std::int64_t> forgotten = counting(replies, set, kWrite);
   return *std::max_element(forgotten.begin(), forgotten.end());
 }
@@ -242,7 +243,8 @@ std::vector<StoredHold> MirroredStore::holds(std::string_view process) {
   using Answer = std::vector<StoredHold>;
   const Token set = this->set();
   const auto replies = ask_all<Answer>(
-      kRead, [id = std::string(process)](Member& member) { return member.store->holds(id); });
+      kRead.of_set(set),
+      [id = std::string(process)](Member& member) { return member.store->holds(id); });
   std::vector<MemberHolds> members;
   for (const auto& reply : replies) {
     if (counts(reply, set)) members.push_back({reply.identity->token, *reply.answer});
@@ -253,7 +255,8 @@ std::vector<StoredHold> MirroredStore::holds(std::string_view process) {
 
 std::vector<MemberListing> MirroredStore::counting_listings() {
   const Token set = this->set();
-  const auto replies = ask_all<Listing>(kRead, [](Member& member) { return member.list(); });
+  const auto replies =
+      ask_all<Listing>(kRead.of_set(set), [](Member& member) { return member.list(); });
   std::vector<MemberListing> members;
   for (const auto& reply : replies) {
     if (!counts(reply, set)) continue;

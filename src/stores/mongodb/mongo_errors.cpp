@@ -28,6 +28,7 @@ constexpr std::array kRejected{
     24,    46,    112,  // lock timeout, lock busy, write conflict
     121,   10334, 17280, 40415,
     11000,                // validation, too large, key too long, unknown field, duplicate
+    166,   371,           // a view, writes of users are blocked
     10107, 13435, 10058,  // not primary
     51144,                // the server's time in a command that may not name it before 5.0
 };

@@ -99,6 +99,31 @@ TEST_CASE("a hold that ends while it begins wakes the watch all the same", "[pin
   CHECK(due.changed.stop_requested());
 }
 
+TEST_CASE("a warning that got no memory is tried again before the deadline",
+          "[scarce][pinger][R9]") {
+  constexpr SteadyTime kStart{1h};
+  constexpr SteadyTime kAtRisk = kStart + 30s;
+  Holds holds(AnnounceOn::caller);
+  const auto hold = std::make_shared<Hold>("jobs", 1min);
+  bool warned = false;
+  holds.on_at_risk(*hold, [&](SteadyTime) { warned = true; });
+  holds.enlist(hold, Token{{1}});
+  hold->claim_validity.begin(kStart);
+  REQUIRE(holds.begin(*hold, Token{{1}}, {}, kStart));
+  REQUIRE(holds.announce_due(kStart).next == kAtRisk);
+  const std::function<bool()> always = [] { return true; };
+  Holds::Due due;
+  {
+    const NoMemoryOnce then(always);
+    due = holds.announce_due(kAtRisk);
+  }
+  REQUIRE(due.changed.stop_possible());
+  CHECK_FALSE(warned);
+  CHECK(due.next < kStart + 1min);
+  static_cast<void>(holds.announce_due(due.next));
+  CHECK(warned);
+}
+
 TEST_CASE("a hold that counts on a member no more ends sooner also without memory",
           "[scarce][pinger][M5][R9]") {
   constexpr SteadyTime kStart{1h};

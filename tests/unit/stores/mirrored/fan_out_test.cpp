@@ -159,3 +159,36 @@ TEST_CASE("a member that was not waited for is no more silent than before", "[mi
   member->note_outcome(CallKind::ping, std::nullopt);
   CHECK(member->answers(CallKind::write));
 }
+
+TEST_CASE("an answer that does not count is not waited for as one of a majority",
+          "[mirrored][M2][M6]") {
+  constexpr Token kSet{{1}};
+  const auto clock = std::make_shared<ManualClock>();
+  MemberList members;
+  for (std::size_t i = 0; i < 3; ++i) {
+    members.push_back(std::make_shared<Member>(make_memory_store(clock), Place{i, 3}, clock,
+                                               std::make_shared<KnownReturns>()));
+  }
+  members[2]->note_silence(CallKind::read);  // It may be back by now.
+  const bool counts = GENERATE(false, true);
+  SECTION("by the identity that was read after it") {
+    Answers<int> answers(members, 3, CallRules{}.of_set(kSet), clock->steady_now());
+    answers.give(0, {.answer = 5, .failure = {}, .identity = Identity{.set = kSet}});
+    const Token other{{2}};
+    answers.give(1,
+                 {.answer = 5, .failure = {}, .identity = Identity{.set = counts ? kSet : other}});
+    CHECK(answers.enough().stop_requested() == counts);
+    answers.give(2, {.answer = 5, .failure = {}, .identity = Identity{.set = kSet}});
+    CHECK(answers.enough().stop_requested());
+  }
+  SECTION("by the member itself") {
+    const CallRules rules{.with_identity = false};
+    Answers<std::optional<int>> answers(members, 3, rules.of_set(kSet), clock->steady_now());
+    answers.give(0, {.answer = std::optional(5), .failure = {}, .identity = {}});
+    const std::optional<int> second = counts ? std::optional(5) : std::nullopt;
+    answers.give(1, {.answer = second, .failure = {}, .identity = {}});
+    CHECK(answers.enough().stop_requested() == counts);
+    answers.give(2, {.answer = std::optional(5), .failure = {}, .identity = {}});
+    CHECK(answers.enough().stop_requested());
+  }
+}

@@ -40,6 +40,8 @@ TEST_CASE("a failed write is unknown unless nothing can have been applied", "[mo
       {MONGOC_ERROR_SERVER, 112, Errc::not_applied},
       {MONGOC_ERROR_SERVER, 9, Errc::not_applied},
       {MONGOC_ERROR_SERVER, 40415, Errc::not_applied},
+      {MONGOC_ERROR_SERVER, 166, Errc::not_applied},
+      {MONGOC_ERROR_SERVER, 371, Errc::not_applied},
       {MONGOC_ERROR_SERVER, 10107, Errc::not_applied},
       {MONGOC_ERROR_SERVER, 13435, Errc::not_applied},
       {MONGOC_ERROR_SERVER, 10058, Errc::not_applied},
