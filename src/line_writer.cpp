@@ -172,8 +172,9 @@ void LineWriter::Shared::push(Line line) {
 
 void LineWriter::Shared::tell_dropped() {
   if (dropped == 0) return;
-  push({LogLevel::warning, speaker + ": " + std::to_string(dropped) +
-                               " lines were dropped, because nobody read them in time"});
+  push({LogLevel::warning,
+        speaker + ": " + std::to_string(dropped) +
+            " lines were dropped: nobody read them in time, or memory was short"});
   dropped = 0;
 }
 

@@ -24,6 +24,9 @@ namespace {
 using boost::log::trivial::severity_level;
 using Core = boost::shared_ptr<boost::log::core>;
 
+// At the end of a program its own thread may write.
+constexpr int kReaderMostMs = 1000;
+
 // Whether this thread asks what the program's own sinks want.
 thread_local bool asking = false;
 
@@ -124,7 +127,7 @@ std::optional<std::string> summed_up(const std::string& line) {
 void write_to_stderr(LogLevel level, const std::string& text) {
   const auto line = summed_up(std::string("distlock ") +
                               boost::log::trivial::to_string(severity_of(level)) + ": " + text);
-  if (line) write_line(STDERR_FILENO, *line);
+  if (line) write_line(STDERR_FILENO, *line, kReaderMostMs);
 }
 
 boost::log::attribute_set attributes_of(const Sinks& to, LogLevel level) {

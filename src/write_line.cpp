@@ -8,7 +8,7 @@
 
 namespace distlock {
 
-void write_line(int file, std::string line) {
+void write_line(int file, std::string line, int patience_ms) {
   line += '\n';
   std::string_view left = line;
   while (!left.empty()) {
@@ -17,7 +17,7 @@ void write_line(int file, std::string line) {
       left.remove_prefix(static_cast<std::size_t>(done));
     } else if (errno == EAGAIN) {
       pollfd waited{.fd = file, .events = POLLOUT, .revents = 0};
-      poll(&waited, 1, -1);
+      if (poll(&waited, 1, patience_ms) == 0) return;
     } else if (errno != EINTR) {
       return;
     }

@@ -48,7 +48,7 @@ class LineBuffer : public std::streambuf {
 
 struct Background {
   LineWriter writer{"distlock", [](LogLevel /*level*/, const std::string& line) {
-                      write_line(STDERR_FILENO, line);
+                      write_line(STDERR_FILENO, line, -1);
                     }};
   LineBuffer cerr{writer};
   LineBuffer clog{writer};

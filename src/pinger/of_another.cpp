@@ -7,7 +7,7 @@
 
 #include "carries.h"
 #include "distlock/members.h"
-#include "protocol/protocol.h"
+#include "distlock/options.h"
 
 namespace distlock {
 
@@ -31,7 +31,8 @@ bool HoldsOfNobody::is_over(const std::vector<Inspection>& seen, const Token& ts
   std::chrono::nanoseconds window{0};
   for (const Inspection& member : seen) {
     if (!carries(member, ts)) continue;
-    window = std::max<std::chrono::nanoseconds>(window, protocol::window(*member.lock, {}));
+    const auto stated = member.lock->takeover_after.value_or(LockOptions{}.unstated_window);
+    window = std::max<std::chrono::nanoseconds>(window, stated);
   }
   return now - since_.try_emplace(ts, now).first->second >= window;
 }

@@ -269,3 +269,28 @@ TEST_CASE("a claim is made until its cutoff, that instant included", "[sqlite][R
   }
   CHECK(at_the_cutoff == 1);
 }
+
+TEST_CASE("a write that waits while its file cannot be looked at is not told that it was replaced",
+          "[sqlite][R15]") {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "locks.db";
+  const auto moved = folder.path() / "moved.db";
+  const auto store = open_with(folder, "");
+  SqliteFile writer(path.string());
+  writer.execute("BEGIN IMMEDIATE");
+  constexpr int kWaits = 30;
+  int readings = 0;
+  const AtClockReading moves(CLOCK_BOOTTIME, AtClockReading::When::before, [&] {
+    if (++readings != kWaits) return;
+    fs::rename(path, moved);
+    fs::create_symlink(path, path);
+    writer.execute("COMMIT");
+  });
+  const auto error = error_of([&] { store->ping("holder"); });
+  REQUIRE(error);
+  CHECK(error->errc() == Errc::not_applied);
+  CHECK_THAT(error->what(), Catch::Contains("cannot be looked at"));
+  fs::remove(path);
+  fs::rename(moved, path);
+  CHECK_FALSE(error_of([&] { store->ping("holder"); }));
+}

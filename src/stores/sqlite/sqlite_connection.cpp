@@ -1,10 +1,9 @@
 #include "stores/sqlite/sqlite_connection.h"
 
-#include <cerrno>
 #include <utility>
 
 #include "distlock/error.h"
-#include "failure.h"
+#include "stores/sqlite/sqlite_errors.h"
 #include "stores/sqlite/sqlite_file.h"
 #include "stores/sqlite/sqlite_schema.h"
 #include "text.h"
@@ -115,10 +114,8 @@ SqliteCall SqliteConnection::begin_call(Access access, std::chrono::milliseconds
   SqliteCall call(std::move(turn), db_, gate);
   const SqliteDatabase::Look look = db_.look_at_files();
   if (look.error != 0) {
-    const bool denied = look.error == EACCES || look.error == EPERM;
-    throw Error(denied ? Errc::permission_denied : Errc::not_applied,
-                in_quotes(db_.path()) + ": the file, or one beside it, cannot be looked at, " +
-                    system_failure(look.error) + "; nothing was changed");
+    throw Error(errc_of_look(look.error),
+                in_quotes(db_.path()) + ": " + problem_of_look(look.error));
   }
   if (look.replaced) {
     throw Error(Errc::store_replaced, in_quotes(db_.path()) +

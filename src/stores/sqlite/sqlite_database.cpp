@@ -202,7 +202,9 @@ int SqliteDatabase::refuse_commit(void* database) {
   auto& db = *static_cast<SqliteDatabase*>(database);
   if (!db.waited_since_look_) return 0;
   const Look look = db.look_at_files();
-  return look.replaced || look.error != 0 ? 1 : 0;
+  if (!look.replaced && look.error == 0) return 0;
+  note_refused_commit(look.error);
+  return 1;
 }
 
 // SQLite does not look: a process that opens the database when both are gone begins another log.

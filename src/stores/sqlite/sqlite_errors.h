@@ -10,6 +10,15 @@
 // The meaning of SQLite's error codes: the effect of the failed call, and the remedy.
 namespace distlock {
 
+/// Says why a commit is refused on this thread: the system's error if the files cannot be looked
+/// at, or 0 if they were replaced.
+void note_refused_commit(int system_error) noexcept;
+
+/// The error code where the files cannot be looked at.
+Errc errc_of_look(int system_error);
+/// The same in words.
+std::string problem_of_look(int system_error);
+
 /// The error code for an extended result code of SQLite.
 Errc errc_of(int code, Effect effect, int system_error);
 
