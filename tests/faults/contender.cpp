@@ -70,7 +70,9 @@ void Contender::work(Contended& contended, const std::stop_token& stop) {
     tell(when, event,
          {text("contender", name_), text("lock", hold.name), number("fence", hold.fence), more});
   };
-  of_hold(at, "grant", number("valid_until", boot_time(lock.valid_until())));
+  tell(at, "grant",
+       {text("contender", name_), text("lock", hold.name), number("fence", hold.fence),
+        text("ts", to_hex(*hold.ts)), number("valid_until", boot_time(lock.valid_until()))});
   lock.on_lost([name = name_, of = hold.name, fence = hold.fence](LossReason reason) {
     tell(boot_now(), "lost",
          {text("contender", name), text("lock", of), number("fence", fence),
@@ -110,7 +112,8 @@ void Contender::break_hold(const std::string& lock) {
   const auto seen = pinger_->store().inspect(lock, distlock::Freshness::fresh).lock;
   if (!seen || !seen->taken()) return;
   tell(boot_now(), "breaking",
-       {text("contender", name_), text("lock", lock), number("fence", seen->fence)});
+       {text("contender", name_), text("lock", lock), number("fence", seen->fence),
+        text("ts", to_hex(*seen->ts))});
   if (pinger_->store().release(lock, *seen->ts) == ReleaseResult::freed)
     tell(boot_now(), "broken", {text("contender", name_), text("lock", lock)});
 }

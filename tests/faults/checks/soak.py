@@ -15,8 +15,9 @@ LONG = 600  # Seconds.
 
 
 def breaks(events: list[dict[str, Any]]) -> Any:
-    """{(lock, fence): when it was begun} of the breaks that may have freed the hold: what the same
-    contender tells next says whether. Events in the order of their times."""
+    """{(lock, ts): when it was begun} of the breaks that may have freed the hold: what the same
+    contender tells next says whether. Events in the order of their times. The document of a hold
+    that is passed on has the last fence of its block, whoever has it."""
     begun, may_be = {}, []
     for event in events:
         who, kind = event.get("contender"), event["event"]
@@ -26,7 +27,7 @@ def breaks(events: list[dict[str, Any]]) -> Any:
         if last and (kind == "broken" or "unknown" in event.get("code", "")):
             may_be.append(last)
         if kind == "breaking":
-            begun[who] = event["at"], (event["lock"], event["fence"])
+            begun[who] = event["at"], (event["lock"], event["ts"])
     may_be += begun.values()  # These have told nothing more yet, or were killed.
     return {hold: at for at, hold in sorted(may_be, reverse=True)}
 
@@ -36,6 +37,8 @@ def as_intervals(events: list[dict[str, Any]]) -> Any:
     break ends the belief in that hold: also when it came before its owner had heard of the grant."""
     events = sorted(events, key=lambda event: event["at"])
     broken = breaks(events)
+    holds = {(event["lock"], event["fence"]): event["ts"]
+             for event in events if event["event"] == "grant"}
     told, contenders = [], collections.defaultdict(set)
     for event in events:
         who = event.get("contender", event["process"])
@@ -44,7 +47,8 @@ def as_intervals(events: list[dict[str, Any]]) -> Any:
             told += [{**event, "process": one} for one in sorted(contenders[event["process"]])]
         if "lock" in event and event["event"] != "breaking":
             told.append({**event, "process": who})
-            end = broken.get((event["lock"], event.get("fence")))
+            hold = holds.get((event["lock"], event.get("fence")))
+            end = broken.get((event["lock"], hold))
             if end is not None and "valid_until" in event:
                 told[-1]["valid_until"] = min(event["valid_until"], end)
     return told

@@ -19,12 +19,12 @@ MS = 10**6
 def event(at: int, contender: Any, kind: Any, fence: int = None, **more: Any) -> Any:
     made = {"at": at * MS, "process": contender.split("/")[0], "event": kind}
     if fence is not None:
-        made |= {"contender": contender, "lock": "x", "fence": fence}
+        made |= {"contender": contender, "lock": "x", "fence": fence, "ts": str(fence)}
     return made | more
 
 
-def grant(at: int, contender: Any, fence: int, until: Any) -> Any:
-    return event(at, contender, "grant", fence, valid_until=until * MS)
+def grant(at: int, contender: Any, fence: int, until: Any, **more: Any) -> Any:
+    return event(at, contender, "grant", fence, valid_until=until * MS, **more)
 
 
 class Overlaps(unittest.TestCase):
@@ -54,8 +54,15 @@ class Overlaps(unittest.TestCase):
     def test_a_break_ends_the_belief_of_that_hold_only(self) -> None:
         told = [grant(0, "p/0", 1, 90), event(40, "q/1", "breaking", 1), grant(50, "q/0", 2, 200)]
         self.assertEqual([], soak.overlaps(told))
-        told[1]["fence"] = 7
+        told[1]["ts"] = "7"
         self.assertEqual(1, len(soak.overlaps(told)))
+
+    def test_a_break_ends_the_belief_of_whom_the_hold_was_passed_on_to(self) -> None:
+        told = [grant(0, "p/0", 2, 90, ts="a"), event(40, "q/1", "breaking", 64, ts="a"),
+                grant(45, "p/1", 3, 90, ts="a"), grant(50, "q/0", 65, 200, ts="b")]
+        self.assertEqual([], soak.overlaps(told))
+        told[1]["ts"] = "c"
+        self.assertEqual(2, len(soak.overlaps(told)))
 
     def test_a_break_that_freed_nothing_ends_no_belief(self) -> None:
         told = [grant(0, "p/0", 1, 90), event(40, "q/1", "breaking", 1), grant(50, "q/0", 2, 200)]
@@ -63,7 +70,7 @@ class Overlaps(unittest.TestCase):
                 ({"event": "broken"}, 0),
                 ({"event": "error", "code": "outcome unknown, the store may have changed"}, 0),
                 ({"event": "lost", "lock": "z", "fence": 9}, 0),
-                ({"event": "breaking", "lock": "z", "fence": 2}, 1),
+                ({"event": "breaking", "lock": "z", "fence": 2, "ts": "2"}, 1),
                 ({"event": "unlocking", "lock": "z", "fence": 9}, 1))
         for then, found in cases:
             with self.subTest(then=then):
@@ -73,7 +80,7 @@ class Overlaps(unittest.TestCase):
     def test_of_two_breaks_of_a_hold_one_is_enough(self) -> None:
         told = [event(1, "q/1", "breaking", 1), event(2, "q/2", "breaking", 1),
                 event(3, "q/1", "unlocking", 9), event(4, "q/2", "broken", 7)]
-        self.assertEqual({("x", 1): 2 * MS}, soak.breaks(told))
+        self.assertEqual({("x", "1"): 2 * MS}, soak.breaks(told))
 
     def test_a_break_may_come_before_its_owner_has_heard_of_the_grant(self) -> None:
         told = [event(0, "q/1", "breaking", 1), grant(1, "p/0", 1, 90), grant(2, "q/0", 2, 200),
