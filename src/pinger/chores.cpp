@@ -86,13 +86,11 @@ void Chores::list_holds() {
   // After the list: whatever was being claimed meanwhile is known by now.
   const KnownTokens known(holds_, pending_);
   std::map<std::pair<std::string, Token>, const StoredHold*> stored;
-  std::vector<Token> listed;
   for (const StoredHold& hold : list) {
-    listed.push_back(hold.ts);
     stored[{hold.name, hold.ts}] = &hold;
     if (!known.contains(hold.ts)) unknown_.push_back(hold);
   }
-  of_nobody_.keep(listed);
+  of_nobody_.keep(list);
   const SteadyTime now = environment_.clock->steady_now();
   for (const ActiveHold& hold : active) {
     const auto found = stored.find({hold.hold->name, hold.ts});

@@ -37,9 +37,10 @@ bool HoldsOfNobody::is_over(const std::vector<Inspection>& seen, const Token& ts
   return now - since_.try_emplace(ts, now).first->second >= window;
 }
 
-void HoldsOfNobody::keep(const std::vector<Token>& listed) {
+void HoldsOfNobody::keep(const std::vector<StoredHold>& listed) {
   std::erase_if(since_, [&](const auto& one) {
-    return std::find(listed.begin(), listed.end(), one.first) == listed.end();
+    return std::none_of(listed.begin(), listed.end(),
+                        [&](const StoredHold& hold) { return hold.ts == one.first; });
   });
 }
 

@@ -26,7 +26,7 @@ class HoldsOfNobody {
   /// It is somebody's, or gone.
   void forget(const Token& ts) { since_.erase(ts); }
   /// All but these are gone.
-  void keep(const std::vector<Token>& listed);
+  void keep(const std::vector<StoredHold>& listed);
 
  private:
   std::map<Token, SteadyTime> since_;

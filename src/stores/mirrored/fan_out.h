@@ -32,6 +32,12 @@ struct Reply {
 template <class Answer>
 using Replies = std::vector<Reply<Answer>>;
 
+/// Whether that is the answer of a member of the set, by its identity.
+template <class Answer>
+bool counts(const Reply<Answer>& reply, const Token& set) {
+  return reply.answer && reply.identity && reply.identity->set == set;
+}
+
 using MemberList = std::vector<std::shared_ptr<Member>>;
 
 /// How a call of several members is made.
@@ -90,7 +96,7 @@ class Answers {
     {
       const boost::lock_guard<boost::mutex> lock(mutex_);
       if (closed_) return;
-      if (counts(reply)) ++answered_;
+      if (is_of_set(reply)) ++answered_;
       replies_[number] = std::move(reply);
       awaited_[number] = false;
       --open_;
@@ -119,9 +125,9 @@ class Answers {
 
  private:
   // An answer without an identity that may be none is that of a member of the set.
-  bool counts(const Reply<Answer>& reply) const {
+  bool is_of_set(const Reply<Answer>& reply) const {
     if (!reply.answer || !rules_.set) return reply.answer.has_value();
-    if (rules_.with_identity) return reply.identity && reply.identity->set == *rules_.set;
+    if (rules_.with_identity) return counts(reply, *rules_.set);
     if constexpr (requires { reply.answer->has_value(); }) return reply.answer->has_value();
     return true;
   }

@@ -188,11 +188,6 @@ class MirroredStore : public Store, private Members {
   void check_order_beside(const Token& set, const Replies<Inspection>& seen) const;
   Token new_token() const;
 
-  /// Whether the answer of a member counts.
-  template <class Answer>
-  bool counts(const Reply<Answer>& reply, const Token& set) const {
-    return reply.answer && reply.identity && reply.identity->set == set;
-  }
   template <class Answer>
   std::vector<Answer> counting(const Replies<Answer>& replies, const Token& set,
                                const CallRules& rules) const;

@@ -113,14 +113,9 @@ SqliteCall SqliteConnection::begin_call(Access access, std::chrono::milliseconds
   if (gate != nullptr) gate->enter(since_boot() + (give_up_at - since_boot()) / 2);
   SqliteCall call(std::move(turn), db_, gate);
   const SqliteDatabase::Look look = db_.look_at_files();
-  if (look.error != 0) {
+  if (look.replaced || look.error != 0) {
     throw Error(errc_of_look(look.error),
                 in_quotes(db_.path()) + ": " + problem_of_look(look.error));
-  }
-  if (look.replaced) {
-    throw Error(Errc::store_replaced, in_quotes(db_.path()) +
-                                          ": the file was replaced or removed while it was open; "
-                                          "nothing was changed, open it anew");
   }
   settle_doubt(access);
   forget_write_time();

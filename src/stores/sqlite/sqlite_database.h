@@ -99,14 +99,15 @@ class SqliteDatabase {
 
   /// Of the paths of the file and its write-ahead log.
   struct Look {
-    bool replaced =
-        false;      ///< One leads to another file by now or to none: a write reaches nobody.
-    int error = 0;  ///< The system's, if one cannot be looked at.
+    /// One leads to another file by now or to none: a write reaches nobody.
+    bool replaced = false;
+    /// The system's, if one cannot be looked at.
+    int error = 0;
   };
   /// The log is watched from the first call on that finds it.
   Look look_at_files();
   /// From now on a write that has waited for another writer looks again before its commit, while it
-  /// has the write lock. Errors of such a write: `store_replaced`.
+  /// has the write lock. Errors of such a write: as errc_of_look().
   void look_before_commits();
 
   /// Whether it has waited for another writer since this was asked last.

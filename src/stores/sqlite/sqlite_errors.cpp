@@ -31,31 +31,33 @@ std::string of_system(int error) { return error == 0 ? "" : ", " + system_failur
 thread_local int error_of_look = 0;
 
 // SQLite's own finding, or ours before a commit.
-bool is_of_replaced_file(int code) {
-  return code == SQLITE_READONLY_DBMOVED ||
-         (code == SQLITE_CONSTRAINT_COMMITHOOK && error_of_look == 0);
+bool is_of_look(int code) {
+  return code == SQLITE_READONLY_DBMOVED || code == SQLITE_CONSTRAINT_COMMITHOOK;
 }
+
+int error_of_look_in(int code) { return code == SQLITE_CONSTRAINT_COMMITHOOK ? error_of_look : 0; }
 
 }  // namespace
 
 void note_refused_commit(int system_error) noexcept { error_of_look = system_error; }
 
 Errc errc_of_look(int system_error) {
+  if (system_error == 0) return Errc::store_replaced;
   const bool denied = system_error == EACCES || system_error == EPERM;
   return denied ? Errc::permission_denied : Errc::not_applied;
 }
 
 std::string problem_of_look(int system_error) {
+  if (system_error == 0) {
+    return "the file was replaced or removed while it was open; nothing was changed, open it anew";
+  }
   return "the file, or one beside it, cannot be looked at, " + system_failure(system_error) +
          "; nothing was changed";
 }
 
 std::string problem_of(sqlite3* db, const std::string& database) {
   const int code = sqlite3_extended_errcode(db);
-  if (is_of_replaced_file(code)) {
-    return "the file was replaced or removed while it was open; nothing was changed, open it anew";
-  }
-  if (code == SQLITE_CONSTRAINT_COMMITHOOK) return problem_of_look(error_of_look);
+  if (is_of_look(code)) return problem_of_look(error_of_look_in(code));
   switch (code & kPrimaryCode) {
     case SQLITE_CANTOPEN:
       return "the file, or one beside it, cannot be opened" + of_system(sqlite3_system_errno(db)) +
@@ -79,8 +81,7 @@ std::string problem_of(sqlite3* db, const std::string& database) {
 }
 
 Errc errc_of(int code, Effect effect, int system_error) {
-  if (is_of_replaced_file(code)) return Errc::store_replaced;
-  if (code == SQLITE_CONSTRAINT_COMMITHOOK) return errc_of_look(error_of_look);
+  if (is_of_look(code)) return errc_of_look(error_of_look_in(code));
   // RAISE(FAIL) keeps what was written before it, and looks like the others.
   if (code == SQLITE_CONSTRAINT_TRIGGER && effect == Effect::writes) return Errc::outcome_unknown;
   switch (code & kPrimaryCode) {

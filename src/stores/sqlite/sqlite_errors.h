@@ -14,7 +14,7 @@ namespace distlock {
 /// at, or 0 if they were replaced.
 void note_refused_commit(int system_error) noexcept;
 
-/// The error code where the files cannot be looked at.
+/// The error code where the files cannot be looked at, or were replaced: then the error is 0.
 Errc errc_of_look(int system_error);
 /// The same in words.
 std::string problem_of_look(int system_error);
