@@ -1,6 +1,7 @@
 #include "original/fleet_run.h"
 
 #include "original/judge.h"
+#include "original/judge_of_three.h"
 #include "original/original_process.h"
 
 namespace distlock::original {
@@ -16,16 +17,31 @@ constexpr std::array kOfProcesses{
     Fault::crash,         Fault::restart,    Fault::pause_short, Fault::pause_beyond_lease,
     Fault::pinger_paused, Fault::wall_ahead, Fault::wall_behind};
 
+// The one of three servers that loses its data, or has its clock set ahead. Two would be a
+// majority.
+constexpr std::size_t kUnlucky = 1;
+
+std::vector<Fault> faults_of_servers(Algorithm algorithm) {
+  if (algorithm == Algorithm::original) return {};
+  if (algorithm == Algorithm::tournament) return {Fault::member_lost};
+  return {Fault::member_lost, Fault::member_emptied, Fault::store_steps_above};
+}
+
 class Run {
  public:
   Run(const FleetSetup& setup, std::ostream* trace_to)
       : setup_(setup),
         world_(setup.world, trace_to),
         random_(world_.random.fork()),
-        judge_(world_.scheduler, world_.trace, window()) {
+        judge_(world_.scheduler, world_.trace, window()),
+        judge_of_three_(world_.scheduler, world_.trace, window()) {
     for (const Fault fault : kOfProcesses) {
       if (world_.faults.enabled(fault)) faults_.push_back(fault);
     }
+    for (const Fault fault : faults_of_servers(setup.algorithm)) {
+      if (world_.faults.enabled(fault)) faults_.push_back(fault);
+    }
+    if (has_three()) add_servers();
   }
 
   Findings findings() {
@@ -33,9 +49,9 @@ class Run {
     world_.scheduler.spawn(outside_, "nemesis", [this] { befall(); });
     until(setup_.world.horizon);
     settle();
-    for (int i = 0; i < setup_.world.locks; ++i) judge_leftover(static_cast<std::uint64_t>(i));
+    judge_leftovers();
     end();
-    return judge_.findings();
+    return has_three() ? judge_of_three_.findings() : judge_.findings();
   }
 
  private:
@@ -46,10 +62,31 @@ class Run {
   }
 
   void add(const std::string& host) {
-    auto& process = processes_.emplace_back(
-        std::make_unique<OriginalProcess>(world_, host, setup_.constants, judge_));
-    perhaps_set_clock(*process);
-    process->start(setup_.world.workers, setup_.together);
+    perhaps_set_clock(made(host));
+    processes_.back()->start(setup_.world.workers, setup_.together);
+  }
+
+  OriginalProcess& made(const std::string& host) {
+    Witness& witness = has_three() ? static_cast<Witness&>(judge_of_three_) : judge_;
+    const OriginalProcess::Site site{setup_.algorithm, servers(), setup_.constants};
+    return *processes_.emplace_back(std::make_unique<OriginalProcess>(world_, host, site, witness));
+  }
+
+  bool has_three() const { return servers_of(setup_.algorithm) > 1; }
+
+  void add_servers() {
+    for (std::size_t i = 0; i < servers_of(setup_.algorithm); ++i) {
+      servers_.push_back(std::make_unique<sim::SimMember>(setup_.world, i, world_.scheduler,
+                                                          world_.faults, world_.trace,
+                                                          setup_.world.call_limit, random_.fork()));
+    }
+  }
+
+  std::vector<sim::Servers*> servers() {
+    std::vector<sim::Servers*> all;
+    for (const auto& one : servers_) all.push_back(&one->servers);
+    if (all.empty()) all.push_back(&world_.servers);
+    return all;
   }
 
   void perhaps_set_clock(OriginalProcess& process) {
@@ -67,6 +104,10 @@ class Run {
       if (world_.scheduler.now() >= setup_.world.horizon) return;
       OriginalProcess& process = *processes_[random_.below(processes_.size())];
       const Fault fault = faults_[random_.below(faults_.size())];
+      if (of_a_server(fault)) {
+        strike_server(fault);
+        continue;
+      }
       if (process.dead() == (fault == Fault::restart)) strike(process, fault);
     }
   }
@@ -91,6 +132,28 @@ class Run {
     }
   }
 
+  static bool of_a_server(Fault fault) {
+    return sim::of_a_member(fault) || fault == Fault::store_steps_above;
+  }
+
+  void strike_server(Fault fault) {
+    world_.faults.note(fault);
+    const bool away = fault == Fault::member_lost;
+    const std::size_t number = away ? random_.below(servers_.size()) : kUnlucky;
+    sim::Servers& server = servers_[number]->servers;
+    const Time a_while = random_.between(Time{0}, 2 * window());
+    switch (fault) {
+      case Fault::member_lost:
+        judge_of_three_.server_went_away();
+        return server.go_away(world_.scheduler.now() + a_while);
+      case Fault::member_emptied:
+        judge_of_three_.server_was_emptied(number);
+        return server.become({});
+      default:
+        return server.set_clock_off(0, std::chrono::floor<std::chrono::milliseconds>(a_while));
+    }
+  }
+
   // From seconds to a week.
   std::chrono::milliseconds some_skew() {
     const std::chrono::milliseconds most = std::chrono::days{7};
@@ -103,13 +166,30 @@ class Run {
   void settle() {
     world_.trace.say("world", [] { return "the faults are over"; });
     world_.faults.cease();
+    for (const auto& server : servers_) server->servers.heal();
     for (const auto& process : processes_) process->stop_working();
     until(world_.scheduler.now() + window() + 20 * Time{setup_.world.call_limit});
   }
 
-  void judge_leftover(std::uint64_t number) {
-    const std::string name = world_.lock_name(number);
-    judge_.judge_leftover(name, sim::stored_lock(world_.servers.tables().raw_lock(name)));
+  void judge_leftovers() {
+    const Time since = world_.scheduler.now();
+    if (has_three()) probe();
+    for (int i = 0; i < setup_.world.locks; ++i) {
+      const std::string name = world_.lock_name(static_cast<std::uint64_t>(i));
+      for (const sim::Servers* const server : servers()) {
+        const auto stored = sim::stored_lock(server->tables().raw_lock(name));
+        if (!has_three())
+          judge_.judge_leftover(name, stored);
+        else if (!judge_of_three_.was_got(name, since))
+          judge_of_three_.judge_leftover(name, stored);
+      }
+    }
+  }
+
+  // Nothing goes wrong, and one more process tries for two windows to get each lock.
+  void probe() {
+    made("prober").start(setup_.world.locks, false);
+    until(world_.scheduler.now() + 2 * window());
   }
 
   void end() {
@@ -121,12 +201,14 @@ class Run {
   sim::World world_;
   Random random_;
   Judge judge_;
+  JudgeOfThree judge_of_three_;
+  std::vector<std::unique_ptr<sim::SimMember>> servers_;  // if there are three
   std::vector<std::unique_ptr<OriginalProcess>> processes_;
   std::vector<Fault> faults_;
   sim::FiberGroup outside_;
 };
 
-sim::FaultSet faults_of_originals(Random& random) {
+sim::FaultSet faults_of(Algorithm algorithm, Random& random) {
   sim::FaultSet set;
   const auto draw = [&](const auto& faults) {
     for (const Fault fault : faults) {
@@ -135,15 +217,18 @@ sim::FaultSet faults_of_originals(Random& random) {
   };
   draw(kOfRequests);
   draw(kOfProcesses);
+  draw(faults_of_servers(algorithm));
   return set;
 }
 
 }  // namespace
 
 // With draws of its own: what the docs quote must not change with the options of our own processes.
-FleetSetup fleet_setup_from(std::uint64_t seed, const sim::Narrowing& narrowing) {
+FleetSetup fleet_setup_from(Algorithm algorithm, std::uint64_t seed,
+                            const sim::Narrowing& narrowing) {
   Random random(seed);
   FleetSetup setup;
+  setup.algorithm = algorithm;
   constexpr std::array kMinutes{1, 2, 15};
   setup.constants.takeover_minutes = kMinutes[random.below(kMinutes.size())];
   setup.together = random.chance(0.3);
@@ -156,7 +241,7 @@ FleetSetup fleet_setup_from(std::uint64_t seed, const sim::Narrowing& narrowing)
   world.seed = seed;
   world.locks = 1 + static_cast<int>(random.below(2));
   world.call_limit = std::chrono::seconds{10};
-  const sim::FaultSet faults = faults_of_originals(random);
+  const sim::FaultSet faults = faults_of(algorithm, random);
   world.faults = narrowing.faults.value_or(faults);
   world.processes = std::min(narrowing.processes.value_or(processes), processes);
   world.workers = narrowing.workers.value_or(workers);

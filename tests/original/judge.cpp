@@ -9,29 +9,21 @@ namespace distlock::original {
 using sim::StoredLock;
 using sim::Time;
 
-void Judge::found(Flaw flaw, const std::string& what) {
-  auto& finding = findings_[static_cast<std::size_t>(flaw)];
-  const std::string text = std::string(name_of(flaw)) + ": " + what;
-  trace_.say("judge", [&] { return text; });
-  if (!finding) finding = "at " + sim::text_of(scheduler_.now()) + ": " + what;
-}
-
 // Notes the first write that ended a hold in the store.
 void Judge::wrote(const Write& write, const StoredLock& before, const StoredLock& after) {
   if (!before.taken || !before.ts || after.ts != before.ts || after.taken) return;
   const Pings& pings = pings_[before.process];
-  freed_.try_emplace(*before.ts,
-                     Freed{.verb = std::string(write.verb),
-                           .by = std::string(write.process),
-                           .meant = write.meant,
-                           .holder_was_silent = scheduler_.now() - pings.last >= window_,
-                           .by_a_fast_clock = pings.last_ahead > -window_ / 2});
+  freed_.try_emplace(*before.ts, Freed{.verb = std::string(write.verb),
+                                       .by = std::string(write.process),
+                                       .meant = write.meant,
+                                       .holder_was_silent = now() - pings.last >= window_,
+                                       .by_a_fast_clock = pings.last_ahead > -window_ / 2});
 }
 
 // A process's clock, as its ping shows it.
 void Judge::pinged(std::string_view process, StoreTime ping) {
   const Time said{ping.time_since_epoch() - sim::kEpoch};
-  pings_[std::string(process)] = {scheduler_.now(), said - scheduler_.now(), true, false};
+  pings_[std::string(process)] = {now(), said - now(), true, false};
 }
 
 void Judge::removed_ping(std::string_view /*by*/, std::string_view process) {
@@ -77,7 +69,7 @@ void Judge::judge_leftover(const std::string& lock, const StoredLock& stored) {
   }
   if (!pings.ever) return found(Flaw::no_first_ping, what);
   if (pings.removed) return found(Flaw::cleanup_wedge, what);
-  if (pings.last + pings.last_ahead > scheduler_.now() + std::chrono::days{1}) {
+  if (pings.last + pings.last_ahead > now() + std::chrono::days{1}) {
     found(Flaw::ping_in_the_future, what);
   }
 }

@@ -7,20 +7,17 @@
 #include <unordered_set>
 #include <vector>
 
-#include "original/flaws.h"
-#include "original/witness.h"
+#include "original/finder.h"
 #include "sim/oracle.h"
-#include "sim/scheduler.h"
-#include "sim/trace.h"
 
 namespace distlock::original {
 
 /// Finds in a run of originals what must not be, and says why it came to that. There are no
 /// deadlines: a process believes that it holds from lock_try() true to its unlock().
-class Judge : public Witness {
+class Judge : public Finder {
  public:
   Judge(const sim::Scheduler& scheduler, sim::Trace& trace, sim::Time window)
-      : scheduler_(scheduler), trace_(trace), window_(window) {}
+      : Finder(scheduler, trace), window_(window) {}
 
   void wrote(const Write& write, const sim::StoredLock& before,
              const sim::StoredLock& after) override;
@@ -32,8 +29,6 @@ class Judge : public Witness {
 
   /// Every worker has ended, and nothing is on its way any more: judges a lock that is still taken.
   void judge_leftover(const std::string& lock, const sim::StoredLock& stored);
-
-  const Findings& findings() const { return findings_; }
 
  private:
   struct Belief {
@@ -55,18 +50,14 @@ class Judge : public Witness {
     bool removed = false;  // by a cleanup, and not there again
   };
 
-  void found(Flaw flaw, const std::string& what);
   Flaw cause(const Belief& loser, const Freed& freed) const;
 
-  const sim::Scheduler& scheduler_;
-  sim::Trace& trace_;
   const sim::Time window_;
   std::vector<Belief> beliefs_;
   std::set<std::string, std::less<>> dead_;
   std::map<std::string, Pings, std::less<>> pings_;
   std::unordered_map<Token, Freed, sim::TokenHash> freed_;
   std::unordered_set<Token, sim::TokenHash> given_up_;
-  Findings findings_;
 };
 
 }  // namespace distlock::original

@@ -10,32 +10,15 @@ namespace {
 using sim::stored_lock;
 using sim::Touches;
 
-constexpr std::int32_t kFree = 0;
-constexpr std::int32_t kTaken = 1;
-
 std::optional<Value> copy_of(const Value* value) {
   return value == nullptr ? std::nullopt : std::optional(*value);
-}
-
-bool is_free(const Document& lock) {
-  const Value* state = find_field(lock, "state");
-  return state != nullptr && state_of(*state) == LockState::free;
-}
-
-// By name: whoever holds it by then.
-bool set_free(MemoryTables& tables, const std::string& name) {
-  auto lock = tables.raw_lock(name);
-  if (!lock) return false;
-  set_field(*lock, "state", kFree);
-  tables.put_lock(*lock);
-  return true;
 }
 
 }  // namespace
 
 template <class Change>
 bool OriginalLock::write(const char* verb, std::optional<Token> meant, Change change) {
-  return program_.store.raw(
+  return program_.server().raw(
       verb, name_, Touches::lock,
       [=, id = program_.id, name = name_, &witness = program_.witness](MemoryTables& tables,
                                                                        const StoreNow&) {
@@ -57,18 +40,15 @@ bool OriginalLock::lock_try() {
 }
 
 std::optional<Document> OriginalLock::find() {
-  return program_.store.raw(
+  return program_.server().raw(
       "find", name_, Touches::nothing,
       [name = name_](MemoryTables& tables, const StoreNow&) { return tables.raw_lock(name); });
 }
 
 void OriginalLock::insert_free() {
   try {
-    write("insert", {}, [name = name_](MemoryTables& tables) {
-      if (tables.raw_lock(name)) return false;
-      tables.put_lock({{"_id", name}, {"state", kFree}, {"who", std::string()}});
-      return true;
-    });
+    write("insert", {},
+          [name = name_](MemoryTables& tables) { return insert_free_lock(tables, name); });
   } catch (const Error&) {
     // Logged and ignored: step 4 tells.
   }
@@ -77,7 +57,7 @@ void OriginalLock::insert_free() {
 // Step 2, up to "forcefully taking over".
 bool OriginalLock::holder_is_dead(const Document& lock) {
   const std::string process = stored_lock(lock).process;
-  const auto ping = program_.store.raw(
+  const auto ping = program_.server().raw(
       "find holder's ping", name_, Touches::nothing,
       [process](MemoryTables& tables, const StoreNow&) { return tables.raw_ping(process); });
   const Value* field = ping ? find_field(*ping, "ping") : nullptr;
@@ -114,12 +94,7 @@ bool OriginalLock::take(const Value* seen_ts) {
                                auto lock = tables.raw_lock(name);
                                if (!lock || !is_free(*lock)) return false;
                                if (seen && copy_of(find_field(*lock, "ts")) != seen) return false;
-                               set_field(*lock, "state", kTaken);
-                               set_field(*lock, "who", id + ":conn1:1");
-                               set_field(*lock, "process", id);
-                               set_field(*lock, "when", now);
-                               set_field(*lock, "why", std::string("work"));
-                               set_field(*lock, "ts", ts);
+                               write_claim(*lock, id, now, ts);
                                tables.put_lock(*lock);
                                return true;
                              });

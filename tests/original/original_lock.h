@@ -4,23 +4,19 @@
 #include <string>
 
 #include "original/program.h"
+#include "original/published_lock.h"
 #include "stores/document.h"
 
 namespace distlock::original {
 
 /// The lock of mongos 1.8, step by step as in Part 1 of docs/protocol.md: each step is one
 /// operation at the server, and anything may come between two of them.
-class OriginalLock {
+class OriginalLock : public PublishedLock {
  public:
   OriginalLock(Program& program, std::string name) : program_(program), name_(std::move(name)) {}
 
-  /// Errors: those of the store, as its exceptions.
-  bool lock_try();
-  /// Never throws.
-  void unlock();
-
-  /// Of the last lock_try() that said true. The original has no use for it; its judges do.
-  const Token& ts() const { return ts_; }
+  bool lock_try() override;
+  void unlock() override;
 
  private:
   std::optional<Document> find();
@@ -33,7 +29,6 @@ class OriginalLock {
 
   Program& program_;
   const std::string name_;
-  Token ts_{};
 };
 
 }  // namespace distlock::original

@@ -1,7 +1,5 @@
 #include "original/original_process.h"
 
-#include "original/original_lock.h"
-
 namespace distlock::original {
 namespace {
 
@@ -13,19 +11,46 @@ std::string new_id(sim::World& world, const std::string& host) {
          std::to_string(world.random.below(1'000'000));
 }
 
+// The draws are in the order that the schedules in the docs were found with.
+std::vector<std::unique_ptr<sim::SimStore>> connect(sim::World& world, const std::string& host,
+                                                    const std::vector<sim::Servers*>& servers) {
+  std::vector<std::unique_ptr<sim::SimStore>> stores;
+  Random random = world.random.fork();
+  const std::string id = new_id(world, host);
+  for (sim::Servers* const one : servers) {
+    stores.push_back(std::make_unique<sim::SimStore>(*one, world.scheduler, world.faults,
+                                                     one->oracle(), world.trace, id,
+                                                     world.setup.call_limit, random));
+    random = random.fork();
+  }
+  return stores;
+}
+
+std::vector<sim::SimStore*> all_of(const std::vector<std::unique_ptr<sim::SimStore>>& stores) {
+  std::vector<sim::SimStore*> all;
+  for (const auto& store : stores) all.push_back(store.get());
+  return all;
+}
+
 }  // namespace
 
-OriginalProcess::OriginalProcess(sim::World& world, const std::string& host,
-                                 const Constants& constants, Witness& witness)
+OriginalProcess::OriginalProcess(sim::World& world, const std::string& host, Site site,
+                                 Witness& witness)
     : world_(world),
       host_(host),
+      site_(std::move(site)),
       clock_(world.scheduler, Time{std::chrono::hours{1}}, 1),
-      store_(*world.all_servers().front(), world.scheduler, world.faults,
-             world.all_servers().front()->oracle(), world.trace, new_id(world, host),
-             world.setup.call_limit, world.random.fork()),
-      program_{store_.process(), constants,          store_, clock_, world.trace,
-               witness,          world.random.fork()} {
-  store_.on_point([this](const sim::Call&) { at_point(); });
+      stores_(connect(world, host, site_.servers)),
+      program_{stores_.front()->process(),
+               site_.constants,
+               all_of(stores_),
+               clock_,
+               world.trace,
+               witness,
+               world.random.fork()} {
+  for (const auto& store : stores_) {
+    store->on_point([this](const sim::Call&) { at_point(); });
+  }
 }
 
 Time OriginalProcess::window() const {
@@ -48,7 +73,7 @@ void OriginalProcess::start(int workers, bool together) {
 void OriginalProcess::ping_until_the_end() {
   const std::stop_token ending = ending_.get_token();
   while (!ending.stop_requested()) {
-    ping_round(program_);
+    ping_round_of(site_.algorithm, program_);
     clock_.wait_until(clock_.steady_at_this_moment() + program_.constants.ping_every, ending);
   }
 }
@@ -73,15 +98,28 @@ void OriginalProcess::one_turn(const std::string& lock_name, Random& random) {
   const Time until_ten = ten - world_.scheduler.now() % ten;
   rest(together_ ? until_ten : random.between(Time{0}, window() / 6));
   if (stopping_work_.stop_requested()) return;
-  OriginalLock lock(program_, lock_name);
-  if (!lock.lock_try() || dead_) return;
+  const auto lock = lock_of(site_.algorithm, program_, lock_name);
+  if (!lock->lock_try() || dead_) return;
   world_.trace.say(id(), [&] { return "holds " + lock_name; });
-  program_.witness.holds(id(), lock_name, lock.ts());
+  if (lock->has_deadline()) {
+    program_.witness.will_hold_while(lock->ts(), [&lock = *lock] { return lock.holds(); });
+  }
+  program_.witness.holds(id(), lock_name, lock->ts());
   const std::uint64_t steps = random.below(6);
-  for (std::uint64_t i = 0; i < steps; ++i) rest(random.between(Time{0}, window() / 4));
+  for (std::uint64_t i = 0; i < steps; ++i) {
+    rest(random.between(Time{0}, window() / 4));
+    act(*lock);
+  }
   if (dead_) return;
-  program_.witness.gives_up(id(), lock.ts());
-  lock.unlock();
+  program_.witness.gives_up(id(), lock->ts());
+  lock->unlock();
+}
+
+// It may stand still between its look at the deadline and its write.
+void OriginalProcess::act(PublishedLock& lock) {
+  if (dead_ || !lock.has_deadline() || !lock.holds()) return;
+  at_point();
+  if (!dead_) program_.witness.acts(id(), lock.ts());
 }
 
 void OriginalProcess::at_point() {
@@ -100,7 +138,7 @@ void OriginalProcess::crash() {
   if (std::exchange(dead_, true)) return;
   world_.trace.say(id(), [] { return "crashes"; });
   clock_.die();
-  store_.die();
+  for (const auto& store : stores_) store->die();
   program_.witness.died(id());
   stopping_work_.request_stop();
   ending_.request_stop();

@@ -4,19 +4,27 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <vector>
 
+#include "original/algorithms.h"
 #include "original/program.h"
 #include "sim/scheduler.h"
 #include "sim/world.h"
 
 namespace distlock::original {
 
-/// A simulated process of the original: its pinger and its workers on fibers of one world, and
-/// what befalls it.
+/// A simulated process of a published algorithm: its pinger and its workers on fibers of one world,
+/// and what befalls it.
 class OriginalProcess {
  public:
-  OriginalProcess(sim::World& world, const std::string& host, const Constants& constants,
-                  Witness& witness);
+  /// Where it runs, and how.
+  struct Site {
+    Algorithm algorithm;
+    std::vector<sim::Servers*> servers;
+    Constants constants;
+  };
+
+  OriginalProcess(sim::World& world, const std::string& host, Site site, Witness& witness);
 
   /// `together`: workers try at full tens of seconds, as programs do that were started at once.
   void start(int workers, bool together);
@@ -43,14 +51,16 @@ class OriginalProcess {
   void work(const std::string& lock_name, sim::Random random);
   void one_turn(const std::string& lock_name, sim::Random& random);
   void rest(sim::Time duration);
+  void act(PublishedLock& lock);
   void ping_until_the_end();
   sim::Time window() const;
 
   sim::World& world_;
   const std::string host_;
+  const Site site_;
   sim::FiberGroup group_;
   sim::SimClock clock_;
-  sim::SimStore store_;
+  std::vector<std::unique_ptr<sim::SimStore>> stores_;
   Program program_;
   sim::Fiber* pinging_ = nullptr;
   std::stop_source stopping_work_;

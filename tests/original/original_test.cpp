@@ -13,8 +13,8 @@ namespace {
 
 constexpr std::uint64_t kSchedules = 100'000;
 
-void check_found(Flaw flaw) {
-  const auto seed = first_seed(flaw, kSchedules);
+void check_found(Flaw flaw, Algorithm algorithm = Algorithm::original) {
+  const auto seed = first_seed(algorithm, flaw, kSchedules);
   CAPTURE(name_of(flaw));
   REQUIRE(seed);
 }
@@ -63,12 +63,67 @@ TEST_CASE("an original whose unlock failed keeps the lock while it lives", "[ori
   check_found(Flaw::stuck_unlock);
 }
 
+TEST_CASE("two originals win one tournament of three simulated servers",
+          "[original][mirrored][M1]") {
+  check_found(Flaw::two_winners, Algorithm::tournament);
+}
+
+TEST_CASE("an original's propagation comes late in the simulation, and both hold",
+          "[original][mirrored][M1]") {
+  check_found(Flaw::late_propagation, Algorithm::tournament);
+}
+
+TEST_CASE("an original's propagation takes a simulated lock that others have released",
+          "[original][mirrored][M1]") {
+  check_found(Flaw::propagation_of_free, Algorithm::tournament);
+}
+
+TEST_CASE("a simulated server that is away costs a living original its lock",
+          "[original][mirrored][M4]") {
+  check_found(Flaw::server_away, Algorithm::tournament);
+}
+
+TEST_CASE("a simulated release that a server did not hear keeps all originals out",
+          "[original][mirrored][M2]") {
+  check_found(Flaw::lost_release, Algorithm::tournament);
+}
+
+TEST_CASE("a simulated server that restarts without data breaks Redlock", "[original][M6]") {
+  check_found(Flaw::emptied_server, Algorithm::redlock);
+}
+
+TEST_CASE("a simulated server's clock that is set ahead breaks Redlock", "[original][M4]") {
+  check_found(Flaw::server_clock, Algorithm::redlock);
+}
+
+TEST_CASE("a simulated holder's clock that is set back breaks Redlock", "[original][R9]") {
+  check_found(Flaw::own_clock, Algorithm::redlock);
+}
+
+TEST_CASE("a pause of a simulated holder after its majority breaks Redlock", "[original][R10]") {
+  check_found(Flaw::pause_after_majority, Algorithm::redlock);
+}
+
+TEST_CASE("a thousand runs without any fault show nothing of Redlock or the tournament",
+          "[original][mirrored][M1]") {
+  Narrowing none;
+  none.faults = FaultSet{};
+  const std::atomic<bool> never{false};
+  for (const Algorithm algorithm : {Algorithm::tournament, Algorithm::redlock}) {
+    const Found found = search(algorithm, 0, 1000, none, never);
+    for (std::size_t i = 0; i < kFlaws; ++i) {
+      CAPTURE(about(algorithm), name_of(static_cast<Flaw>(i)));
+      CHECK(found.times[i] == 0);
+    }
+  }
+}
+
 TEST_CASE("originals with true clocks in a world without faults hold one at a time",
           "[original][R1]") {
   Narrowing none;
   none.faults = FaultSet{};
   const std::atomic<bool> never{false};
-  const Found found = search(0, 200, none, never);
+  const Found found = search(Algorithm::original, 0, 200, none, never);
   for (std::size_t i = 0; i < kFlaws; ++i) {
     CAPTURE(name_of(static_cast<Flaw>(i)));
     CHECK(found.times[i] == 0);
@@ -76,11 +131,12 @@ TEST_CASE("originals with true clocks in a world without faults hold one at a ti
 }
 
 TEST_CASE("the same seed gives the same run of originals, byte by byte", "[original]") {
+  const auto algorithm = GENERATE(Algorithm::original, Algorithm::tournament, Algorithm::redlock);
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     std::ostringstream one;
     std::ostringstream two;
-    run(fleet_setup_from(seed), &one);
-    run(fleet_setup_from(seed), &two);
+    run(fleet_setup_from(algorithm, seed), &one);
+    run(fleet_setup_from(algorithm, seed), &two);
     CAPTURE(seed);
     REQUIRE(one.str() == two.str());
     REQUIRE(one.str().size() > 1000);

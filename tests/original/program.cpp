@@ -13,7 +13,7 @@ using sim::Touches;
 
 void ping(Program& program) {
   const StoreTime now = program.now();
-  program.store.raw(
+  program.server().raw(
       "ping", program.id, Touches::pings,
       [id = program.id, now, &witness = program.witness](MemoryTables& tables, const StoreNow&) {
         Document ping = tables.raw_ping(id).value_or(Document{{"_id", id}});
@@ -26,28 +26,28 @@ void ping(Program& program) {
 
 // The processes of all locks, taken or free.
 std::set<std::string> processes_of_locks(Program& program) {
-  return program.store.raw("find processes", "all locks", Touches::nothing,
-                           [](MemoryTables& tables, const StoreNow& now) {
-                             std::set<std::string> processes;
-                             for (const auto& lock : tables.list(now).locks) {
-                               if (lock.record) processes.insert(lock.record->process);
-                             }
-                             return processes;
-                           });
+  return program.server().raw("find processes", "all locks", Touches::nothing,
+                              [](MemoryTables& tables, const StoreNow& now) {
+                                std::set<std::string> processes;
+                                for (const auto& lock : tables.list(now).locks) {
+                                  if (lock.record) processes.insert(lock.record->process);
+                                }
+                                return processes;
+                              });
 }
 
 void remove_old_pings(Program& program, const std::set<std::string>& kept, StoreTime before) {
-  program.store.raw("remove pings", "the gone", Touches::pings,
-                    [kept, before, by = program.id, &witness = program.witness](
-                        MemoryTables& tables, const StoreNow& now) {
-                      for (const auto& ping : tables.list(now).pings) {
-                        if (!ping.record || ping.record->ping >= before) continue;
-                        if (kept.contains(ping.id)) continue;
-                        tables.remove_ping(ping.id);
-                        witness.removed_ping(by, ping.id);
-                      }
-                      return true;
-                    });
+  program.server().raw("remove pings", "the gone", Touches::pings,
+                       [kept, before, by = program.id, &witness = program.witness](
+                           MemoryTables& tables, const StoreNow& now) {
+                         for (const auto& ping : tables.list(now).pings) {
+                           if (!ping.record || ping.record->ping >= before) continue;
+                           if (kept.contains(ping.id)) continue;
+                           tables.remove_ping(ping.id);
+                           witness.removed_ping(by, ping.id);
+                         }
+                         return true;
+                       });
 }
 
 }  // namespace

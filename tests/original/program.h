@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "original/witness.h"
 #include "sim/sim_clock.h"
@@ -23,12 +24,14 @@ struct Constants {
 struct Program {
   std::string id;
   Constants constants;
-  sim::SimStore& store;
+  std::vector<sim::SimStore*> servers;
   sim::SimClock& clock;
   sim::Trace& trace;
   Witness& witness;
   sim::Random random;
 
+  /// Of an algorithm on one server.
+  sim::SimStore& server() { return *servers.front(); }
   StoreTime now() const { return StoreTime{clock.wall_now().time_since_epoch()}; }
   Token new_token();
 };

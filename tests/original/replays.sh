@@ -1,12 +1,12 @@
 #!/bin/sh
-# Each schedule of the original in docs/porting.md shows what the document says that it shows. If
-# the simulator has changed so that a seed is another schedule now, `tools/sim --original` prints
-# seeds to take instead.
+# Each schedule of others' algorithms in a document shows what the document says that it shows. If
+# the simulator has changed so that a seed is another schedule now, `tools/sim --original` (or
+# --tournament, --redlock) prints seeds to take instead.
 set -u
 sim=$1
 document=$2
 failed=0
-replays=$(sed -n 's/^`tools\/sim \(--original [^`]*\)` → \([a-z_]*\)$/\2 \1/p' "$document")
+replays=$(sed -n 's/^`tools\/sim \(--[otr][a-z]* [^`]*\)` → \([a-z_]*\)$/\2 \1/p' "$document")
 test "$(echo "$replays" | wc -l)" -ge 4 || { echo "FAILED: $document quotes too few"; exit 1; }
 while read -r flaw arguments; do
   # The arguments are words.

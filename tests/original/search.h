@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <iosfwd>
 
+#include "original/algorithms.h"
 #include "original/flaws.h"
 #include "sim/setup.h"
 
@@ -16,18 +17,21 @@ struct Found {
   std::array<std::uint64_t, kFlaws> first{};
 };
 
-Found search(std::uint64_t first, std::uint64_t last, const sim::Narrowing& narrowing,
-             const std::atomic<bool>& stop);
+Found search(Algorithm algorithm, std::uint64_t first, std::uint64_t last,
+             const sim::Narrowing& narrowing, const std::atomic<bool>& stop);
 
 /// The first seed below `most` that shows it.
-std::optional<std::uint64_t> first_seed(Flaw flaw, std::uint64_t most);
+std::optional<std::uint64_t> first_seed(Algorithm algorithm, Flaw flaw, std::uint64_t most);
 
 /// Fewer processes, faults and steps that still show it.
-sim::Narrowing shrink(std::uint64_t seed, Flaw flaw, const sim::Narrowing& narrowing);
+sim::Narrowing shrink(Algorithm algorithm, std::uint64_t seed, Flaw flaw,
+                      const sim::Narrowing& narrowing);
 
-// tools/sim --original.
-void print(std::ostream& out, const Found& found, const sim::Narrowing& narrowing);
+// tools/sim --original, --tournament and --redlock.
+void print(std::ostream& out, Algorithm algorithm, const Found& found,
+           const sim::Narrowing& narrowing);
 /// Whether it showed anything.
-bool replay(std::ostream& out, std::uint64_t seed, const sim::Narrowing& narrowing);
+bool replay(std::ostream& out, Algorithm algorithm, std::uint64_t seed,
+            const sim::Narrowing& narrowing);
 
 }  // namespace distlock::original

@@ -21,6 +21,8 @@ refused 'seed' --seed banana
 refused 'jobs' --schedules 10 --jobs 0
 refused 'seed' --seed 1 --schedules 10
 refused '--nonsense' --nonsense
+refused 'excludes' --original --redlock
+refused 'excludes' --tournament --redlock
 
 state=$(mktemp)
 echo "something else" > "$state"

@@ -12,6 +12,7 @@
 namespace {
 
 using namespace distlock::sim;
+using distlock::original::Algorithm;
 
 constexpr int kViolated = 1;
 constexpr int kWrongUsage = 2;
@@ -36,6 +37,8 @@ struct Arguments {
   bool quiet = false;
   bool traces = false;
   bool original = false;
+  bool tournament = false;
+  bool redlock = false;
   bool mirrored = false;
   bool calm = false;
 };
@@ -85,8 +88,14 @@ void define(CLI::App& app, Arguments& arguments) {
                "Fail if a fault never mattered or a branch was never taken");
   app.add_flag("--list-faults", arguments.list_faults, "Print all faults, and end");
   app.add_flag("--traces", arguments.traces, "Print what happens in every one, and nothing else");
-  app.add_flag("--original", arguments.original,
-               "Let only processes of the original's algorithm run, and say how it breaks");
+  auto* original =
+      app.add_flag("--original", arguments.original,
+                   "Let only processes of the original's algorithm run, and say how it breaks");
+  auto* tournament = app.add_flag("--tournament", arguments.tournament,
+                                  "The same on three mirrored servers, with its tournament");
+  app.add_flag("--redlock", arguments.redlock, "The same of Redlock as published, on three servers")
+      ->excludes(original)
+      ->excludes(tournament->excludes(original));
   app.add_flag("--mirrored", arguments.mirrored, "On a mirrored store of three or five members");
   app.add_flag("--calm", arguments.calm, "Without the runs whose workers are in a hurry");
   app.add_flag("--quiet", arguments.quiet, "No table of what happened");
@@ -188,14 +197,23 @@ int run_many(const Arguments& arguments) {
   return exit_status(arguments, totals);
 }
 
-// How the original breaks is no failure of ours.
-int run_original(const Arguments& arguments) {
+// Whose processes are to run instead of ours.
+std::optional<Algorithm> algorithm_of(const Arguments& arguments) {
+  if (arguments.original) return Algorithm::original;
+  if (arguments.tournament) return Algorithm::tournament;
+  return arguments.redlock ? std::optional(Algorithm::redlock) : std::nullopt;
+}
+
+// How others' algorithms break is no failure of ours.
+int run_algorithm(Algorithm algorithm, const Arguments& arguments) {
   const Narrowing narrowing = narrowing_of(arguments);
   const std::uint64_t first = arguments.first_seed;
-  if (arguments.seed) return distlock::original::replay(std::cout, *arguments.seed, narrowing), 0;
-  const auto found =
-      distlock::original::search(first, first + arguments.schedules, narrowing, interrupted);
-  distlock::original::print(std::cout, found, narrowing);
+  if (arguments.seed) {
+    return distlock::original::replay(std::cout, algorithm, *arguments.seed, narrowing), 0;
+  }
+  const auto found = distlock::original::search(algorithm, first, first + arguments.schedules,
+                                                narrowing, interrupted);
+  distlock::original::print(std::cout, algorithm, found, narrowing);
   return interrupted ? 130 : 0;
 }
 
@@ -216,7 +234,7 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
     if (arguments.list_faults) return print_faults(), 0;
-    if (arguments.original) return run_original(arguments);
+    if (const auto algorithm = algorithm_of(arguments)) return run_algorithm(*algorithm, arguments);
     if (arguments.seed) return replay(arguments);
     return arguments.traces ? print_traces(arguments) : run_many(arguments);
   } catch (const CLI::ParseError& error) {

@@ -12,7 +12,11 @@ void OriginalRival::start() {
   // The same window as ours, in its whole minutes.
   const auto window = std::chrono::floor<std::chrono::minutes>(world_.setup.longest_window());
   constants.takeover_minutes = std::max(0, static_cast<int>(window.count()) - 1);
-  process_ = std::make_unique<original::OriginalProcess>(world_, "original", constants, *this);
+  process_ = std::make_unique<original::OriginalProcess>(
+      world_, "original",
+      original::OriginalProcess::Site{
+          original::Algorithm::original, {world_.all_servers().front()}, constants},
+      *this);
   if (random.chance(0.5)) {
     const std::chrono::milliseconds most = std::chrono::hours{random.chance(0.5) ? 1 : 20};
     process_->set_wall_off(random.between(-most, most));
