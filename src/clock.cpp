@@ -38,9 +38,9 @@ class HostClock : public Clock {
     });
     boost::unique_lock<boost::mutex> lock(mutex);
     while (!stop.stop_requested()) {
-      const auto left = until - steady_now();
-      if (left <= left.zero()) return true;
-      const auto nap = std::min<std::chrono::nanoseconds>(left, kLongestNap);
+      const SteadyTime now = steady_now();
+      if (until <= now) return true;
+      const auto nap = std::min<std::chrono::nanoseconds>(until - now, kLongestNap);
       stopped.wait_for(lock, boost::chrono::nanoseconds{nap.count()});
     }
     return false;

@@ -107,7 +107,7 @@ void LineWriter::write_without_thread(Lock& lock) {
 
 bool LineWriter::flush(std::chrono::milliseconds most) {
   if (writing) return false;
-  most = std::min(most, kWaitMost);
+  most = std::clamp(most, std::chrono::milliseconds{0}, kWaitMost);
   Lock lock(shared_->mutex);
   if (most.count() > 0) write_without_thread(lock);
   const std::uint64_t last = shared_->added;

@@ -55,17 +55,23 @@ struct Range {
 
 // Controls, which terminals obey, and what has no look of its own: it turns the direction of what
 // follows, breaks the line, or makes two different names look the same.
-constexpr std::array<Range, 12> kUnfit{{{0x0, 0x1F},
+constexpr std::array<Range, 18> kUnfit{{{0x0, 0x1F},
                                         {0x7F, 0x9F},
                                         {0xAD, 0xAD},
+                                        {0x34F, 0x34F},
                                         {0x61C, 0x61C},
-                                        {0x180B, 0x180E},
+                                        {0x115F, 0x1160},
+                                        {0x17B4, 0x17B5},
+                                        {0x180B, 0x180F},
                                         {0x200B, 0x200F},
                                         {0x2028, 0x202E},
                                         {0x2060, 0x206F},
+                                        {0x3164, 0x3164},
                                         {0xFE00, 0xFE0F},
                                         {0xFEFF, 0xFEFF},
-                                        {0xFFF9, 0xFFFB},
+                                        {0xFFA0, 0xFFA0},
+                                        {0xFFF0, 0xFFFB},
+                                        {0x1D173, 0x1D17A},
                                         {0xE0000, 0xE0FFF}}};
 
 std::uint32_t code_point(std::string_view character) {
@@ -135,8 +141,9 @@ std::string escaped(std::string_view text) {
 
 std::string in_lower_case(std::string_view text) {
   std::string result(text);
-  std::transform(result.begin(), result.end(), result.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  std::transform(result.begin(), result.end(), result.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  });
   return result;
 }
 

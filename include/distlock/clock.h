@@ -19,13 +19,13 @@ struct SteadyClock {
 };
 using SteadyTime = SteadyClock::time_point;
 
-/// How long to wait for `limit`: not less than nothing, at most 100 years.
+/// How long to wait for `limit`: not less than nothing, at most 100 years; nothing for NaN.
 template <class Rep, class Period>
 std::chrono::nanoseconds bounded_wait(const std::chrono::duration<Rep, Period>& limit) {
   using Wide = std::chrono::duration<double>;
   constexpr std::chrono::hours kMost{24 * 365 * 100};
   if (Wide(limit) >= Wide(kMost)) return kMost;
-  if (Wide(limit) <= Wide(0)) return std::chrono::nanoseconds{0};
+  if (!(Wide(limit) > Wide(0))) return std::chrono::nanoseconds{0};
   return std::chrono::ceil<std::chrono::nanoseconds>(limit);
 }
 

@@ -42,8 +42,11 @@ Ending run_to_end(const Command& command, const Signals& signals, const Guarded&
   const Event lost;
   const std::stop_callback tell_lost(hold.lost, [&] { lost.set(); });
   const BootTimer timer;
-  Countdown countdown(hold.plan, hold.valid_until());
-  if (look(countdown, hold).step != Countdown::Step::wait) {
+  const SteadyTime until = hold.valid_until();
+  Countdown countdown(hold.plan, until);
+  // A loss may leave a command that runs alone, but without the lock none begins.
+  const bool over = until <= host_clock()->steady_now();
+  if (over || look(countdown, hold).step != Countdown::Step::wait) {
     return {.exit_status = kLockLost, .cut_short = true};
   }
   keeper.set_kill_at(countdown.kill_at());

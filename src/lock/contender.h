@@ -104,8 +104,8 @@ class DistributedLock::Contender : public Heir {
   };
   UnlockResult unlock(const std::optional<Named>& only) noexcept;
   /// Keeps the hold that was passed on to this place, if one was. `unsettled` is set if it came too
-  /// late, and could not be given back.
-  bool accept(Lobby::Place& place, bool& unsettled);
+  /// late, and could not be given back. `until`: of the wait.
+  bool accept(Lobby::Place& place, const Limit& until, bool& unsettled);
 
   // In the phase acquiring.
 
@@ -191,8 +191,8 @@ class DistributedLock::Contender : public Heir {
   bool inherit(Contender& from, const Token& ts, SteadyTime now);
   bool fits(const Contender& from) const;
   void leave_to(const Contender& to, const Token& ts) noexcept;
-  /// Gives such a hold back, where the wait ends otherwise.
-  void relinquish(Lobby::Place& place) noexcept;
+  /// Gives such a hold back, where the wait ends otherwise. False: that is still to come.
+  bool relinquish(Lobby::Place& place, const Limit& until) noexcept;
   protocol::Judgement judge(const TimedInspection& look);
   protocol::Judgement judge_one(const Inspection& seen, const LocalSpan& span);
   ClaimFrom claim_from(const TimedInspection& look, protocol::Verdict verdict);

@@ -98,23 +98,26 @@ bool Contender::pass_on(LockRecord& record) noexcept {
   return went_on;
 }
 
-bool Contender::accept(Lobby::Place& place, bool& unsettled) {
+bool Contender::accept(Lobby::Place& place, const Limit& until, bool& unsettled) {
   auto pass = place.take_pass();
   if (!pass) return false;
   AcquiringPhase acquiring{*this};
   remembered.reset();
+  limit = until;
   acquiring.held = keep_until(pass->record, pass->last, pass->until, std::nullopt);
   if (!acquiring.held && !give_back(pass->record)) unsettled = true;
   return acquiring.held;
 }
 
-void Contender::relinquish(Lobby::Place& place) noexcept {
-  if (session->fork_guard.in_child() || place.close()) return;
+bool Contender::relinquish(Lobby::Place& place, const Limit& until) noexcept {
+  if (session->fork_guard.in_child() || place.close()) return true;
   const auto pass = place.take_pass();
   session->lobby.set_passing(name, SteadyTime::min());
-  releaser.release(*pass->record.ts, SteadyTime::min());
+  limit = until;
+  const auto released = releaser.release(*pass->record.ts, SteadyTime::min());
   end_acquiring();
   session->lobby.ring(name);
+  return released.result != UnlockResult::pending;
 }
 
 }  // namespace distlock

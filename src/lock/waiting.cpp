@@ -83,7 +83,8 @@ bool Contender::wait_in_line(const WaitRequest& request) {
   using OnStop = LeftInChild<std::stop_callback<decltype(ring)>>;
   const OnStop on_stop(request.stop, ring);
   const OnStop on_end(session->stopping.get_token(), ring);
-  const auto give_back = [&](Lobby::Place* of) { relinquish(*of); };
+  const Limit until{request.deadline, request.stop};
+  const auto give_back = [&](Lobby::Place* of) { relinquish(*of, until); };
   const std::unique_ptr<Lobby::Place, decltype(give_back)> leaving(&place, give_back);
   Queueing queueing(*this, place, request);
   try {
@@ -91,7 +92,8 @@ bool Contender::wait_in_line(const WaitRequest& request) {
     if (turn == Queueing::Turn::to_stand) return wait_standing(place, request);
     return turn == Queueing::Turn::held;
   } catch (const Error& error) {
-    if (!queueing.unsettled()) throw;
+    const bool settled = relinquish(place, until) && !queueing.unsettled();
+    if (settled) throw;
     throw of_all(error);
   }
 }

@@ -135,7 +135,7 @@ bool Ringer::go_on(const std::string& name, Freeing& freeing, const Limit& limit
 // Unless the lock has been held and freed again meanwhile.
 void Ringer::put_back(All::node_type one) {
   const Guard lock(mutex_);
-  all_.insert(std::move(one));
+  if (!given_up_) all_.insert(std::move(one));
 }
 
 SteadyTime Ringer::set_next() {
@@ -152,6 +152,9 @@ void Ringer::finish() noexcept {
   SteadyTime next = hasten(begun + kClaimed);
   while (next < limit.deadline && !limit.over(clock) && clock.wait_until(next, {}))
     next = round(limit).next;
+  const Guard lock(mutex_);
+  given_up_ = true;
+  all_.clear();
 }
 
 SteadyTime Ringer::hasten(SteadyTime due) {

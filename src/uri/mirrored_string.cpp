@@ -63,7 +63,7 @@ std::string one_spelling(const in6_addr& address, const std::string& zone) {
   return IN6_IS_ADDR_LINKLOCAL(&address) != 0 ? plain + zone : plain;
 }
 
-// The text of an IP address in one spelling, or `name`. The three that mean this host are one.
+// The text of an IP address in one spelling, or `name`. Those that mean this host are one.
 std::string one_spelling(const std::string& name) {
   in_addr four{};
   in6_addr six{};
@@ -75,7 +75,8 @@ std::string one_spelling(const std::string& name) {
   } else if (inet_pton(AF_INET6, name.substr(0, zone).c_str(), &six) == 1) {
     address = one_spelling(six, name.substr(zone));
   }
-  const bool here = address == "127.0.0.1" || address == "::1";
+  const bool here =
+      address == "127.0.0.1" || address == "::1" || address == "0.0.0.0" || address == "::";
   return here ? "localhost" : address;
 }
 

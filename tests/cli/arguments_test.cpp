@@ -272,3 +272,15 @@ TEST_CASE("a connection string given as another option's value is not shown", "[
              Catch::Contains("is no duration"));
   CHECK_THAT(problem({"list"}, {{"DISTLOCK_TAKEOVER_AFTER", uri}}), !Catch::Contains("secret"));
 }
+
+TEST_CASE("status and list judge a holder that states no window as a run with their option does",
+          "[cli][arguments][R6]") {
+  CHECK(parse_as<ListArguments>({"list"}).window.unstated_window == 16min);
+  CHECK(parse_as<StatusArguments>({"status"}).window.unstated_window == 16min);
+  const auto list = parse_as<ListArguments>({"list", "--takeover-after", "3s"}).window;
+  const auto status = parse_as<StatusArguments>({"status", "--takeover-after", "3s"}).window;
+  for (const ContenderWindow& window : {list, status}) {
+    CHECK(window.takeover_after == 3s);
+    CHECK(window.unstated_window == 0s);
+  }
+}

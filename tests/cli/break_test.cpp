@@ -197,3 +197,12 @@ TEST_CASE("break on a mirrored store says what became of a hold that a minority 
   CHECK(breaks() == kSuccess);
   CHECK_THAT(err.str(), Catch::Contains("freed jobs\n") && !Catch::Contains("nothing was"));
 }
+
+TEST_CASE("a yes is y, Y or yes", "[cli][break]") {
+  for (const char* answer : {"y\n", "Y\n", "yes\n", "yes"}) {
+    CAPTURE(answer);
+    Operator someone;
+    CHECK(someone.breaks("jobs", answer) == kSuccess);
+    CHECK_FALSE(someone.taken());
+  }
+}

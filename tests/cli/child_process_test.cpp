@@ -259,3 +259,16 @@ TEST_CASE("a signal that was ignored before ends no wait", "[cli][child][R15]") 
   }
   signal(SIGHUP, before);
 }
+
+TEST_CASE("a signal that comes to us reaches all of the command's group, not its leader alone",
+          "[cli][child]") {
+  const Signals signals;
+  // The leader heeds it only when what it waits for has ended.
+  const Ending ending =
+      run_to_end({.words = {"sh", "-c",
+                            "trap : TERM; sh -c 'kill -TERM '$PPID'; exec sleep 20'; "
+                            "test $? -gt 128 && exit 42"},
+                  .environment = {}},
+                 signals);
+  CHECK(ending.exit_status == 42);
+}

@@ -151,3 +151,11 @@ TEST_CASE("a fail-over keeps no command from a store that is no member",
   CHECK_NOTHROW(check_is_no_member(store, connection));
   CHECK(store.calls("inspect") == 1);
 }
+
+TEST_CASE("a file may have a connection string of each kind", "[cli][connection]") {
+  for (const std::string text : {"sqlite:l.db", "memory:", "mongodb://db1/", "mongodb+srv://a.b.c/",
+                                 "mirrored+sqlite:a,b,c", "mirrored+mongodb://a,b,c/locks"}) {
+    CAPTURE(text);
+    CHECK(read_from_a_file(text + '\n') == text);
+  }
+}

@@ -13,8 +13,11 @@
 
 #include "cli/child_process.h"
 #include "command_end.h"
+#include "distlock/clock.h"
 
+using namespace distlock;
 using namespace distlock::cli;
+using namespace std::chrono_literals;
 
 namespace {
 
@@ -71,4 +74,43 @@ TEST_CASE("a keeper heeds no signal that can be blocked, and is of no other sess
   for (const int number : {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1}) kill(keeper.id(), number);
   keeper.set_kill_at(distlock::SteadyTime::min());
   CHECK(signal_that_ended(child, signals) == SIGKILL);
+}
+
+TEST_CASE("a child knows the time also by a clock that a library has set", "[cli][child][R9]") {
+  Keeper keeper;
+  keeper.set_kill_at(host_clock()->steady_now() + 1h);
+  CHECK(abs(Keeper::kernel_ahead()) < 30min);
+  CHECK_FALSE(keeper.time_is_over(Keeper::kernel_ahead()));
+  // A library adds two hours, or takes some away.
+  CHECK(keeper.time_is_over(-2h));
+  CHECK_FALSE(keeper.time_is_over(2h));
+}
+
+TEST_CASE("a message that is no order does not end the keeper's watch", "[cli][child][R9]") {
+  Keeper keeper;
+  const Signals signals;
+  for (const std::size_t size : {1, 17, 4000}) {
+    const std::string line(size, '\xff');
+    REQUIRE(write(keeper.descriptor(), line.data(), line.size()) >= 0);
+  }
+  ChildProcess child(kSleep, signals, keeper);
+  wait_for_sleep(keeper);
+  keeper.set_kill_at(host_clock()->steady_now());
+  CHECK(signal_that_ended(child, signals) == SIGKILL);
+}
+
+TEST_CASE("a keeper that was stopped heeds the last deadline when it goes on", "[cli][child][R9]") {
+  Keeper keeper;
+  const Signals signals;
+  ChildProcess child(kSleep, signals, keeper);
+  wait_for_sleep(keeper);
+  kill(keeper.id(), SIGSTOP);
+  // More than a socket takes.
+  const SteadyTime start = host_clock()->steady_now();
+  for (int i = 0; i < 5000; ++i) keeper.set_kill_at(start - 1h + i * 1ms);
+  const SteadyTime last = start + 1s;
+  keeper.set_kill_at(last);
+  kill(keeper.id(), SIGCONT);
+  CHECK(signal_that_ended(child, signals) == SIGKILL);
+  CHECK(host_clock()->steady_now() >= last);
 }

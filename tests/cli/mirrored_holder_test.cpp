@@ -8,6 +8,7 @@
 #include "cli/break.h"
 #include "cli/break_wait.h"
 #include "cli/exit_status.h"
+#include "cli/member_looks.h"
 #include "cli/view.h"
 #include "support/mirror_fleet.h"
 
@@ -198,4 +199,14 @@ TEST_CASE("a list judges a hold that is over as a status does", "[cli][view][mir
   }
   CHECK(scene.one().takeover.how == How::now);
   CHECK(scene.listed().takeover.how == How::now);
+}
+
+TEST_CASE("a member on which a holder has to be watched is had when the window is over",
+          "[cli][view][mirrored][M4]") {
+  const auto on = [](How how, std::chrono::milliseconds in) {
+    return OnMember{.seen = {}, .takeover = {.how = how, .window = 60s, .in = in}};
+  };
+  const auto last = deciding({on(How::later, 5s), on(How::by_watching, 0s), on(How::never, 0s)}, 2);
+  REQUIRE(last);
+  CHECK(last->takeover.how == How::by_watching);
 }

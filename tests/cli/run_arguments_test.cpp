@@ -197,3 +197,17 @@ TEST_CASE("an empty COMMAND is refused, and -- may stand before NAME and before 
   CHECK(parse_as<RunArguments>({"run", "-n", "--", "n", "--", "ls", "--"}).command ==
         Words{"ls", "--"});
 }
+
+TEST_CASE("a lock that stays busy ends a run with any status from 0 to 255", "[cli][arguments]") {
+  for (const int status : {0, 1, 255}) {
+    CHECK(parse_as<RunArguments>({"run", "-E", std::to_string(status), "n", "true"})
+              .conflict_exit_status == status);
+  }
+}
+
+TEST_CASE("of an option that is given twice the last value counts", "[cli][arguments]") {
+  const auto run = parse_as<RunArguments>(
+      {"run", "--wait", "1s", "-w", "3s", "--why=a", "--why=b", "n", "true"});
+  CHECK(run.wait == 3s);
+  CHECK(run.why == "b");
+}

@@ -120,3 +120,14 @@ TEST_CASE("the memory that a program is given its variables in keeps no secret o
   CHECK_THAT(variable, Catch::StartsWith("DISTLOCK_URI=***") && !Catch::Contains("secret"));
   unsetenv("DISTLOCK_URI");
 }
+
+TEST_CASE("the stars for a short password stay within its word", "[cli][connection][R14]") {
+  std::string tool = "distlock";
+  const std::string uri = "mongodb://ann:x@db1/";
+  std::string memory = uri + '\0' + "list";
+  char* const next = memory.data() + uri.size() + 1;
+  std::array<char*, 4> words{tool.data(), memory.data(), next, nullptr};
+  hide_secrets(3, words.data());
+  CHECK(std::string(next) == "list");
+  CHECK_THAT(memory, !Catch::Contains(":x@"));
+}

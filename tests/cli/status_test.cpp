@@ -146,3 +146,20 @@ TEST_CASE("a malformed ping is a status of its own, also where no ping is shown"
   CHECK(status({}, looker.opened(), looker.streams()) == kMalformed);
   CHECK(looker.err.str().find("odd") != std::string::npos);
 }
+
+TEST_CASE("list and status fit the width of their terminal, whatever its height", "[cli][view]") {
+  Looker looker;
+  Streams streams = looker.streams();
+  const auto shown = [&](bool of_list) {
+    CHECK((of_list ? list({}, looker.opened(), streams) : status({}, looker.opened(), streams)) ==
+          kSuccess);
+    return std::exchange(looker.out, std::ostringstream()).str();
+  };
+  const bool of_list = GENERATE(true, false);
+  streams.out_width = 40;
+  streams.out_height = 200;
+  CHECK_THAT(shown(of_list), Catch::Contains("without PING PID FOR; -v has all"));
+  streams.out_width = 200;
+  streams.out_height = 40;
+  CHECK_THAT(shown(of_list), Catch::Contains("PING") && !Catch::Contains("without"));
+}

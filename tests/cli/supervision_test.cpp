@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <catch2/catch.hpp>
 #include <optional>
 #include <string>
@@ -94,6 +95,7 @@ TEST_CASE("a command whose hold has ended is not started", "[cli][child][R9]") {
   Keeper keeper;
   const Signals signals;
   Hold hold;
+  hold.plan.on_loss = GENERATE(OnLoss::terminate, OnLoss::ignore);
   for (const SteadyTime until : {SteadyTime::min(), host_clock()->steady_now()}) {
     hold.until = until;
     const Ending ending =
@@ -224,45 +226,6 @@ TEST_CASE("a command ends before the deadline also if its keeper was killed or s
   CHECK(host_clock()->steady_now() < hold.until);
 }
 
-TEST_CASE("a child knows the time also by a clock that a library has set", "[cli][child][R9]") {
-  Keeper keeper;
-  keeper.set_kill_at(host_clock()->steady_now() + 1h);
-  CHECK(abs(Keeper::kernel_ahead()) < 30min);
-  CHECK_FALSE(keeper.time_is_over(Keeper::kernel_ahead()));
-  // A library adds two hours, or takes some away.
-  CHECK(keeper.time_is_over(-2h));
-  CHECK_FALSE(keeper.time_is_over(2h));
-}
-
-TEST_CASE("a message that is no order does not end the keeper's watch", "[cli][child][R9]") {
-  Keeper keeper;
-  const Signals signals;
-  for (const std::size_t size : {1, 17, 4000}) {
-    const std::string line(size, '\xff');
-    REQUIRE(write(keeper.descriptor(), line.data(), line.size()) >= 0);
-  }
-  ChildProcess child(kSleep, signals, keeper);
-  wait_for_sleep(keeper);
-  keeper.set_kill_at(host_clock()->steady_now());
-  CHECK(signal_that_ended(child, signals) == SIGKILL);
-}
-
-TEST_CASE("a keeper that was stopped heeds the last deadline when it goes on", "[cli][child][R9]") {
-  Keeper keeper;
-  const Signals signals;
-  ChildProcess child(kSleep, signals, keeper);
-  wait_for_sleep(keeper);
-  kill(keeper.id(), SIGSTOP);
-  // More than a socket takes.
-  const SteadyTime start = host_clock()->steady_now();
-  for (int i = 0; i < 5000; ++i) keeper.set_kill_at(start - 1h + i * 1ms);
-  const SteadyTime last = start + 1s;
-  keeper.set_kill_at(last);
-  kill(keeper.id(), SIGCONT);
-  CHECK(signal_that_ended(child, signals) == SIGKILL);
-  CHECK(host_clock()->steady_now() >= last);
-}
-
 TEST_CASE("^C that comes between a wait and the command's start is the command's",
           "[cli][child][R15]") {
   int terminal = -1;
@@ -276,4 +239,50 @@ TEST_CASE("^C that comes between a wait and the command's start is the command's
   CHECK(waitpid(tool, &status, 0) == tool);
   CHECK(WEXITSTATUS(status) == kSignalled + SIGINT);
   close(terminal);
+}
+
+TEST_CASE("a loss ends the command at once, however rarely its deadline is looked at",
+          "[cli][child][R9]") {
+  auto* const before = signal(SIGTERM, SIG_DFL);  // Until its exec the command has our handlers.
+  Keeper keeper;
+  const Signals signals;
+  std::stop_source lost;
+  std::atomic<bool> is_lost = false;
+  std::jthread losing;
+  int looks = 0;
+  const auto valid_until = [&] {
+    const SteadyTime until = is_lost ? SteadyTime::min() : host_clock()->steady_now() + 1h;
+    // The first look behind the fork. The next one is an hour away.
+    if (++looks == 3) {
+      losing = std::jthread([&] {
+        is_lost = true;
+        lost.request_stop();
+      });
+    }
+    return until;
+  };
+  const Ending ending = run_to_end({.words = {"sleep", "20"}, .environment = {}}, signals,
+                                   {valid_until, lost.get_token(), kPlan}, keeper);
+  CHECK(ending.by_signal == SIGTERM);
+  CHECK(ending.cut_short);
+  signal(SIGTERM, before);
+}
+
+TEST_CASE("a keeper kills nothing of a command that has ended, however long the release takes",
+          "[cli][child][R9]") {
+  Keeper keeper;
+  const Signals signals;
+  Hold hold;
+  CHECK(run_to_end(shell("sleep 99 &"), signals, hold.guarded(), keeper).exit_status == 0);
+  const auto left = descendants_of(getpid(), keeper.id());
+  REQUIRE(left.size() == 1);
+  const auto has_ended = [](pid_t id) {
+    siginfo_t info{};
+    return waitid(P_PID, static_cast<id_t>(id), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+           info.si_pid == id;
+  };
+  keeper.set_kill_at(SteadyTime::min());  // As when the time of the last ping is over.
+  while (!has_ended(keeper.id()) && !has_ended(left.front())) std::this_thread::yield();
+  CHECK_FALSE(has_ended(left.front()));
+  kill(left.front(), SIGKILL);
 }

@@ -81,3 +81,29 @@ TEST_CASE("the table of those who wait fits a narrow terminal, and says what it 
   CHECK(fits(29, text.substr(text.rfind("LOCK"), text.rfind("without") - text.rfind("LOCK"))));
   CHECK_THAT(text, Catch::Contains("without PID FOR;"));
 }
+
+TEST_CASE("the ping of a lock is as old as its member's clock says", "[cli][view][R4][M4]") {
+  View view;
+  view.now = StoreNow{StoreTime{1h}, "of a"};
+  LockView lock;
+  lock.name = "jobs";
+  lock.record.emplace().name = "jobs";
+  lock.record->state = LockState::taken;
+  lock.ping = PingRecord{.process = "p", .ping = view.now->time - 5s, .clock = "of b"};
+  lock.now = StoreNow{view.now->time + 2s, "of b"};
+  view.locks.push_back(lock);
+  CHECK_THAT(shown_alone(view), Catch::Contains("  ping       7s ago\n"));
+  CHECK_THAT(shown_within(0, view), Catch::Contains("  7s "));
+}
+
+TEST_CASE("in the table of pings each is as old as its member's clock says",
+          "[cli][view][R4][M4]") {
+  View view;
+  view.now = StoreNow{StoreTime{1h}, "of a"};
+  const PingRecord ping{.process = "p", .ping = view.now->time - 5s, .clock = "of b"};
+  view.pings.push_back(
+      {.process = "p", .record = ping, .now = StoreNow{view.now->time + 2s, "of b"}});
+  std::ostringstream out;
+  print_list(out, view, {});
+  CHECK_THAT(out.str(), Catch::Contains("PROCESS  PING  HOLDS\np        7s    0\n"));
+}

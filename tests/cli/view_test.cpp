@@ -249,3 +249,13 @@ TEST_CASE("a wait that begins in the future has lasted for no time", "[cli][view
   CHECK_THAT(one.str(), Catch::Contains("process 12, for 0ms, passed over 0ms ago\n"));
   CHECK(as_json(scene.all())["locks"][0]["line"][0]["waiting_ms"] == 0);
 }
+
+TEST_CASE("a lock that a process has freed is none of its holds", "[cli][view]") {
+  Scene scene;
+  scene.hold("jobs", "p");
+  scene.hold("old", "p", 2000, LockState::free);
+  scene.ping("p", 1s);
+  const View view = scene.all();
+  REQUIRE(view.pings.size() == 1);
+  CHECK(view.pings.front().holds == 1);
+}

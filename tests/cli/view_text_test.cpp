@@ -192,18 +192,6 @@ TEST_CASE("a lock that nobody ever claimed is free", "[cli][view]") {
   CHECK(out.str() == "nightly: free\n");
 }
 
-TEST_CASE("JSON gives no name to a document whose id is none", "[cli][view][R14]") {
-  Scene scene;
-  scene.tables().put_lock({{"_id", std::int32_t{5}}});
-  scene.tables().put_ping({{"_id", std::int32_t{5}}});
-  scene.tables().put_lock({{"_id", std::string("odd")}});
-  const auto json = as_json(scene.all());
-  CHECK(json["locks"][0]["name"] == "odd");
-  CHECK(json["locks"][1]["name"].is_null());
-  CHECK(json["locks"][1]["problem"].get<std::string>().find("integer 5") != std::string::npos);
-  CHECK(json["pings"][0]["process"].is_null());
-}
-
 TEST_CASE("a malformed ping widens no column of the others, and is told uncut",
           "[cli][view][R14]") {
   Scene scene;
@@ -273,23 +261,11 @@ TEST_CASE("names cannot steer the terminal", "[cli][view]") {
   CHECK_THAT(one.str(), !Catch::Contains("\033") && Catch::Contains("ann\\x1b[2J@p"));
 }
 
-TEST_CASE("JSON has a hold whole, times twice", "[cli][view]") {
+TEST_CASE("the last holder of a free lock is not called its holder", "[cli][view]") {
   Scene scene;
-  scene.hold("jobs", "p");
-  scene.ping("p", 500ms);
-  const auto json = as_json(scene.all());
-  CHECK(json["store"] == "memory:");
-  CHECK(json["clock"] == "memory");
-  const auto& lock = json["locks"][0];
-  CHECK(lock["name"] == "jobs");
-  CHECK(lock["state"] == "taken");
-  CHECK(lock["ts"] == "ab0102030405060708090a0b");
-  CHECK(lock["fence"] == 7);
-  CHECK(lock["held_ms"] == 61'000);
-  CHECK(lock["when_ms"].get<std::int64_t>() == json["now_ms"].get<std::int64_t>() - 61'000);
-  CHECK(lock["takeover"]["how"] == "later");
-  CHECK(lock["takeover"]["in_ms"] == 1500);
-  CHECK(lock["takeover"]["at_ms"].get<std::int64_t>() == json["now_ms"].get<std::int64_t>() + 1500);
-  CHECK(json["pings"][0]["holds"] == 1);
-  CHECK(json["pings"][0]["age_ms"] == 500);
+  scene.hold("jobs", "db7:17:42", 2000, LockState::free, ":thread3/pid4711/ann:99");
+  std::ostringstream out;
+  print_lock(out, scene.one("jobs"), {});
+  CHECK_THAT(out.str(), Catch::StartsWith("jobs: free\n  last       ann@db7, process 4711\n") &&
+                            !Catch::Contains("holder"));
 }

@@ -246,3 +246,41 @@ TEST_CASE("a watch of names tells a document again that was gone meanwhile", "[c
   CHECK_THAT(said, Catch::Contains(where));
   CHECK(said.find(where) != said.rfind(where));
 }
+
+namespace {
+
+/// Counts how often what was written is handed on.
+class CountingBuffer : public std::stringbuf {
+ public:
+  int handed_on = 0;
+
+ protected:
+  int sync() override {
+    ++handed_on;
+    return std::stringbuf::sync();
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a watch hands each list on at once, also to a program", "[cli][view]") {
+  Looker looker;
+  std::stop_source stop;
+  looker.observer.store->before(
+      "list", [&] { looker.observer.store->before("list", [&] { stop.request_stop(); }); });
+  CountingBuffer buffer;
+  std::ostream out(&buffer);
+  const Streams streams{looker.in, out, looker.err};
+  CHECK(watch_list({}, looker.watched(), streams, stop.get_token()) == kSuccess);
+  CHECK(buffer.handed_on == 2);
+}
+
+TEST_CASE("the table of a watch fits a narrow terminal as that of a list does", "[cli][view]") {
+  Looker looker;
+  std::stop_source stop;
+  looker.observer.store->before("list", [&] { stop.request_stop(); });
+  Streams streams = looker.streams();
+  streams.out_width = 40;
+  CHECK(watch_list({}, looker.watched(), streams, stop.get_token()) == kSuccess);
+  CHECK_THAT(looker.out.str(), Catch::Contains("without PING PID FOR; -v has all"));
+}

@@ -211,3 +211,26 @@ TEST_CASE("a process can ping as one bell ends and another begins, however many 
   CHECK(failure_of([&] { store->ping("a"); }) == std::nullopt);
   slow = false;
 }
+
+TEST_CASE("a bell that was refused once and is heard now ends with a ring",
+          "[mongo][bell][R12][R19][R20]") {
+  std::atomic<bool> refuses = true;
+  MockServer server(json("{" + standalone_hello() + "}"));
+  server.answer_with([&](const Bson& command) {
+    if (!is_command(command, "insert") || !refuses) return answer_to_listener(command);
+    return json(R"({"ok": 0, "code": 13, "errmsg": "not authorized"})");
+  });
+  const auto sent = [&](const char* name) {
+    const auto commands = server.commands();
+    return std::count_if(commands.begin(), commands.end(),
+                         [&](const Bson& command) { return is_command(command, name); });
+  };
+  const auto refusals = std::make_shared<BellRefusals>();
+  Listener listener(server, refusals);
+  wait_until("the bell to be refused", [&] { return refusals->pause.load() > 0ms; });
+  refuses = false;
+  wait_until("the bell to be listened to", [&] { return sent("getMore") > 0; });
+  const auto rings = sent("insert");
+  listener.bell.reset();
+  CHECK(sent("insert") == rings + 1);
+}

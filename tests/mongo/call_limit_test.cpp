@@ -5,6 +5,9 @@
 #include "mongo/attempts.h"
 #include "mongo/mock_server.h"
 #include "mongo/server.h"
+#include "stores/mongodb/mongo_call.h"
+#include "stores/mongodb/mongo_documents.h"
+#include "stores/mongodb/mongo_open.h"
 #include "stores/mongodb/mongo_store.h"
 
 using namespace distlock;
@@ -57,4 +60,33 @@ TEST_CASE("several commands of one call have one limit together", "[mongo][R12]"
   CHECK_NOTHROW(slow.store->list());
   slow.server.hold_back_while(late);
   CHECK(failure_of([&] { static_cast<void>(slow.store->list()); }) == Errc::not_applied);
+}
+
+TEST_CASE("the limit of a call counts for nothing that its thread does afterwards",
+          "[mongo][R12]") {
+  const MockServer server(json("{" + standalone_hello() + "}"));
+  const ConnectionString connection("mongodb://127.0.0.1:" + std::to_string(server.port()) + "/");
+  {
+    const Pool pool = open_pool(tuned_uri(connection, kLimitOfCall), connection);
+    const MongoSettings settings{"config", 3600ms, {}, 0ms};
+    const MongoCall over(pool.get(), settings, {"test", ""});
+  }
+  CHECK(failure_of([&] { open_mongo_store(connection, {.call_limit = kLimitOfCall}); }) ==
+        std::nullopt);
+}
+
+TEST_CASE("a bell is listened to for longer than a call may take", "[mongo][bell][R19]") {
+  MockServer server(json("{" + standalone_hello() + "}"));
+  server.answer_with(
+      [](const Bson&) { return json(R"({"ok": 1, "cursor": {"id": 0, "firstBatch": []}})"); });
+  const ConnectionString connection("mongodb://127.0.0.1:" + std::to_string(server.port()) + "/");
+  const Pool pool = open_pool(tuned_uri(connection, kLimitOfCall), connection);
+  const MongoSettings settings{"config", 3600ms, {}, 0ms};
+  const MongoCall call(pool.get(), settings, {"test", ""});
+  int batches = 0;
+  const auto take = [&](const std::vector<Document>&) { return ++batches != 0; };
+  CHECK(failure_of([&] {
+          CHECK(call.follow(doc({{"find", "lockbells"}, {"tailable", true}}), 1ms, take));
+        }) == std::nullopt);
+  CHECK(batches == 1);
 }

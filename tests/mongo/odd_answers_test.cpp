@@ -167,3 +167,15 @@ TEST_CASE("an opening that an unsound answer has ended spoils no later error of 
         Errc::not_applied);
   CHECK_THAT(message, Catch::Contains("planted"));
 }
+
+TEST_CASE("a write that was refused is refused, whatever the server says of the user's rights",
+          "[mongo][R8][R14]") {
+  Odd odd("");
+  odd.server.answer_with([](const Bson& command) {
+    bson_iter_t first;
+    const bool asks_why =
+        bson_iter_init(&first, command.get()) && bson_iter_find(&first, "connectionStatus");
+    return json(asks_why ? R"({"ok": 0, "code": 0})" : R"({"ok": 0, "code": 13, "errmsg": "no"})");
+  });
+  CHECK(failure_of([&] { odd.store->release("jobs", kOurs); }) == Errc::permission_denied);
+}

@@ -2,6 +2,7 @@
 // the store may have is freed.
 #include <catch2/catch.hpp>
 
+#include "distlock/line.h"
 #include "mongo/attempts.h"
 #include "mongo/mock_server.h"
 #include "mongo/server.h"
@@ -80,4 +81,15 @@ TEST_CASE("a malformed hold of somebody else leaves nothing unknown", "[mongo][R
   CHECK(failure_of([&] { no_ts.stand(); }) == Errc::bad_record);
   const Granting other_ts(kState + R"("process": 5, "ts": {"$oid": "65a000000000000000000099"})");
   CHECK(failure_of([&] { other_ts.stand(); }) == Errc::bad_record);
+}
+
+TEST_CASE("a grant that shows a smaller fence than the claim names is unknown",
+          "[mongo][R8][R10]") {
+  const Granting odd(kState + kWho + kTs + kFence);
+  Claim claim = claim_of_a_block();
+  claim.fences = 1;
+  claim.fence = 64;
+  CHECK(odd.store->claim("jobs", FromFree{}, claim).value().fence == 64);
+  claim.fence = 65;
+  CHECK(failure_of([&] { odd.store->claim("jobs", FromFree{}, claim); }) == Errc::outcome_unknown);
 }

@@ -6,6 +6,7 @@
 #include "distlock/line.h"
 #include "mongo/attempts.h"
 #include "mongo/mock_server.h"
+#include "mongo/recorded.h"
 #include "mongo/server.h"
 #include "stores/mongodb/mongo_call.h"
 #include "stores/mongodb/mongo_documents.h"
@@ -17,62 +18,6 @@ using namespace distlock::testing;
 using namespace std::chrono_literals;
 
 namespace {
-
-constexpr auto kCallLimit = 4s;
-constexpr std::int64_t kServerLimitMs = 3600;  // nine tenths of it
-
-std::string text_at(const Bson& command, const char* path) {
-  const auto found = find(command.get(), path);
-  return found && BSON_ITER_HOLDS_UTF8(&*found) ? bson_iter_utf8(&*found, nullptr) : "";
-}
-
-std::int64_t number_at(const Bson& command, const char* path) {
-  const auto found = find(command.get(), path);
-  return found && BSON_ITER_HOLDS_INT(&*found) ? bson_iter_as_int64(&*found) : -1;
-}
-
-std::string name_of(const Bson& command) {
-  bson_iter_t first;
-  bson_iter_init(&first, command.get());
-  bson_iter_next(&first);
-  return bson_iter_key(&first);
-}
-
-// One old ping, so that it is removed, for everybody who asks for documents.
-Bson answer_to(const Bson& command) {
-  const std::string name = name_of(command);
-  if (name == "isMaster") return json("{" + standalone_hello() + "}");
-  if (name == "aggregate" || name == "find")
-    return json(R"({"ok": 1, "cursor": {"id": 0, "ns": "config.lockpings", "firstBatch": [
-        {"_id": "gone", "lock": {"_id": "jobs", "state": 0}, "ping": [],
-         "now": {"$date": {"$numberLong": "0"}}},
-        {"_id": "gone", "ping": {"$date": {"$numberLong": "0"}}, "clock": "mongod:x"}]}})");
-  return json(R"({"ok": 1, "n": 1, "value": null})");
-}
-
-// A store on a server of its own, whose address is its clock.
-struct Recorded {
-  MockServer server;
-  std::shared_ptr<Store> store;
-
-  explicit Recorded(bool replica_set) : server(json("{" + standalone_hello() + "}")) {
-    if (replica_set) server.hello_with(json("{" + member_hello(true, {server.port()}) + "}"));
-    server.answer_with(answer_to);
-    store = open_mongo_store(
-        ConnectionString("mongodb://127.0.0.1:" + std::to_string(server.port()) + "/"),
-        {.call_limit = kCallLimit});
-  }
-
-  std::vector<Bson> sent_by(const std::function<void(Store&)>& call) {
-    server.forget_commands();
-    failure_of([&] { call(*store); });
-    return server.commands();
-  }
-
-  Claim claim() const {
-    return our_claim_until({StoreTime{}, "mongod:127.0.0.1:" + std::to_string(server.port())});
-  }
-};
 
 // A set of two, of which the first is primary to begin with.
 struct TwoMembers {
@@ -131,9 +76,10 @@ bool writes(const Bson& command) {
   return name == "findAndModify" || name == "delete" || name == "createIndexes";
 }
 
-// The removal of old pings is one call of two commands.
+// The removal of old pings is one call of two commands, and so are the indexes.
 std::int64_t limit_of(const Bson& command) {
-  const bool of_two = find(command.get(), "delete") || text_at(command, "aggregate") == "lockpings";
+  const bool of_two = find(command.get(), "delete") || find(command.get(), "createIndexes") ||
+                      text_at(command, "aggregate") == "lockpings";
   return of_two ? kServerLimitMs / 2 : kServerLimitMs;
 }
 

@@ -83,3 +83,18 @@ TEST_CASE("the removal of a ping waits for no other call", "[mongo][R12]") {
   CHECK(failure_of([&] { served.store->remove_ping("db7"); }) == std::nullopt);
   slow = false;
 }
+
+TEST_CASE("a limit of the socket in the connection string ends a call that has more time",
+          "[mongo][R12]") {
+  std::atomic<bool> answers = false;
+  Served served([](const Bson&) { return json(R"({"ok": 1, "value": null})"); },
+                "socketTimeoutMS=1000");
+  served.server.hold_back_while([&](const Bson&) { return !answers; });
+  auto release = std::async(std::launch::async, [&] {
+    return failure_of([&] { served.store->release("jobs", kOurs); });
+  });
+  const bool ended = release.wait_for(20s) == std::future_status::ready;
+  answers = true;
+  CHECK(ended);
+  CHECK(release.get() == Errc::outcome_unknown);
+}

@@ -4,6 +4,7 @@
 #include <random>
 #include <variant>
 
+#include "distlock/line.h"
 #include "mongo/attempts.h"
 #include "mongo/mock_server.h"
 #include "mongo/server.h"

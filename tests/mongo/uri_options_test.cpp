@@ -3,8 +3,10 @@
 
 #include <catch2/catch.hpp>
 #include <fstream>
+#include <string_view>
 
 #include "stores/mongodb/mongo_bell.h"
+#include "stores/mongodb/mongo_connect.h"
 #include "stores/mongodb/mongo_open.h"
 #include "support/descriptor_limit.h"
 #include "support/temporary_folder.h"
@@ -107,7 +109,8 @@ TEST_CASE("a service that is no MongoDB is refused by its name, also by that of 
           "[mongo]") {
   for (const char* const text :
        {"mongodb://a.docdb.amazonaws.com/", "mongodb://db1,a.cosmos.azure.com:10255/",
-        "mongodb://a.docdb.amazonaws.com./", "mongodb+srv://a.docdb.amazonaws.com/"}) {
+        "mongodb://a.docdb.amazonaws.com./", "mongodb+srv://a.docdb.amazonaws.com/",
+        "mongodb+srv://a.DOCDB.amazonaws.com/"}) {
     CAPTURE(text);
     CHECK(thrown_by([&] { return tuned(text); }) == Errc::invalid_argument);
   }

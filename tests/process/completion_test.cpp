@@ -61,3 +61,11 @@ TEST_CASE("a completion offers numbers for the member to readmit", "[process]") 
   CHECK(shell.offered("distlock readmit --yes 3") == "3\n");
   CHECK(shell.offered("distlock readmit 3 ") == "\n");
 }
+
+TEST_CASE("a completion offers locks behind --wait of break, which takes no value",
+          "[process][list]") {
+  Completion shell;
+  REQUIRE(shell.status({"run", "jobs", "true"}) == 0);
+  CHECK(shell.offered("distlock break --wait ") == "jobs\nother\n");
+  CHECK(shell.offered("distlock run --wait ") == "\n");
+}

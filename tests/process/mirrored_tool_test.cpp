@@ -72,3 +72,10 @@ TEST_CASE("the tool takes and breaks no lock on one member of a mirrored store a
   CHECK(files.status({"list", "--uri", member}) == 0);
   CHECK_THAT(files.messages, Catch::Contains("is member 1 of 3 of a mirrored store"));
 }
+
+TEST_CASE("status of one member of a mirrored store says that it is one", "[process][status][M1]") {
+  MirroredFiles files;
+  REQUIRE(files.found() == 0);
+  CHECK(files.status({"status", "--uri", "sqlite:" + files.in + "/b"}) == 0);
+  CHECK_THAT(files.messages, Catch::Contains("is member 2 of 3 of a mirrored store"));
+}

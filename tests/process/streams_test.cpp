@@ -132,3 +132,12 @@ TEST_CASE("a tool without room in a file for its output says 74", "[process]") {
   CHECK(fixture.status({"run", "jobs", "--", "sh", "-c", shell}) == 74);
   CHECK_THAT(fixture.messages, Catch::Contains("cannot write to standard output"));
 }
+
+TEST_CASE("a look on a terminal has no colours where they were not wanted", "[process][list]") {
+  ToolFixture fixture;
+  REQUIRE(fixture.status(run({}, "true")) == 0);
+  const std::string words = GENERATE("list --no-color", "status jobs --no-color");
+  OnTerminal plain = on_terminal(fixture, words);
+  REQUIRE(plain.shows("end 0", 120s));
+  CHECK_THAT(plain.shown(), Catch::Contains("jobs") && !Catch::Contains("\033"));
+}

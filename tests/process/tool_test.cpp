@@ -289,3 +289,12 @@ TEST_CASE("a tool that can open nothing says so and is 70", "[process][unsanitiz
     CHECK_THAT(fixture.messages, Catch::Contains("many open") && !Catch::Contains("internal"));
   }
 }
+
+TEST_CASE("a file of a connection string that may not be read is 77", "[process]") {
+  ToolFixture fixture;
+  const fs::path file = fixture.folder.path() / "uri";
+  std::ofstream(file) << "sqlite:" << fixture.file().string() << '\n';
+  fs::permissions(file, fs::perms::none);
+  CHECK(fixture.status({"list", "--uri-file", file.string()}) == 77);
+  CHECK_THAT(fixture.messages, Catch::Contains("cannot read a connection string"));
+}

@@ -16,6 +16,7 @@
 #include <optional>
 
 #include "distlock/clock.h"
+#include "sqlite/belfry.h"
 #include "sqlite/file_under_fault.h"
 #include "stores/sqlite/sqlite_bell.h"
 #include "support/captured_log.h"
@@ -24,85 +25,6 @@ using namespace distlock;
 using namespace distlock::testing;
 using namespace std::chrono_literals;
 namespace fs = std::filesystem;
-
-namespace {
-
-/// A database that somebody has open, and its bell.
-struct Belfry {
-  Belfry() {
-    std::ofstream(database).close();
-    std::ofstream(database + "-wal").close();
-  }
-
-  TemporaryFolder folder;
-  std::string database = (folder.path() / "locks.db").string();
-  fs::path file = database + "-bell";
-};
-
-/// Counts what "waiter" hears of "jobs".
-class Waiting {
- public:
-  explicit Waiting(SqliteBell& bell)
-      : bell_(bell), listening_(bell.listen("waiter", [this](std::string_view name) {
-          if (name == "jobs") ++heard_;
-        })) {
-    bell_.attend("waiter", ticket_, "jobs");
-  }
-
-  int heard() const { return heard_; }
-  /// Until it hears one more than `before`; `ring` is called again and again.
-  template <class Ring>
-  void until_heard(int before, const Ring& ring) {
-    const auto clock = host_clock();
-    const auto limit = clock->steady_now() + 30s;
-    while (heard_ == before) {
-      ring();
-      REQUIRE(clock->steady_now() < limit);
-      clock->wait_until(clock->steady_now() + 1ms, {});
-    }
-  }
-  void leave() { bell_.ignore(ticket_); }
-
- private:
-  SqliteBell& bell_;
-  Token ticket_ = new_token();
-  std::atomic<int> heard_ = 0;
-  std::shared_ptr<void> listening_;  // Last, so that it ends first.
-};
-
-std::string text_in(const fs::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
-int entries_of(const fs::path& folder) {
-  return static_cast<int>(std::distance(fs::directory_iterator(folder), fs::directory_iterator()));
-}
-
-// Another process that rings until it is killed.
-class Ringer {
- public:
-  explicit Ringer(const std::string& database) : id_(fork()) {
-    if (id_ != 0) return;
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    SqliteBell bell(database);
-    while (true) bell.ring("jobs", {"waiter"});
-  }
-  ~Ringer() { end(); }
-  Ringer(const Ringer&) = delete;
-  Ringer& operator=(const Ringer&) = delete;
-
-  void end() {
-    if (id_ <= 0) return;
-    kill(id_, SIGKILL);
-    waitpid(std::exchange(id_, 0), nullptr, 0);
-  }
-
- private:
-  pid_t id_;
-};
-
-}  // namespace
 
 TEST_CASE("a ring is heard in another process, and so is the next when a ringer was killed",
           "[sqlite][bell][R19]") {
@@ -232,26 +154,6 @@ TEST_CASE("a bell that is cut short while somebody listens harms nobody", "[sqli
   Waiting waiting(bell);
   bell.ring("jobs", {"waiter"});
   waiting.until_heard(0, [] {});
-}
-
-TEST_CASE("garbage in a bell's words causes false rings and loses none", "[sqlite][bell][R19]") {
-  const Belfry belfry;
-  SqliteBell bell(belfry.database, 1h);
-  Waiting waiting(bell);
-  std::fstream words(belfry.file, std::ios::in | std::ios::out);
-  words.seekp(128);
-  words << std::string(4096 - 128, '\xFF') << std::flush;
-  waiting.until_heard(0, [&] { bell.ring("mail", {"waiter"}); });
-  const int before = waiting.heard();
-  bell.ring("jobs", {"waiter"});
-  waiting.until_heard(before, [] {});
-}
-
-TEST_CASE("a ring where nobody has listened makes no bell", "[sqlite][bell]") {
-  const Belfry belfry;
-  SqliteBell bell(belfry.database, 1h);
-  bell.ring("jobs", {"waiter"});
-  CHECK_FALSE(fs::exists(belfry.file));
 }
 
 TEST_CASE("a listener that ends leaves no thread and no descriptor", "[sqlite][bell]") {

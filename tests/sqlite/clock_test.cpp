@@ -201,3 +201,30 @@ TEST_CASE("a host without /proc is an error that stays", "[sqlite][R4]") {
   }
   CHECK(status == 0);
 }
+
+TEST_CASE("time namespaces whose shifts differ by less than a second have two clocks",
+          "[sqlite][R4]") {
+  constexpr int kRefused = 99;
+  const TemporaryFolder folder;
+  const auto name_at = [&](const std::string& nanoseconds) {
+    return status_of_child([&] {
+      if (unshare(CLONE_NEWTIME) != 0) return kRefused;
+      std::ofstream offsets("/proc/self/timens_offsets");
+      if (!(offsets << "boottime 3600 " << nanoseconds << std::flush)) return kRefused;
+      return status_of_child([&] {
+        std::ofstream(folder.path() / nanoseconds) << boot_clock().name;
+        return 0;
+      });
+    });
+  };
+  const int whole = name_at("0");
+  const int half = name_at("500000000");
+  if (whole == kRefused || half == kRefused) {
+    std::cout << "SKIPPED: this machine makes no time namespaces (unshare -T)" << std::endl;
+    return;
+  }
+  REQUIRE(whole == 0);
+  REQUIRE(half == 0);
+  CHECK_FALSE(read_line(folder.path() / "0").empty());
+  CHECK(read_line(folder.path() / "0") != read_line(folder.path() / "500000000"));
+}

@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "distlock/distributed_lock.h"
+#include "distlock/line.h"
 #include "distlock/pinger.h"
 #include "sqlite/file_under_fault.h"
 
@@ -152,4 +153,44 @@ TEST_CASE("a command whose folder is removed or whose file is replaced is ended 
   CHECK_THAT(holder->rest_of_messages(), Catch::Contains("replaced or removed"));
   fs::create_directory(folder);
   CHECK(fixture.status({"run", "-n", "--uri", uri, "jobs", "--", "true"}) == 0);
+}
+
+namespace {
+
+/// No file of this process may grow beyond so many bytes while it lives.
+class GrowthLimit {
+ public:
+  explicit GrowthLimit(rlim_t most) {
+    std::signal(SIGXFSZ, SIG_IGN);
+    REQUIRE(getrlimit(RLIMIT_FSIZE, &before_) == 0);
+    const rlimit limit{.rlim_cur = most, .rlim_max = before_.rlim_max};
+    REQUIRE(setrlimit(RLIMIT_FSIZE, &limit) == 0);
+  }
+  ~GrowthLimit() {
+    setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, SIG_DFL);
+  }
+  GrowthLimit(const GrowthLimit&) = delete;
+  GrowthLimit& operator=(const GrowthLimit&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
+}  // namespace
+
+TEST_CASE("a request for a place whose commit the disk fails has an unknown outcome",
+          "[sqlite][line][R8]") {
+  const TemporaryFolder folder;
+  const auto file = folder.path() / "locks.db";
+  const auto store = open_at(file);
+  held(*store, "jobs");
+  const Claim claim = claim_by(*store, "next");
+  const auto error = [&] {
+    const GrowthLimit no_more(fs::file_size(file.string() + "-wal"));
+    return error_of([&] { store->line()->stand("jobs", claim); });
+  }();
+  REQUIRE(error);
+  CHECK(error->errc() == Errc::outcome_unknown);
+  CHECK(store->line()->stand("jobs", claim).in_line);
 }

@@ -48,6 +48,11 @@ inline std::shared_ptr<Store> open_at(const std::filesystem::path& path,
   return open_store(ConnectionString("sqlite:" + path.string()), options);
 }
 
+/// The file locks.db of that folder, with the connection string's `options`.
+inline std::shared_ptr<Store> open_with(const TemporaryFolder& folder, const std::string& options) {
+  return open_store(ConnectionString("sqlite:" + (folder.path() / "locks.db").string() + options));
+}
+
 /// Whether it becomes true within a minute.
 inline bool comes(const std::function<bool()>& condition) {
   const auto clock = host_clock();

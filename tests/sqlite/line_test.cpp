@@ -176,23 +176,6 @@ TEST_CASE("a place is taken, kept and left without a sync, and a hold is granted
   CHECK(syncs() > released);
 }
 
-TEST_CASE("with nobody in line a claim and a release are one sync each", "[sqlite][line][R20]") {
-  const TemporaryFolder folder;
-  const auto store = open_at(folder.path() / "locks.db");
-  LockRecord lock = held(*store, "jobs");
-  store->release("jobs", *lock.ts);
-  int begun = syncs();
-  lock = claimed(*store, "jobs", FromFree{lock.ts}, claim_by(*store, "holder"));
-  CHECK(syncs() - begun == 1);
-  begun = syncs();
-  CHECK(store->line()->release_and_tell("jobs", *lock.ts, ReleaseRule::durable).result ==
-        ReleaseResult::freed);
-  CHECK(syncs() - begun == 1);
-  begun = syncs();
-  CHECK(store->line()->stand("jobs", claim_by(*store, "holder")).hold);
-  CHECK(syncs() - begun == 1);
-}
-
 TEST_CASE("to keep a place, or to be refused beside a line, writes nothing",
           "[sqlite][line][R20]") {
   const TemporaryFolder folder;
@@ -269,19 +252,19 @@ TEST_CASE("of a new holder the first who is there is told, and not one who was p
   CHECK(heard);
 }
 
-TEST_CASE("a request for a place at its cutoff is in time", "[sqlite][line][R8]") {
-  const TemporaryFolder folder;
-  const auto store = open_at((folder.path() / "locks.db").string() + "?synchronous=off");
+TEST_CASE("a file of a version that had lines and no witnesses gets those", "[sqlite][line][R23]") {
+  const OldFile old;
+  SqliteFile(old.path.string())
+      .execute(
+          "ALTER TABLE locks ADD COLUMN freed_at;"
+          "CREATE TABLE waiters(lock NOT NULL, ticket NOT NULL, number, process, who, since, "
+          "passed, PRIMARY KEY(lock, ticket)) WITHOUT ROWID");
+  std::shared_ptr<Store> store;
+  REQUIRE_FALSE(error_of([&] { store = open_at(old.path); }));
   held(*store, "jobs");
-  const auto now = [&] { return store->inspect("jobs", Freshness::fresh).now->time; };
-  bool within_one_ms = false;
-  for (int attempt = 0; !within_one_ms && attempt < 10'000; ++attempt) {
-    Claim claim = claim_by(*store, "ann");
-    claim.cutoff.time = now();
-    const bool in_line = store->line()->stand("jobs", claim).in_line;
-    within_one_ms = now() == claim.cutoff.time;
-    if (within_one_ms) CHECK(in_line);
-    store->line()->leave("jobs", claim.ts);
-  }
-  CHECK(within_one_ms);
+  store->ping("holder");
+  CHECK(store->inspect("jobs", Freshness::fresh).ping);
+  CHECK(SqliteFile(old.path.string())
+            .integer("SELECT count(*) FROM pragma_table_info('lockpings') "
+                     "WHERE name = 'witness'") == 1);
 }

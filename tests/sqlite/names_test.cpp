@@ -189,3 +189,28 @@ TEST_CASE("a file that closes on a slow disk holds up no other file", "[sqlite][
   closing.join();
   beside.join();
 }
+
+TEST_CASE("each file system that hosts may share is known by the kernel's number", "[sqlite][R1]") {
+  // NFS, SMB, CIFS, SMB 2, AFS, OpenAFS, Coda, Ceph, Lustre, GPFS, GFS2, OCFS2, BeeGFS, 9P, FUSE,
+  // vboxsf, vmhgfs
+  for (const unsigned long shared :
+       {0x6969UL, 0x517BUL, 0xFF534D42UL, 0xFE534D42UL, 0x6B414653UL, 0x5346414FUL, 0x73757245UL,
+        0x00C36400UL, 0x0BD00BD0UL, 0x47504653UL, 0x01161970UL, 0x7461636FUL, 0x19830326UL,
+        0x01021997UL, 0x65735546UL, 0x786F4256UL, 0xBACBACBCUL}) {
+    CAPTURE(shared);
+    CHECK(shared_file_system(shared) != nullptr);
+  }
+}
+
+TEST_CASE("a file in whose folder's place a file is by now was replaced", "[sqlite][R15]") {
+  const TemporaryFolder outer;
+  const auto folder = outer.path() / "locks";
+  fs::create_directory(folder);
+  const auto store = open_at(folder / "locks.db");
+  fs::rename(folder, outer.path() / "aside");
+  std::ofstream(folder).close();
+  const auto error = error_of([&] { store->inspect("jobs", Freshness::fresh); });
+  REQUIRE(error);
+  CHECK(error->errc() == Errc::store_replaced);
+  CHECK_THAT(error->what(), Catch::Contains("replaced or removed"));
+}

@@ -193,3 +193,13 @@ TEST_CASE("a file beside the database that is not of zeros alone is left alone",
   CHECK(number_of(file) == before);
   CHECK_FALSE(there.page.open());
 }
+
+TEST_CASE("a file beside the database that cannot be made leaves nothing behind", "[sqlite][R19]") {
+  Paged there;
+  // Nobody knows then whose it is to be.
+  fs::remove(there.database);
+  there.page.make();
+  CHECK_FALSE(there.page.open());
+  // The log.
+  CHECK(std::distance(fs::directory_iterator(there.folder.path()), {}) == 1);
+}

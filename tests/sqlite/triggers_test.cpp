@@ -83,3 +83,26 @@ TEST_CASE("a ping that a trigger takes away is not confirmed", "[sqlite][R12][R1
   CHECK(error->errc() == Errc::not_applied);
   CHECK_THAT(error->what(), Catch::Contains("ping") && Catch::Contains("trigger"));
 }
+
+TEST_CASE("a claim of a free lock that a trigger fails after it was written is unknown",
+          "[sqlite][R8]") {
+  FileWithTriggers scene;
+  const LockRecord lock = held(*scene.store, "jobs");
+  REQUIRE(scene.store->release("jobs", *lock.ts) == ReleaseResult::freed);
+  const Claim claim = claim_by(*scene.store, "next");
+  scene.file.execute("CREATE TRIGGER t AFTER UPDATE ON locks BEGIN SELECT RAISE(FAIL, 'x'); END");
+  const auto error = error_of([&] { scene.store->claim("jobs", FromFree{lock.ts}, claim); });
+  REQUIRE(error);
+  CHECK(error->errc() == Errc::outcome_unknown);
+}
+
+TEST_CASE("a release that a trigger fails after it was written is unknown", "[sqlite][R3][R8]") {
+  FileWithTriggers scene;
+  const LockRecord lock = held(*scene.store, "jobs");
+  scene.file.execute("CREATE TRIGGER t AFTER UPDATE ON locks BEGIN SELECT RAISE(FAIL, 'x'); END");
+  const auto rule = GENERATE(ReleaseRule::quick, ReleaseRule::durable);
+  const auto error =
+      error_of([&] { scene.store->line()->release_and_tell("jobs", *lock.ts, rule); });
+  REQUIRE(error);
+  CHECK(error->errc() == Errc::outcome_unknown);
+}

@@ -270,3 +270,18 @@ TEST_CASE("a bell that a user may only read is left alone, and that user waits w
   REQUIRE(stat(bell.c_str(), &status) == 0);
   CHECK((status.st_mode & 0777) == 0440);
 }
+
+TEST_CASE("files beside a database are its owner's, also where root makes them",
+          "[sqlite][R12][R19][R23][as_root]") {
+  if (!may_be_others()) return;
+  const SharedFolder shared(02770);
+  REQUIRE(chown(shared.file.c_str(), kAnn, kGroup) == 0);
+  REQUIRE(chmod(shared.file.c_str(), 0600) == 0);
+  // The log is there as long as a process has the database open.
+  std::ofstream(shared.file.string() + "-wal").close();
+  SqliteGate(shared.file.string()).make();
+  struct stat status {};
+  REQUIRE(stat((shared.file.string() + "-gate").c_str(), &status) == 0);
+  CHECK(status.st_uid == kAnn);
+  CHECK(status_of(kAnn, kGroup, [&] { return gate_lets_in(shared.file); }) == 0);
+}

@@ -14,6 +14,7 @@
 #include "distlock/distributed_lock.h"
 #include "distlock/line.h"
 #include "sqlite/file_under_fault.h"
+#include "sqlite/system_hooks.h"
 #include "stores/sqlite/sqlite_bell.h"
 #include "support/crossed_locks.h"
 #include "support/once_of_three.h"
@@ -228,4 +229,38 @@ TEST_CASE("a ring is good for one request, and the next one writes nothing again
   file.execute("BEGIN IMMEDIATE");
   CHECK(store->line()->stand("jobs", claim).in_line);
   file.execute("COMMIT");
+}
+
+TEST_CASE("with nobody in line a claim and a release are one sync each", "[sqlite][line][R20]") {
+  const TemporaryFolder folder;
+  const auto store = open_at(folder.path() / "locks.db");
+  LockRecord lock = held(*store, "jobs");
+  store->release("jobs", *lock.ts);
+  int begun = syncs();
+  lock = claimed(*store, "jobs", FromFree{lock.ts}, claim_by(*store, "holder"));
+  CHECK(syncs() - begun == 1);
+  begun = syncs();
+  CHECK(store->line()->release_and_tell("jobs", *lock.ts, ReleaseRule::durable).result ==
+        ReleaseResult::freed);
+  CHECK(syncs() - begun == 1);
+  begun = syncs();
+  CHECK(store->line()->stand("jobs", claim_by(*store, "holder")).hold);
+  CHECK(syncs() - begun == 1);
+}
+
+TEST_CASE("a request for a place at its cutoff is in time", "[sqlite][line][R8]") {
+  const TemporaryFolder folder;
+  const auto store = open_at((folder.path() / "locks.db").string() + "?synchronous=off");
+  held(*store, "jobs");
+  const auto now = [&] { return store->inspect("jobs", Freshness::fresh).now->time; };
+  bool within_one_ms = false;
+  for (int attempt = 0; !within_one_ms && attempt < 10'000; ++attempt) {
+    Claim claim = claim_by(*store, "ann");
+    claim.cutoff.time = now();
+    const bool in_line = store->line()->stand("jobs", claim).in_line;
+    within_one_ms = now() == claim.cutoff.time;
+    if (within_one_ms) CHECK(in_line);
+    store->line()->leave("jobs", claim.ts);
+  }
+  CHECK(within_one_ms);
 }

@@ -63,3 +63,27 @@ TEST_CASE("a lock that is not held has no record", "[lock]") {
   REQUIRE(lock->unlock() == UnlockResult::released);
   CHECK(code() == Errc::lock_lost);
 }
+
+TEST_CASE("the words for a loss say what has happened", "[lifetime]") {
+  const auto words = [](LossReason reason) { return std::string(to_text(reason)); };
+  CHECK_THAT(words(LossReason::deadline_passed), Catch::StartsWith("deadline passed"));
+  CHECK_THAT(words(LossReason::taken_over), Catch::StartsWith("taken over"));
+  CHECK_THAT(words(LossReason::freed), Catch::StartsWith("freed"));
+  CHECK_THAT(words(LossReason::replaced), Catch::Contains("another hold's ts"));
+  CHECK_THAT(words(LossReason::document_gone), Catch::Contains("was deleted"));
+}
+
+TEST_CASE("the words for a failure say which it is", "[error]") {
+  const auto words = [](Errc errc) { return make_error_code(errc).message(); };
+  CHECK_THAT(words(Errc::not_applied), Catch::StartsWith("not applied"));
+  CHECK_THAT(words(Errc::outcome_unknown), Catch::StartsWith("outcome unknown"));
+  CHECK(words(Errc::bad_record) == "malformed document");
+  CHECK(words(Errc::invalid_argument) == "invalid argument");
+  CHECK(words(Errc::permission_denied) == "permission denied");
+  CHECK_THAT(words(Errc::already_held), Catch::StartsWith("already held"));
+  CHECK_THAT(words(Errc::lock_lost), Catch::StartsWith("lock lost"));
+  CHECK_THAT(words(Errc::forked), Catch::Contains("fork"));
+  CHECK_THAT(words(Errc::stopped), Catch::Contains("stopped"));
+  CHECK(words(Errc::deadlock) == "deadlock");
+  CHECK_THAT(words(Errc::store_replaced), Catch::Contains("replaced"));
+}

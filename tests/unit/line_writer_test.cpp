@@ -9,6 +9,7 @@
 #include <catch2/catch.hpp>
 #include <cerrno>
 #include <csignal>
+#include <ctime>
 #include <future>
 #include <mutex>
 #include <new>
@@ -224,4 +225,20 @@ TEST_CASE("after the end a thread that holds a writer still is before the line o
   first.wait();
   reader.add("c");
   CHECK(reader.read->seen() == std::vector<std::string>{"a", "b", "c"});
+}
+
+TEST_CASE("a program's own SIGPIPE still waits for it after a line that its thread has written",
+          "[log][R12]") {
+  sigset_t pipe_signal;
+  sigset_t before;
+  sigemptyset(&pipe_signal);
+  sigaddset(&pipe_signal, SIGPIPE);
+  REQUIRE(pthread_sigmask(SIG_BLOCK, &pipe_signal, &before) == 0);
+  REQUIRE(raise(SIGPIPE) == 0);
+  LineWriter writer("speaker", [](LogLevel, const std::string&) {});
+  CHECK(writer.end(1min));
+  writer.add(LogLevel::info, "a");
+  const timespec none{};
+  CHECK(sigtimedwait(&pipe_signal, nullptr, &none) == SIGPIPE);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }

@@ -2,14 +2,19 @@
 // live (R23).
 #include "processes.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <string>
+#include <thread>
 
+#include "support/leave.h"
 #include "support/temporary_folder.h"
 
 using namespace distlock;
@@ -206,4 +211,62 @@ TEST_CASE("a kernel's /proc shows this process, and what it was given", "[proces
   CHECK(running_process(getpid()).value_or(RunningProcess{}).parent == getppid());
   CHECK(environment_of(getpid()));
   CHECK_FALSE(pid_namespace().empty());
+}
+
+TEST_CASE("a process that is forked during a look for a token is seen by the next",
+          "[processes][R23][R1][threads]") {
+  constexpr pid_t kForked = kProcess + 1;
+  const FakeProc proc;
+  const fs::path variables = proc.file(kProcess, "environ");
+  fs::remove(variables);
+  REQUIRE(mkfifo(variables.c_str(), 0600) == 0);
+  // The first look has its list of processes by the time it waits for the variables of one.
+  const std::jthread forks([&] {
+    const int file = open(variables.c_str(), O_WRONLY | O_CLOEXEC);
+    fs::remove(variables);
+    proc.put(kProcess, "environ", kOther);
+    proc.start(kForked, kGiven);
+    proc.put(kForked, "environ", with_token(kToken));
+    [[maybe_unused]] const ssize_t written = write(file, kOther.data(), kOther.size());
+    close(file);
+  });
+  CHECK(proc.may_be_had());
+}
+
+TEST_CASE("a process that does not tell its variables leaves no descriptor open",
+          "[processes][R23]") {
+  const auto open_files = [] {
+    return std::distance(fs::directory_iterator("/proc/self/fd"), fs::directory_iterator());
+  };
+  const FakeProc proc;
+  proc.spoil(kProcess, "environ");
+  const auto before = open_files();
+  CHECK(proc.may_be_had());
+  CHECK_FALSE(environment_of(kProcess, proc.path().string()));
+  CHECK(open_files() == before);
+}
+
+TEST_CASE("a thread of the kernel has no token, however young it is", "[processes][R23]") {
+  const FakeProc proc;
+  proc.put(kProcess, "environ", "");
+  proc.start(kProcess, kGiven + 1s, {.state = "I", .flags = 0x04208060, .size = 0});
+  CHECK_FALSE(running_process(kProcess, proc.path().string()));
+  CHECK(proc.shows_all());
+  CHECK_FALSE(proc.may_be_had());
+}
+
+// Between the opening of its file and the reading.
+TEST_CASE("a process that ends while it is looked at has no token", "[processes][R23]") {
+  const FakeProc proc;
+  const pid_t child = fork();
+  if (child == 0) leave(0);
+  const std::string stat = "/proc/" + std::to_string(child) + "/stat";
+  const int file = open(stat.c_str(), O_RDONLY | O_CLOEXEC);
+  REQUIRE(file >= 0);
+  REQUIRE(waitpid(child, nullptr, 0) == child);
+  fs::remove(proc.file(kProcess, "stat"));
+  fs::create_symlink("/proc/self/fd/" + std::to_string(file), proc.file(kProcess, "stat"));
+  CHECK(proc.shows_all());
+  CHECK_FALSE(proc.may_be_had());
+  close(file);
 }

@@ -71,3 +71,32 @@ TEST_CASE("escaped text cannot be confused with another", "[text]") {
 TEST_CASE("quoted text is escaped and in double quotes", "[text]") {
   CHECK(in_quotes("a\nb") == "\"a\\x0ab\"");
 }
+
+TEST_CASE("characters that nobody sees are escaped, from the first to the last of a kind",
+          "[text]") {
+  for (const std::string unseen :
+       {"\xc2\x80", "\xc2\x9f", "\xc2\xad", "\xe2\x80\x8b", "\xe2\x80\x8f", "\xe2\x80\xae",
+        "\xe2\x81\xa0", "\xe2\x81\xaf", "\xef\xb8\x80", "\xef\xb8\x8f", "\xef\xbf\xbb",
+        "\xf3\xa0\x80\x80", "\xf3\xa0\xbf\xbf"}) {
+    CHECK_THAT(escaped(unseen), Catch::StartsWith("\\x") && !Catch::Contains(unseen));
+  }
+  for (const std::string seen : {"\xc2\xa1", "\xc2\xac", "\xc2\xae", "\xe2\x80\x90", "\xe2\x81\x9e",
+                                 "\xe2\x81\xb0", "\xef\xb8\x90", "\xef\xbf\xbc", "\xef\xbf\xbd"}) {
+    CHECK(escaped(seen) == seen);
+  }
+}
+
+TEST_CASE("characters without a look of their own are escaped", "[log]") {
+  for (const std::string character :
+       {"\xcd\x8f", "\xe1\x85\x9f", "\xe1\x85\xa0", "\xe1\x9e\xb4", "\xe1\x9e\xb5", "\xe1\xa0\x8f",
+        "\xe3\x85\xa4", "\xef\xbe\xa0", "\xef\xbf\xb0", "\xef\xbf\xb8", "\xf0\x9d\x85\xb3",
+        "\xf0\x9d\x85\xba"}) {
+    CAPTURE(character);
+    CHECK(escaped(character).starts_with("\\x"));
+  }
+  CHECK(escaped("\xe3\x85\xa3") == "\xe3\x85\xa3");
+}
+
+TEST_CASE("letters of ASCII alone are put into lower case", "[uri]") {
+  CHECK(in_lower_case("@AZ[`az{\xc3\x84") == "@az[`az{\xc3\x84");
+}

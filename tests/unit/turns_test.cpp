@@ -180,3 +180,14 @@ TEST_CASE("no time of a release in a document overflows", "[line][R14]") {
     }
   }
 }
+
+TEST_CASE("a line has a thousand places", "[line][R17]") {
+  std::vector<Waiter> line;
+  for (int i = 0; i < 1001; ++i) {
+    Waiter next = waiter(0);
+    next.ticket =
+        Token{{1, static_cast<std::uint8_t>(i / 256), static_cast<std::uint8_t>(i % 256)}};
+    line = line::after_refusal(next, std::move(line));
+  }
+  CHECK(line.size() == 1000);
+}

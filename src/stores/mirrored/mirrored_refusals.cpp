@@ -16,6 +16,7 @@ std::string in_words(const Error& failure, const std::string& member) {
 
 // Nothing of one that is in its place.
 std::string fault_of(const Inspection& look, const Place& place, const std::string& member) {
+  if (is_changed_identity(look)) return member + ": " + std::string(kIdentityChanged);
   if (lacks_identity(look, place)) return member + " is empty";
   return identity_in(look, place) ? "" : member + " is of another place";
 }
@@ -61,8 +62,9 @@ bool MirroredStore::may_become_a_set(const Replies<Inspection>& seen) const {
 // A fault of a member comes first where waiting for others does not help.
 void MirroredStore::refuse_no_set(const Replies<Inspection>& seen) const {
   const std::size_t in_place = most_of_one_set(seen);
-  const std::size_t emptied = number_of(
-      seen, [](const auto& reply) { return reply.answer && !has_identity(*reply.answer); });
+  const std::size_t emptied = number_of(seen, [](const auto& reply) {
+    return reply.answer && !has_identity(*reply.answer) && !is_changed_identity(*reply.answer);
+  });
   std::string why;
   for (std::size_t i = 0; i < seen.size(); ++i) {
     const std::string member = all_[i]->store->description();

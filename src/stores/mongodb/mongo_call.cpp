@@ -120,11 +120,11 @@ LockRecord granted(const MongoCall& call, const Document& document, const Claim&
 }
 
 MongoCall::MongoCall(mongoc_client_pool_t* pool, const MongoSettings& settings, Doing doing,
-                     MongoRoom::Place place)
+                     MongoRoom* room)
     : settings_(settings),
-      until_(host_clock()->steady_now() + settings.call_limit),
+      until_(std::min(end_of_answers(), host_clock()->steady_now() + settings.call_limit)),
       doing_(doing),
-      place_(std::move(place)),
+      place_(room == nullptr ? MongoRoom::Place() : room->enter()),
       client_(pool) {
   bson_error_t error;
   take_why_unsound();
@@ -255,12 +255,12 @@ void MongoCall::odd(std::string_view lack, Effect effect) const {
 
 // The server's message repeats the command, cut off, and names no privilege.
 void MongoCall::fail(const bson_error_t& error, Effect effect, const Bson& command) const {
+  const std::string_view unsound = take_why_unsound();
+  if (!unsound.empty()) odd(unsound, is_of_authentication(error) ? Effect::reads : effect);
   if (is_unauthorized(error)) {
     const std::string why = why_refused(command);
     if (!why.empty()) throw Error(Errc::permission_denied, what() + ": " + why);
   }
-  const std::string_view unsound = take_why_unsound();
-  if (!unsound.empty()) odd(unsound, is_of_authentication(error) ? Effect::reads : effect);
   throw_error(error, effect, what());
 }
 

@@ -45,10 +45,11 @@ struct WriteOutcome {
 /// a call sends goes there, since the answers and stamps of two servers are by two clocks (R4).
 class MongoCall {
  public:
-  /// `place` is for as long as it lasts; calls by which holds live and the bell's need none.
-  /// Errors: `not_applied` if there is no server that takes writes.
+  /// Has a place in `room` for as long as it lasts; calls by which holds live and the bell's need
+  /// none. Its limit counts from here, and ends no later than one around it.
+  /// Errors: `not_applied` if there is no place, or no server that takes writes.
   MongoCall(mongoc_client_pool_t* pool, const MongoSettings& settings, Doing doing,
-            MongoRoom::Place place = {});
+            MongoRoom* room = nullptr);
 
   /// Names the server's clock: its process, which the server itself names. The address would not
   /// do, for clients may know one server by several.

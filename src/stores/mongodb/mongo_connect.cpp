@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -22,19 +23,27 @@ mongoc_stream_t* no_stream(bson_error_t* error, mongoc_error_code_t code, const 
   return nullptr;
 }
 
-// Null if it cannot be reached.
+std::int64_t microseconds_of(std::int32_t ms) { return std::int64_t{ms} * 1000; }
+
+std::int32_t ms_until(std::int64_t end) {
+  const std::int64_t left = (end - bson_get_monotonic_time() + 999) / 1000;
+  return static_cast<std::int32_t>(std::max<std::int64_t>(left, 0));
+}
+
+// Null if it cannot be reached by then, on the driver's monotonic clock.
 mongoc_stream_t* socket_to(int family, const sockaddr* address, socklen_t size,
-                           std::int32_t timeout_ms) {
+                           std::int64_t expires) {
   mongoc_socket_t* socket = mongoc_socket_new(family, SOCK_STREAM, 0);
   if (socket == nullptr) return nullptr;
-  const std::int64_t expires = bson_get_monotonic_time() + std::int64_t{timeout_ms} * 1000;
   if (mongoc_socket_connect(socket, address, size, expires) == 0)
     return mongoc_stream_socket_new(socket);
   mongoc_socket_destroy(socket);
   return nullptr;
 }
 
-mongoc_stream_t* connect_tcp(const mongoc_host_list_t* host, std::int32_t timeout_ms,
+// Each address has the same share of the time that is left: one that never answers leaves some
+// for the others.
+mongoc_stream_t* connect_tcp(const mongoc_host_list_t* host, std::int64_t expires,
                              bson_error_t* error) {
   addrinfo hints{};
   hints.ai_family = host->family;
@@ -44,15 +53,19 @@ mongoc_stream_t* connect_tcp(const mongoc_host_list_t* host, std::int32_t timeou
     return no_stream(error, MONGOC_ERROR_STREAM_NAME_RESOLUTION,
                      std::string("Failed to resolve ") + host->host);
   const Addresses addresses(found, freeaddrinfo);
-  for (const addrinfo* one = found; one != nullptr; one = one->ai_next) {
-    mongoc_stream_t* stream = socket_to(one->ai_family, one->ai_addr, one->ai_addrlen, timeout_ms);
+  std::int64_t left = 0;
+  for (const addrinfo* one = found; one != nullptr; one = one->ai_next) ++left;
+  for (const addrinfo* one = found; one != nullptr; one = one->ai_next, --left) {
+    const std::int64_t now = bson_get_monotonic_time();
+    const std::int64_t until = now + (expires - now) / left;
+    mongoc_stream_t* stream = socket_to(one->ai_family, one->ai_addr, one->ai_addrlen, until);
     if (stream != nullptr) return stream;
   }
   return no_stream(error, MONGOC_ERROR_STREAM_CONNECT,
                    std::string("Failed to connect to target host: ") + host->host_and_port);
 }
 
-mongoc_stream_t* connect_unix(const mongoc_host_list_t* host, std::int32_t timeout_ms,
+mongoc_stream_t* connect_unix(const mongoc_host_list_t* host, std::int64_t expires,
                               bson_error_t* error) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -60,8 +73,8 @@ mongoc_stream_t* connect_unix(const mongoc_host_list_t* host, std::int32_t timeo
   mongoc_stream_t* stream = nullptr;
   if (path.size() < sizeof(address.sun_path)) {
     path.copy(address.sun_path, path.size());
-    stream = socket_to(AF_UNIX, reinterpret_cast<const sockaddr*>(&address), sizeof(address),
-                       timeout_ms);
+    stream =
+        socket_to(AF_UNIX, reinterpret_cast<const sockaddr*>(&address), sizeof(address), expires);
   }
   if (stream != nullptr) return stream;
   return no_stream(error, MONGOC_ERROR_STREAM_CONNECT,
@@ -103,7 +116,7 @@ constexpr int kAsClient = 1;
 
 // Takes the plain stream over.
 mongoc_stream_t* with_tls(mongoc_stream_t* plain, const mongoc_uri_t* uri,
-                          const mongoc_host_list_t* host, std::int32_t timeout_ms,
+                          const mongoc_host_list_t* host, std::int64_t expires,
                           bson_error_t* error) {
   mongoc_ssl_opt_t options = tls_options(uri);
   mongoc_stream_t* stream =
@@ -112,7 +125,8 @@ mongoc_stream_t* with_tls(mongoc_stream_t* plain, const mongoc_uri_t* uri,
     mongoc_stream_destroy(plain);
     return no_stream(error, MONGOC_ERROR_STREAM_SOCKET, "Failed to initialize TLS");
   }
-  if (mongoc_stream_tls_handshake_block(stream, host->host, timeout_ms, error)) return stream;
+  if (mongoc_stream_tls_handshake_block(stream, host->host, ms_until(expires), error))
+    return stream;
   mongoc_stream_destroy(stream);
   return nullptr;
 }
@@ -132,13 +146,15 @@ bool can_begin_tls(const mongoc_uri_t* uri) {
 }
 
 mongoc_stream_t* connect_to(const mongoc_uri_t* uri, const mongoc_host_list_t* host,
-                            bson_error_t* error) {
+                            std::int32_t most_ms, bson_error_t* error) {
   constexpr std::int32_t kDriversLimitMs = 10000;
   const std::int32_t timeout_ms =
       mongoc_uri_get_option_as_int32(uri, MONGOC_URI_CONNECTTIMEOUTMS, kDriversLimitMs);
-  mongoc_stream_t* stream = host->family == AF_UNIX ? connect_unix(host, timeout_ms, error)
-                                                    : connect_tcp(host, timeout_ms, error);
-  if (stream != nullptr && wants_tls(uri)) stream = with_tls(stream, uri, host, timeout_ms, error);
+  const std::int64_t expires =
+      bson_get_monotonic_time() + microseconds_of(std::min(timeout_ms, most_ms));
+  mongoc_stream_t* stream = host->family == AF_UNIX ? connect_unix(host, expires, error)
+                                                    : connect_tcp(host, expires, error);
+  if (stream != nullptr && wants_tls(uri)) stream = with_tls(stream, uri, host, expires, error);
   return stream == nullptr ? nullptr : mongoc_stream_buffered_new(stream, kReadAheadBytes);
 }
 

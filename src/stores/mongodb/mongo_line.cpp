@@ -28,7 +28,7 @@ class MongoLine : public Line {
 
  private:
   MongoCall call(std::string_view verb, std::string_view lock) {
-    return {pool_, settings_, Doing{verb, lock}, room_.enter()};
+    return {pool_, settings_, Doing{verb, lock}, &room_};
   }
 
   mongoc_client_pool_t* const pool_;

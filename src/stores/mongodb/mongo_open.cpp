@@ -11,6 +11,7 @@
 #include "stores/mongodb/mongo_connect.h"
 #include "stores/mongodb/mongo_documents.h"
 #include "stores/mongodb/mongo_errors.h"
+#include "text.h"
 
 namespace distlock {
 namespace {
@@ -136,6 +137,8 @@ void check_majority_reads(const PooledClient& client, const ServerDescription& s
 }
 
 void check_host(std::string_view host, const ConnectionString& connection) {
+  const std::string name = in_lower_case(host);  // The driver leaves those of SRV as they are.
+  host = name;
   if (host.ends_with('.')) host.remove_suffix(1);  // A name that is whole.
   for (const std::string_view service : {".docdb.amazonaws.com", ".docdb-elastic.amazonaws.com",
                                          ".cosmos.azure.com", ".documents.azure.com"}) {

@@ -80,12 +80,14 @@ class MongoStore : public Store {
 
  private:
   MongoCall call(std::string_view verb, std::string_view object = {}) const {
-    return {pool_.get(), settings_, Doing{verb, object}, room_->enter()};
+    return {pool_.get(), settings_, Doing{verb, object}, room_.get()};
   }
   /// For a process's own ping: it waits for no other call.
   MongoCall call_at_once(std::string_view verb, std::string_view process) const {
     return {pool_.get(), settings_, Doing{verb, process}};
   }
+
+  void make_indexes(std::string_view process);
 
   std::chrono::milliseconds call_limit_;
   MongoSettings settings_;
@@ -178,19 +180,27 @@ ReleaseResult MongoStore::release(std::string_view name, const Token& ts) {
   return state == LockState::free ? ReleaseResult::already_free : ReleaseResult::freed;
 }
 
-// Before the first document, since then no vote of the members is needed. Without them, or without
-// the right to make them, everything works but slower.
-void make_indexes(const MongoCall& call) {
+// Without it, or without the right to make it, everything works but slower.
+void make_index(const MongoCall& call, const Bson& command) {
   try {
-    call.write(lock_index_command());
-    call.write(ping_index_command());
+    call.write(command);
   } catch (const Error&) {
     return;
   }
 }
 
+// Before the first document, since then no vote of the members is needed. They leave the ping half
+// of the time at least.
+void MongoStore::make_indexes(std::string_view process) {
+  const AnswersUntil half(host_clock()->steady_now() + call_limit_ / 2);
+  const MongoCall call(pool_.get(), settings_of_two_, Doing{"indexes for process", process});
+  make_index(call, lock_index_command());
+  make_index(call, ping_index_command());
+}
+
 PingRecord MongoStore::ping(std::string_view process, const PingHealth& health) {
-  if (!indexes_made_.exchange(true)) make_indexes(call_at_once("indexes for process", process));
+  const AnswersUntil whole(host_clock()->steady_now() + call_limit_);
+  if (!indexes_made_.exchange(true)) make_indexes(process);
   const MongoCall call = call_at_once("ping of process", process);
   const WriteOutcome outcome = call.write(ping_command(process, call.clock(), health));
   if (outcome.duplicate_key)
@@ -205,7 +215,7 @@ void MongoStore::remove_ping(std::string_view process) {
 
 std::int64_t MongoStore::forget_pings(std::chrono::milliseconds age) {
   const MongoCall call(pool_.get(), settings_of_two_, Doing{"removal of old pings", {}},
-                       room_->enter());
+                       room_.get());
   std::vector<PingRecord> old;
   call.read_each(forgettable_pings_command(age, call.clock()), ordinary(call),
                  [&](const Document& ping) {

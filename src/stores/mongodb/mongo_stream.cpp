@@ -150,7 +150,7 @@ mongoc_stream_t* guard(mongoc_stream_t* inner_stream) {
 
 mongoc_stream_t* connect_guarded(const mongoc_uri_t* uri, const mongoc_host_list_t* host,
                                  void* /*context*/, bson_error_t* error) {
-  mongoc_stream_t* stream = connect_to(uri, host, error);
+  mongoc_stream_t* stream = connect_to(uri, host, within_call(-1), error);
   if (stream == nullptr) return nullptr;
   try {
     return guard(stream);
@@ -166,6 +166,8 @@ mongoc_stream_t* connect_guarded(const mongoc_uri_t* uri, const mongoc_host_list
 void guard_streams(mongoc_client_t* client) {
   mongoc_client_set_stream_initiator(client, connect_guarded, nullptr);
 }
+
+SteadyTime end_of_answers() { return answers_until; }
 
 AnswersUntil::AnswersUntil(SteadyTime end) : outer_(std::exchange(answers_until, end)) {}
 

@@ -22,6 +22,9 @@ std::string_view take_why_unsound();
 /// if it is none. Nothing if no answer came.
 std::optional<std::uint32_t> code_of_last_answer();
 
+/// The end of the innermost AnswersUntil of this thread, or the end of time.
+SteadyTime end_of_answers();
+
 /// While this lives, its thread waits for no answer on a guarded connection after `end`: that is a
 /// timeout. The innermost one counts.
 class AnswersUntil {

@@ -209,3 +209,9 @@ TEST_CASE("options beyond all sense are refused", "[lock][R9][input]") {
   const auto patient = b.lock("y", {.store_patience = std::chrono::milliseconds::max()});
   CHECK_NOTHROW(patient->lock());
 }
+
+TEST_CASE("the error of a lock that is not held shows its name escaped", "[lock][R14]") {
+  Fleet fleet;
+  const auto lock = fleet.process("a").lock("jobs\x1b[2J");
+  CHECK_THROWS_WITH(lock->check(), Catch::Contains("\"jobs\\x1b[2J\"") && !Catch::Contains("\x1b"));
+}

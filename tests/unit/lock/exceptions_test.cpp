@@ -155,3 +155,14 @@ TEST_CASE("a round survives any exception of a store", "[pinger][R12]") {
           a.pinger->ping_round();
         }) == 0);
 }
+
+TEST_CASE("the chores of a round survive any exception of a store", "[pinger][R12]") {
+  const bool at_the_list = GENERATE(true, false);
+  CHECK(status_of_child([&] {
+          Fleet fleet;
+          const auto a = fleet.process("a");
+          a.store->before(at_the_list ? "holds" : "forget_pings", [] { throw 7; });
+          a.pinger->ping_round();
+          if (a.store->calls("forget_pings") != 1) _exit(1);
+        }) == 0);
+}

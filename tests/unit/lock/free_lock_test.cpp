@@ -97,3 +97,22 @@ TEST_CASE("a waiter whose ring is refused takes a free lock all the same", "[wai
   scene.waiting.store->fail("ring", Fault::rejected);
   CHECK(scene.waiting.lock("jobs", kSeldom)->try_lock_for(30s));
 }
+
+TEST_CASE("a waiter that looks at a free lock after its turn rings for nobody behind it",
+          "[waiting][R17][R19]") {
+  FreedByTheDead scene;
+  Line& line = *scene.fleet.store->line();
+  REQUIRE(scene.stands(1).in_line);
+  scene.waiting.store->after("stand", [&] {
+    REQUIRE(line.stand("jobs", scene.fleet.claim_by("behind", Token{{2}})).in_line);
+    scene.release();
+  });
+  int in_front = 0;
+  int behind = 0;
+  const auto ear = line.listen("in front", [&](std::string_view) { ++in_front; });
+  const auto ear_behind = line.listen("behind", [&](std::string_view) { ++behind; });
+  const auto lock = scene.waiting.lock("jobs", kSeldom);
+  CHECK(lock->try_lock_for(30s));
+  CHECK(in_front == 1);
+  CHECK(behind == 0);
+}

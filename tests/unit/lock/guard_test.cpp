@@ -117,3 +117,17 @@ TEST_CASE("a guard passes on that the store failed", "[lock][waiting][R15]") {
   CHECK(thrown_by([&] { return dist_lock(*lock, 5s); }) == Errc::not_applied);
   CHECK(fleet.clock->waited() == 5s);
 }
+
+TEST_CASE("a guard whose wait is stopped names the holder", "[lock][waiting][R15]") {
+  Fleet fleet;
+  const auto first = fleet.process("a").lock("balancer");
+  REQUIRE(first->lock_try("x"));
+  const auto b = fleet.process("b");
+  const auto second = b.lock("balancer");
+  std::stop_source stop;
+  // In its second look.
+  b.store->before("inspect", [&] { b.store->before("inspect", [&] { stop.request_stop(); }); });
+  const dist_lock held(*second, stop.get_token(), "y");
+  CHECK_FALSE(held);
+  CHECK(held.other().process == "a");
+}

@@ -258,3 +258,16 @@ TEST_CASE("a hold is freed at once also where a place with its ticket is pending
   late.a.pinger->ping_round();
   CHECK_FALSE(late.fleet.stored("jobs").taken());
 }
+
+TEST_CASE("a ticket is left pending for as long as the last request with it may arrive",
+          "[waiting][R7][R8][R18]") {
+  Late late;
+  late.lock = late.a.lock("jobs", {.store_patience = 1h});
+  late.store->fail("stand", Fault::delayed, 10'000);
+  CHECK(thrown_by([&] { return late.lock->try_lock_for(5min); }) == Errc::outcome_unknown);
+  late.a.pinger->stop();
+  CHECK(late.fleet.store->list().pings.size() == 1);
+  late.store->deliver();
+  REQUIRE(late.fleet.stored("jobs").taken());
+  late.check_that_others_get_it();
+}

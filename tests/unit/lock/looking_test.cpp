@@ -266,3 +266,30 @@ TEST_CASE("a waiter whose takeover was certainly refused keeps its place", "[wai
   REQUIRE(one.waiter.lock("jobs")->try_lock_for(1h));
   CHECK(line == std::vector<std::string>{"waiter", "gone"});
 }
+
+TEST_CASE("a waiter counts its turn from the end of the holder's own window",
+          "[waiting][R6][R17]") {
+  Fleet fleet;
+  const auto held = fleet.process("holder").lock("jobs", {.takeover_after = 1h});
+  REQUIRE(held->lock_try("a long job"));
+  const SteadyTime begun = fleet.clock->steady_now();
+  const auto passed = [&] { return fleet.clock->steady_now() - begun; };
+  REQUIRE(fleet.store->line()->stand("jobs", fleet.claim_by("gone", Token{{7}})).in_line);
+  const Process waiter = fleet.process("waiter");
+  waiter.store->has_line = true;
+  waiter.store->before("inspect", [&] { fleet.clock->advance(1h - 1ms - passed()); });
+  const auto lock = waiter.lock("jobs", {.recheck = 10ms});
+  lock->lock();
+  CHECK(passed() >= 1h + 100ms);
+  CHECK(passed() < 1h + 120ms);
+}
+
+TEST_CASE("a hold that a waiter has taken over states the reason of its wait",
+          "[waiting][R6][R14]") {
+  Watcher one;
+  one.fleet.clock->advance(17min);
+  const auto lock = one.waiter.lock("jobs");
+  REQUIRE(lock->try_lock_for(1h, {}, "in its place"));
+  CHECK(one.store.calls("claim") == 1);
+  CHECK(one.fleet.stored("jobs").why == "in its place");
+}

@@ -20,14 +20,18 @@ namespace {
 // `first` holds by a claim for several. `last` waits behind it, on the same lock object or on one
 // of its own, and stops as soon as it is woken.
 struct OnTheWay {
-  explicit OnTheWay(bool on_the_same_object = false) {
+  /// The lock object of the thread that waits last.
+  enum class Object { of_its_own, of_the_first, of_a_stopped_wait };
+
+  explicit OnTheWay(Object object = Object::of_its_own) {
     DistributedLock before(crowd.pinger, "jobs", patient_options());
     REQUIRE(before.lock_try("before"));
+    const auto used = std::make_shared<DistributedLock>(crowd.pinger, "jobs", patient_options());
+    if (object == Object::of_a_stopped_wait) wait_and_stop(*used);
     Candidate alone(crowd);
     crowd.wait_for_line(1);
     first = std::make_unique<Candidate>(crowd);
-    last = on_the_same_object ? std::make_unique<Candidate>(crowd, first->lock)
-                              : std::make_unique<Candidate>(crowd);
+    last = std::make_unique<Candidate>(crowd, object == Object::of_the_first ? first->lock : used);
     REQUIRE(before.unlock() == UnlockResult::released);
     alone.hold();
     crowd.wait_for_line(1);
@@ -41,6 +45,13 @@ struct OnTheWay {
   OnTheWay(const OnTheWay&) = delete;
   OnTheWay& operator=(const OnTheWay&) = delete;
 
+  void wait_and_stop(DistributedLock& lock) {
+    std::stop_source stop;
+    crowd.store->after("stand", [&] { stop.request_stop(); });
+    REQUIRE_FALSE(lock.lock(stop.get_token()));
+    crowd.pinger->ping_round();
+    REQUIRE(crowd.stored().line.empty());
+  }
   void set_out() {
     REQUIRE(first->give_up() == UnlockResult::released);
     clock->pauses.wait();
@@ -70,7 +81,7 @@ struct OnTheWay {
 
 TEST_CASE("a lock object to which a hold is on its way refuses other threads at once",
           "[waiting][R21][threads]") {
-  OnTheWay way(GENERATE(true, false));
+  OnTheWay way(GENERATE(OnTheWay::Object::of_its_own, OnTheWay::Object::of_the_first));
   way.set_out();
   const int calls = way.crowd.store->calls();
   CHECK_FALSE(way.last->lock->lock_try("x"));
@@ -122,10 +133,22 @@ TEST_CASE("a wait that could not give back what came to it too late says so when
   CHECK(way.crowd.pinger->stats().pending_releases == 1);
 }
 
+TEST_CASE(
+    "a thread that is woken after a stop frees its hold, however its object's last wait ended",
+    "[waiting][R12][R21][threads]") {
+  OnTheWay way(OnTheWay::Object::of_a_stopped_wait);
+  way.set_out();
+  way.crowd.pinger->stop();
+  way.crowd.store->fail("release", Fault::rejected, 3);
+  way.clock->go();
+  CHECK(way.failure_of_last() == Errc::stopped);
+  CHECK_FALSE(way.crowd.stored().taken());
+}
+
 TEST_CASE("a stop leaves the ping while a hold that goes to no thread is being released",
           "[waiting][R7][R12][R21][threads]") {
   const bool had_set_out = GENERATE(true, false);
-  OnTheWay way(true);
+  OnTheWay way(OnTheWay::Object::of_the_first);
   if (had_set_out) way.set_out();
   std::latch releases(1);
   std::latch stopped(1);

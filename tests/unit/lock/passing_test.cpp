@@ -221,37 +221,6 @@ TEST_CASE("a round takes no hold that was passed on for a stray", "[waiting][R8]
   CHECK(scene.crowd.pinger->stats().pending_releases == 0);
 }
 
-TEST_CASE("a late unlock by ts frees no hold that the same object got by a pass",
-          "[waiting][R3][R21][threads]") {
-  Crowd crowd;
-  DistributedLock before(crowd.pinger, "jobs", patient_options());
-  REQUIRE(before.lock_try("before"));
-  Candidate alone(crowd);
-  crowd.wait_for_line(1);
-  const auto shared = std::make_shared<DistributedLock>(crowd.pinger, "jobs", patient_options());
-  Candidate one(crowd, shared);
-  Candidate other(crowd, shared);
-  before.unlock();
-  alone.hold();
-  crowd.wait_for_line(1);
-  alone.give_up();
-  const LockRecord early = one.hold();
-  one.give_up();
-  REQUIRE(other.hold().ts == early.ts);
-  CHECK(other.hold().fence == early.fence + 1);
-  CHECK(shared->unlock(*early.ts) == UnlockResult::not_ours);
-  CHECK(shared->unlock(early) == UnlockResult::not_ours);
-  CHECK(shared->held());
-  SECTION("and one by the record does") {
-    CHECK(shared->unlock(other.hold()) == UnlockResult::released);
-  }
-  SECTION("and one by the thread that has it does") {
-    other.unlock = [&] { return shared->unlock(*early.ts); };
-    CHECK(other.give_up() == UnlockResult::released);
-  }
-  CHECK_FALSE(shared->held());
-}
-
 TEST_CASE("a hold that lock_try() got is not passed on", "[waiting][R21][threads]") {
   Crowd crowd;
   DistributedLock by_try(crowd.pinger, "jobs", patient_options());

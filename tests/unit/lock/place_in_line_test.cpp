@@ -8,45 +8,11 @@
 #include "support/fleet.h"
 #include "support/known_free.h"
 #include "support/thrown.h"
+#include "unit/lock/in_line.h"
 
 using namespace distlock;
 using namespace distlock::testing;
 using namespace std::chrono_literals;
-
-namespace {
-
-// A lock of process "a", on a store with lines.
-struct InLine {
-  explicit InLine(const LockOptions& options = {}) : lock(a.lock("jobs", options)) {
-    a.store->has_line = true;
-  }
-  std::unique_ptr<DistributedLock> held_by(const char* process) {
-    auto other = fleet.process(process).lock("jobs");
-    REQUIRE(other->lock_try("work"));
-    return other;
-  }
-  std::size_t places() { return fleet.stored("jobs").line.size(); }
-  /// The program, told of a wait that begins now, lets its time go by and then does that.
-  void outlast(std::chrono::nanoseconds wait, const std::function<void()>& and_then) {
-    const SteadyTime deadline = fleet.clock->steady_now() + wait;
-    lock->on_waiting([this, deadline, and_then](const WaitReport&) {
-      fleet.clock->advance(deadline - fleet.clock->steady_now());
-      and_then();
-    });
-  }
-  void check_given_up_by_round() {
-    CHECK(a.store->calls("leave") == 0);
-    CHECK(places() == 1);
-    a.pinger->ping_round();
-    CHECK(places() == 0);
-  }
-
-  Fleet fleet;
-  distlock::testing::Process a = fleet.process("a");
-  std::unique_ptr<DistributedLock> lock;
-};
-
-}  // namespace
 
 TEST_CASE("a place is not given up at the deadline of its wait, but at the next ping round",
           "[waiting][R15][R17]") {
@@ -156,24 +122,6 @@ TEST_CASE("a takeover that fails leaves no place in line", "[waiting][R6][R17]")
   CHECK(one.places() == 0);
 }
 
-TEST_CASE("no look for a deadlock follows a stop, and none costs a ping where no cycle is seen",
-          "[waiting][R15][R22]") {
-  InLine one({.deadlock_after = 500ms});
-  const auto held = one.held_by("b");
-  std::stop_source stop;
-  SECTION("stopped at the look before") {
-    one.a.store->before("inspect", [&] { stop.request_stop(); });
-    CHECK_FALSE(one.lock->lock(stop.get_token()));
-    CHECK(one.a.store->calls("list") == 0);
-  }
-  SECTION("stopped later") {
-    one.a.store->before("list", [&] { one.a.store->before("list", [&] { stop.request_stop(); }); });
-    CHECK_FALSE(one.lock->lock(stop.get_token()));
-    CHECK(one.a.store->calls("list") == 2);
-    CHECK(one.a.store->calls("ping") == 1);
-  }
-}
-
 TEST_CASE("a wait claims the thread's own hold anew that ran out, and stands in no line",
           "[waiting][R9][R17]") {
   InLine one;
@@ -245,25 +193,6 @@ TEST_CASE("a ticket that follows one which was freed has its deadline from its o
   CHECK(one.a.store->calls("release") == 0);
 }
 
-TEST_CASE("a thread in a cycle pings for the others to see, but not after a stop",
-          "[waiting][deadlock][R15][R22]") {
-  InLine one({.deadlock_after = 500ms});
-  const auto mine = one.a.lock("mine");
-  REQUIRE(mine->lock_try("x"));
-  REQUIRE(one.fleet.store->claim("jobs", FromAbsent{}, one.fleet.claim_by("b", Token{{7}})));
-  one.fleet.clock->advance(1s);
-  REQUIRE(one.fleet.store->line()->stand("mine", one.fleet.claim_by("b", Token{{8}})).in_line);
-  const bool at_once = GENERATE(true, false);
-  std::stop_source stop;
-  const auto end = [&] { stop.request_stop(); };
-  one.a.store->before("list", [&] {
-    if (at_once) return end();
-    one.a.store->before("list", end);
-  });
-  CHECK_FALSE(one.lock->lock(stop.get_token()));
-  CHECK(one.a.store->calls("ping") == (at_once ? 1 : 2));
-}
-
 TEST_CASE("a wait whose late hold could not be freed goes on with another ticket",
           "[waiting][R9][R18]") {
   InLine one;
@@ -282,4 +211,30 @@ TEST_CASE("a wait whose late hold could not be freed goes on with another ticket
   one.a.pinger->ping_round();
   CHECK(one.fleet.stored("jobs").ts == one.lock->record().ts);
   CHECK(one.fleet.stored("jobs").taken());
+}
+
+TEST_CASE("a stop ends the last rest of a wait in line", "[waiting][R15][R17]") {
+  // A stop is requested as a wait until the deadline begins.
+  struct StoppingClock : ManualClock {
+    bool wait_until(SteadyTime until, const std::stop_token& token) override {
+      if (until >= deadline) stop.request_stop();
+      return ManualClock::wait_until(until, token);
+    }
+    SteadyTime deadline = SteadyTime::max();
+    std::stop_source stop;
+  };
+  Fleet fleet;
+  const auto clock = std::make_shared<StoppingClock>();
+  fleet.clock = clock;
+  fleet.store = make_memory_store(clock, {});
+  const auto held = fleet.process("b").lock("jobs");
+  REQUIRE(held->lock_try("work"));
+  const auto a = fleet.process("a");
+  a.store->has_line = true;
+  // It rests for the last quarter of its time.
+  const auto lock = a.lock("jobs", {.poll_min = 1h, .poll_max = 1h});
+  clock->deadline = clock->steady_now() + 4s;
+  CHECK_FALSE(lock->try_lock_for(4s, clock->stop.get_token()));
+  CHECK(clock->stop.stop_requested());
+  CHECK(clock->waited() <= 3s);
 }

@@ -123,3 +123,17 @@ TEST_CASE("a contender's own clock neither ends a living hold nor saves a dead o
     CHECK(contender->lock_try("y"));
   }
 }
+
+TEST_CASE("the time that a look takes is no skew of the clocks", "[lock][R5]") {
+  ServerFleet fleet;
+  const LockOptions options{.takeover_after = 2min};  // Tolerates 7.5 s.
+  const auto dead = fleet.process("dead").lock("balancer", options);
+  REQUIRE(dead->lock_try("x"));
+  const auto b = fleet.process("b");
+  const auto contender = b.lock("balancer", options);
+  fleet.clock->advance(2min);
+  const auto takes_long = [&] { fleet.clock->advance(8s); };
+  SECTION("on its way to the store") { b.store->before("inspect", takes_long); }
+  SECTION("on its way back") { b.store->after("inspect", takes_long); }
+  CHECK(contender->lock_try("y"));
+}

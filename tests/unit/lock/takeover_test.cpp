@@ -194,3 +194,27 @@ TEST_CASE("a hold says how long its silence must last", "[lock][R6]") {
   fleet.clock->advance(1ms);
   CHECK(contender->lock_try("y"));
 }
+
+TEST_CASE("a waiter in line leaves a hold alone that another shard took with the same token",
+          "[waiting][R2][R6][R17]") {
+  Fleet fleet;
+  const Document dead{
+      {"_id", "jobs"s}, {"state", std::int32_t{2}}, {"process", "sh1"s}, {"who", "sh1"s},
+      {"why", ""s},     {"when", StoreTime{}},      {"ts", kShardsToken}};
+  fleet.memory.tables.put_lock(dead);
+  fleet.memory.tables.put_ping({{"_id", "sh1"s}, {"ping", StoreTime{}}});
+  const auto contender = fleet.process("b");
+  contender.store->has_line = true;
+  const auto lock = contender.lock("jobs");
+  const StoreTime now = fleet.store->list().now.time;
+  contender.store->before("claim", [&] {
+    Document living = dead;
+    living[2].second = "sh2"s;
+    living[5].second = StoreTime{1min};
+    fleet.memory.tables.put_lock(living);
+    fleet.memory.tables.put_ping({{"_id", "sh2"s}, {"ping", now}});
+  });
+  CHECK_FALSE(lock->try_lock_for(5s));
+  CHECK(contender.store->calls("claim") == 1);
+  CHECK(fleet.stored("jobs").process == "sh2");
+}

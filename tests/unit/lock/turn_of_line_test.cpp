@@ -153,3 +153,19 @@ TEST_CASE("somebody who is waited for lives unless the ping is gone, or its end 
   line[0].passed_over = StoreTime{1h};
   CHECK_FALSE(somebody_lives(line, pings));
 }
+
+TEST_CASE("lock_try counts the turns of those in line from the end of the holder's own window",
+          "[waiting][R6][R17]") {
+  Fleet fleet;
+  const auto holder = fleet.process("holder").lock("jobs", {.takeover_after = 1h});
+  REQUIRE(holder->lock_try("first"));
+  fleet.store->ping("w", {});
+  REQUIRE(fleet.store->line()->stand("jobs", fleet.claim_by("w", Token{{1}})).in_line);
+  const Process process = fleet.process("poller");
+  process.store->has_line = true;
+  const auto lock = process.lock("jobs");
+  fleet.clock->advance(1h + 99ms);
+  CHECK_FALSE(lock->lock_try("early"));
+  fleet.clock->advance(1ms);
+  CHECK(lock->lock_try("in time"));
+}

@@ -77,23 +77,6 @@ TEST_CASE("a read-back that tells no time leaves the claim's outcome unknown", "
   CHECK(a.pinger->stats().pending_releases == 1);
 }
 
-TEST_CASE("a stop during the read-back of a claim that failed ends the wait without an error",
-          "[lock][R8][R15]") {
-  Fleet fleet;
-  const auto a = fleet.process("a");
-  a.store->has_line = false;
-  const auto lock = a.lock("balancer");
-  std::stop_source stop;
-  a.store->fail("claim", Fault::lost_request);
-  a.store->before("claim", [&] {
-    a.store->before("inspect", [&] {
-      fleet.clock->advance(1min);
-      stop.request_stop();
-    });
-  });
-  CHECK_FALSE(lock->try_lock_for(1h, stop.get_token()));
-}
-
 TEST_CASE("a claim is read back freshly", "[lock][R8]") {
   ServerFleet fleet;
   const auto a = fleet.process("a");

@@ -280,3 +280,15 @@ TEST_CASE("an unlock wakes a thread that waits for the same object", "[lock][R20
   waiting.join();
   CHECK(lock.held());
 }
+
+TEST_CASE("a stop of the pinger cuts the pauses of an unlock short", "[lock][R11][R12]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  const auto lock = a.lock("balancer");
+  REQUIRE(lock->lock_try("x"));
+  a.store->fail("release", Fault::rejected, 3);
+  a.store->before("release", [&] { a.pinger->stop(); });
+  CHECK(lock->unlock() == UnlockResult::pending);
+  CHECK(a.store->calls("release") == 3);
+  CHECK(fleet.clock->waited() == 0s);
+}

@@ -91,52 +91,6 @@ TEST_CASE("a hold that nobody knows of is not freed by a wait that is over", "[w
   CHECK(a.store->calls() == calls);
 }
 
-TEST_CASE("a stop in the middle of a call from a place in line is heeded after it",
-          "[waiting][R15][R17]") {
-  Fleet fleet;
-  const auto held = fleet.process("b").lock("balancer");
-  REQUIRE(held->lock_try("x"));
-  const auto a = fleet.process("a");
-  a.store->has_line = true;
-  const auto lock = a.lock("balancer");
-  const std::string call = GENERATE("stand", "inspect");
-  std::stop_source stop;
-  a.store->before(call, [&] { stop.request_stop(); });
-  if (GENERATE(true, false)) a.store->fail(call, Fault::rejected);
-  CHECK_FALSE(lock->lock(stop.get_token()));
-  CHECK(a.store->calls("stand") == 1);
-  CHECK(a.store->calls("inspect") == (call == "inspect" ? 1 : 0));
-  CHECK(a.store->calls("leave") == 0);
-  CHECK(fleet.clock->waited() == (call == "inspect" ? 500ms : 0ms));
-}
-
-TEST_CASE("a stop in the middle of a call is heeded after it", "[waiting][R15]") {
-  Fleet fleet;
-  const auto a = fleet.process("a");
-  make_known_free(*a.lock("balancer"));
-  const auto lock = a.lock("balancer");
-  const std::string call = GENERATE("inspect", "claim");
-  std::stop_source stop;
-  a.store->before(call, [&] { stop.request_stop(); });
-  a.store->forget_calls();
-
-  SECTION("that is answered") {
-    const bool got = lock->lock(stop.get_token());
-    CHECK(got == (call == "claim"));
-  }
-  SECTION("that is not") {
-    a.store->fail(call, Fault::lost_reply);
-    CHECK_FALSE(lock->lock(stop.get_token()));
-    CHECK(a.pinger->stats().pending_releases == (call == "claim" ? 1 : 0));
-    CHECK(fleet.stored("balancer").taken() == (call == "claim"));
-    a.pinger->ping_round();
-    CHECK_FALSE(fleet.stored("balancer").taken());
-  }
-  CHECK(a.store->calls("inspect") == 1);
-  CHECK(a.store->calls("claim") == (call == "claim" ? 1 : 0));
-  CHECK(fleet.clock->waited() == 0s);
-}
-
 TEST_CASE("a claim of unknown outcome does not outlast the wait", "[waiting][R8][R15]") {
   Fleet fleet;
   const auto a = fleet.process("a");
@@ -204,25 +158,6 @@ TEST_CASE("no call begins at a wait's deadline or later, whatever the store does
     for (const auto& [call, begun] : slowly.begun) CHECK(begun < deadline);
   }
   CHECK(got > 50);
-}
-
-TEST_CASE("a stop among the releases before a claim ends them and the wait", "[waiting][R8][R15]") {
-  Fleet fleet;
-  const auto a = fleet.process("a");
-  for (const char* const name : {"one", "two"}) {
-    const auto left = a.lock(name);
-    REQUIRE(left->lock_try("x"));
-    a.store->fail("release", Fault::rejected, 3);
-    REQUIRE(left->unlock() == UnlockResult::pending);
-  }
-  fleet.clock->advance(2min);  // So that the claim wants a ping, and releases follow that.
-  std::stop_source stop;
-  a.store->before("release", [&] { stop.request_stop(); });
-  a.store->forget_calls();
-  CHECK_FALSE(a.lock("balancer")->lock(stop.get_token()));
-  CHECK(a.store->calls("ping") == 1);
-  CHECK(a.store->calls("release") == 1);
-  CHECK(a.store->calls("claim") == 0);
 }
 
 TEST_CASE("a wait does not await the pinger's first ping beyond its deadline", "[waiting][R15]") {

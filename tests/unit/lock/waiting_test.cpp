@@ -169,24 +169,6 @@ TEST_CASE("a deadline in the distant past is no wait", "[waiting][R15]") {
   CHECK(fleet.clock->waited() == 0s);
 }
 
-TEST_CASE("a stop ends a pause at once", "[waiting][R15]") {
-  const auto store = std::make_shared<FaultyStore>(make_memory_store());
-  const auto pinger = std::make_shared<DistributedLockPinger>(Environment{.store = store});
-  DistributedLock held(pinger, "balancer");
-  REQUIRE(held.lock_try("x"));
-  DistributedLock waiter(pinger, "balancer", {.poll_min = 50s, .poll_max = 50s});
-  std::stop_source stop;
-  const int before = store->calls("inspect");
-  bool got = true;
-  boost::thread thread([&] { got = waiter.lock(stop.get_token()); });
-  while (store->calls("inspect") == before) boost::this_thread::yield();
-  const SteadyTime asked = host_clock()->steady_now();
-  stop.request_stop();
-  thread.join();
-  CHECK_FALSE(got);
-  CHECK(host_clock()->steady_now() - asked < 20s);
-}
-
 TEST_CASE("a wait without a limit goes on for months", "[waiting][R15]") {
   Fleet fleet;
   const auto held = fleet.process("a").lock("balancer");

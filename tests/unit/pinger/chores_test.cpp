@@ -279,3 +279,16 @@ TEST_CASE("a repair moves no deadline by a member that refused it", "[mirrored][
   // Members 0 and 3 have fresh pings, and the third of five has the old one.
   CHECK(lock->valid_until() == until);
 }
+
+TEST_CASE("the log says which chore failed, and why", "[log][pinger][R12]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  const bool at_the_list = GENERATE(true, false);
+  a.store->fail(at_the_list ? "holds" : "forget_pings", Fault::rejected);
+  Captured log;
+  a.pinger->ping_round();
+  const std::string failed = at_the_list ? "verifying holds failed: holds rejected"
+                                         : "removing old pings failed: forget_pings rejected";
+  CHECK(log.count(severity_level::warning, failed) == 1);
+  CHECK(log.count(severity_level::warning, "") == 1);
+}

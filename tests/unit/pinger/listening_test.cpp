@@ -2,7 +2,9 @@
 #include <catch2/catch.hpp>
 #include <functional>
 #include <memory>
+#include <new>
 #include <optional>
+#include <utility>
 
 #include "distlock/distributed_lock.h"
 #include "distlock/stores.h"
@@ -203,4 +205,32 @@ TEST_CASE("a round that finds all quiet wakes the thread that ends the bell",
   CHECK_FALSE(store->listener.expired());
   session.lobby.end_quiet_listening();
   CHECK(store->listener.expired());
+}
+
+namespace {
+
+/// A store that has no memory for the first who listens.
+class StarvedBelfry : public FaultyStore {
+ public:
+  StarvedBelfry() : FaultyStore(make_memory_store(std::make_shared<ManualClock>())) {
+    has_line = true;
+  }
+
+ private:
+  std::shared_ptr<void> listen(std::string_view, distlock::Line::Rung) override {
+    if (std::exchange(starves_, false)) throw std::bad_alloc();
+    return std::make_shared<int>(0);
+  }
+  bool starves_ = true;
+};
+
+}  // namespace
+
+TEST_CASE("a wait that gets no memory to listen leaves no place in the queue",
+          "[waiting][R19][R20]") {
+  Lobby lobby(std::make_shared<StarvedBelfry>(), "a");
+  CHECK_THROWS_AS(Lobby::Place(lobby, "jobs"), std::bad_alloc);
+  const Lobby::Place next(lobby, "jobs");
+  CHECK(next.first());
+  CHECK_FALSE(next.others_wait());
 }

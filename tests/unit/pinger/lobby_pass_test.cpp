@@ -173,3 +173,15 @@ TEST_CASE("a thread that has stepped aside rings nobody by stepping aside once m
   it.first.step_aside();
   CHECK_FALSE(woken.stop_requested());
 }
+
+TEST_CASE("waits of a process have tickets of their own, in the order in which they came",
+          "[waiting][deadlock][R22]") {
+  Lobby lobby(make_memory_store(std::make_shared<ManualClock>()), "a");
+  std::vector<Token> tickets;
+  for (int i = 0; i < 600; ++i) {
+    const Lobby::Place place(lobby, "jobs");
+    tickets.push_back(place.made_up_ticket());
+  }
+  const auto not_before = [](const Token& one, const Token& next) { return !(one < next); };
+  CHECK(std::adjacent_find(tickets.begin(), tickets.end(), not_before) == tickets.end());
+}

@@ -1,6 +1,9 @@
 #include "pinger/member_repairs.h"
 
 #include <catch2/catch.hpp>
+#include <utility>
+
+#include "pinger/of_another.h"
 
 // From which members a hold may be claimed where it is lacking, and from which it never may (M9).
 using namespace distlock;
@@ -142,4 +145,28 @@ TEST_CASE("a repair says what most members say of the hold that name its process
   const Repair by_two = repair({edited, carrier(2), answer_of(3, 0)});
   CHECK(by_two.bases.size() == (of_another ? 1 : 0));
   CHECK(repair({carrier(2), edited, answer_of(3, 0)}).bases.size() == by_two.bases.size());
+}
+
+TEST_CASE("a hold gets to a member whose hold is over, from exactly that hold", "[mirrored][M9]") {
+  Inspection over = with_lock(3, 8, LockState::taken, Token{{4}});
+  over.over = true;
+  const Repair it = repair({carrier(1), over});
+  REQUIRE(it.bases.size() == 1);
+  REQUIRE(std::holds_alternative<FromHold>(it.bases[0].basis));
+  CHECK(std::get<FromHold>(it.bases[0].basis).ts == Token{{4}});
+  CHECK(std::get<FromHold>(it.bases[0].basis).when == StoreTime{5s});
+}
+
+TEST_CASE("a hold that is nobody's is over after the longest window that a member shows",
+          "[mirrored][R8]") {
+  Inspection shorter = carrier(2);
+  shorter.lock->takeover_after = 1min;
+  std::vector<Inspection> seen{carrier(1), shorter};
+  const bool longer_last = GENERATE(false, true);
+  if (longer_last) std::swap(seen[0], seen[1]);
+  HoldsOfNobody holds;
+  const SteadyTime first{1h};
+  CHECK_FALSE(holds.is_over(seen, kHold, first));
+  CHECK_FALSE(holds.is_over(seen, kHold, first + 16min - 1ns));
+  CHECK(holds.is_over(seen, kHold, first + 16min));
 }

@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 #include <future>
 #include <map>
+#include <new>
 
 #include "support/fleet.h"
 
@@ -137,4 +138,15 @@ TEST_CASE("a look says what time it is, how long it took, and which waits can ne
   CHECK(seen->now->time == fleet.store->list().now.time);
   CHECK(seen->pings.size() == 2);
   CHECK(seen->cycles.size() == 1);
+}
+
+TEST_CASE("a look that ends in another exception keeps no thread from the next",
+          "[deadlock][R20][R22]") {
+  OneProcess process;
+  const SteadyTime begun = process.clock.steady_now();
+  process.store->before("list", [] { throw std::bad_alloc(); });
+  CHECK_THROWS_AS(process.overviews.get(begun, process.clock), std::bad_alloc);
+  const auto seen = process.overviews.get(begun, process.clock);
+  REQUIRE(seen);
+  CHECK(seen->now);
 }

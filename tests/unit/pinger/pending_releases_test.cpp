@@ -1,5 +1,6 @@
 // Holds that the pinger frees later: of claims that were not read back, of releases that failed.
 #include <catch2/catch.hpp>
+#include <new>
 
 #include "protocol/protocol.h"
 #include "support/fleet.h"
@@ -216,4 +217,28 @@ TEST_CASE("a claim goes out on a young ping, however long pending releases took"
   CHECK(a.store->calls("release") == 2);
   CHECK(a.store->calls("claim") == 1);
   a.store->during_each_call({});
+}
+
+TEST_CASE("a pending release that ends in another exception holds up no other", "[lock][R8][R11]") {
+  class BreakingStore : public FaultyStore {
+   public:
+    using FaultyStore::FaultyStore;
+    ReleaseResult release(std::string_view name, const Token& ts) override {
+      if (name == "one") throw std::bad_alloc();
+      return FaultyStore::release(name, ts);
+    }
+  };
+  Fleet fleet;
+  const auto a = fleet.process_with(std::make_shared<BreakingStore>(fleet.store), "a");
+  const auto one = a.lock("one");
+  const auto two = a.lock("two");
+  REQUIRE(one->lock_try("x"));
+  REQUIRE(two->lock_try("x"));
+  REQUIRE(one->unlock() == UnlockResult::pending);
+  a.store->fail("release", Fault::rejected, 3);
+  REQUIRE(two->unlock() == UnlockResult::pending);
+  a.pinger->ping_round();
+  CHECK(fleet.stored("one").taken());
+  CHECK_FALSE(fleet.stored("two").taken());
+  CHECK(a.pinger->stats().pending_releases == 1);
 }

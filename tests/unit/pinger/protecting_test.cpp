@@ -181,3 +181,28 @@ TEST_CASE("a member whose place was given anew protects no hold, and the watch h
   CHECK(on.hold->validity.over(on.kThen));
   CHECK(on.due.changed.stop_requested());
 }
+
+TEST_CASE("pings of members that move a hold on wake a watch that would look too late",
+          "[pinger][M5][R9]") {
+  OnThree on;
+  const Holds::Due due = on.holds.announce_due(on.kThen + 30s);
+  REQUIRE(due.next == on.kThen + 60s);
+  on.holds.extend({on.ping(1, 25s)}, on.kThen + 31s);
+  CHECK_FALSE(due.changed.stop_requested());
+  on.holds.extend({on.ping(1, 25s), on.ping(2, 25s)}, on.kThen + 32s);
+  CHECK(due.changed.stop_requested());
+  CHECK(on.holds.announce_due(on.kThen + 32s).next == on.kThen + 55s);
+}
+
+TEST_CASE("a repair that moves a hold on wakes a watch that would look too late",
+          "[pinger][M9][R9]") {
+  OnThree on;
+  on.holds.extend({on.ping(1, 25s)}, on.kThen + 26s);
+  const Holds::Due due = on.holds.announce_due(on.kThen + 30s);
+  REQUIRE(due.next == on.kThen + 60s);
+  REQUIRE_FALSE(due.changed.stop_requested());
+  REQUIRE(on.holds.protect(on.it(), {on.ping(3, 25s)}, on.kThen + 31s));
+  CHECK(on.deadline() == 85s);
+  CHECK(due.changed.stop_requested());
+  CHECK(on.holds.announce_due(on.kThen + 31s).next == on.kThen + 55s);
+}

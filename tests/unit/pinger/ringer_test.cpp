@@ -255,41 +255,14 @@ TEST_CASE("a release after the pinger's end rings for the first two", "[waiting]
   CHECK(ringing.rung() == Processes{"p0", "p1"});
 }
 
-TEST_CASE("waiters behind many that are gone are woken by the release",
-          "[waiting][R17][R19][threads]") {
-  const auto store = open_memory_store(host_clock(), {}).store;
-  const LockOptions patient{.recheck = 1h};
-  const auto process = [&](const std::string& name) {
-    return std::make_shared<DistributedLockPinger>(
-        Environment{.store = store, .process = name, .random = {}});
-  };
-  Fleet fleet;
-  DistributedLock holder(process("holder"), "jobs", patient);
-  REQUIRE(holder.lock_try("first"));
-  const auto in_line = [&] { return store->inspect("jobs", Freshness::fresh).lock->line.size(); };
-  const StoreNow now = store->list().now;
-  for (std::uint8_t i = 1; i <= 5; ++i) {
-    Claim gone = fleet.claim_by("gone" + std::to_string(i), Token{{i}});
-    gone.cutoff = {now.time + 1h, now.clock};
-    REQUIRE(store->line()->stand("jobs", gone).in_line);
-  }
-  std::stop_source stop;
-  std::vector<std::future<bool>> got;
-  std::latch have_looked(3);
-  for (const std::string name : {"b", "c", "d"}) {
-    const std::size_t before = in_line();
-    got.push_back(std::async(std::launch::async, [&, name] {
-      DistributedLock lock(process(name), "jobs", patient);
-      lock.on_waiting([&, told = false](const WaitReport&) mutable {
-        if (!std::exchange(told, true)) have_looked.count_down();
-      });
-      return lock.lock(stop.get_token());
-    }));
-    while (in_line() == before) std::this_thread::yield();
-  }
-  // They look again in half an hour at the earliest.
-  have_looked.wait();
-  REQUIRE(holder.unlock() == UnlockResult::released);
-  for (const auto& one : got) CHECK(one.wait_for(30s) == std::future_status::ready);
-  stop.request_stop();
+TEST_CASE("a round of rings after a stop calls no store", "[waiting][R12][R19]") {
+  Ringing ringing;
+  ringing.line_up(4);
+  REQUIRE(ringing.lock->unlock() == UnlockResult::released);
+  ringing.releaser.store->fail("inspect", Fault::rejected, 1000);
+  ringing.releaser.pinger->stop();
+  ringing.releaser.store->forget_calls();
+  ringing.fleet.clock->advance(line::kTurn);
+  CHECK(ringing.releaser.pinger->ring_round() == SteadyTime::max());
+  CHECK(ringing.releaser.store->calls() == 0);
 }

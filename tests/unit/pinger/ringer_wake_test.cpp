@@ -1,5 +1,7 @@
 // When a release wakes the thread that rings, and what it costs where nobody waits (R19).
 #include <catch2/catch.hpp>
+#include <future>
+#include <latch>
 #include <stop_token>
 #include <string>
 
@@ -174,4 +176,68 @@ TEST_CASE("in a line of which one was passed over the next one is told sooner",
   tamper(it.fleet.memory.tables, "one", "line", line);
   REQUIRE(it.release("one", ts) == ReleaseResult::freed);
   CHECK(it.session.ringer.round().next == it.fleet.clock->steady_now() + line::kTurn / 2);
+}
+
+TEST_CASE("the turns of a release that comes during a look at the one before it are told",
+          "[waiting][R19]") {
+  Releasing it;
+  const Token first = it.held("jobs", 3);
+  REQUIRE(it.release("jobs", first) == ReleaseResult::freed);
+  it.fleet.clock->advance(3 * line::kTurn);
+  const Token again{{99}};
+  it.store->after("inspect", [&] {
+    REQUIRE(it.fleet.store->claim("jobs", FromFree{first}, it.fleet.claim_by("a", again)));
+    // They were passed over, and are there again.
+    for (std::uint8_t i = 0; i < 3; ++i) {
+      const std::uint8_t ticket = i + 2;
+      const Claim there = it.fleet.claim_by("p" + std::to_string(i), Token{{ticket}});
+      REQUIRE(it.fleet.store->line()->stand("jobs", there).in_line);
+    }
+    REQUIRE(it.release("jobs", again) == ReleaseResult::freed);
+  });
+  it.session.ringer.round();
+  REQUIRE(it.fleet.stored("jobs").ts == again);
+  it.store->forget_calls();
+  it.fleet.clock->advance(line::kTurn);
+  it.session.ringer.round();
+  CHECK(it.store->calls("ring") == 1);
+}
+
+TEST_CASE("waiters behind many that are gone are woken by the release",
+          "[waiting][R17][R19][threads]") {
+  const auto store = open_memory_store(host_clock(), {}).store;
+  const LockOptions patient{.recheck = 1h};
+  const auto process = [&](const std::string& name) {
+    return std::make_shared<DistributedLockPinger>(
+        Environment{.store = store, .process = name, .random = {}});
+  };
+  Fleet fleet;
+  DistributedLock holder(process("holder"), "jobs", patient);
+  REQUIRE(holder.lock_try("first"));
+  const auto in_line = [&] { return store->inspect("jobs", Freshness::fresh).lock->line.size(); };
+  const StoreNow now = store->list().now;
+  for (std::uint8_t i = 1; i <= 5; ++i) {
+    Claim gone = fleet.claim_by("gone" + std::to_string(i), Token{{i}});
+    gone.cutoff = {now.time + 1h, now.clock};
+    REQUIRE(store->line()->stand("jobs", gone).in_line);
+  }
+  std::stop_source stop;
+  std::vector<std::future<bool>> got;
+  std::latch have_looked(3);
+  for (const std::string name : {"b", "c", "d"}) {
+    const std::size_t before = in_line();
+    got.push_back(std::async(std::launch::async, [&, name] {
+      DistributedLock lock(process(name), "jobs", patient);
+      lock.on_waiting([&, told = false](const WaitReport&) mutable {
+        if (!std::exchange(told, true)) have_looked.count_down();
+      });
+      return lock.lock(stop.get_token());
+    }));
+    while (in_line() == before) std::this_thread::yield();
+  }
+  // They look again in half an hour at the earliest.
+  have_looked.wait();
+  REQUIRE(holder.unlock() == UnlockResult::released);
+  for (const auto& one : got) CHECK(one.wait_for(30s) == std::future_status::ready);
+  stop.request_stop();
 }

@@ -1,5 +1,6 @@
 // A round of a pinger: its counts, its lines in the log, and when the next is due.
 #include <catch2/catch.hpp>
+#include <stdexcept>
 
 #include "distlock/members.h"
 #include "support/captured_log.h"
@@ -185,4 +186,30 @@ TEST_CASE("a callback that was taken away is not called at a loss", "[log][lifet
   a.pinger->watch_round();
   CHECK(stop.stop_requested());
   CHECK(log.count(severity_level::error, "a callback of \"balancer\" threw") == 0);
+}
+
+TEST_CASE("an exception of a callback is logged, with its lock", "[log][lifetime][R9]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  const auto lock = a.lock("balancer");
+  std::string threw = "a callback of \"balancer\" threw: ";
+  SECTION("at a loss") {
+    lock->on_lost([](LossReason) { throw std::runtime_error("too late"); });
+    threw += "too late";
+  }
+  SECTION("at a risk") {
+    lock->on_at_risk([](SteadyTime) { throw std::runtime_error("too early"); });
+    threw += "too early";
+  }
+  SECTION("that is none") {
+    lock->on_lost([](LossReason) { throw 42; });
+    threw += "an exception of an unknown type";
+  }
+  REQUIRE(lock->lock_try("x"));
+  Captured log;
+  fleet.clock->advance(kValidByPing - 1ns);
+  a.pinger->watch_round();
+  fleet.clock->advance(1ns);
+  a.pinger->watch_round();
+  CHECK(log.count(severity_level::error, threw) == 1);
 }

@@ -4,13 +4,18 @@
 #include <boost/thread/thread.hpp>
 #include <catch2/catch.hpp>
 #include <condition_variable>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <future>
+#include <memory>
 #include <set>
 
 #include "distlock/members.h"
 #include "support/captured_log.h"
+#include "support/forked_child.h"
+#include "support/leave.h"
 #include "support/mirror_fleet.h"
 #include "support/server_fleet.h"
 
@@ -152,107 +157,6 @@ TEST_CASE("the holder of a passed token is a thread of the process", "[pinger][R
   CHECK_FALSE(session.holder_of(Token{{2}}));
 }
 
-TEST_CASE("a look that finds a stray hold frees it for good, and looks again",
-          "[unknown_outcome][R3][R8]") {
-  Fleet fleet;
-  const auto a = fleet.process("a");
-  a.store->has_line = true;
-  fleet.put_stray("a", "jobs", Token{{9}});
-  Captured log;
-  const auto lock = a.lock("jobs");
-  CHECK(lock->lock_try("x"));
-  CHECK(a.store->calls("inspect") == 2);
-  CHECK(a.store->quick_releases == 0);
-  CHECK(log.count(severity_level::warning, "a claim of \"jobs\" took effect after") == 1);
-}
-
-TEST_CASE("a look that cannot free a stray hold leaves it to the rounds", "[unknown_outcome][R8]") {
-  Fleet fleet;
-  const auto a = fleet.process("a");
-  fleet.put_stray("a", "jobs", Token{{9}});
-  a.store->fail("release", Fault::rejected);
-  CHECK_FALSE(a.lock("jobs")->lock_try("x"));
-  CHECK(a.store->calls("inspect") == 1);
-  CHECK(a.pinger->stats().pending_releases == 1);
-  a.pinger->ping_round();
-  CHECK_FALSE(fleet.stored("jobs").taken());
-}
-
-TEST_CASE("a look at a hold that the process knows of is one call", "[unknown_outcome][R8][cost]") {
-  Fleet fleet;
-  const auto a = fleet.process("a");
-  const auto lock = a.lock("jobs");
-  REQUIRE(lock->lock_try("x"));
-  a.store->forget_calls();
-  CHECK_FALSE(a.lock("jobs")->lock_try("y"));
-  CHECK(a.store->calls("inspect") == 1);
-  CHECK(lock->still_held());
-}
-
-TEST_CASE("where there is no hold no clock is said to have stepped", "[pinger][R5]") {
-  ServerFleet fleet;
-  const auto handle = std::make_shared<ServerStore>(fleet.store, fleet.server);
-  Session session({.store = handle, .clock = fleet.clock, .process = "a"}, {}, PingerDrive::caller);
-  session.ping();
-  fleet.step(1h);
-  session.ping();
-  CHECK_FALSE(session.clock_stepped({}, {}));
-}
-
-TEST_CASE("a step of the store's clock counts for as long as the window of the hold",
-          "[pinger][R5]") {
-  ServerFleet fleet;
-  const auto handle = std::make_shared<ServerStore>(fleet.store, fleet.server);
-  Session session({.store = handle, .clock = fleet.clock, .process = "a"}, {}, PingerDrive::caller);
-  Inspection seen;
-  seen.lock = LockRecord{.name = "jobs", .takeover_after = 300h};
-  seen.now = StoreNow{{}, "c1"};
-  const auto stepped = [&] { return session.clock_stepped(seen, {.takeover_after = 300h}); };
-  const auto pass = [&](std::chrono::hours time) {
-    for (auto left = time; left > 0h; left -= 1h) {
-      fleet.clock->advance(1h);
-      session.ping();
-    }
-  };
-  session.ping();
-  CHECK_FALSE(stepped());
-  pass(2h);
-  fleet.step(10h);
-  pass(200h);
-  CHECK(stepped());
-  pass(120h);
-  CHECK_FALSE(stepped());
-}
-
-TEST_CASE("a step of one member's clock is no step of the others'", "[mirrored][M2][R5]") {
-  MirrorFleet fleet;
-  fleet.clocks_can_step = true;
-  const auto ann = fleet.process("ann");
-  const auto held = ann.lock("jobs");
-  REQUIRE(held->lock_try("x"));
-  const auto bob = fleet.process("bob");
-  Session session({.store = bob.store, .clock = fleet.clock, .process = "bob"}, {},
-                  PingerDrive::caller);
-  const auto look = [&] { return session.look("jobs", Freshness::fresh).seen; };
-  const auto stepped = [&] {
-    std::vector<bool> members;
-    for (const Inspection& one : look().members) members.push_back(session.clock_stepped(one, {}));
-    return members;
-  };
-  SECTION("seen by pings") {
-    session.ping();
-    fleet.clock->advance(30s);
-    fleet.clocks[1]->step(1h);
-    session.ping();
-  }
-  SECTION("seen by looks") {
-    CHECK(stepped() == std::vector<bool>{false, false, false});
-    fleet.clock->advance(30s);
-    fleet.clocks[1]->step(1h);
-  }
-  CHECK(stepped() == std::vector<bool>{false, true, false});
-}
-
 TEST_CASE("a ping that is confirmed right before a claim on a mirrored store counts for its hold",
           "[mirrored][pinger][M5][R9]") {
   PingsMeanwhile a;
@@ -282,4 +186,62 @@ TEST_CASE("a ping that is confirmed during a repair counts for the member that i
   a.pinger->ping_round();
   REQUIRE(a.fleet.holders("jobs")[2] == "p");
   CHECK(a.lock.remaining() == whole);
+}
+
+TEST_CASE("the end of a program joins the threads of all pingers that are left",
+          "[pinger][R12][threads]") {
+  const auto end_with_pingers = []() -> int {
+    // Runs after what the library does at the end. A thread that was joined is in the list of
+    // threads for a moment still.
+    std::atexit([] {
+      for (int i = 0; i < 1000 && names_of_threads().count("LockPinger") > 0; ++i) {
+        boost::this_thread::yield();
+      }
+      leave(names_of_threads().count("LockPinger") == 0 ? 0 : 1);
+    });
+    for (int i = 0; i < 3; ++i) {
+      const auto store = make_memory_store();
+      new DistributedLockPinger(Environment{.store = store});  // Never destroyed.
+      while (store->list().pings.empty()) boost::this_thread::yield();
+    }
+    std::exit(2);
+  };
+  CHECK(answer_of_child(end_with_pingers) == 0);
+}
+
+namespace {
+
+/// A store that says when nobody listens to its bell any more.
+class EndingBell : public FaultyStore {
+ public:
+  explicit EndingBell(std::shared_ptr<Store> given) : FaultyStore(std::move(given)) {
+    has_line = true;
+  }
+  std::promise<void> ended;
+
+ private:
+  std::shared_ptr<void> listen(std::string_view, distlock::Line::Rung) override {
+    return {this, [](EndingBell* bell) { bell->ended.set_value(); }};
+  }
+};
+
+}  // namespace
+
+TEST_CASE("the threads of a pinger end a bell that nobody waits for",
+          "[pinger][waiting][R20][threads]") {
+  const auto clock = std::make_shared<RestingClock>();
+  const auto store = std::make_shared<EndingBell>(make_memory_store(clock));
+  auto ended = store->ended.get_future();
+  const auto pinger =
+      std::make_shared<Session>(Environment{.store = store, .clock = clock, .process = "a"},
+                                PingerOptions{}, PingerDrive::own_threads);
+  const auto owner = Session::owner_of(pinger);
+  Session::start_threads(pinger);
+  clock->await_rest_of(3);
+  { const Lobby::Place place(pinger->lobby, "jobs"); }
+  pinger->round();
+  clock->advance(1min);
+  pinger->round();
+  CHECK(ended.wait_for(30s) == std::future_status::ready);
+  clock->await_rest_of(3);  // A thread that is about to rest would miss the end.
 }

@@ -216,3 +216,24 @@ TEST_CASE("every stop() returns when no call is under way any more", "[pinger][R
   first.join();
   CHECK(was_removed);
 }
+
+TEST_CASE("a stop works off what is pending for one call limit, and no longer",
+          "[pinger][R8][R12]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  std::vector<std::unique_ptr<DistributedLock>> locks;
+  for (int i = 0; i < 5; ++i) {
+    locks.push_back(a.lock("lock" + std::to_string(i)));
+    REQUIRE(locks.back()->lock_try("x"));
+    a.store->fail("release", Fault::rejected, 3);
+    REQUIRE(locks.back()->unlock() == UnlockResult::pending);
+  }
+  a.store->forget_calls();
+  // A second call may begin within the limit of 10 s, and a third may not.
+  a.store->during_each_call([&](const std::string&) { fleet.clock->advance(6s); });
+  a.pinger->stop();
+  a.store->during_each_call({});
+  CHECK(a.store->calls("release") == 2);
+  CHECK(a.pinger->stats().pending_releases == 3);
+  CHECK(fleet.store->list().pings.size() == 1);
+}

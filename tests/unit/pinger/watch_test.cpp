@@ -234,3 +234,16 @@ TEST_CASE("a lock object that is silenced forgets its callbacks", "[pinger][life
   watch.holds.silence(*hold);
   CHECK(captured.use_count() == 1);
 }
+
+TEST_CASE("losses that are due at one look are told in the order in which their locks came",
+          "[pinger][R9]") {
+  Watch watch;
+  std::vector<int> told;
+  std::vector<Watch::Held> all;
+  for (std::uint8_t i = 1; i <= 3; ++i) {
+    all.push_back(watch.held(i));
+    watch.holds.on_lost(*all.back(), [&told, i](LossReason) { told.push_back(i); });
+  }
+  watch.look(60s);
+  CHECK(told == std::vector<int>{1, 2, 3});
+}

@@ -264,3 +264,17 @@ TEST_CASE("a store's clock that was seen to step refuses takeover", "[protocol][
   scene.pass(kWindow);
   CHECK(scene.judged().verdict == Verdict::dead);
 }
+
+TEST_CASE("the skew that a contender tolerates is that of the larger window",
+          "[protocol][R5][R6]") {
+  Scene scene;
+  scene.options.takeover_after = 1min;
+  scene.seen.lock->takeover_after = kWindow;
+  scene.silent_for(kWindow);
+  scene.span.wall_sent += 30s;
+  scene.span.wall_received += 30s;
+  CHECK(scene.judged().verdict == Verdict::dead);
+  scene.span.wall_sent += 1ms;
+  scene.span.wall_received += 1ms;
+  CHECK(scene.judged().reason == Reason::wall_clock_skew);
+}

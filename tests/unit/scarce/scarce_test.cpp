@@ -13,6 +13,7 @@
 #include "distlock/distributed_lock.h"
 #include "distlock/stores.h"
 #include "line_writer.h"
+#include "support/captured_log.h"
 #include "support/crowd.h"
 #include "support/faulty_store.h"
 #include "support/fleet.h"
@@ -175,54 +176,6 @@ TEST_CASE("a watch that gets no memory announces a loss, and a warning when ther
   CHECK(other_lost.get_future().wait_for(60s) == std::future_status::ready);
 }
 
-TEST_CASE("an unlock that gets no memory ends, and its hold is freed when there is some",
-          "[scarce][lock][R8][R11]") {
-  Fleet fleet;
-  const auto a = fleet.process("a");
-  const auto lock = a.lock("a name that is too long for a string without memory of its own");
-  REQUIRE(lock->lock_try("x"));
-  auto result = UnlockResult::released;
-  REQUIRE(ends_without_memory([&] { result = lock->unlock(); }));
-  CHECK(result == UnlockResult::pending);
-  // So its ping would stay.
-  CHECK(a.pinger->stats().pending_releases == 1);
-  a.pinger->ping_round();
-  CHECK_FALSE(fleet.stored(lock->name()).taken());
-}
-
-TEST_CASE(
-    "an unlock that gets no memory passes nothing on, and its hold is freed when there is some",
-    "[scarce][lock][R8][R21][threads]") {
-  PassingScene scene;
-  DistributedLock& lock = *scene.first->lock;
-  const LockRecord first = scene.first->hold();
-  scene.first->unlock = [&] {
-    pthread_setname_np(pthread_self(), "starving");
-    const NoMemoryFor me("starving");
-    return lock.unlock();
-  };
-  CHECK(scene.first->give_up_while_time_passes(*scene.crowd.clock) == UnlockResult::pending);
-  CHECK(scene.crowd.pinger->stats().pending_releases == 1);
-  scene.crowd.clock->advance(50ms);  // Nothing is passed on any more.
-  scene.crowd.pinger->ping_round();
-  CHECK(scene.second().hold().ts != first.ts);
-}
-
-TEST_CASE("a claim anew that gets no memory ends, and the old hold is freed when there is some",
-          "[scarce][lock][R8][R9]") {
-  Fleet fleet;
-  const auto a = fleet.process("a");
-  const auto lock = a.lock("a name that is too long for a string without memory of its own");
-  REQUIRE(lock->lock_try("x"));
-  fleet.clock->advance(15min);
-  bool got = false;
-  REQUIRE(ends_without_memory([&] { got = lock->reclaim("y"); }));
-  CHECK_FALSE(got);
-  CHECK(a.pinger->stats().pending_releases == 1);
-  a.pinger->ping_round();
-  CHECK_FALSE(fleet.stored(lock->name()).taken());
-}
-
 TEST_CASE("a member's call that gets no memory fails by itself, and ends no process",
           "[scarce][mirrored][M2]") {
   std::vector<std::shared_ptr<FaultyStore>> members;
@@ -277,4 +230,31 @@ TEST_CASE("where no thread can be had, a flush and an end write the lines that w
   CHECK((at_the_end ? writer.end(1min) : writer.flush(1min)));
   CHECK(writer.flush(1min));
   CHECK(written == std::vector<std::string>{"a", "b"});
+}
+
+TEST_CASE("the log says that callbacks wait for want of a thread",
+          "[scarce][log][lifetime][R9][threads]") {
+  Captured log;
+  set_log_level(LogLevel::error);
+  World world;
+  std::promise<void> go_on;
+  std::promise<void> blocks;
+  const auto held_up = go_on.get_future().share();
+  const auto blocked = world.held("blocked");
+  const auto other = world.held("other");
+  {
+    const ThreadsLeft none(0);
+    blocked->on_lost([&](LossReason) {
+      blocks.set_value();
+      held_up.wait();
+    });
+    other->on_lost([](LossReason) {});
+    world.lose(*blocked);
+    blocks.get_future().wait();
+    world.lose(*other);
+    CHECK(comes_true([&] {
+      return log.count(severity_level::error, "no thread to be had for callbacks of ") > 0;
+    }));
+  }
+  go_on.set_value();
 }

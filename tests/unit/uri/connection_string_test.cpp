@@ -178,3 +178,11 @@ TEST_CASE("no refusal shows a password, however broken the string", "[connection
   INFO(text);
   CHECK_THAT(refusal_of_uri(text), !Catch::Contains("geheim"));
 }
+
+TEST_CASE("strings are equal only if their passwords are", "[connection_string]") {
+  const ConnectionString one("mongodb://u:one@h/");
+  const ConnectionString other("mongodb://u:other@h/");
+  REQUIRE(one.redacted() == other.redacted());
+  CHECK(one == ConnectionString("mongodb://u:one@h/"));
+  CHECK(one != other);
+}

@@ -74,6 +74,8 @@ TEST_CASE("a mirrored string that cannot be used is refused with what to write",
       {"mirrored+mongodb://a,b,A:27017/", "two of its members"},
       {"mirrored+mongodb://a,b,a.:027017/", "two of its members"},
       {"mirrored+mongodb://localhost,b,127.0.0.1/", "two of its members"},
+      {"mirrored+mongodb://0.0.0.0,b,127.0.0.1/", "two of its members"},
+      {"mirrored+mongodb://[::],b,localhost/", "two of its members"},
       {"mirrored+mongodb://localhost:27017,b,[::1]/", "two of its members"},
       {"mirrored+mongodb://localhost,b,[::ffff:127.0.0.1]/", "two of its members"},
       {"mirrored+mongodb://[::1]:1,127.1:1,c/", "two of its members"},
@@ -186,4 +188,10 @@ TEST_CASE("a mirrored string shows no password of its members", "[connection_str
       "mirrored+sqlite:a,b?key=geheim"s, "mirrored+memory:geheim"s, "mirrored+u:geheim@h"s);
   INFO(text);
   CHECK_THAT(refusal_of_mirrored(text), !Catch::Contains("geheim"));
+}
+
+TEST_CASE("a mirrored string may name up to nine members", "[connection_string][M7]") {
+  CHECK(members_in("mirrored+sqlite:a,b,c,d,e,f,g").size() == 7);
+  CHECK(members_in("mirrored+sqlite:a,b,c,d,e,f,g,h,i").size() == 9);
+  CHECK(members_in("mirrored+mongodb://a,b,c,d,e,f,g,h,i/").size() == 9);
 }

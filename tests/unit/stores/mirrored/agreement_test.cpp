@@ -122,3 +122,40 @@ TEST_CASE("a hold without a fence is that of each member that has lost none",
   }
   CHECK(merged(looks, kMajority).lock->members == std::vector<Token>{member(1), member(2)});
 }
+
+TEST_CASE("a look at a mirrored store gives the time of the member that it shows",
+          "[mirrored][M4][M8]") {
+  std::vector<Inspection> looks;
+  for (int i = 1; i <= 3; ++i) {
+    looks.push_back({.lock = held(), .now = file_now(), .fresh = true});
+    looks.back().member = member(i);
+    looks.back().now->time += i * 5h;
+  }
+  looks[0].lock.reset();
+  const Inspection all = merged(looks, kMajority);
+  CHECK(all.lock->members == std::vector<Token>{member(2), member(3)});
+  CHECK(all.now->clock == to_hex(member(2)) + " boot/+0ns");
+  CHECK(all.now->time == looks[1].now->time);
+}
+
+// The third one is away. The first has missed the takeover.
+TEST_CASE("of two holds that as many members carry a look shows the one with the greater fence",
+          "[mirrored][M8]") {
+  const bool first_is_later = GENERATE(false, true);
+  const std::uint8_t later_ts = GENERATE(as<std::uint8_t>(), 1, 9);
+  std::vector<Inspection> looks;
+  for (int i = 1; i <= 2; ++i) {
+    const bool later = (i == 1) == first_is_later;
+    looks.push_back({.lock = held(), .now = file_now(), .fresh = true});
+    looks.back().member = member(i);
+    looks.back().lock->ts = Token{{later ? later_ts : std::uint8_t{5}}};
+    looks.back().lock->fence = later ? 7 : 3;
+  }
+  CHECK(merged(looks, kMajority).lock->fence == 7);
+  std::vector<MemberListing> listings;
+  for (const Inspection& look : looks) {
+    listings.push_back(
+        {look.member, {.locks = {{"jobs", look.lock, {}}}, .pings = {}, .now = file_now()}});
+  }
+  CHECK(merged(listings, kMajority).locks.front().record->fence == 7);
+}

@@ -60,3 +60,38 @@ TEST_CASE("each member of a mirrored store is asked exactly as often as a claim 
     CHECK(asked_of_each(ann, round) == Calls{{"ping", 1}, {"holds", 1}, {"inspect", 2}});
   }
 }
+
+TEST_CASE("a claim from the process's own release counts from when the members were asked for that",
+          "[mirrored][M2][M6]") {
+  MirrorFleet fleet;
+  const auto ann = fleet.process("ann");
+  ann.pinger->ping_round();
+  const auto lock = ann.lock("jobs");
+  REQUIRE(lock->lock_try("x"));
+  // The release takes so long that a member of before may have come between.
+  ann.members[1]->after("release",
+                        [&] { fleet.clock->advance(ann.store->call_limit() / 2 + 1ms); });
+  REQUIRE(lock->unlock() == UnlockResult::released);
+  const int looks = ann.members[1]->calls("inspect");
+  REQUIRE(lock->lock_try("x"));
+  CHECK(ann.members[1]->calls("inspect") > looks);
+}
+
+TEST_CASE("a claim from a release of long ago looks first", "[mirrored][M2][M3]") {
+  MirrorFleet fleet;
+  const auto ann = fleet.process("ann");
+  const auto bob = fleet.process("bob");
+  const auto lock = ann.lock("jobs");
+  REQUIRE(lock->lock_try("first"));
+  REQUIRE(lock->unlock() == UnlockResult::released);
+  bob.pinger->ping_round();
+  bob.set_away(2, true);
+  const auto rivals = bob.lock("jobs");
+  REQUIRE(rivals->lock_try("x"));
+  bob.set_away(2, false);
+  const auto recent = GENERATE(true, false);
+  if (!recent) fleet.clock->advance(ann.store->call_limit() + 1ms);
+  CHECK_FALSE(lock->lock_try("again"));
+  const auto left = fleet.stores[2].store->inspect("jobs", Freshness::fresh).lock;
+  CHECK((left->fence == rivals->fence()) == recent);
+}

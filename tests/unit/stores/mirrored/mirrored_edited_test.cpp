@@ -3,6 +3,7 @@
 
 #include "distlock/error.h"
 #include "distlock/members.h"
+#include "stores/mirrored/identity.h"
 #include "support/captured_log.h"
 #include "support/mirror_fleet.h"
 #include "support/tampering.h"
@@ -133,6 +134,7 @@ TEST_CASE("texts of a member come into messages as text only", "[mirrored][M7][l
   for (const std::size_t member : {0, 1}) {
     tamper(fleet.stores[member].tables, mirrored::kIdentityName, "who", strange);
   }
+  fleet.clock->advance(2min);
   CHECK_THROWS_WITH(fleet.process("bob").store->list(),
                     Catch::Contains("\\x1b[2J") && !Catch::Contains(strange));
   tamper(fleet.stores[0].tables, mirrored::kIdentityName, "who", std::string("member 1 of 3"));
@@ -149,4 +151,62 @@ TEST_CASE("a document that can be no lock's keeps no member out", "[mirrored][M6
   fleet.stores[beside].tables.put_lock({{"_id", std::int32_t{5}}, {"state", std::int32_t{2}}});
   fleet.rounds({&ann}, 130 * 30s);
   CHECK(ann.condition(1) == MemberState::Condition::counts);
+}
+
+TEST_CASE("a hold that was somebody's meanwhile is nobody's for a whole window before it is freed",
+          "[mirrored][R8][M1]") {
+  NamedByOne scene("bob");
+  const std::size_t next = (scene.member + 1) % 3;
+  const auto name_there = [&](const std::string& process) {
+    tamper(scene.fleet.stores[next].tables, "jobs", "process", process);
+  };
+  name_there("eve");
+  scene.fleet.rounds({&scene.bob}, 1min);
+  name_there("ann");
+  scene.fleet.rounds({&scene.bob}, 20min);
+  REQUIRE(scene.fleet.holders("jobs")[next] == "ann");
+  name_there("eve");
+  scene.fleet.rounds({&scene.bob}, 14min);
+  CHECK(scene.fleet.holders("jobs")[next] == "eve");
+  scene.fleet.rounds({&scene.bob}, 3min);
+  CHECK(scene.fleet.holders("jobs")[next].empty());
+}
+
+TEST_CASE("a member that is kept out and has taken locks of its own shows that as its fault",
+          "[mirrored][M6][M8]") {
+  MirrorFleet fleet;
+  const auto ann = fleet.process("ann");
+  ann.pinger->ping_round();
+  fleet.empty(1);
+  fleet.rounds({&ann}, 3 * 30s);
+  REQUIRE(ann.condition(1) == MemberState::Condition::kept_out);
+  CHECK(ann.store->members()->states()[1].problem.empty());
+  fleet.put_taken(1);
+  CHECK_THAT(ann.store->members()->states()[1].problem, Catch::Contains("locks of its own"));
+}
+
+// No lock is there yet.
+TEST_CASE("a member whose identity has a great fence shows that as its fault",
+          "[mirrored][M3][M8]") {
+  MirrorFleet fleet;
+  const auto ann = fleet.process("ann");
+  ann.pinger->ping_round();
+  tamper(fleet.stores[2].tables, mirrored::kIdentityName, "fence", (Fence{1} << 62) + 1);
+  const auto states = ann.store->members()->states();
+  CHECK(states[1].problem.empty());
+  CHECK(states[2].condition == MemberState::Condition::counts);
+  CHECK_THAT(states[2].problem, Catch::Contains("its identity has a fence"));
+}
+
+TEST_CASE("an opening tells members whose identity somebody has changed from empty ones",
+          "[mirrored][M6][M7]") {
+  MirrorFleet fleet;
+  fleet.process("ann").pinger->ping_round();
+  for (const std::size_t i : {1, 2}) {
+    tamper(fleet.stores[i].tables, mirrored::kIdentityName, "process", std::string("somebody"));
+  }
+  fleet.clock->advance(2min);
+  CHECK_THROWS_WITH(fleet.process("bob").store->list(),
+                    Catch::Contains(std::string(mirrored::kIdentityChanged)) &&
+                        !Catch::Contains("is empty") && !Catch::Contains("other members"));
 }

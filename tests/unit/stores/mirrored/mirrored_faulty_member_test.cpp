@@ -279,3 +279,17 @@ TEST_CASE("an emptied majority is named, with what to do", "[mirrored][M6]") {
   CHECK_THAT(refusal_of([&] { bob.store->list(); }).why, advises);
   CHECK_THAT(refusal_of([&] { bob.store->members()->readmit(0); }).why, advises);
 }
+
+TEST_CASE("a member that was opened and denies its calls is told of, once", "[mirrored][log][M2]") {
+  MirrorFleet fleet;
+  const auto store = std::make_shared<FaultyStore>(fleet.stores[2].store);
+  OpeningMember member([&] { return store; }, 1s, "third", fleet.clock);
+  member.tell_faults();
+  store->during_each_call(
+      [](const std::string&) { throw Error(Errc::permission_denied, "no right to write"); });
+  Captured log;
+  for (int i = 0; i < 2; ++i) {
+    CHECK(thrown_by([&] { return member.ping("ann", {}); }) == Errc::permission_denied);
+  }
+  CHECK(log.count(severity_level::warning, "no right to write") == 1);
+}

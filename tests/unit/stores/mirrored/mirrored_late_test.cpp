@@ -71,3 +71,17 @@ TEST_CASE("a claim reaches no member later than a call may take, whatever anothe
   ann.members[2]->deliver();
   CHECK(fleet.holders("jobs") == std::vector<std::string>{"ann", "ann", ""});
 }
+
+TEST_CASE("a claim whose members cannot be looked at right after it is settled by a majority",
+          "[mirrored][M2][R8]") {
+  MirrorFleet fleet;
+  const auto ann = fleet.process("ann");
+  ann.pinger->ping_round();
+  ann.set_away(2, true);
+  for (const std::size_t i : {0, 1}) {
+    ann.members[i]->after("claim", [&, i] { ann.members[i]->fail("inspect", Fault::rejected); });
+  }
+  const auto lock = ann.lock("jobs");
+  CHECK(lock->lock_try("x"));
+  CHECK(fleet.holders("jobs") == std::vector<std::string>{"ann", "ann", ""});
+}

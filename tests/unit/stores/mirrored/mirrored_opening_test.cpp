@@ -188,26 +188,6 @@ TEST_CASE("a member that was away at the opening takes part once it is there", "
   CHECK(fleet.holders("rotate") == std::vector<std::string>(3, "ann"));
 }
 
-TEST_CASE("a connection string names a mirrored store of SQLite files", "[mirrored][M1]") {
-  const TemporaryFolder folder;
-  const std::string path = folder.path().string();
-  const ConnectionString connection("mirrored+sqlite:" + path + "/a," + path + "/b\\,b," + path +
-                                    "/c?synchronous=off");
-  const auto store = open_store(connection, {.call_limit = 40s});
-  CHECK(store->call_limit() == 40s);
-  // Otherwise the ping thread may found the set, and the lock come before the last member is in it.
-  static_cast<void>(store->list());
-  const auto pinger =
-      std::make_shared<DistributedLockPinger>(Environment{.store = store}, PingerOptions{});
-  DistributedLock lock(pinger, "jobs");
-  REQUIRE(lock.lock_try("x"));
-  for (const char* const file : {"/a", "/b,b", "/c"}) {
-    const auto member = open_store(ConnectionString("sqlite:" + path + file));
-    CHECK(member->inspect("jobs", Freshness::fresh).lock->taken());
-  }
-  CHECK(store->list().locks.at(0).record->members.size() == 3);
-}
-
 TEST_CASE("a mirrored store whose members cannot serve is refused at its opening",
           "[mirrored][M7]") {
   const TemporaryFolder folder;
@@ -227,24 +207,6 @@ TEST_CASE("a mirrored store whose members are all away says why, without their p
   CHECK(refusal.errc == Errc::not_applied);
   CHECK_THAT(refusal.why, Catch::Contains("too few of its members can be reached") &&
                               Catch::Contains("127.0.0.2:1") && !Catch::Contains("geheim"));
-}
-
-TEST_CASE("the string of a set's founder says the longest window", "[mirrored][M6]") {
-  const TemporaryFolder folder;
-  const std::string in = folder.path().string();
-  const std::string files = "mirrored+sqlite:" + in + "/a," + in + "/b," + in + "/c";
-  const auto window_of = [](const std::string& text, std::chrono::milliseconds window) {
-    LockOptions options;
-    options.takeover_after = window;
-    return thrown_by([&] {
-      DistributedLock lock(ConnectionString(text), "jobs", options);
-      return lock.lock_try("x");
-    });
-  };
-  // The set is there once it is founded, and keeps what it has: two hours.
-  CHECK_FALSE(window_of(files + "?longestTakeoverMS=7200000", 2h));
-  CHECK_FALSE(window_of(files, 2h));
-  CHECK(window_of(files + "?longestTakeoverMS=90000000", 3h) == Errc::invalid_argument);
 }
 
 TEST_CASE("a member whose file was replaced is away for a while, and opened anew then",

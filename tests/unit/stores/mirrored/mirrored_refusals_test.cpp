@@ -196,3 +196,14 @@ TEST_CASE("to take a member back founds no set", "[mirrored][M6]") {
   CHECK(thrown_by([&] { ann.store->members()->readmit(0); }) == Errc::not_applied);
   CHECK(fleet.holders(kDocument) == std::vector<std::string>(3, ""));
 }
+
+TEST_CASE("an operator learns why a member that is to be taken back refuses it", "[mirrored][M6]") {
+  MirrorFleet fleet;
+  const auto ann = fleet.process("ann");
+  ann.pinger->ping_round();
+  fleet.empty(1);
+  deny_claims(ann, 1);
+  CHECK(thrown_by([&] { return ann.store->members()->readmit(1); }) == Errc::permission_denied);
+  ann.set_away(1, false);
+  CHECK(ann.store->members()->readmit(1));
+}

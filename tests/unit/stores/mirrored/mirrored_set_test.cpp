@@ -184,3 +184,38 @@ TEST_CASE("a store that is named twice is refused where the others are a set alr
   const auto doubled = make_mirrored_store(members, fleet.clock, {MirrorDrive::caller, {}});
   CHECK(thrown_by([&] { return doubled->list(); }) == Errc::invalid_argument);
 }
+
+// A hold there would have no ping beside it, so that nobody could take it over (R7).
+TEST_CASE("a member that came back is claimed only once it has confirmed a ping in its new life",
+          "[mirrored][M2][M5][R7]") {
+  MirrorFleet fleet;
+  const auto ann = fleet.process("ann");
+  ann.pinger->ping_round();
+  fleet.empty(2);
+  REQUIRE(ann.store->members()->readmit(2));
+  const auto lock = ann.lock("jobs");
+  REQUIRE(lock->lock_try("x"));
+  CHECK(fleet.holders("jobs") == std::vector<std::string>{"ann", "ann", ""});
+  fleet.rounds({&ann}, 60s);
+  CHECK(fleet.stores[2].tables.raw_ping("ann"));
+}
+
+TEST_CASE("a member's identity cannot be freed as a lock", "[mirrored][M6]") {
+  MirrorFleet fleet;
+  const auto ann = fleet.process("ann");
+  ann.pinger->ping_round();
+  const std::string identity = "distlock: member of a mirrored store";
+  const auto token = fleet.stores[1].store->inspect(identity, Freshness::fresh).lock->ts;
+  CHECK(thrown_by([&] { return ann.store->release(identity, token.value()); }) ==
+        Errc::invalid_argument);
+  CHECK(ann.condition(1) == MemberState::Condition::counts);
+}
+
+TEST_CASE("the call limit of a mirrored store is that of its slowest member", "[mirrored][M2]") {
+  const auto clock = std::make_shared<ManualClock>();
+  std::vector<std::shared_ptr<Store>> members;
+  for (const std::chrono::milliseconds limit : {1s, 3s, 2s}) {
+    members.push_back(open_memory_store(clock, StoreOptions{.call_limit = limit}).store);
+  }
+  CHECK(make_mirrored_store(members, clock)->call_limit() == 4 * 3s);
+}

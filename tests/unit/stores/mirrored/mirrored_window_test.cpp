@@ -51,3 +51,34 @@ TEST_CASE("a member that lost its data is kept out for the longest of the set's 
   fleet.rounds({&ann}, 1h);
   CHECK(ann.condition(1) == MemberState::Condition::counts);
 }
+
+// Its founder died before it had a majority.
+TEST_CASE("a set that another process completes keeps the longest window of its founder",
+          "[mirrored][M6]") {
+  MirrorFleet fleet;
+  const auto bob = fleet.process("bob");
+  for (const std::size_t i : {1, 2}) bob.members[i]->fail("claim", Fault::lost_request, 2);
+  const auto founder =
+      make_mirrored_store({bob.members[0], bob.members[1], bob.members[2]}, fleet.clock,
+                          {.drive = MirrorDrive::caller, .random = {}, .longest_takeover = 2h});
+  REQUIRE(thrown_by([&] { return founder->list(); }) == Errc::not_applied);
+  fleet.outlast_founders();
+  const auto ann = fleet.process("ann");  // Founds sets with a longest window of an hour.
+  CHECK(ann.lock("jobs", {.takeover_after = 2h})->lock_try("x"));
+}
+
+TEST_CASE("a contender that watches a holder remembers each member by itself",
+          "[mirrored][M4][R6]") {
+  MirrorFleet fleet;
+  fleet.clocks[1]->step(1s);
+  fleet.clocks[2]->step(2s);
+  const auto ann = fleet.process("ann");
+  const auto bob = fleet.process("bob");
+  const auto lock = ann.lock("jobs");
+  REQUIRE(lock->lock_try("x"));
+  const auto next = bob.lock("jobs", {.takeover_rule = TakeoverRule::watched});
+  CHECK_FALSE(next->lock_try("y"));
+  fleet.clock->advance(16min);
+  REQUIRE(next->lock_try("y"));
+  CHECK(fleet.holders("jobs") == std::vector<std::string>{"bob", "bob", "bob"});
+}

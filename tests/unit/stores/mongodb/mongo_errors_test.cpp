@@ -142,3 +142,27 @@ TEST_CASE("a server that cannot be asked for want of file descriptors is told fr
   const bool says = message.find("too few file descriptors; raise the limit") != message.npos;
   CHECK(says == scarce);
 }
+
+TEST_CASE("a write that was killed, or waited for others in vain, may have been applied",
+          "[mongo][R8]") {
+  for (const std::uint32_t code : {64, 79, 100, 11601}) {
+    CAPTURE(code);
+    CHECK(errc_of(error_of({MONGOC_ERROR_SERVER, code, {}}), Effect::writes, 0) ==
+          Errc::outcome_unknown);
+  }
+}
+
+TEST_CASE("a write for which the driver has no connection was not applied", "[mongo][R8]") {
+  CHECK(errc_of(error_of({MONGOC_ERROR_STREAM, MONGOC_ERROR_STREAM_NOT_ESTABLISHED, {}}),
+                Effect::writes, 0) == Errc::not_applied);
+  CHECK(errc_of(error_of({MONGOC_ERROR_POOL, 1, {}}), Effect::writes, 0) == Errc::not_applied);
+}
+
+TEST_CASE("a write that the server refuses before it applies it was not applied", "[mongo][R8]") {
+  for (const std::uint32_t code : {2,  14, 17, 20,  24,  26,  46,  48,    59,    61,
+                                   66, 72, 73, 112, 121, 123, 224, 10334, 17280, 51144}) {
+    CAPTURE(code);
+    CHECK(errc_of(error_of({MONGOC_ERROR_SERVER, code, {}}), Effect::writes, 0) ==
+          Errc::not_applied);
+  }
+}

@@ -150,3 +150,17 @@ TEST_CASE("a message has a length that is possible", "[mongo][store]") {
   CHECK_FALSE(length_is_possible(-1));
   CHECK_FALSE(length_is_possible(48'000'001));
 }
+
+// As servers send it.
+TEST_CASE("an authentication whose parameters are bytes takes no time without end",
+          "[mongo][store][R12]") {
+  const auto with = [](const std::string& parameters) {
+    Bson reply = doc({{"conversationId", 1}, {"done", false}, {"ok", 1}});
+    bson_append_binary(reply.get(), "payload", -1, BSON_SUBTYPE_BINARY,
+                       reinterpret_cast<const std::uint8_t*>(parameters.data()),
+                       static_cast<std::uint32_t>(parameters.size()));
+    return why(answer(reply));
+  };
+  CHECK(with("r=abc,s=c2FsdA==,i=15000").empty());
+  CHECK_FALSE(with("r=abc,s=c2FsdA==,i=2000000000").empty());
+}

@@ -160,3 +160,16 @@ TEST_CASE("a folder is no file", "[sqlite]") {
   const TemporaryFolder folder;
   CHECK(refusal_of(folder.path()).first == Errc::invalid_argument);
 }
+
+TEST_CASE("a handle to look is told of a path that can be no file's as any other", "[sqlite]") {
+  const TemporaryFolder folder;
+  const auto refusal_of_look = [](const std::string& path) {
+    return failure_of(path, [&] {
+      open_store(ConnectionString("sqlite:" + path), {.opening = OpeningRule::to_look});
+    });
+  };
+  CHECK(refusal_of_look("/dev/null/locks.db").first == Errc::invalid_argument);
+  const auto [code, message] = refusal_of_look((folder.path() / "locks.db").string());
+  CHECK(code == Errc::not_applied);
+  CHECK_THAT(message, Catch::Contains("there is no file"));
+}

@@ -1,0 +1,111 @@
+// The witnesses of holders, and those who wait in line.
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/inotify.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "distlock/distributed_lock.h"
+#include "processes.h"
+#include "sqlite/witness_scene.h"
+#include "stores/sqlite/sqlite_clock.h"
+#include "stores/sqlite/sqlite_deaths.h"
+#include "stores/sqlite/sqlite_witness.h"
+#include "stores/sqlite/sqlite_witness_file.h"
+#include "support/captured_log.h"
+
+using namespace distlock;
+using namespace distlock::testing;
+using namespace std::chrono_literals;
+
+TEST_CASE("an end that a waiter knows rings for it no more", "[sqlite][R23][R19]") {
+  const Room room;
+  SqliteWitness holders = room.witness();
+  const std::string ended = holders.statement_of("dead").value_or("");
+  const std::string living = holders.statement_of("living").value_or("");
+  holders.give_up("dead");
+  const SqliteWitness own = room.witness();
+  SqliteDeaths deaths(own);
+  const Told told;
+  const auto listening = deaths.listen([&](std::string_view name) { told.tell(name.back()); });
+  // Listeners look at tickets in their order.
+  CHECK(deaths.attend(Token{1}, "d", ended));
+  CHECK_FALSE(deaths.attend(Token{2}, "l", living));
+  holders.give_up("living");
+  CHECK(told.next() == 'l');
+}
+
+TEST_CASE("a place says for which holder it was kept", "[sqlite][line][R23]") {
+  const Scene scene;
+  const auto store = open_at(scene.path());
+  const auto pinger = std::make_shared<DistributedLockPinger>(Environment{.store = store});
+  DistributedLock lock(pinger, "jobs");
+  const auto place_of = [&](const Token& ticket) {
+    StoreNow cutoff = store->list().now;
+    cutoff.time += 1min;
+    const Claim claim{.process = "waits",
+                      .who = "waits:1",
+                      .why = "y",
+                      .ts = ticket,
+                      .takeover_after = 15min,
+                      .cutoff = cutoff};
+    return store->line()->stand("jobs", claim);
+  };
+  REQUIRE(lock.lock_try("x"));
+  CHECK(place_of(Token{{1}}).attends == lock.record().ts);
+  REQUIRE(lock.unlock() == UnlockResult::released);
+  const Standing standing = place_of(Token{{2}});
+  CHECK_FALSE(standing.hold);
+  CHECK_FALSE(standing.attends);
+}
+
+TEST_CASE("the next in line is told of the holder when the first in line leaves",
+          "[sqlite][line][R23][R19]") {
+  const Scene scene;
+  const auto store = open_at(scene.path());
+  Line& line = *store->line();
+  const auto pinger = std::make_shared<DistributedLockPinger>(Environment{.store = store});
+  DistributedLock lock(pinger, "jobs");
+  REQUIRE(lock.lock_try("x"));
+  const Told told;
+  const auto tells = [&](char who) { return [&told, who](std::string_view) { told.tell(who); }; };
+  const std::array ears{line.listen("1", tells('1')), line.listen("2", tells('2')),
+                        line.listen("3", tells('3'))};
+  StoreNow cutoff = store->list().now;
+  cutoff.time += 1min;
+  for (const char number : {'1', '2', '3'}) {
+    const std::string process(1, number);
+    const Claim claim{.process = process,
+                      .who = process + ":1",
+                      .why = "y",
+                      .ts = Token{{static_cast<unsigned char>(number)}},
+                      .takeover_after = 15min,
+                      .cutoff = cutoff};
+    REQUIRE(line.stand("jobs", claim).in_line);
+  }
+  line.leave("jobs", Token{{'1'}});
+  CHECK(told.next() == '2');
+}
+
+TEST_CASE("a process that begins tells nobody of the end of a witness", "[sqlite][R20][R23]") {
+  const TemporaryFolder folder;
+  const std::string database = (folder.path() / "locks.db").string();
+  const std::string path = database + "-witness";
+  std::ofstream(database).put('x');
+  SqliteWitnessFile::make(database, path);
+  const int told = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+  REQUIRE(inotify_add_watch(told, path.c_str(), IN_CLOSE_WRITE) >= 0);
+  CHECK(mapping_keeps_locks(path));
+  std::array<char, 4096> events{};
+  CHECK(read(told, events.data(), events.size()) == -1);
+  CHECK(errno == EAGAIN);
+  SqliteWitnessFile(path, O_RDWR).close();
+  CHECK(read(told, events.data(), events.size()) > 0);
+  close(told);
+}

@@ -1,0 +1,52 @@
+// A stop while the outcome of a claim is unknown (R8, R15).
+#include <catch2/catch.hpp>
+
+#include "support/known_free.h"
+#include "support/server_fleet.h"
+#include "support/thrown.h"
+
+using namespace distlock;
+using namespace std::chrono_literals;
+using namespace distlock::testing;
+
+TEST_CASE("a stop during the read-back of a claim that failed ends the wait without an error",
+          "[lock][R8][R15]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  a.store->has_line = false;
+  const auto lock = a.lock("balancer");
+  std::stop_source stop;
+  a.store->fail("claim", Fault::lost_request);
+  a.store->before("claim", [&] {
+    a.store->before("inspect", [&] {
+      fleet.clock->advance(1min);
+      stop.request_stop();
+    });
+  });
+  CHECK_FALSE(lock->try_lock_for(1h, stop.get_token()));
+}
+
+TEST_CASE("a stop ends the wait for the cutoff of a claim of unknown outcome", "[lock][R8][R15]") {
+  // A stop is requested as the first wait begins.
+  struct StoppingClock : ManualClock {
+    bool wait_until(SteadyTime until, const std::stop_token& token) override {
+      if (armed) stop.request_stop();
+      return ManualClock::wait_until(until, token);
+    }
+    bool armed = false;
+    std::stop_source stop;
+  };
+  Fleet fleet;
+  const auto clock = std::make_shared<StoppingClock>();
+  fleet.clock = clock;
+  fleet.store = make_memory_store(clock, {});
+  const auto a = fleet.process("a");
+  const auto lock = a.lock("balancer");
+  make_known_free(*lock);
+  a.store->fail("claim", Fault::lost_request);
+  clock->armed = true;
+  CHECK_FALSE(lock->lock(clock->stop.get_token()));
+  CHECK(clock->stop.stop_requested());
+  CHECK(clock->waited() == 0s);
+  CHECK(a.pinger->stats().pending_releases == 1);
+}

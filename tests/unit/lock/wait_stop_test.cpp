@@ -1,0 +1,146 @@
+// The stop token of a wait (R15).
+#include <atomic>
+#include <boost/thread/thread.hpp>
+#include <catch2/catch.hpp>
+#include <future>
+#include <latch>
+#include <random>
+
+#include "distlock/error.h"
+#include "support/fleet.h"
+#include "support/known_free.h"
+#include "support/seed.h"
+#include "support/thrown.h"
+
+using namespace distlock;
+using namespace std::chrono_literals;
+using namespace distlock::testing;
+
+TEST_CASE("a stop in the middle of a call from a place in line is heeded after it",
+          "[waiting][R15][R17]") {
+  Fleet fleet;
+  const auto held = fleet.process("b").lock("balancer");
+  REQUIRE(held->lock_try("x"));
+  const auto a = fleet.process("a");
+  a.store->has_line = true;
+  const auto lock = a.lock("balancer");
+  const std::string call = GENERATE("stand", "inspect");
+  std::stop_source stop;
+  a.store->before(call, [&] { stop.request_stop(); });
+  if (GENERATE(true, false)) a.store->fail(call, Fault::rejected);
+  CHECK_FALSE(lock->lock(stop.get_token()));
+  CHECK(a.store->calls("stand") == 1);
+  CHECK(a.store->calls("inspect") == (call == "inspect" ? 1 : 0));
+  CHECK(a.store->calls("leave") == 0);
+  CHECK(fleet.clock->waited() == (call == "inspect" ? 500ms : 0ms));
+}
+
+TEST_CASE("a stop in the middle of a call is heeded after it", "[waiting][R15]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  make_known_free(*a.lock("balancer"));
+  const auto lock = a.lock("balancer");
+  const std::string call = GENERATE("inspect", "claim");
+  std::stop_source stop;
+  a.store->before(call, [&] { stop.request_stop(); });
+  a.store->forget_calls();
+
+  SECTION("that is answered") {
+    const bool got = lock->lock(stop.get_token());
+    CHECK(got == (call == "claim"));
+  }
+  SECTION("that is not") {
+    a.store->fail(call, Fault::lost_reply);
+    CHECK_FALSE(lock->lock(stop.get_token()));
+    CHECK(a.pinger->stats().pending_releases == (call == "claim" ? 1 : 0));
+    CHECK(fleet.stored("balancer").taken() == (call == "claim"));
+    a.pinger->ping_round();
+    CHECK_FALSE(fleet.stored("balancer").taken());
+  }
+  CHECK(a.store->calls("inspect") == 1);
+  CHECK(a.store->calls("claim") == (call == "claim" ? 1 : 0));
+  CHECK(fleet.clock->waited() == 0s);
+}
+
+TEST_CASE("a stop among the releases before a claim ends them and the wait", "[waiting][R8][R15]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  for (const char* const name : {"one", "two"}) {
+    const auto left = a.lock(name);
+    REQUIRE(left->lock_try("x"));
+    a.store->fail("release", Fault::rejected, 3);
+    REQUIRE(left->unlock() == UnlockResult::pending);
+  }
+  fleet.clock->advance(2min);  // So that the claim wants a ping, and releases follow that.
+  std::stop_source stop;
+  a.store->before("release", [&] { stop.request_stop(); });
+  a.store->forget_calls();
+  CHECK_FALSE(a.lock("balancer")->lock(stop.get_token()));
+  CHECK(a.store->calls("ping") == 1);
+  CHECK(a.store->calls("release") == 1);
+  CHECK(a.store->calls("claim") == 0);
+}
+
+TEST_CASE("a stop among the releases before a place in line ends them and the wait",
+          "[waiting][R8][R15][R17]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  for (const char* const name : {"one", "two"}) {
+    const auto left = a.lock(name);
+    REQUIRE(left->lock_try("x"));
+    a.store->fail("release", Fault::rejected, 3);
+    REQUIRE(left->unlock() == UnlockResult::pending);
+  }
+  a.store->has_line = true;
+  fleet.clock->advance(2min);  // So that the place wants a ping, and releases follow that.
+  std::stop_source stop;
+  a.store->before("release", [&] { stop.request_stop(); });
+  a.store->forget_calls();
+  const auto lock = a.lock("balancer");
+  CHECK_FALSE(lock->lock(stop.get_token()));
+  CHECK(a.store->calls("ping") == 1);
+  CHECK(a.store->calls("release") == 1);
+  CHECK(a.store->calls("stand") == 0);
+}
+
+TEST_CASE("a stop ends the pause of a wait that polls", "[waiting][R15]") {
+  // A stop is requested as the first wait begins.
+  struct StoppingClock : ManualClock {
+    bool wait_until(SteadyTime until, const std::stop_token& token) override {
+      if (armed) stop.request_stop();
+      return ManualClock::wait_until(until, token);
+    }
+    bool armed = false;
+    std::stop_source stop;
+  };
+  Fleet fleet;
+  const auto clock = std::make_shared<StoppingClock>();
+  fleet.clock = clock;
+  fleet.store = make_memory_store(clock, {});
+  const auto held = fleet.process("a").lock("balancer");
+  REQUIRE(held->lock_try("x"));
+  const auto b = fleet.process("b");
+  const auto waiter = b.lock("balancer", {.poll_min = 1h, .poll_max = 1h});
+  clock->armed = true;
+  CHECK_FALSE(waiter->lock(clock->stop.get_token()));
+  CHECK(b.store->calls("inspect") == 1);
+  CHECK(clock->waited() == 0s);
+}
+
+TEST_CASE("a stop ends a pause at once", "[waiting][R15]") {
+  const auto store = std::make_shared<FaultyStore>(make_memory_store());
+  const auto pinger = std::make_shared<DistributedLockPinger>(Environment{.store = store});
+  DistributedLock held(pinger, "balancer");
+  REQUIRE(held.lock_try("x"));
+  DistributedLock waiter(pinger, "balancer", {.poll_min = 50s, .poll_max = 50s});
+  std::stop_source stop;
+  const int before = store->calls("inspect");
+  bool got = true;
+  boost::thread thread([&] { got = waiter.lock(stop.get_token()); });
+  while (store->calls("inspect") == before) boost::this_thread::yield();
+  const SteadyTime asked = host_clock()->steady_now();
+  stop.request_stop();
+  thread.join();
+  CHECK_FALSE(got);
+  CHECK(host_clock()->steady_now() - asked < 20s);
+}
