@@ -39,7 +39,7 @@ class HostClock : public Clock {
     boost::unique_lock<boost::mutex> lock(mutex);
     while (!stop.stop_requested()) {
       const SteadyTime now = steady_now();
-      if (until <= now) return true;
+      if (until <= now) return true;  // First: the difference from the least time has no value.
       const auto nap = std::min<std::chrono::nanoseconds>(until - now, kLongestNap);
       stopped.wait_for(lock, boost::chrono::nanoseconds{nap.count()});
     }

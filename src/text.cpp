@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cstdint>
 
 namespace distlock {
@@ -53,9 +52,10 @@ struct Range {
   std::uint32_t last;
 };
 
-// Controls, which terminals obey, and what has no look of its own: it turns the direction of what
-// follows, breaks the line, or makes two different names look the same.
-constexpr std::array<Range, 18> kUnfit{{{0x0, 0x1F},
+// Controls, which terminals obey, and what has no look of its own (Unicode's
+// Default_Ignorable_Code_Point): it turns the direction of what follows, breaks the line, or makes
+// two different names look the same.
+constexpr std::array<Range, 19> kUnfit{{{0x0, 0x1F},
                                         {0x7F, 0x9F},
                                         {0xAD, 0xAD},
                                         {0x34F, 0x34F},
@@ -71,6 +71,7 @@ constexpr std::array<Range, 18> kUnfit{{{0x0, 0x1F},
                                         {0xFEFF, 0xFEFF},
                                         {0xFFA0, 0xFFA0},
                                         {0xFFF0, 0xFFFB},
+                                        {0x1BCA0, 0x1BCA3},
                                         {0x1D173, 0x1D17A},
                                         {0xE0000, 0xE0FFF}}};
 

@@ -44,7 +44,7 @@ Ending run_to_end(const Command& command, const Signals& signals, const Guarded&
   const BootTimer timer;
   const SteadyTime until = hold.valid_until();
   Countdown countdown(hold.plan, until);
-  // A loss may leave a command that runs alone, but without the lock none begins.
+  // With `--on-loss ignore` a running command goes on after a loss. None begins without the lock.
   const bool over = until <= host_clock()->steady_now();
   if (over || look(countdown, hold).step != Countdown::Step::wait) {
     return {.exit_status = kLockLost, .cut_short = true};

@@ -43,6 +43,7 @@ struct WaitRequest {
   WaitTeller* teller = nullptr;
   bool for_ever = false;  ///< No deadline was given.
 
+  Limit limit() const { return {deadline, stop}; }
   /// Begins now. Of a wait with a deadline it never looks.
   DeadlockWatch deadlock_watch(const LockOptions& options, Session& session) const {
     return {session.overviews, for_ever ? options.deadlock_after : std::chrono::milliseconds{0},

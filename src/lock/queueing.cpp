@@ -34,7 +34,7 @@ std::optional<Queueing::Turn> Queueing::step() {
       ->check_usable();  // In a child, before it takes a mutex that a thread had at the fork.
   const std::stop_token rung = place_.wake().arm();
   place_.open(lock_);
-  if (lock_.accept(place_, {request_.deadline, request_.stop}, unsettled_)) return Turn::held;
+  if (lock_.accept(place_, request_.limit(), unsettled_)) return Turn::held;
   lock_.session->check_usable();
   const SteadyTime now = clock_.steady_now();
   if (come_forward(now)) return Turn::to_stand;

@@ -83,8 +83,7 @@ bool Contender::wait_in_line(const WaitRequest& request) {
   using OnStop = LeftInChild<std::stop_callback<decltype(ring)>>;
   const OnStop on_stop(request.stop, ring);
   const OnStop on_end(session->stopping.get_token(), ring);
-  const Limit until{request.deadline, request.stop};
-  const auto give_back = [&](Lobby::Place* of) { relinquish(*of, until); };
+  const auto give_back = [&](Lobby::Place* of) { relinquish(*of, request.limit()); };
   const std::unique_ptr<Lobby::Place, decltype(give_back)> leaving(&place, give_back);
   Queueing queueing(*this, place, request);
   try {
@@ -92,7 +91,7 @@ bool Contender::wait_in_line(const WaitRequest& request) {
     if (turn == Queueing::Turn::to_stand) return wait_standing(place, request);
     return turn == Queueing::Turn::held;
   } catch (const Error& error) {
-    const bool settled = relinquish(place, until) && !queueing.unsettled();
+    const bool settled = relinquish(place, request.limit()) && !queueing.unsettled();
     if (settled) throw;
     throw of_all(error);
   }
@@ -100,7 +99,7 @@ bool Contender::wait_in_line(const WaitRequest& request) {
 
 bool Contender::wait_standing(Lobby::Place& place, const WaitRequest& request) {
   AcquiringPhase acquiring{*this};
-  limit = {request.deadline, request.stop};
+  limit = request.limit();
   acquiring.held = with_errors_of_all([&] { return StandingInLine(*this, place, request).wait(); });
   return acquiring.held;
 }
@@ -108,7 +107,7 @@ bool Contender::wait_standing(Lobby::Place& place, const WaitRequest& request) {
 bool Contender::wait_polling(const WaitRequest& request) {
   session->check_usable();
   Clock& clock = *session->environment.clock;
-  const Limit until{request.deadline, request.stop};
+  const Limit until = request.limit();
   SteadyTime fails_since = SteadyTime::max();
   std::optional<Error> failure;
   bool unsettled = false;  // A claim of some round has no certain answer.

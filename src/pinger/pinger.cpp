@@ -45,7 +45,8 @@ SteadyTime DistributedLockPinger::watch_round() noexcept {
 
 SteadyTime DistributedLockPinger::ring_round() noexcept {
   if (session_->fork_guard.in_child()) return SteadyTime::max();
-  const SteadyTime next = session_->ringer.round().next;
+  const Limit until_stop{SteadyTime::max(), session_->stopping.get_token()};
+  const SteadyTime next = session_->ringer.round(until_stop).next;
   session_->lobby.end_quiet_listening();
   return next;
 }

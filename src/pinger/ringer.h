@@ -74,7 +74,7 @@ class Ringer {
   All all_;
   SteadyTime next_ = SteadyTime::max();  // as the last round has said
   bool finished_ = false;
-  bool given_up_ = false;  // The store is called no more (R12).
+  bool given_up_ = false;  // No round calls the store any more (R12).
 };
 
 }  // namespace distlock

@@ -69,7 +69,8 @@ TEST_CASE("the limit of a call counts for nothing that its thread does afterward
   {
     const Pool pool = open_pool(tuned_uri(connection, kLimitOfCall), connection);
     const MongoSettings settings{"config", 3600ms, {}, 0ms};
-    const MongoCall over(pool.get(), settings, {"test", ""});
+    // Nothing is sent by a call whose time is over.
+    CHECK(failure_of([&] { MongoCall(pool.get(), settings, {"test", ""}); }) == Errc::not_applied);
   }
   CHECK(failure_of([&] { open_mongo_store(connection, {.call_limit = kLimitOfCall}); }) ==
         std::nullopt);
@@ -81,12 +82,25 @@ TEST_CASE("a bell is listened to for longer than a call may take", "[mongo][bell
       [](const Bson&) { return json(R"({"ok": 1, "cursor": {"id": 0, "firstBatch": []}})"); });
   const ConnectionString connection("mongodb://127.0.0.1:" + std::to_string(server.port()) + "/");
   const Pool pool = open_pool(tuned_uri(connection, kLimitOfCall), connection);
-  const MongoSettings settings{"config", 3600ms, {}, 0ms};
+  const MongoSettings settings{"config", 3600ms, {}, kLimitOfCall};
   const MongoCall call(pool.get(), settings, {"test", ""});
+  const AnswersUntil over(SteadyTime::min());
   int batches = 0;
   const auto take = [&](const std::vector<Document>&) { return ++batches != 0; };
   CHECK(failure_of([&] {
           CHECK(call.follow(doc({{"find", "lockbells"}, {"tailable", true}}), 1ms, take));
         }) == std::nullopt);
   CHECK(batches == 1);
+}
+
+TEST_CASE("a connection may be tried for as long as its call lasts, and for a moment after it",
+          "[mongo][R12]") {
+  CHECK(time_to_connect() == INT32_MAX);  // As at the opening, where no call has begun.
+  {
+    const AnswersUntil end(host_clock()->steady_now() + 1h);
+    CHECK(time_to_connect() > 1000 * 60 * 59);
+    CHECK(time_to_connect() <= 1000 * 60 * 60);
+  }
+  const AnswersUntil over(SteadyTime::min());
+  CHECK(time_to_connect() == 100);
 }

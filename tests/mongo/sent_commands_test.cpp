@@ -239,3 +239,14 @@ TEST_CASE("a bell that is followed is left once another server is primary", "[mo
   CHECK(text_at(sent[0], "readConcern.level") == "local");
   CHECK_FALSE(find(sent[1].get(), "readConcern"));
 }
+
+TEST_CASE("a server is told no longer limit than its call has left", "[mongo][R12]") {
+  Recorded scene(GENERATE(true, false));
+  const AnswersUntil end(host_clock()->steady_now() + 1s);
+  const auto sent = scene.sent_by([](Store& store) { store.release("jobs", kOurs); });
+  REQUIRE(sent.size() == 1);
+  for (const char* const limit : {"writeConcern.wtimeout", "maxTimeMS"}) {
+    CHECK(number_at(sent.front(), limit) > 0);
+    CHECK(number_at(sent.front(), limit) <= 900);
+  }
+}

@@ -25,7 +25,7 @@ constexpr std::array<Described, kFlaws> kDescribed{{
     {"late_propagation", "a winner writes its claim everywhere so late that another one holds"},
     {"propagation_of_free", "a late winner takes a lock that others have had and released"},
     {"server_away", "one server is away, no ping gets through, and a living holder is forced"},
-    {"lost_release", "a release did not come to all servers, and its process pings on"},
+    {"lost_release", "a release came to some servers only, and its process pings on"},
     {"emptied_server", "a server restarts without its data, and gives a lock to a second"},
     {"server_clock", "a server's clock is set ahead, and a key expires too early"},
     {"own_clock", "a holder's clock is set back, and its validity outlives its keys"},
@@ -42,7 +42,7 @@ bool may_show(Algorithm algorithm, Flaw flaw) {
   if (algorithm == Algorithm::original) return flaw < Flaw::two_winners;
   if (algorithm == Algorithm::redlock) return flaw >= Flaw::emptied_server;
   const bool of_single_pings = flaw >= Flaw::cleanup_wedge && flaw <= Flaw::ping_in_the_future;
-  return flaw < Flaw::emptied_server && !of_single_pings && flaw != Flaw::stuck_unlock;
+  return flaw < Flaw::emptied_server && !of_single_pings;
 }
 
 }  // namespace distlock::original

@@ -34,7 +34,7 @@ class Run {
         world_(setup.world, trace_to),
         random_(world_.random.fork()),
         judge_(world_.scheduler, world_.trace, window()),
-        judge_of_three_(world_.scheduler, world_.trace, window()) {
+        judge_of_three_(setup.algorithm, world_.scheduler, world_.trace, window()) {
     for (const Fault fault : kOfProcesses) {
       if (world_.faults.enabled(fault)) faults_.push_back(fault);
     }
@@ -144,12 +144,16 @@ class Run {
     const Time a_while = random_.between(Time{0}, 2 * window());
     switch (fault) {
       case Fault::member_lost:
-        judge_of_three_.server_went_away();
+        judge_of_three_.server_is_away(world_.scheduler.now() + a_while);
         return server.go_away(world_.scheduler.now() + a_while);
       case Fault::member_emptied:
         judge_of_three_.server_was_emptied(number);
         return server.become({});
       default:
+        world_.trace.say("server", [&] {
+          return "has the clock of member " + std::to_string(number) + " set " +
+                 sim::text_of(a_while) + " ahead";
+        });
         return server.set_clock_off(0, std::chrono::floor<std::chrono::milliseconds>(a_while));
     }
   }

@@ -9,7 +9,8 @@
 namespace distlock::original {
 
 /// A world in which only programs of one published algorithm run, drawn from a seed. Their servers
-/// keep what they confirmed. The original's have no clock that matters.
+/// keep what they confirmed, but for one of Redlock's that may be emptied. The original's have no
+/// clock that matters.
 struct FleetSetup {
   Algorithm algorithm = Algorithm::original;
   sim::Setup world;

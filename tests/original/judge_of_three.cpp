@@ -17,20 +17,21 @@ void JudgeOfThree::wrote(const Write& write, const StoredLock& before, const Sto
       claims_.try_emplace(*after.ts, Claimed{after.process, std::string(write.lock), now()})
           .first->second;
   claimed.written_at.at(write.server) = now();
-  if (claimed.freed) claimed.written_again = true;
+  if (!claimed.freed || write.verb != "propagate") return;
+  claimed.written_again = true;
+  claimed.ended.reset();
 }
 
 void JudgeOfThree::note_end(const Write& write, const StoredLock& before, const StoredLock& after) {
   if (!before.taken || !before.ts || (after.taken && after.ts == before.ts)) return;
   const auto found = claims_.find(*before.ts);
   if (found == claims_.end()) return;
-  Claimed& ended = found->second;
-  if (!after.taken && !ended.freed) {
-    ended.freed = Freed{std::string(write.verb), std::string(write.process), write.meant,
-                        now() - pings_[ended.process].last};
-  }
-  const auto written = ended.written_at.at(write.server);
-  if (write.verb == "take" && written && now() - *written < window_) ended.expired_early = true;
+  Claimed& claimed = found->second;
+  if (after.taken) return;
+  const Freed end{std::string(write.verb), std::string(write.process), write.meant,
+                  now() - pings_[claimed.process].last};
+  if (!claimed.freed) claimed.freed = end;
+  if (!claimed.ended) claimed.ended = end;
 }
 
 // A server that its claim did not reach is free since before it, and may be written.
@@ -59,37 +60,47 @@ bool JudgeOfThree::believes(const Claimed& claimed) const {
          (!claimed.holds_still || claimed.holds_still());
 }
 
-Flaw JudgeOfThree::cause_of_force(const Claimed& first) const {
-  const Pings& pings = pings_.find(first.process)->second;
-  if (first.freed->holder_was_silent < window_) {
+Flaw JudgeOfThree::cause_of_force(const Claimed& claimed, const Freed& end) const {
+  const auto found = pings_.find(claimed.process);
+  const Pings pings = found == pings_.end() ? Pings{} : found->second;
+  if (end.holder_was_silent < window_) {
     return pings.last_ahead > -window_ / 2 ? Flaw::fast_clock : Flaw::slow_clock;
   }
-  const bool away = went_away_ && *went_away_ > pings.last - window_;
+  const bool away = std::any_of(away_.begin(), away_.end(),
+                                [&](const auto& span) { return span.second > pings.last; });
   return away ? Flaw::server_away : Flaw::silent_holder;
 }
 
-Flaw JudgeOfThree::cause_of_expiry(const Claimed& first) const {
+// By the servers that were the first's, and then the second's.
+Flaw JudgeOfThree::cause_of_expiry(const Claimed& first, const Claimed& second) const {
+  Flaw cause = Flaw::own_clock;
   for (std::size_t i = 0; i < kServers; ++i) {
-    const auto& written = first.written_at.at(i);
-    if (written && emptied_.at(i) && *emptied_.at(i) >= *written) return Flaw::emptied_server;
+    const auto& before = first.written_at.at(i);
+    const auto& after = second.written_at.at(i);
+    if (!before || !after || *after < *before) continue;
+    const auto& emptied = emptied_.at(i);
+    if (emptied && *emptied >= *before && *emptied <= *after) return Flaw::emptied_server;
+    if (*after - *before < window_) cause = Flaw::server_clock;
   }
-  return first.expired_early ? Flaw::server_clock : Flaw::own_clock;
+  return cause;
+}
+
+Flaw JudgeOfThree::cause_of_end(const Claimed& claimed, const Freed& end) const {
+  if (end.verb == "unlock") {
+    return end.by == claimed.process ? Flaw::own_late_unlock : Flaw::late_unlock;
+  }
+  const auto judged = end.meant ? claims_.find(*end.meant) : claims_.end();
+  const bool is_meant = judged != claims_.end() && &judged->second == &claimed;
+  return is_meant ? cause_of_force(claimed, end) : Flaw::double_takeover;
 }
 
 Flaw JudgeOfThree::cause(const Claimed& first, const Claimed& second) const {
-  if (first.holds_still) return cause_of_expiry(first);
-  // Somebody has judged it dead before, and taken over.
+  if (algorithm_ == Algorithm::redlock) return cause_of_expiry(first, second);
+  // Somebody has taken over before, and freed the second's claims.
   if (second.freed && second.freed->verb == "force") {
-    return second.written_again ? Flaw::late_propagation : cause_of_force(second);
+    return second.written_again ? Flaw::late_propagation : cause_of_end(second, *second.freed);
   }
-  if (!first.freed) return Flaw::two_winners;
-  if (first.freed->verb == "unlock") {
-    return first.freed->by == first.process ? Flaw::own_late_unlock : Flaw::late_unlock;
-  }
-  const auto& meant = first.freed->meant;
-  const auto judged = meant ? claims_.find(*meant) : claims_.end();
-  if (judged == claims_.end() || &judged->second != &first) return Flaw::double_takeover;
-  return cause_of_force(first);
+  return first.ended ? cause_of_end(first, *first.ended) : Flaw::two_winners;
 }
 
 void JudgeOfThree::holds(std::string_view process, std::string_view lock, const Token& ts) {
@@ -117,12 +128,20 @@ void JudgeOfThree::gives_up(std::string_view /*process*/, const Token& ts) {
   claims_[ts].holds_still = nullptr;
 }
 
-void JudgeOfThree::died(std::string_view process) { dead_.emplace(process); }
+// Its lock objects go with it.
+void JudgeOfThree::died(std::string_view process) {
+  dead_.emplace(process);
+  for (auto& [ts, claimed] : claims_) {
+    if (claimed.process == process) claimed.holds_still = nullptr;
+  }
+}
 
 void JudgeOfThree::judge_leftover(const std::string& lock, const StoredLock& stored) {
   if (!stored.taken || !stored.ts || dead_.contains(stored.process)) return;
-  const bool given_up = claims_[*stored.ts].given_up;
-  found(given_up ? Flaw::lost_release : Flaw::stuck_claim,
+  const Claimed& claimed = claims_[*stored.ts];
+  const bool heard = claimed.freed && claimed.freed->verb == "unlock";
+  const Flaw of_release = heard ? Flaw::lost_release : Flaw::stuck_unlock;
+  found(claimed.given_up ? of_release : Flaw::stuck_claim,
         lock + " stays with " + stored.process + " on a server, and nobody gets it");
 }
 

@@ -6,6 +6,8 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "original/finder.h"
 #include "sim/stored_lock.h"
@@ -16,8 +18,9 @@ namespace distlock::original {
 /// lock_try() that says true to its unlock(), or until its own deadline.
 class JudgeOfThree : public Finder {
  public:
-  JudgeOfThree(const sim::Scheduler& scheduler, sim::Trace& trace, sim::Time window)
-      : Finder(scheduler, trace), window_(window) {}
+  JudgeOfThree(Algorithm algorithm, const sim::Scheduler& scheduler, sim::Trace& trace,
+               sim::Time window)
+      : Finder(scheduler, trace), algorithm_(algorithm), window_(window) {}
 
   void wrote(const Write& write, const sim::StoredLock& before,
              const sim::StoredLock& after) override;
@@ -28,7 +31,7 @@ class JudgeOfThree : public Finder {
   void gives_up(std::string_view process, const Token& ts) override;
   void died(std::string_view process) override;
 
-  void server_went_away() { went_away_ = now(); }
+  void server_is_away(sim::Time until) { away_.push_back({now(), until}); }
   void server_was_emptied(std::size_t server) { emptied_.at(server) = now(); }
 
   /// Nobody could have that lock for long, though nothing went wrong: judges what is on a server.
@@ -53,7 +56,7 @@ class JudgeOfThree : public Finder {
     std::array<std::optional<sim::Time>, kServers> written_at{};
     std::optional<Freed> freed;  // the first time, on any server
     bool written_again = false;  // since then
-    bool expired_early = false;  // on any server
+    std::optional<Freed> ended;  // the first time since it was written again, if it was
     bool got = false;
     bool given_up = false;
     std::function<bool()> holds_still;
@@ -67,16 +70,18 @@ class JudgeOfThree : public Finder {
   void note_propagation(const Write& write, const sim::StoredLock& before);
   bool believes(const Claimed& claimed) const;
   Flaw cause(const Claimed& first, const Claimed& second) const;
-  Flaw cause_of_force(const Claimed& first) const;
-  Flaw cause_of_expiry(const Claimed& first) const;
+  Flaw cause_of_end(const Claimed& claimed, const Freed& end) const;
+  Flaw cause_of_force(const Claimed& claimed, const Freed& end) const;
+  Flaw cause_of_expiry(const Claimed& first, const Claimed& second) const;
 
+  const Algorithm algorithm_;
   const sim::Time window_;
   std::map<Token, Claimed> claims_;
   std::map<std::string, Token, std::less<>> last_;  // that got each lock
   std::map<std::string, sim::Time, std::less<>> got_at_;
   std::map<std::string, Pings, std::less<>> pings_;
   std::set<std::string, std::less<>> dead_;
-  std::optional<sim::Time> went_away_;
+  std::vector<std::pair<sim::Time, sim::Time>> away_;  // From when until when some server was.
   std::array<std::optional<sim::Time>, kServers> emptied_{};
 };
 

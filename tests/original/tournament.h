@@ -12,7 +12,8 @@ namespace distlock::original {
 /// The original on three mirrored servers, step by step as in Part 1 of docs/protocol.md. It reads
 /// from the first server that answers. A write goes to all three, one after the other, and begins
 /// only if all three answer. Where a claim got through on some servers only, the greatest `ts` of
-/// the three wins, and its owner writes its claim everywhere, by name.
+/// the three wins, and its owner writes its claim everywhere, by name. A refused claim does not
+/// read the document that was in the way.
 class TournamentLock : public PublishedLock {
  public:
   TournamentLock(Program& program, std::string name) : program_(program), name_(std::move(name)) {}
@@ -40,7 +41,8 @@ class TournamentLock : public PublishedLock {
   const std::string name_;
 };
 
-/// One round of its pinger: a ping on all three servers, if all three answer.
+/// Step 1 of its pinger's round: a ping on all three servers, if all three answer. Nothing removes
+/// old pings, so that no lock is lost by that here.
 void ping_all(Program& program);
 
 }  // namespace distlock::original

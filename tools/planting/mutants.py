@@ -77,6 +77,9 @@ class Bug:
         self.rule = self._head("Rule")
         self.idea = self._head("Idea")
         self.files = re.findall(r"^diff --git a/(\S+)", self.text, re.M)
+        if not self.files:
+            sys.exit(f'tools/mutants: {self.path.name} has no line "diff --git a/FILE b/FILE", so '
+                     "that nothing of it would be compiled")
         self.in_a_store = self._in(r"src/stores/|src/turns\.|include/distlock/record")
         self.in_the_tool = self._in(r"src/cli/")
         self.simulated = not all(NOT_SIMULATED.match(name) for name in self.files)

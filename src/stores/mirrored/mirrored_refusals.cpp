@@ -113,7 +113,7 @@ void MirroredStore::refuse_to_found(const Replies<Inspection>& seen) const {
 void MirroredStore::refuse_used(const Member& used) {
   const auto seen = look_at_identities();
   const auto& look = seen[used.place.number].answer;
-  if (!look || has_identity(*look)) refuse_no_set(seen);
+  if (!look || has_identity(*look) || is_changed_identity(*look)) refuse_no_set(seen);
   throw Error(Errc::invalid_argument,
               used.store->description() +
                   " has locks of its own, and cannot become a member of a mirrored store: take an "

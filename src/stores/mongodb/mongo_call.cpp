@@ -1,7 +1,6 @@
 #include "stores/mongodb/mongo_call.h"
 
 #include <algorithm>
-#include <array>
 #include <iterator>
 #include <optional>
 #include <utility>
@@ -83,24 +82,6 @@ std::string_view collection_of(const Bson& command) {
 
 }  // namespace
 
-std::string clock_of(const bson_t* hello, std::string_view address) {
-  const auto process = find(hello, "topologyVersion.processId");
-  if (process && BSON_ITER_HOLDS_OID(&*process)) {
-    std::array<char, 25> hex{};
-    bson_oid_to_string(bson_iter_oid(&*process), hex.data());
-    return std::string("mongod:") + hex.data();
-  }
-  // MongoDB 4.2 does not name its process. A member of a set knows its address, at least.
-  const auto me = find(hello, "me");
-  const bool knows_itself = me && BSON_ITER_HOLDS_UTF8(&*me);
-  return "mongod:" + (knows_itself ? bson_iter_utf8(&*me, nullptr) : std::string(address));
-}
-
-std::string set_of(const bson_t* hello) {
-  const auto name = find(hello, "setName");
-  return name && BSON_ITER_HOLDS_UTF8(&*name) ? bson_iter_utf8(&*name, nullptr) : "";
-}
-
 std::optional<Document> value_of(const MongoCall& call, const WriteOutcome& outcome) {
   if (outcome.duplicate_key) return std::nullopt;
   const auto value = find(outcome.reply.get(), "value");
@@ -140,12 +121,25 @@ MongoCall::MongoCall(mongoc_client_pool_t* pool, const MongoSettings& settings, 
     throw Error(Errc::not_applied, what() + ": the server is no member of the replica set " +
                                        in_quotes(settings_.set) + " now, as it was at the opening");
   clock_ = clock_of(hello, address_of(server_));
+  if (time_left() <= std::chrono::milliseconds{0})
+    throw Error(Errc::not_applied, what() + ": its limit is over before it was sent");
+}
+
+std::chrono::milliseconds MongoCall::time_left() const {
+  return std::chrono::ceil<std::chrono::milliseconds>(end_of_answers() -
+                                                      host_clock()->steady_now());
+}
+
+// The server has an answer ready before its client gives up. It is told a new limit for each
+// fortieth of a call that has passed.
+std::int64_t MongoCall::server_limit_ms() const {
+  const std::int64_t unit = std::max<std::int64_t>(settings_.call_limit.count() / 40, 1);
+  const std::int64_t left = (time_left().count() + unit - 1) / unit * unit;
+  return std::clamp<std::int64_t>(left * 9 / 10, 1, settings_.server_limit.count());
 }
 
 WriteOutcome MongoCall::write(const Bson& command) const {
-  return write(command, doc({{"w", "majority"},
-                             {"j", true},
-                             {"wtimeout", std::int64_t{settings_.server_limit.count()}}}));
+  return write(command, doc({{"w", "majority"}, {"j", true}, {"wtimeout", server_limit_ms()}}));
 }
 
 WriteOutcome MongoCall::write_quickly(const Bson& command) const {
@@ -281,7 +275,7 @@ std::string MongoCall::what() const {
 
 Bson MongoCall::with_limit(const Bson& command) const {
   Bson limited(command.get());
-  append(limited, "maxTimeMS", std::int64_t{settings_.server_limit.count()});
+  append(limited, "maxTimeMS", server_limit_ms());
   return limited;
 }
 

@@ -11,6 +11,7 @@
 #include "stores/mongodb/mongo_bson.h"
 #include "stores/mongodb/mongo_errors.h"
 #include "stores/mongodb/mongo_handles.h"
+#include "stores/mongodb/mongo_hello.h"
 #include "stores/mongodb/mongo_options.h"
 #include "stores/mongodb/mongo_room.h"
 #include "stores/mongodb/mongo_stream.h"
@@ -47,7 +48,7 @@ class MongoCall {
  public:
   /// Has a place in `room` for as long as it lasts; calls by which holds live and the bell's need
   /// none. Its limit counts from here, and ends no later than one around it.
-  /// Errors: `not_applied` if there is no place, or no server that takes writes.
+  /// Errors: `not_applied` if there is no place, no server that takes writes, or no time left.
   MongoCall(mongoc_client_pool_t* pool, const MongoSettings& settings, Doing doing,
             MongoRoom* room = nullptr);
 
@@ -89,6 +90,8 @@ class MongoCall {
   [[noreturn]] void fail(const bson_error_t& error, Effect effect, const Bson& command) const;
   std::string why_refused(const Bson& command) const;
   Bson with_limit(const Bson& command) const;
+  std::chrono::milliseconds time_left() const;
+  std::int64_t server_limit_ms() const;
 
   const MongoSettings& settings_;
   AnswersUntil until_;
@@ -107,11 +110,5 @@ std::optional<Document> value_of(const MongoCall& call, const WriteOutcome& outc
 /// The hold that a claim has just left as this document. Errors: `outcome_unknown` if it is
 /// malformed, or has a fence that the claim cannot have given it.
 LockRecord granted(const MongoCall& call, const Document& document, const Claim& claim);
-
-/// The name of the clock of a server with this answer to `hello`.
-std::string clock_of(const bson_t* hello, std::string_view address);
-
-/// The name of its replica set, or nothing.
-std::string set_of(const bson_t* hello);
 
 }  // namespace distlock

@@ -41,18 +41,22 @@ mongoc_stream_t* socket_to(int family, const sockaddr* address, socklen_t size,
   return nullptr;
 }
 
-// Each address has the same share of the time that is left: one that never answers leaves some
-// for the others.
-mongoc_stream_t* connect_tcp(const mongoc_host_list_t* host, std::int64_t expires,
-                             bson_error_t* error) {
+// None if the name of a host is not known.
+Addresses addresses_of(const mongoc_host_list_t* host, bson_error_t* error) {
   addrinfo hints{};
   hints.ai_family = host->family;
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
   if (getaddrinfo(host->host, std::to_string(host->port).c_str(), &hints, &found) != 0)
-    return no_stream(error, MONGOC_ERROR_STREAM_NAME_RESOLUTION,
-                     std::string("Failed to resolve ") + host->host);
-  const Addresses addresses(found, freeaddrinfo);
+    no_stream(error, MONGOC_ERROR_STREAM_NAME_RESOLUTION,
+              std::string("Failed to resolve ") + host->host);
+  return {found, freeaddrinfo};
+}
+
+// Each address has the same share of the time that is left: one that never answers leaves some
+// for the others.
+mongoc_stream_t* connect_tcp(const mongoc_host_list_t* host, const addrinfo* found,
+                             std::int64_t expires, bson_error_t* error) {
   std::int64_t left = 0;
   for (const addrinfo* one = found; one != nullptr; one = one->ai_next) ++left;
   for (const addrinfo* one = found; one != nullptr; one = one->ai_next, --left) {
@@ -148,12 +152,17 @@ bool can_begin_tls(const mongoc_uri_t* uri) {
 mongoc_stream_t* connect_to(const mongoc_uri_t* uri, const mongoc_host_list_t* host,
                             std::int32_t most_ms, bson_error_t* error) {
   constexpr std::int32_t kDriversLimitMs = 10000;
+  const bool by_path = host->family == AF_UNIX;
+  const std::int64_t call_ends = bson_get_monotonic_time() + microseconds_of(most_ms);
+  const Addresses addresses =
+      by_path ? Addresses(nullptr, freeaddrinfo) : addresses_of(host, error);
+  if (!by_path && !addresses) return nullptr;
   const std::int32_t timeout_ms =
       mongoc_uri_get_option_as_int32(uri, MONGOC_URI_CONNECTTIMEOUTMS, kDriversLimitMs);
   const std::int64_t expires =
-      bson_get_monotonic_time() + microseconds_of(std::min(timeout_ms, most_ms));
-  mongoc_stream_t* stream = host->family == AF_UNIX ? connect_unix(host, expires, error)
-                                                    : connect_tcp(host, expires, error);
+      std::min(bson_get_monotonic_time() + microseconds_of(timeout_ms), call_ends);
+  mongoc_stream_t* stream = by_path ? connect_unix(host, expires, error)
+                                    : connect_tcp(host, addresses.get(), expires, error);
   if (stream != nullptr && wants_tls(uri)) stream = with_tls(stream, uri, host, expires, error);
   return stream == nullptr ? nullptr : mongoc_stream_buffered_new(stream, kReadAheadBytes);
 }

@@ -7,8 +7,8 @@
 namespace distlock {
 
 /// A new connection to `host` as the URI wants it, with TLS or without. No message was sent on it
-/// yet. Null and `error` if there is none within the URI's limit for connections, or within
-/// `most_ms` milliseconds. A name is looked up without a limit.
+/// yet. Null and `error` if there is none within `most_ms` milliseconds, or within the URI's limit,
+/// which counts from when the host's name is known. A name is looked up without a limit.
 ///
 /// libmongoc's own function for this is not public, so that a stream on top needs this copy of it.
 mongoc_stream_t* connect_to(const mongoc_uri_t* uri, const mongoc_host_list_t* host,

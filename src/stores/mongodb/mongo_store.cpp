@@ -189,18 +189,19 @@ void make_index(const MongoCall& call, const Bson& command) {
   }
 }
 
-// Before the first document, since then no vote of the members is needed. They leave the ping half
-// of the time at least.
+// Before the first document, since then no vote of the members is needed. Their answers are waited
+// for in the first half of the ping's time.
 void MongoStore::make_indexes(std::string_view process) {
   const AnswersUntil half(host_clock()->steady_now() + call_limit_ / 2);
   const MongoCall call(pool_.get(), settings_of_two_, Doing{"indexes for process", process});
+  if (indexes_made_.exchange(true)) return;
   make_index(call, lock_index_command());
   make_index(call, ping_index_command());
 }
 
 PingRecord MongoStore::ping(std::string_view process, const PingHealth& health) {
   const AnswersUntil whole(host_clock()->steady_now() + call_limit_);
-  if (!indexes_made_.exchange(true)) make_indexes(process);
+  if (!indexes_made_) make_indexes(process);
   const MongoCall call = call_at_once("ping of process", process);
   const WriteOutcome outcome = call.write(ping_command(process, call.clock(), health));
   if (outcome.duplicate_key)

@@ -150,7 +150,7 @@ mongoc_stream_t* guard(mongoc_stream_t* inner_stream) {
 
 mongoc_stream_t* connect_guarded(const mongoc_uri_t* uri, const mongoc_host_list_t* host,
                                  void* /*context*/, bson_error_t* error) {
-  mongoc_stream_t* stream = connect_to(uri, host, within_call(-1), error);
+  mongoc_stream_t* stream = connect_to(uri, host, time_to_connect(), error);
   if (stream == nullptr) return nullptr;
   try {
     return guard(stream);
@@ -168,6 +168,11 @@ void guard_streams(mongoc_client_t* client) {
 }
 
 SteadyTime end_of_answers() { return answers_until; }
+
+std::int32_t time_to_connect() {
+  constexpr std::int32_t kLeastMs = 100;
+  return std::max(within_call(INT32_MAX), kLeastMs);
+}
 
 AnswersUntil::AnswersUntil(SteadyTime end) : outer_(std::exchange(answers_until, end)) {}
 

@@ -25,6 +25,10 @@ std::optional<std::uint32_t> code_of_last_answer();
 /// The end of the innermost AnswersUntil of this thread, or the end of time.
 SteadyTime end_of_answers();
 
+/// How long this thread may try to connect, in milliseconds: until then, and for a tenth of a
+/// second at least. A failure to connect costs all threads the connections to that server.
+std::int32_t time_to_connect();
+
 /// While this lives, its thread waits for no answer on a guarded connection after `end`: that is a
 /// timeout. The innermost one counts.
 class AnswersUntil {
