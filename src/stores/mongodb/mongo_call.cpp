@@ -80,6 +80,12 @@ std::string_view collection_of(const Bson& command) {
   return named ? bson_iter_utf8(&first, nullptr) : "";
 }
 
+// Of the call of this thread.
+std::chrono::milliseconds time_left() {
+  return std::chrono::ceil<std::chrono::milliseconds>(end_of_answers() -
+                                                      host_clock()->steady_now());
+}
+
 }  // namespace
 
 std::optional<Document> value_of(const MongoCall& call, const WriteOutcome& outcome) {
@@ -123,11 +129,6 @@ MongoCall::MongoCall(mongoc_client_pool_t* pool, const MongoSettings& settings, 
   clock_ = clock_of(hello, address_of(server_));
   if (time_left() <= std::chrono::milliseconds{0})
     throw Error(Errc::not_applied, what() + ": its limit is over before it was sent");
-}
-
-std::chrono::milliseconds MongoCall::time_left() const {
-  return std::chrono::ceil<std::chrono::milliseconds>(end_of_answers() -
-                                                      host_clock()->steady_now());
 }
 
 // The server has an answer ready before its client gives up. It is told a new limit for each

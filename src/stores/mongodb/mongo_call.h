@@ -90,7 +90,6 @@ class MongoCall {
   [[noreturn]] void fail(const bson_error_t& error, Effect effect, const Bson& command) const;
   std::string why_refused(const Bson& command) const;
   Bson with_limit(const Bson& command) const;
-  std::chrono::milliseconds time_left() const;
   std::int64_t server_limit_ms() const;
 
   const MongoSettings& settings_;
