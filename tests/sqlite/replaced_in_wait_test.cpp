@@ -20,6 +20,27 @@ using namespace distlock::testing;
 using namespace std::chrono_literals;
 namespace fs = std::filesystem;
 
+namespace {
+
+/// The error of a call that waits for `writer`. While it does, `then` happens, and the writer ends.
+template <class Call>
+auto error_of_waiting(SqliteFile& writer, const Call& call, const std::function<void()>& then) {
+  // A call reads the clock a few times, and then again each time that it looks for its turn.
+  constexpr int kWaits = 30;
+  writer.execute("BEGIN IMMEDIATE");
+  int readings = 0;
+  const AtClockReading moves(CLOCK_BOOTTIME, AtClockReading::When::before, [&] {
+    if (++readings != kWaits) return;
+    then();
+    writer.execute("COMMIT");
+  });
+  auto error = error_of(call);
+  CHECK(readings > kWaits);
+  return error;
+}
+
+}  // namespace
+
 TEST_CASE("a write that waits while its file is moved away changes nothing, and is no success",
           "[sqlite][R1]") {
   const TemporaryFolder folder;
@@ -41,17 +62,7 @@ TEST_CASE("a write that waits while its file is moved away changes nothing, and 
       [&] { store->ping("holder"); },
   }));
   SqliteFile writer(path.string());
-  writer.execute("BEGIN IMMEDIATE");
-  // A call reads the clock a few times, and then again each time that it looks for its turn.
-  constexpr int kWaits = 30;
-  int readings = 0;
-  const AtClockReading moves(CLOCK_BOOTTIME, AtClockReading::When::before, [&] {
-    if (++readings != kWaits) return;
-    fs::rename(path, moved);
-    writer.execute("COMMIT");
-  });
-  const auto error = error_of(call);
-  CHECK(readings > kWaits);
+  const auto error = error_of_waiting(writer, call, [&] { fs::rename(path, moved); });
   REQUIRE(error);
   CHECK(error->errc() == Errc::store_replaced);
   CHECK_THAT(error->what(), Catch::Contains("replaced or removed"));
@@ -68,22 +79,17 @@ TEST_CASE("a write that waits while its file cannot be looked at is not told tha
   const auto moved = folder.path() / "moved.db";
   const auto store = open_with(folder, "");
   SqliteFile writer(path.string());
-  writer.execute("BEGIN IMMEDIATE");
-  constexpr int kWaits = 30;
-  int readings = 0;
-  const AtClockReading moves(CLOCK_BOOTTIME, AtClockReading::When::before, [&] {
-    if (++readings != kWaits) return;
+  const auto ping = [&] { store->ping("holder"); };
+  const auto error = error_of_waiting(writer, ping, [&] {
     fs::rename(path, moved);
     fs::create_symlink(path, path);
-    writer.execute("COMMIT");
   });
-  const auto error = error_of([&] { store->ping("holder"); });
   REQUIRE(error);
   CHECK(error->errc() == Errc::not_applied);
   CHECK_THAT(error->what(), Catch::Contains("cannot be looked at"));
   fs::remove(path);
   fs::rename(moved, path);
-  CHECK_FALSE(error_of([&] { store->ping("holder"); }));
+  CHECK_FALSE(error_of(ping));
 }
 
 TEST_CASE("a write whose file is replaced while it waits is told so, whatever was told before",
@@ -93,16 +99,11 @@ TEST_CASE("a write whose file is replaced while it waits is told so, whatever wa
     const auto path = folder.path() / "locks.db";
     const auto store = open_with(folder, "");
     SqliteFile writer(path.string());
-    writer.execute("BEGIN IMMEDIATE");
-    constexpr int kWaits = 30;
-    int readings = 0;
-    const AtClockReading moves(CLOCK_BOOTTIME, AtClockReading::When::before, [&] {
-      if (++readings != kWaits) return;
+    const auto ping = [&] { store->ping("holder"); };
+    const auto error = error_of_waiting(writer, ping, [&] {
       fs::rename(path, folder.path() / "moved.db");
       if (cannot_be_looked_at) fs::create_symlink(path, path);
-      writer.execute("COMMIT");
     });
-    const auto error = error_of([&] { store->ping("holder"); });
     REQUIRE(error);
     return error->errc();
   };

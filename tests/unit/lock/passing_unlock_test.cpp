@@ -12,20 +12,41 @@ using namespace distlock;
 using namespace distlock::testing;
 using namespace std::chrono_literals;
 
+namespace {
+
+/// A lock that another object has. One thread waits for it alone, and those who come after that
+/// thread get it by passes.
+struct Passed {
+  Passed() {
+    REQUIRE(taken);
+    crowd.wait_for_line(1);
+  }
+
+  /// The first of those who wait gets it.
+  void let_go() {
+    before.unlock();
+    alone.hold();
+    crowd.wait_for_line(1);
+    alone.give_up();
+  }
+
+  Crowd crowd;
+  DistributedLock before{crowd.pinger, "jobs", patient_options()};
+  const bool taken = before.lock_try("before");
+  Candidate alone{crowd};
+  const std::shared_ptr<DistributedLock> shared =
+      std::make_shared<DistributedLock>(crowd.pinger, "jobs", patient_options());
+};
+
+}  // namespace
+
 TEST_CASE("a late unlock by ts frees no hold that the same object got by a pass",
           "[waiting][R3][R21][threads]") {
-  Crowd crowd;
-  DistributedLock before(crowd.pinger, "jobs", patient_options());
-  REQUIRE(before.lock_try("before"));
-  Candidate alone(crowd);
-  crowd.wait_for_line(1);
-  const auto shared = std::make_shared<DistributedLock>(crowd.pinger, "jobs", patient_options());
-  Candidate one(crowd, shared);
-  Candidate other(crowd, shared);
-  before.unlock();
-  alone.hold();
-  crowd.wait_for_line(1);
-  alone.give_up();
+  Passed scene;
+  const auto& shared = scene.shared;
+  Candidate one(scene.crowd, shared);
+  Candidate other(scene.crowd, shared);
+  scene.let_go();
   const LockRecord early = one.hold();
   one.give_up();
   REQUIRE(other.hold().ts == early.ts);
@@ -45,19 +66,12 @@ TEST_CASE("a late unlock by ts frees no hold that the same object got by a pass"
 
 TEST_CASE("a late unlock by ts frees no hold that has come back by way of another object",
           "[waiting][R3][R21][threads]") {
-  Crowd crowd;
-  DistributedLock before(crowd.pinger, "jobs", patient_options());
-  REQUIRE(before.lock_try("before"));
-  Candidate alone(crowd);
-  crowd.wait_for_line(1);
-  const auto shared = std::make_shared<DistributedLock>(crowd.pinger, "jobs", patient_options());
-  Candidate one(crowd, shared);
-  Candidate between(crowd);
-  Candidate again(crowd, shared);
-  before.unlock();
-  alone.hold();
-  crowd.wait_for_line(1);
-  alone.give_up();
+  Passed scene;
+  const auto& shared = scene.shared;
+  Candidate one(scene.crowd, shared);
+  Candidate between(scene.crowd);
+  Candidate again(scene.crowd, shared);
+  scene.let_go();
   const LockRecord early = one.hold();
   one.give_up();
   REQUIRE(between.hold().ts == early.ts);
@@ -69,12 +83,9 @@ TEST_CASE("a late unlock by ts frees no hold that has come back by way of anothe
 
 TEST_CASE("a guard of an earlier hold leaves its thread's next one, which came by passes",
           "[waiting][R3][R21][threads]") {
-  Crowd crowd;
-  DistributedLock before(crowd.pinger, "jobs", patient_options());
-  REQUIRE(before.lock_try("before"));
-  Candidate alone(crowd);
-  crowd.wait_for_line(1);
-  DistributedLock lock(crowd.pinger, "jobs", patient_options());
+  Passed scene;
+  Crowd& crowd = scene.crowd;
+  DistributedLock& lock = *scene.shared;
   std::promise<std::thread::id> id;
   std::promise<void> go_on;
   std::promise<bool> kept;
@@ -91,10 +102,7 @@ TEST_CASE("a guard of an earlier hold leaves its thread's next one, which came b
   const std::thread::id thread = id.get_future().get();
   comes_to_be([&] { return crowd.clock->waits(thread); });
   Candidate second(crowd);
-  before.unlock();
-  alone.hold();
-  crowd.wait_for_line(1);
-  alone.give_up();
+  scene.let_go();
   // Until when the hold of the guard may be passed on.
   const SteadyTime over = crowd.clock->steady_now() + 50ms;
   comes_to_be([&] { return crowd.clock->waits_until(second.id) == over; });
