@@ -60,19 +60,7 @@ bool OriginalLock::holder_is_dead(const Document& lock) {
   const auto ping = program_.server().raw(
       "find holder's ping", name_, Touches::nothing,
       [process](MemoryTables& tables, const StoreNow&) { return tables.raw_ping(process); });
-  const Value* field = ping ? find_field(*ping, "ping") : nullptr;
-  const auto* time = field != nullptr ? std::get_if<StoreTime>(field) : nullptr;
-  const auto say = [&](const std::string& what) {
-    program_.trace.say(program_.id, [&] { return "sees " + process + ' ' + what; });
-    return false;
-  };
-  if (time == nullptr) return say("without a ping: refused");
-  const StoreTime now = program_.now();
-  if (now < *time) return say("ping in the future: refused");
-  const auto elapsed = std::chrono::floor<std::chrono::minutes>(now - *time);
-  if (elapsed.count() <= program_.constants.takeover_minutes) return false;
-  say("silent for " + std::to_string(elapsed.count()) + " minutes: takes over");
-  return true;
+  return is_dead(program_, process, ping);
 }
 
 bool OriginalLock::force(const Document& lock) {

@@ -19,6 +19,17 @@ void check_found(Flaw flaw, Algorithm algorithm = Algorithm::original) {
   REQUIRE(seed);
 }
 
+void check_nothing_without_faults(Algorithm algorithm, std::uint64_t schedules) {
+  Narrowing none;
+  none.faults = FaultSet{};
+  const std::atomic<bool> never{false};
+  const Found found = search(algorithm, 0, schedules, none, never);
+  for (std::size_t i = 0; i < kFlaws; ++i) {
+    CAPTURE(about(algorithm), name_of(static_cast<Flaw>(i)));
+    CHECK(found.times[i] == 0);
+  }
+}
+
 }  // namespace
 
 TEST_CASE("two originals take over one dead lock, and both hold", "[original][R2]") {
@@ -106,28 +117,12 @@ TEST_CASE("a pause of a simulated holder after its majority breaks Redlock", "[o
 
 TEST_CASE("a thousand runs without any fault show nothing of Redlock or the tournament",
           "[original][mirrored][M1]") {
-  Narrowing none;
-  none.faults = FaultSet{};
-  const std::atomic<bool> never{false};
-  for (const Algorithm algorithm : {Algorithm::tournament, Algorithm::redlock}) {
-    const Found found = search(algorithm, 0, 1000, none, never);
-    for (std::size_t i = 0; i < kFlaws; ++i) {
-      CAPTURE(about(algorithm), name_of(static_cast<Flaw>(i)));
-      CHECK(found.times[i] == 0);
-    }
-  }
+  check_nothing_without_faults(GENERATE(Algorithm::tournament, Algorithm::redlock), 1000);
 }
 
 TEST_CASE("originals with true clocks in a world without faults hold one at a time",
           "[original][R1]") {
-  Narrowing none;
-  none.faults = FaultSet{};
-  const std::atomic<bool> never{false};
-  const Found found = search(Algorithm::original, 0, 200, none, never);
-  for (std::size_t i = 0; i < kFlaws; ++i) {
-    CAPTURE(name_of(static_cast<Flaw>(i)));
-    CHECK(found.times[i] == 0);
-  }
+  check_nothing_without_faults(Algorithm::original, 200);
 }
 
 TEST_CASE("the same seed gives the same run of originals, byte by byte", "[original]") {

@@ -58,6 +58,21 @@ Token Program::new_token() {
   return token;
 }
 
+bool is_dead(Program& program, const std::string& holder, const std::optional<Document>& ping) {
+  const auto* const time = ping ? field_as<StoreTime>(*ping, "ping") : nullptr;
+  const auto say = [&](const std::string& what) {
+    program.trace.say(program.id, [&] { return "sees " + holder + ' ' + what; });
+    return false;
+  };
+  if (time == nullptr) return say("without a ping: refused");
+  const StoreTime now = program.now();
+  if (now < *time) return say("ping in the future: refused");
+  const auto elapsed = std::chrono::floor<std::chrono::minutes>(now - *time);
+  if (elapsed.count() <= program.constants.takeover_minutes) return false;
+  say("silent for " + std::to_string(elapsed.count()) + " minutes: takes over");
+  return true;
+}
+
 void ping_round(Program& program) {
   try {
     ping(program);

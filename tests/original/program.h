@@ -36,6 +36,9 @@ struct Program {
   Token new_token();
 };
 
+/// Part 1, step 2 of lock_try: whether that holder, with this ping, is to be taken over from.
+bool is_dead(Program& program, const std::string& holder, const std::optional<Document>& ping);
+
 /// One round of `LockPinger`: its ping, then the cleanup.
 void ping_round(Program& program);
 

@@ -130,15 +130,7 @@ bool TournamentLock::holder_is_dead(const Document& lock) {
   const auto ping =
       read(program_, "find holder's ping", name_,
            [process](MemoryTables& tables, const StoreNow&) { return tables.raw_ping(process); });
-  const auto* time = ping ? field_as<StoreTime>(*ping, "ping") : nullptr;
-  const StoreTime now = program_.now();
-  if (time == nullptr || now < *time) return false;
-  const auto elapsed = std::chrono::floor<std::chrono::minutes>(now - *time);
-  if (elapsed.count() <= program_.constants.takeover_minutes) return false;
-  program_.trace.say(program_.id, [&] {
-    return "sees " + process + " silent for " + std::to_string(elapsed.count()) + " minutes";
-  });
-  return true;
+  return is_dead(program_, process, ping);
 }
 
 bool TournamentLock::force(const Document& lock) {

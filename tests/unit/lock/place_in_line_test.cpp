@@ -7,6 +7,7 @@
 #include "support/captured_log.h"
 #include "support/fleet.h"
 #include "support/known_free.h"
+#include "support/stopping_clock.h"
 #include "support/thrown.h"
 #include "unit/lock/in_line.h"
 
@@ -214,26 +215,15 @@ TEST_CASE("a wait whose late hold could not be freed goes on with another ticket
 }
 
 TEST_CASE("a stop ends the last rest of a wait in line", "[waiting][R15][R17]") {
-  // A stop is requested as a wait until the deadline begins.
-  struct StoppingClock : ManualClock {
-    bool wait_until(SteadyTime until, const std::stop_token& token) override {
-      if (until >= deadline) stop.request_stop();
-      return ManualClock::wait_until(until, token);
-    }
-    SteadyTime deadline = SteadyTime::max();
-    std::stop_source stop;
-  };
   Fleet fleet;
-  const auto clock = std::make_shared<StoppingClock>();
-  fleet.clock = clock;
-  fleet.store = make_memory_store(clock, {});
+  const auto clock = stopping_clock_of(fleet);
   const auto held = fleet.process("b").lock("jobs");
   REQUIRE(held->lock_try("work"));
   const auto a = fleet.process("a");
   a.store->has_line = true;
   // It rests for the last quarter of its time.
   const auto lock = a.lock("jobs", {.poll_min = 1h, .poll_max = 1h});
-  clock->deadline = clock->steady_now() + 4s;
+  clock->from = clock->steady_now() + 4s;
   CHECK_FALSE(lock->try_lock_for(4s, clock->stop.get_token()));
   CHECK(clock->stop.stop_requested());
   CHECK(clock->waited() <= 3s);

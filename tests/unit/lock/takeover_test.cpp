@@ -15,6 +15,29 @@ namespace {
 // As MongoDB's own lock manager makes it: from the shard's term, the same for every hold.
 const Token kShardsToken = *token_from_hex("020000000000000000000000");
 
+/// The hold of a shard that is silent. As soon as the contender claims, another shard has it, with
+/// the same token.
+struct TakenByAnotherShard {
+  TakenByAnotherShard() {
+    const Document dead{
+        {"_id", "jobs"s}, {"state", std::int32_t{2}}, {"process", "sh1"s}, {"who", "sh1"s},
+        {"why", ""s},     {"when", StoreTime{}},      {"ts", kShardsToken}};
+    fleet.memory.tables.put_lock(dead);
+    fleet.memory.tables.put_ping({{"_id", "sh1"s}, {"ping", StoreTime{}}});
+    const StoreTime now = fleet.store->list().now.time;
+    contender.store->before("claim", [this, dead, now] {
+      Document living = dead;
+      living[2].second = "sh2"s;
+      living[5].second = StoreTime{1min};
+      fleet.memory.tables.put_lock(living);
+      fleet.memory.tables.put_ping({{"_id", "sh2"s}, {"ping", now}});
+    });
+  }
+
+  Fleet fleet;
+  Process contender = fleet.process("b");
+};
+
 }  // namespace
 
 TEST_CASE("a silent holder is taken over from the window on", "[lock][R6]") {
@@ -54,24 +77,10 @@ TEST_CASE("a holder that only an old copy of the data shows as silent is left al
 
 TEST_CASE("a hold that another shard has taken meanwhile with the same token is left alone",
           "[lock][R2][R6]") {
-  Fleet fleet;
-  const Document dead{
-      {"_id", "jobs"s}, {"state", std::int32_t{2}}, {"process", "sh1"s}, {"who", "sh1"s},
-      {"why", ""s},     {"when", StoreTime{}},      {"ts", kShardsToken}};
-  fleet.memory.tables.put_lock(dead);
-  fleet.memory.tables.put_ping({{"_id", "sh1"s}, {"ping", StoreTime{}}});
-  const auto contender = fleet.process("b");
-  const auto lock = contender.lock("jobs");
-  const StoreTime now = fleet.store->list().now.time;
-  contender.store->before("claim", [&] {
-    Document living = dead;
-    living[2].second = "sh2"s;
-    living[5].second = StoreTime{1min};
-    fleet.memory.tables.put_lock(living);
-    fleet.memory.tables.put_ping({{"_id", "sh2"s}, {"ping", now}});
-  });
+  TakenByAnotherShard scene;
+  const auto lock = scene.contender.lock("jobs");
   CHECK_FALSE(lock->lock_try("x"));
-  CHECK(fleet.stored("jobs").process == "sh2");
+  CHECK(scene.fleet.stored("jobs").process == "sh2");
 }
 
 TEST_CASE("a holder that was taken over from is watched anew when it holds with the same token",
@@ -197,24 +206,10 @@ TEST_CASE("a hold says how long its silence must last", "[lock][R6]") {
 
 TEST_CASE("a waiter in line leaves a hold alone that another shard took with the same token",
           "[waiting][R2][R6][R17]") {
-  Fleet fleet;
-  const Document dead{
-      {"_id", "jobs"s}, {"state", std::int32_t{2}}, {"process", "sh1"s}, {"who", "sh1"s},
-      {"why", ""s},     {"when", StoreTime{}},      {"ts", kShardsToken}};
-  fleet.memory.tables.put_lock(dead);
-  fleet.memory.tables.put_ping({{"_id", "sh1"s}, {"ping", StoreTime{}}});
-  const auto contender = fleet.process("b");
-  contender.store->has_line = true;
-  const auto lock = contender.lock("jobs");
-  const StoreTime now = fleet.store->list().now.time;
-  contender.store->before("claim", [&] {
-    Document living = dead;
-    living[2].second = "sh2"s;
-    living[5].second = StoreTime{1min};
-    fleet.memory.tables.put_lock(living);
-    fleet.memory.tables.put_ping({{"_id", "sh2"s}, {"ping", now}});
-  });
+  TakenByAnotherShard scene;
+  scene.contender.store->has_line = true;
+  const auto lock = scene.contender.lock("jobs");
   CHECK_FALSE(lock->try_lock_for(5s));
-  CHECK(contender.store->calls("claim") == 1);
-  CHECK(fleet.stored("jobs").process == "sh2");
+  CHECK(scene.contender.store->calls("claim") == 1);
+  CHECK(scene.fleet.stored("jobs").process == "sh2");
 }

@@ -3,6 +3,7 @@
 
 #include "support/known_free.h"
 #include "support/server_fleet.h"
+#include "support/stopping_clock.h"
 #include "support/thrown.h"
 
 using namespace distlock;
@@ -27,24 +28,13 @@ TEST_CASE("a stop during the read-back of a claim that failed ends the wait with
 }
 
 TEST_CASE("a stop ends the wait for the cutoff of a claim of unknown outcome", "[lock][R8][R15]") {
-  // A stop is requested as the first wait begins.
-  struct StoppingClock : ManualClock {
-    bool wait_until(SteadyTime until, const std::stop_token& token) override {
-      if (armed) stop.request_stop();
-      return ManualClock::wait_until(until, token);
-    }
-    bool armed = false;
-    std::stop_source stop;
-  };
   Fleet fleet;
-  const auto clock = std::make_shared<StoppingClock>();
-  fleet.clock = clock;
-  fleet.store = make_memory_store(clock, {});
+  const auto clock = stopping_clock_of(fleet);
   const auto a = fleet.process("a");
   const auto lock = a.lock("balancer");
   make_known_free(*lock);
   a.store->fail("claim", Fault::lost_request);
-  clock->armed = true;
+  clock->stop_the_next_wait();
   CHECK_FALSE(lock->lock(clock->stop.get_token()));
   CHECK(clock->stop.stop_requested());
   CHECK(clock->waited() == 0s);

@@ -10,6 +10,7 @@
 #include "support/fleet.h"
 #include "support/known_free.h"
 #include "support/seed.h"
+#include "support/stopping_clock.h"
 #include "support/thrown.h"
 
 using namespace distlock;
@@ -104,24 +105,13 @@ TEST_CASE("a stop among the releases before a place in line ends them and the wa
 }
 
 TEST_CASE("a stop ends the pause of a wait that polls", "[waiting][R15]") {
-  // A stop is requested as the first wait begins.
-  struct StoppingClock : ManualClock {
-    bool wait_until(SteadyTime until, const std::stop_token& token) override {
-      if (armed) stop.request_stop();
-      return ManualClock::wait_until(until, token);
-    }
-    bool armed = false;
-    std::stop_source stop;
-  };
   Fleet fleet;
-  const auto clock = std::make_shared<StoppingClock>();
-  fleet.clock = clock;
-  fleet.store = make_memory_store(clock, {});
+  const auto clock = stopping_clock_of(fleet);
   const auto held = fleet.process("a").lock("balancer");
   REQUIRE(held->lock_try("x"));
   const auto b = fleet.process("b");
   const auto waiter = b.lock("balancer", {.poll_min = 1h, .poll_max = 1h});
-  clock->armed = true;
+  clock->stop_the_next_wait();
   CHECK_FALSE(waiter->lock(clock->stop.get_token()));
   CHECK(b.store->calls("inspect") == 1);
   CHECK(clock->waited() == 0s);
