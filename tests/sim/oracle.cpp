@@ -233,13 +233,18 @@ void Oracle::told_lost(const std::string& name, const Token& ts, LossReason reas
 
 void Oracle::said_busy(const std::string& process, const std::string& name, Time asked,
                        bool fresh) {
-  if (mirrored_) return;
+  const Time since = fresh ? asked : Time{0};
+  if (mirrored_ ? busy_on_a_member_(name, since) : was_busy(name, since)) return;
+  violate(process + " was told that " + name + " is busy, which nobody held");
+}
+
+bool Oracle::was_busy(const std::string& name, Time since) {
   const auto& versions = history(name).versions;
   for (std::size_t i = 0; i < versions.size(); ++i) {
-    const bool ended = i + 1 < versions.size() && versions[i + 1].since < asked;
-    if ((!fresh || !ended) && (versions[i].lock.taken || !versions[i].lock.sound)) return;
+    const bool ended = i + 1 < versions.size() && versions[i + 1].since < since;
+    if (!ended && (versions[i].lock.taken || !versions[i].lock.sound)) return true;
   }
-  violate(process + " was told that " + name + " is busy, which nobody held");
+  return false;
 }
 
 void Oracle::check_nothing_is_stray(const std::function<bool(const std::string& process)>& runs,

@@ -98,7 +98,15 @@ class Oracle {
   /// Calls back for each hold that a process was told of.
   void on_grant(std::function<void(const Belief& belief)> granted) { grant_ = std::move(granted); }
   /// Of the whole. A lock may be busy there that nobody holds, by what is left on a minority.
-  void judge_a_mirrored_store() { mirrored_ = true; }
+  /// `ended`: whether no majority can carry that hold any more. `busy`: whether that lock was taken
+  /// or malformed on any member, at some moment since then.
+  void judge_a_mirrored_store(std::function<bool(const Belief& belief)> ended,
+                              std::function<bool(const std::string& name, Time since)> busy) {
+    mirrored_ = true;
+    ended_for_all_ = std::move(ended);
+    busy_on_a_member_ = std::move(busy);
+  }
+  bool was_busy(const std::string& name, Time since);
   /// Most members have freed that hold, or have a greater fence than it. So it may be taken over.
   void ended_for_good(const Token& ts) { ended_.insert(ts); }
   /// From now on nobody judges this member.
@@ -131,7 +139,8 @@ class Oracle {
   void heard_of_durable_write(std::string_view process, Time sent);
   /// Its round asks the store for its holds, hears the answer, and cannot look at one of them.
   void asks_for_holds(std::string_view process);
-  void heard_of_holds(std::string_view process);
+  /// `listed_since`: the list has all that was written before that.
+  void heard_of_holds(std::string_view process, Time listed_since = kNever);
   void could_not_look(std::string_view process, std::string_view name);
   /// A loser was shown `other`, having asked at `asked`.
   void shown(const std::string& name, const LockRecord& other, Time asked, bool fresh);
@@ -185,6 +194,7 @@ class Oracle {
   void check_lasts(const Belief& belief);
   Time true_deadline(const Belief& belief) const;
   bool gone(const Belief& belief);
+  Time gone_since(const Belief& belief);
   LockHistory& history(const std::string& name);
 
   const Scheduler& scheduler_;
@@ -192,6 +202,8 @@ class Oracle {
   std::function<void(const std::string& name, const StoredLock& before, const StoredLock& after)>
       touched_;
   std::function<void(const Belief& belief)> grant_;
+  std::function<bool(const Belief& belief)> ended_for_all_;
+  std::function<bool(const std::string& name, Time since)> busy_on_a_member_;
   std::function<bool(const Doer& by, const std::string& name, const Token& ts)> released_;
   bool judging_ = true;
   bool mirrored_ = false;
@@ -240,6 +252,7 @@ class Oracle {
     Time durable{0};                      // all from before that
     std::map<Token, Time> asked_without;  // holds that were gone when it asked, and since when
     std::map<Token, Time> heard_without;
+    std::map<Token, Time> seen_gone;  // when it asked for the first time, on a mirrored store
   };
   std::map<std::string, Looking, std::less<>> looking_;  // by process
 };

@@ -7,8 +7,14 @@ namespace distlock::sim {
 
 // A malformed document may not tell whether the hold is still there.
 bool Oracle::gone(const Belief& belief) {
+  if (mirrored_) return ended_for_all_(belief);
   const StoredLock& lock = now_stored(belief.lock);
   return lock.sound && (!lock.taken || lock.ts != belief.ts);
+}
+
+Time Oracle::gone_since(const Belief& belief) {
+  if (!mirrored_) return history(belief.lock).versions.back().since;
+  return looking_[belief.process].seen_gone.try_emplace(belief.ts, scheduler_.now()).first->second;
 }
 
 void Oracle::heard_of_durable_write(std::string_view process, Time sent) {
@@ -20,10 +26,14 @@ void Oracle::asks_for_holds(std::string_view process) {
   Looking& looking = looking_[std::string(process)];
   looking.asked_without.clear();
   for (const Belief& belief : beliefs_) {
-    if (belief.process != process || !gone(belief)) continue;
-    const Time since = history(belief.lock).versions.back().since;
+    if (belief.process != process) continue;
+    if (!gone(belief)) {
+      looking.seen_gone.erase(belief.ts);
+      continue;
+    }
+    const Time since = gone_since(belief);
     // An earlier look at a majority may still show it.
-    if (since < looking.durable) looking.asked_without.emplace(belief.ts, since);
+    if (mirrored_ || since < looking.durable) looking.asked_without.emplace(belief.ts, since);
     const auto heard = looking.heard_without.find(belief.ts);
     const bool knew = heard != looking.heard_without.end() && heard->second == since;
     if (!knew || belief.object->valid_until() <= belief.clock->steady_at_this_moment()) continue;
@@ -33,13 +43,13 @@ void Oracle::asks_for_holds(std::string_view process) {
 }
 
 // A hold that came back meanwhile, or ended once more, is left to the next look.
-void Oracle::heard_of_holds(std::string_view process) {
+void Oracle::heard_of_holds(std::string_view process, Time listed_since) {
   Looking& looking = looking_[std::string(process)];
   looking.heard_without.clear();
   for (const auto& [ts, since] : looking.asked_without) {
     const Belief* belief = belief_of(ts);
-    if (belief == nullptr || !gone(*belief)) continue;
-    if (history(belief->lock).versions.back().since == since) {
+    if (belief == nullptr || !gone(*belief) || since >= listed_since) continue;
+    if (gone_since(*belief) == since) {
       looking.heard_without.emplace(ts, since);
     }
   }

@@ -57,7 +57,8 @@ TEST_CASE("a hold that nobody was ever told of is a stray after a while", "[sim]
 
 TEST_CASE("still_held() is judged by what a process can have heard", "[sim][M6]") {
   Scene scene;
-  scene.oracle.judge_a_mirrored_store();
+  scene.oracle.judge_a_mirrored_store([](const Belief&) { return false; },
+                                      [](const std::string&, Time) { return true; });
   const StoredLock taken{.exists = true, .taken = true, .process = "p", .ts = scene.ts, .fence = 1};
   const Belief belief{.lock = "jobs", .process = "p", .ts = scene.ts, .fence = 1};
   scene.oracle.majority_carries("jobs", {}, taken);
@@ -73,7 +74,8 @@ TEST_CASE("still_held() is judged by what a process can have heard", "[sim][M6]"
 TEST_CASE("a grant that an outsider undid on its way ends no rival's hold", "[sim][M3]") {
   const bool undone = GENERATE(true, false);
   Scene scene;
-  scene.oracle.judge_a_mirrored_store();
+  scene.oracle.judge_a_mirrored_store([](const Belief&) { return false; },
+                                      [](const std::string&, Time) { return true; });
   Told told{.times = 0, .could_have_been = [] { return true; }};
   const Token later{{2}};
   const StoredLock taken{

@@ -1,6 +1,7 @@
 #include "sim/process.h"
 
 #include "distlock/stores.h"
+#include "sim/whole_store.h"
 #include "sim/worker.h"
 #include "sim/world.h"
 
@@ -54,8 +55,9 @@ SimProcess::SimProcess(World& world, std::string host, const LockOptions& option
 
 std::shared_ptr<Store> SimProcess::open() {
   if (world_.members.empty()) return stores_.front();
-  return make_mirrored_store({stores_.begin(), stores_.end()}, clock_,
-                             {MirrorDrive::caller, [this] { return random_.next(); }});
+  auto mirrored = make_mirrored_store({stores_.begin(), stores_.end()}, clock_,
+                                      {MirrorDrive::caller, [this] { return random_.next(); }});
+  return std::make_shared<WholeStore>(std::move(mirrored), stores_, world_.oracle);
 }
 
 void SimProcess::start(int workers, int locks) {

@@ -239,6 +239,7 @@ PingRecord SimStore::ping(std::string_view process, const PingHealth& health) {
            });
   clocks_read_.insert(*ping.clock);
   oracle_.heard_of_durable_write(process, sent);
+  durable_ = std::max(durable_, sent);
   return ping;
 }
 
@@ -257,6 +258,7 @@ std::int64_t SimStore::forget_pings(std::chrono::milliseconds age) {
 }
 
 std::vector<StoredHold> SimStore::holds(std::string_view process) {
+  const Time asked = scheduler_.now();
   oracle_.asks_for_holds(process);
   const auto list = [id = std::string(process)](MemoryTables& tables, const StoreNow&) {
     return tables.holds(id);
@@ -267,6 +269,8 @@ std::vector<StoredHold> SimStore::holds(std::string_view process) {
   call->fresh = false;
   auto stored = perform(call);
   if (!call->deposed) oracle_.heard_of_holds(process);
+  const bool one_server = servers_.kind() == StoreKind::steady;
+  listed_since_ = call->deposed ? Time{0} : one_server ? asked : durable_;
   return stored;
 }
 

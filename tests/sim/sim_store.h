@@ -37,6 +37,10 @@ class SimStore : public Store, private Line {
   /// Whether this process has ever read that clock of the store.
   bool has_read(const std::string& clock) const { return clocks_read_.contains(clock); }
 
+  /// The last list of holds has all that was written before that. Nothing: there is none.
+  std::optional<Time> listed_since() const { return listed_since_; }
+  void forget_list() { listed_since_.reset(); }
+
   /// Any operation on the tables, for programs that do not use the port.
   template <class Operation>
   auto raw(std::string_view verb, std::string_view object, Touches touches, Operation operation);
@@ -90,6 +94,8 @@ class SimStore : public Store, private Line {
   bool silent_ = false;
   bool claimless_ = false;
   Time cut_off_until_{0};
+  Time durable_{0};  // Its last ping that a majority of the server has was sent then.
+  std::optional<Time> listed_since_;
 };
 
 template <class Operation>

@@ -70,6 +70,9 @@ struct World {
   void add_members();
   void tell_majority(const std::string& name);
   [[nodiscard]] std::vector<StoredLock> on_members(const std::string& name) const;
+  [[nodiscard]] std::vector<std::optional<mirrored::Identity>> identities() const;
+  /// Whether no majority can carry that hold any more.
+  bool ended(const Belief& belief) const;
   /// Tells the members' oracles which holds of that lock no majority can carry any more.
   void note_ended(const std::vector<StoredLock>& locks);
   void touched(const std::string& name, const StoredLock& before, const StoredLock& after);

@@ -56,24 +56,19 @@ StoredLock carried_by(const std::vector<StoredLock>& members, const std::vector<
   return carried;
 }
 
-// The holds that no majority can carry any more: most members have freed it, or have granted a
-// later one, or came back with a fence that is as great.
-std::vector<Token> ended_for_good(const std::vector<StoredLock>& members,
-                                  const Identities& identities) {
-  std::vector<Token> ended;
-  for (const StoredLock& hold : members) {
-    if (!hold.taken || !hold.ts) continue;
-    std::size_t never = 0;
-    for (std::size_t i = 0; i < members.size(); ++i) {
-      const StoredLock& other = members[i];
-      const auto& identity = identities[i];
-      if (!identity || (other.taken && other.ts == hold.ts)) continue;
-      const bool came_back = identity->fence > 0 && identity->fence >= hold.fence;
-      if (came_back || other.fence > hold.fence || other.ts == hold.ts) ++never;
-    }
-    if (never > members.size() / 2) ended.push_back(*hold.ts);
+// Most members have freed that hold, or have granted a later one, or came back with a fence that is
+// as great. So no majority can carry it any more.
+bool ended_for_good(const Token& ts, Fence fence, const std::vector<StoredLock>& members,
+                    const Identities& identities) {
+  std::size_t never = 0;
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    const StoredLock& other = members[i];
+    const auto& identity = identities[i];
+    if (!identity || (other.taken && other.ts == ts)) continue;
+    const bool came_back = identity->fence > 0 && identity->fence >= fence;
+    if (came_back || other.fence > fence || other.ts == ts) ++never;
   }
-  return ended;
+  return never > members.size() / 2;
 }
 
 }  // namespace
@@ -85,7 +80,13 @@ MemoryTables World::of_another_set(std::size_t number) const {
 }
 
 void World::add_members() {
-  oracle.judge_a_mirrored_store();
+  oracle.judge_a_mirrored_store([this](const Belief& belief) { return ended(belief); },
+                                [this](const std::string& name, Time since) {
+                                  return std::any_of(members.begin(), members.end(),
+                                                     [&](const auto& member) {
+                                                       return member->oracle.was_busy(name, since);
+                                                     });
+                                });
   counting_.assign(setup.members, true);
   counting_for_uninformed_ = counting_;
   came_back_.assign(setup.members, 0);
@@ -199,11 +200,21 @@ std::vector<StoredLock> World::on_members(const std::string& name) const {
   return locks;
 }
 
-void World::note_ended(const std::vector<StoredLock>& locks) {
+Identities World::identities() const {
   Identities identities;
   for (std::size_t i = 0; i < members.size(); ++i) identities.push_back(identity_of(i));
-  for (const Token& ts : ended_for_good(locks, identities)) {
-    for (const auto& member : members) member->oracle.ended_for_good(ts);
+  return identities;
+}
+
+bool World::ended(const Belief& belief) const {
+  return ended_for_good(belief.ts, belief.fence, on_members(belief.lock), identities());
+}
+
+void World::note_ended(const std::vector<StoredLock>& locks) {
+  const Identities known = identities();
+  for (const StoredLock& hold : locks) {
+    if (!hold.taken || !hold.ts || !ended_for_good(*hold.ts, hold.fence, locks, known)) continue;
+    for (const auto& member : members) member->oracle.ended_for_good(*hold.ts);
   }
 }
 
