@@ -35,6 +35,16 @@ Countdown::Due look(Countdown& countdown, const Guarded& hold) {
                         lost ? std::nullopt : std::optional<SteadyTime>(until));
 }
 
+// A command that did not begin is gone, too, and somebody else may get its number.
+std::optional<Ending> end_of(ChildProcess& child, Keeper& keeper) {
+  try {
+    return child.ended();
+  } catch (const StartFailure&) {
+    keeper.dismiss();
+    throw;
+  }
+}
+
 }  // namespace
 
 Ending run_to_end(const Command& command, const Signals& signals, const Guarded& hold,
@@ -55,7 +65,8 @@ Ending run_to_end(const Command& command, const Signals& signals, const Guarded&
     // Before anything else, for we may have been stopped or suspended for long.
     const Countdown::Due due = look(countdown, hold);
     carry_out(due.step, child);
-    if (auto ending = child.ended(); ending && !(countdown.begun() && child.left_something())) {
+    if (auto ending = end_of(child, keeper);
+        ending && !(countdown.begun() && child.left_something())) {
       keeper.dismiss();
       ending->cut_short = countdown.begun();
       return *ending;

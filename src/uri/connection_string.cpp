@@ -30,12 +30,12 @@ struct SqliteOptions {
 
 // Another store's connection string behind `sqlite:`, password and all, or meant as one.
 bool looks_like_a_uri(std::string_view path) {
-  return path.starts_with("//") || path.find("://") != std::string_view::npos;
+  return path.starts_with("//") || names_a_kind(path);
 }
 
 std::string problem_of_sqlite_path(std::string_view path) {
   if (path.empty()) return "the path is missing; write sqlite:PATH";
-  if (path.find("://") != std::string_view::npos) {
+  if (names_a_kind(path)) {
     return "the path is a URI; leave out sqlite:, or write sqlite:PATH with single slashes";
   }
   if (path.find('\0') != std::string_view::npos) return "the path has a NUL";

@@ -24,18 +24,6 @@ constexpr std::string_view kDirect = "directConnection";
 constexpr std::string_view kMirroredForms =
     "write mirrored+mongodb://HOST,HOST,HOST/ or mirrored+sqlite:PATH,PATH,PATH";
 
-// A host may be called so, and has a port then.
-bool names_a_kind(std::string_view member) {
-  constexpr std::array<std::string_view, 4> kSchemes{"sqlite:", "mongodb:", "memory:", "mirrored+"};
-  const auto begins = [&](std::string_view scheme) {
-    if (!member.starts_with(scheme)) return false;
-    const std::string_view rest = member.substr(scheme.size());
-    return rest.empty() || std::isdigit(static_cast<unsigned char>(rest.front())) == 0;
-  };
-  return member.find("://") != std::string_view::npos ||
-         std::any_of(kSchemes.begin(), kSchemes.end(), begins);
-}
-
 template <class Members>
 std::string problem_of_kinds(const Members& members) {
   if (std::none_of(members.begin(), members.end(), names_a_kind)) return "";
@@ -209,6 +197,17 @@ MirroredString sqlite_members(std::string_view rest) {
 
 }  // namespace
 
+bool names_a_kind(std::string_view member) {
+  constexpr std::array<std::string_view, 4> kSchemes{"sqlite:", "mongodb:", "memory:", "mirrored+"};
+  const auto begins = [&](std::string_view scheme) {
+    if (!member.starts_with(scheme)) return false;
+    const std::string_view rest = member.substr(scheme.size());
+    return rest.empty() || std::isdigit(static_cast<unsigned char>(rest.front())) == 0;
+  };
+  return member.find("://") != std::string_view::npos ||
+         std::any_of(kSchemes.begin(), kSchemes.end(), begins);
+}
+
 MirroredString members_of_mirrored(std::string_view text) {
   const std::string_view rest = text.substr(std::min(kMirroredPrefix.size(), text.size()));
   const bool of_hosts = rest.starts_with(kOfHosts);
@@ -230,7 +229,9 @@ std::string redacted_refused_mirrored(std::string_view text) {
   const std::string_view paths = text.substr(scheme.size());
   const std::size_t question = paths.find('?');
   // Another store's connection string among the paths, password and all, or meant as one.
-  if (paths.find("//") != std::string_view::npos || paths.find('@') != std::string_view::npos) {
+  const auto members = paths_in(paths.substr(0, question));
+  if (paths.find("//") != std::string_view::npos || paths.find('@') != std::string_view::npos ||
+      std::any_of(members.begin(), members.end(), names_a_kind)) {
     return std::string(scheme) + "***";
   }
   return escaped(text.substr(0, scheme.size() + std::min(question, paths.size()))) +

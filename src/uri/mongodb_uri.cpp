@@ -37,7 +37,9 @@ std::string problem_of_userinfo(std::string_view userinfo) {
   if (userinfo.empty() || userinfo.front() == ':') return "the user before '@' is empty";
   if (std::count(userinfo.begin(), userinfo.end(), ':') > 1 || !well_encoded(userinfo) ||
       has_characters_of(userinfo, "/?#[]@")) {
-    return "user and password are not percent-encoded" + std::string(kEncode);
+    const bool several = has_characters_of(userinfo, ",");
+    return "user and password are not percent-encoded" + std::string(kEncode) +
+           (several ? "; they stand once, before the first host" : "");
   }
   return "";
 }
@@ -101,7 +103,9 @@ std::string problem_of_database(const UriPieces& pieces) {
   constexpr std::size_t kBytesMax = 63;
   if (!well_encoded(pieces.database) || pieces.database.size() > kBytesMax ||
       has_characters_of(pieces.database, "/\\. \"$*<>:|@")) {
-    return "the database's name is malformed; write mongodb://HOST:PORT/DATABASE";
+    const bool several = has_characters_of(pieces.database, ",");
+    return std::string("the database's name is malformed; write mongodb://HOST:PORT/DATABASE") +
+           (several ? ": one database, behind the last host, is that of all" : "");
   }
   if (decoded(pieces.database) == "local") {
     return "the database local is of one server alone, so that a fail-over would forget its locks; "

@@ -189,3 +189,11 @@ TEST_CASE("break rings for nobody where it frees nothing", "[cli][break][R19]") 
   });
   CHECK(breaking.rings_of_a_break().empty());
 }
+
+TEST_CASE("break releases durably, since its process ends right after it", "[cli][break][R3]") {
+  Operator someone;
+  someone.observer.store->has_line = true;
+  CHECK(someone.breaks("jobs", "y\n") == kSuccess);
+  CHECK_FALSE(someone.taken());
+  CHECK(someone.observer.store->quick_releases == 0);
+}

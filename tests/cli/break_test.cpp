@@ -206,3 +206,30 @@ TEST_CASE("a yes is y, Y or yes", "[cli][break]") {
     CHECK_FALSE(someone.taken());
   }
 }
+
+TEST_CASE("a hold that some members carry on is not called freed", "[cli][break][mirrored][M8]") {
+  /// As a mirrored store with members that could not be asked to free it.
+  class Stubborn : public distlock::testing::FaultyStore {
+   public:
+    using FaultyStore::FaultyStore;
+    Inspection inspect(std::string_view name, Freshness freshness) override {
+      Inspection seen = FaultyStore::inspect(name, freshness);
+      if (seen.lock) seen.lock->members = {Token{{1}}};
+      return seen;
+    }
+    ReleaseResult release(std::string_view /*name*/, const Token& /*ts*/) override {
+      return ReleaseResult::not_ours;
+    }
+  };
+  Operator someone;
+  Stubborn store(someone.fleet.store);
+  BreakArguments arguments;
+  arguments.lock = "jobs";
+  arguments.confirmed = true;
+  std::istringstream in;
+  CHECK(break_hold(arguments, {store, *someone.fleet.clock, someone.connection},
+                   {.in = in, .out = someone.out, .err = someone.err, .in_is_terminal = false}) ==
+        kBusy);
+  CHECK_THAT(someone.err.str(),
+             Catch::EndsWith("jobs is still held so by some members, look again\n"));
+}

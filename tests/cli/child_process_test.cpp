@@ -18,6 +18,7 @@
 #include "cli/supervision.h"
 #include "command_end.h"
 #include "no_descriptors.h"
+#include "support/forked_child.h"
 #include "support/temporary_folder.h"
 
 using namespace distlock::cli;
@@ -271,4 +272,19 @@ TEST_CASE("a signal that comes to us reaches all of the command's group, not its
                   .environment = {}},
                  signals);
   CHECK(ending.exit_status == 42);
+}
+
+TEST_CASE("a process that we may not send signals to is not waited for", "[cli][child][R9]") {
+  const int answer = distlock::testing::answer_of_child([] {
+    constexpr uid_t kNobody = 65534;
+    if (getuid() == 0 && setresuid(kNobody, kNobody, kNobody) != 0) return 0;
+    if (kill(1, 0) == 0) return 0;  // In this namespace it is ours.
+    const Signals signals;
+    Keeper keeper;
+    ChildProcess child({.words = {"true"}, .environment = {}}, signals, keeper);
+    if (!end_of(child, signals)) return 1;
+    const auto look = [](pid_t, pid_t) { return Descendants{.running = {1}}; };
+    return child.left_something(look) ? 2 : 0;
+  });
+  CHECK(answer == 0);
 }

@@ -159,3 +159,49 @@ TEST_CASE("a file may have a connection string of each kind", "[cli][connection]
     CHECK(read_from_a_file(text + '\n') == text);
   }
 }
+
+TEST_CASE("of two variables that name a store DISTLOCK_URI wins", "[cli][connection]") {
+  const TemporaryFolder folder;
+  StoreArguments arguments;
+  arguments.uri = "sqlite:a.db";
+  arguments.uri_file = (folder.path() / "uri").string();
+  arguments.fallback = "sqlite:c.db";
+  std::ofstream(*arguments.uri_file) << "sqlite:b.db\n";
+  CHECK(connection_of(arguments).text() == "sqlite:a.db");
+  arguments.uri.reset();
+  CHECK(connection_of(arguments).text() == "sqlite:b.db");
+}
+
+TEST_CASE("a member of a mirrored store is named without its password", "[cli][connection][M1]") {
+  LockRecord identity;
+  identity.state = LockState::taken;
+  identity.process = "mirrored store 0123456789abcdef01234567";
+  identity.who = "member 2 of 3";
+  const std::string said =
+      member_in_words(identity, ConnectionString("mongodb://ann:secret@cfg2/"));
+  CHECK_THAT(said, Catch::StartsWith("mongodb://ann:***@cfg2/ is member 2 of 3") &&
+                       Catch::Contains("mirrored+mongodb://A,B,C/DATABASE") &&
+                       !Catch::Contains("secret"));
+}
+
+TEST_CASE("the default folder is not made where a file names another place", "[cli][connection]") {
+  const TemporaryFolder folder;
+  StoreArguments store;
+  store.uri_file = (folder.path() / "uri").string();
+  store.fallback = "sqlite:" + (folder.path() / "state" / "locks.db").string();
+  make_default_folder(store);
+  CHECK_FALSE(std::filesystem::exists(folder.path() / "state"));
+  // Nor is it needed.
+  store.fallback = "sqlite:/proc/distlock/locks.db";
+  CHECK_NOTHROW(make_default_folder(store));
+}
+
+TEST_CASE("a default folder that is there by the time it is made is no error",
+          "[cli][connection]") {
+  const TemporaryFolder folder;
+  // To a look it is not there, and to mkdir() it is, as where another run is quicker.
+  std::filesystem::create_symlink(folder.path() / "nowhere", folder.path() / "state");
+  StoreArguments store;
+  store.fallback = "sqlite:" + (folder.path() / "state" / "locks.db").string();
+  CHECK_NOTHROW(make_default_folder(store));
+}

@@ -180,3 +180,8 @@ TEST_CASE("times that do not fit are refused in the names of the command's optio
   CHECK_THROWS_WITH(fitting_plan(times(24h * 365 * 200), {}, OnLoss::terminate),
                     Catch::StartsWith("--takeover-after is more than"));
 }
+
+TEST_CASE("a command that goes on after a loss may have any grace, which it never uses",
+          "[cli][countdown]") {
+  CHECK_NOTHROW(fitting_plan(times(2s), 1h, OnLoss::ignore));
+}

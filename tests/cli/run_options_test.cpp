@@ -48,3 +48,12 @@ TEST_CASE("the record of a run has its purpose, whatever the limit of its wait",
   CHECK(status == 0);
   CHECK(why == "backup");
 }
+
+TEST_CASE("a release that stays pending is told with the window of the run", "[cli][run][R11]") {
+  Runner runner;
+  RunArguments arguments = arguments_for("jobs");
+  arguments.window.takeover_after = 10min;
+  runner.runner.store->fail("release", distlock::testing::Fault::rejected, 9);
+  CHECK(runner.runs(arguments, [](const Command&) { return exits(4); }) == 4);
+  CHECK_THAT(runner.err.str(), Catch::Contains("it can be taken over after 10m\n"));
+}

@@ -131,3 +131,15 @@ TEST_CASE("the stars for a short password stay within its word", "[cli][connecti
   CHECK(std::string(next) == "list");
   CHECK_THAT(memory, !Catch::Contains(":x@"));
 }
+
+TEST_CASE("a command inherits no password of a mirrored store", "[cli][connection][R14]") {
+  REQUIRE(setenv("DISTLOCK_URI", "mirrored+mongodb://ann:secret@a,b,c/", 1) == 0);
+  hide_secret_in_environment();
+  CHECK(std::string(getenv("DISTLOCK_URI")) == "mirrored+mongodb://ann:***@a,b,c/");
+  unsetenv("DISTLOCK_URI");
+  StoreArguments arguments;
+  arguments.uri_on_command_line = true;
+  std::ostringstream err;
+  warn_of_readers(ConnectionString("mirrored+mongodb://ann:secret@a,b,c/"), arguments, err);
+  CHECK_THAT(err.str(), Catch::Contains("a password on the command line"));
+}

@@ -4,6 +4,10 @@
 
 #include <array>
 #include <catch2/catch.hpp>
+#include <chrono>
+#include <string>
+
+#include "cli/supervision.h"
 
 using namespace distlock::cli;
 
@@ -33,4 +37,16 @@ TEST_CASE("a signal that nobody has taken at the end ends nothing", "[cli][child
     CHECK_FALSE(blocks_any());
     signal(number, before);
   }
+}
+
+TEST_CASE("a signal reaches a command that has left the group which it led", "[cli][child]") {
+  const Signals signals;
+  Keeper keeper;
+  const std::string script =
+      "setpgrp(0, getpgrp(getppid())) or exit 2; $SIG{TERM} = sub { exit 42 }; alarm 20; "
+      "kill 'TERM', getppid(); sleep 1 while 1;";
+  const auto lasting = [] { return distlock::host_clock()->steady_now() + std::chrono::hours{1}; };
+  const Ending ending = run_to_end({.words = {"perl", "-e", script}, .environment = {}}, signals,
+                                   {lasting, {}, {.look_every = std::chrono::hours{1}}}, keeper);
+  CHECK(ending.exit_status == 42);
 }

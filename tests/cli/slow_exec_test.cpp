@@ -114,3 +114,24 @@ TEST_CASE("an exec that fails late is a start failure", "[cli][child]") {
     CHECK(failure.error == ENOENT);
   }
 }
+
+TEST_CASE("after a loss, too, signals go on to a command that goes on", "[cli][child][R9]") {
+  Keeper keeper;
+  const Signals signals;
+  EndingPlan plan = kSlowPlan;
+  plan.on_loss = OnLoss::ignore;
+  std::stop_source lost;
+  int looks = 0;
+  // At the first look behind the fork.
+  const auto lost_once_begun = [&] {
+    if (++looks < 3) return host_clock()->steady_now() + 1h;
+    lost.request_stop();
+    return SteadyTime::min();
+  };
+  const std::string script =
+      "trap 'exit 7' TERM; kill -TERM $PPID; "
+      "i=0; while [ $i -lt 2000 ]; do sleep 0.01; i=$((i + 1)); done";
+  const Ending ending = run_to_end({.words = {"sh", "-c", script}, .environment = {}}, signals,
+                                   {lost_once_begun, lost.get_token(), plan}, keeper);
+  CHECK(ending.exit_status == 7);
+}

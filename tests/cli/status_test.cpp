@@ -1,5 +1,6 @@
 #include "cli/status.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
@@ -162,4 +163,14 @@ TEST_CASE("list and status fit the width of their terminal, whatever its height"
   streams.out_width = 200;
   streams.out_height = 40;
   CHECK_THAT(shown(of_list), Catch::Contains("PING") && !Catch::Contains("without"));
+}
+
+TEST_CASE("a status of all locks has no pings in JSON, and tells a malformed one once",
+          "[cli][view][R14]") {
+  Looker looker;
+  looker.fleet.memory.tables.put_ping({{"_id", std::string("odd")}, {"ping", std::string("now")}});
+  CHECK(status({.format = Format::json}, looker.opened(), looker.streams()) == kMalformed);
+  CHECK(nlohmann::json::parse(looker.out.str())["pings"].empty());
+  const std::string said = looker.err.str();
+  CHECK(std::count(said.begin(), said.end(), '\n') == 1);
 }

@@ -267,22 +267,3 @@ TEST_CASE("a loss ends the command at once, however rarely its deadline is looke
   CHECK(ending.cut_short);
   signal(SIGTERM, before);
 }
-
-TEST_CASE("a keeper kills nothing of a command that has ended, however long the release takes",
-          "[cli][child][R9]") {
-  Keeper keeper;
-  const Signals signals;
-  Hold hold;
-  CHECK(run_to_end(shell("sleep 99 &"), signals, hold.guarded(), keeper).exit_status == 0);
-  const auto left = descendants_of(getpid(), keeper.id());
-  REQUIRE(left.size() == 1);
-  const auto has_ended = [](pid_t id) {
-    siginfo_t info{};
-    return waitid(P_PID, static_cast<id_t>(id), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
-           info.si_pid == id;
-  };
-  keeper.set_kill_at(SteadyTime::min());  // As when the time of the last ping is over.
-  while (!has_ended(keeper.id()) && !has_ended(left.front())) std::this_thread::yield();
-  CHECK_FALSE(has_ended(left.front()));
-  kill(left.front(), SIGKILL);
-}

@@ -107,3 +107,28 @@ TEST_CASE("in the table of pings each is as old as its member's clock says",
   print_list(out, view, {});
   CHECK_THAT(out.str(), Catch::Contains("PROCESS  PING  HOLDS\np        7s    0\n"));
 }
+
+TEST_CASE("the purpose of a hold cannot steer the terminal", "[cli][view][R14]") {
+  Scene scene;
+  scene.hold("jobs", "p", 2000, LockState::taken, ":thread\033[2J:1");
+  Document lock = *scene.tables().raw_lock("jobs");
+  std::erase_if(lock, [](const auto& field) { return field.first == "why"; });
+  lock.emplace_back("why", std::string("to \033[2J clear"));
+  scene.tables().put_lock(lock);
+  const View view = scene.one("jobs");
+  for (const std::string& text :
+       {shown_alone(view), shown_alone(view, true), shown_within(0, view), listed(view)}) {
+    CHECK_THAT(text, Catch::Contains("to \\x1b[2J clear") && !Catch::Contains("\033"));
+  }
+}
+
+TEST_CASE("a single lock that is free shows who stands in line for it", "[cli][view][R17]") {
+  Scene scene;
+  scene.hold("jobs", "db7:17:42", 2000, LockState::free);
+  Document lock = *scene.tables().raw_lock("jobs");
+  const Waiter waiter{Token{{2}}, "db9:19:44", "db9:19:44:conn5:7", scene.now() - 3s, {}};
+  lock.emplace_back("line", std::vector<Waiter>{waiter});
+  scene.tables().put_lock(lock);
+  CHECK_THAT(shown_alone(scene.one("jobs")),
+             Catch::StartsWith("jobs: free\n") && Catch::Contains("waiting    1st: db9, for 3s\n"));
+}

@@ -70,3 +70,15 @@ TEST_CASE("JSON says since when a waiter stands in line", "[cli][view][R17]") {
   CHECK(line[0]["since_ms"] == since.time_since_epoch().count());
   CHECK(line[0]["passed_over_ms"] == passed_over.time_since_epoch().count());
 }
+
+TEST_CASE("JSON is in ASCII, whatever others have stored", "[cli][view][R14]") {
+  Scene scene;
+  const std::string name = "gr\xc3\xb6\xc3\x9f \xc2\x9b[2J \xe2\x80\xae";
+  scene.hold(name, "p");
+  std::ostringstream out;
+  print_json(out, scene.all());
+  const std::string text = out.str();
+  CHECK(std::all_of(text.begin(), text.end(),
+                    [](char byte) { return static_cast<unsigned char>(byte) < 0x80U; }));
+  CHECK(nlohmann::json::parse(text)["locks"][0]["name"] == name);
+}

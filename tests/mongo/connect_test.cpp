@@ -10,6 +10,8 @@
 #include <algorithm>
 #include <atomic>
 #include <catch2/catch.hpp>
+#include <filesystem>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -135,4 +137,18 @@ TEST_CASE("an address that never answers leaves time for the next one", "[mongo]
   ListeningSocket first("127.0.0.2", second.port());
   first.be_busy();
   CHECK(connected(at("two.addresses", second.port()), 400));
+}
+
+// includes that the file lacks:
+
+TEST_CASE("a connection that is refused leaves no socket open", "[mongo]") {
+  const auto descriptors = [] {
+    return std::distance(std::filesystem::directory_iterator("/proc/self/fd"),
+                         std::filesystem::directory_iterator());
+  };
+  // Nobody listens on port 1.
+  CHECK_FALSE(connected(at("127.0.0.1", 1)));
+  const auto before = descriptors();
+  CHECK_FALSE(connected(at("127.0.0.1", 1)));
+  CHECK(descriptors() == before);
 }

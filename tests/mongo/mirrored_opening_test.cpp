@@ -112,3 +112,13 @@ TEST_CASE("a member on a slow server is pinged in time beside all other calls th
   CHECK(in_vain == 0);
   slow = false;
 }
+
+TEST_CASE("a server that is not in its replica set yet is refused as a member", "[mirrored][M7]") {
+  const MockServer ghost(hello(standalone_hello() + R"(, "isreplicaset": true)"));
+  const ConnectionString connection("mongodb://127.0.0.1:" + std::to_string(ghost.port()) + "/");
+  std::string message;
+  CHECK(failure_of(
+            [&] { open_mongo_store(connection, {.call_limit = 4s}, MongoServers::standalone); },
+            &message) == Errc::invalid_argument);
+  CHECK_THAT(message, Catch::Contains("this is a member of a replica set"));
+}

@@ -98,3 +98,40 @@ TEST_CASE("a limit of the socket in the connection string ends a call that has m
   CHECK(ended);
   CHECK(release.get() == Errc::outcome_unknown);
 }
+
+TEST_CASE("a ping finds a connection, however many threads wait in line",
+          "[mongo][line][R9][R12]") {
+  std::atomic<bool> slow = true;
+  std::atomic<bool> full = false;
+  Served served(
+      [](const Bson& command) {
+        if (!is_a(command, "findAndModify")) return json(R"({"ok": 1})");
+        const std::string ping = R"("ping": {"$date": {"$numberLong": "0"}}})";
+        return json(R"({"ok": 1, "value": {"_id": "db7", )" + ping + "}");
+      },
+      "maxPoolSize=8&waitQueueTimeoutMS=100");
+  served.server.hold_back_while([&](const Bson& command) {
+    const auto collection = find(command.get(), "findAndModify");
+    return slow && collection && BSON_ITER_HOLDS_UTF8(&*collection) &&
+           std::string_view(bson_iter_utf8(&*collection, nullptr)) == kLocks;
+  });
+  const Claim claim = our_claim_until(
+      {StoreTime{480000h}, "mongod:127.0.0.1:" + std::to_string(served.server.port())});
+  std::vector<std::future<void>> waits;
+  for (int wait = 0; wait != 12; ++wait) {
+    waits.push_back(std::async(std::launch::async, [&] {
+      if (failure_of([&] { served.store->line()->stand("jobs", claim); })) full = true;
+    }));
+  }
+  wait_until("a wait to find no place", [&] { return full.load(); });
+  CHECK(failure_of([&] { served.store->ping("db7"); }) == std::nullopt);
+  slow = false;
+}
+
+TEST_CASE("a first ping that met another of its process was not applied", "[mongo][R8]") {
+  const Served served([](const Bson& command) {
+    if (!is_a(command, "findAndModify")) return json(R"({"ok": 1})");
+    return json(R"({"ok": 0, "code": 11000, "errmsg": "dup", "keyPattern": {"_id": 1}})");
+  });
+  CHECK(failure_of([&] { served.store->ping("db7"); }) == Errc::not_applied);
+}

@@ -69,3 +69,10 @@ TEST_CASE("a completion offers locks behind --wait of break, which takes no valu
   CHECK(shell.offered("distlock break --wait ") == "jobs\nother\n");
   CHECK(shell.offered("distlock run --wait ") == "\n");
 }
+
+TEST_CASE("a completion offers the loss policies that run takes", "[process]") {
+  Completion shell;
+  CHECK(shell.offered("distlock run --on-loss ") == "term\nkill\nignore\n");
+  for (const std::string policy : {"term", "kill", "ignore"})
+    CHECK(shell.status({"run", "--on-loss", policy, "jobs", "--", "true"}) == 0);
+}

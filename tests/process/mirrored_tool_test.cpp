@@ -79,3 +79,22 @@ TEST_CASE("status of one member of a mirrored store says that it is one", "[proc
   CHECK(files.status({"status", "--uri", "sqlite:" + files.in + "/b"}) == 0);
   CHECK_THAT(files.messages, Catch::Contains("is member 2 of 3 of a mirrored store"));
 }
+
+TEST_CASE("readmit makes no mirrored store where there is none", "[process][readmit][M6]") {
+  MirroredFiles files;
+  CHECK(files.status_of({"readmit", "--yes", "1"}) == 69);
+  CHECK_THAT(files.messages, Catch::Contains("there is no file"));
+  for (const char* const file : {"/a", "/b", "/c"}) CHECK_FALSE(fs::exists(files.in + file));
+}
+
+TEST_CASE("a list of some locks on one member of a mirrored store says that it is one",
+          "[process][list][M1]") {
+  MirroredFiles files;
+  REQUIRE(files.found() == 0);
+  const std::string member = "sqlite:" + files.in + "/b";
+  for (const std::string some : {"--held", "jo*", "--names"}) {
+    CAPTURE(some);
+    CHECK(files.status({"list", "--uri", member, some}) == 0);
+    CHECK_THAT(files.messages, Catch::Contains("is member 2 of 3 of a mirrored store"));
+  }
+}

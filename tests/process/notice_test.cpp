@@ -1,4 +1,5 @@
 #include <catch2/catch.hpp>
+#include <iostream>
 
 #include "process/on_terminal.h"
 #include "process/tool_fixture.h"
@@ -13,4 +14,22 @@ TEST_CASE("a wait is told on a terminal, wherever the command's output goes", "[
                      "exec '" + tool_path() + "' run '--uri=sqlite:" + fixture.file().string() +
                          "' jobs true >/dev/null"});
   CHECK(waiter.shows("waiting for jobs, held by", 60s));
+}
+
+TEST_CASE("a run says where a loss ends less, since /proc does not show the processes",
+          "[process][run][unsanitized][R9]") {
+  ToolFixture fixture;
+  // With the /proc of the outer namespace.
+  const std::string inside = "unshare --user --map-root-user --pid --fork ";
+  const auto status_inside = [&](const std::string& words) {
+    return fixture.status({"run", "other", "--", "sh", "-c", inside + words});
+  };
+  if (status_inside("true") != 0) {
+    std::cout << "SKIPPED: this machine makes no PID namespaces (unshare -U)" << std::endl;
+    return;
+  }
+  CHECK(status_inside(tool_path() + " run jobs -- true") == 0);
+  CHECK_THAT(fixture.messages, Catch::Contains("does not show the processes here"));
+  CHECK(status_inside(tool_path() + " run --on-loss ignore jobs -- true") == 0);
+  CHECK_THAT(fixture.messages, !Catch::Contains("does not show the processes here"));
 }

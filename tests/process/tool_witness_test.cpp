@@ -1,7 +1,9 @@
 // A `distlock run` on a SQLite file that is killed, and what it leaves behind (R23). All windows
 // are the default, 16 minutes.
 #include <signal.h>
+#include <spawn.h>
 
+#include <array>
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
@@ -256,4 +258,22 @@ TEST_CASE("the keeper of a run leaves its folder, so that it can be unmounted",
   const pid_t keeper = keeper_of(std::stoi(holder->next_output()));
   while (!watches(keeper)) std::this_thread::yield();
   CHECK(fs::read_symlink("/proc/" + std::to_string(keeper) + "/cwd") == "/");
+}
+
+TEST_CASE("the keeper of a killed run kills no process that may be another's",
+          "[process][run][unsanitized][R23]") {
+  ToolFixture fixture;
+  const auto holder = fixture.hold({"--takeover-after", "4s"});
+  // Of the run's session, and without variables that would tell whose it is.
+  std::string program = "sleep";
+  std::string argument = "1000";
+  std::array<char*, 3> words{program.data(), argument.data(), nullptr};
+  char* nothing = nullptr;
+  pid_t bystander = -1;
+  REQUIRE(posix_spawnp(&bystander, "sleep", nullptr, nullptr, words.data(), &nothing) == 0);
+  const Survivor survivor(bystander);
+  holder->send(SIGKILL);
+  // The window is over then, and before it the time to kill.
+  CHECK(fixture.status({"run", "-w", "100s", "--takeover-after", "4s", "jobs", "--", "true"}) == 0);
+  CHECK(runs(bystander));
 }

@@ -123,3 +123,10 @@ TEST_CASE("a certificate without its key is refused, and not waited for", "[secu
   CHECK(failure_of([&] { open_store(ConnectionString(uri), {.call_limit = 4s}); }) ==
         Errc::invalid_argument);
 }
+
+TEST_CASE("a stranger's authority and a wrong name are taken where the string turns checks off",
+          "[security]") {
+  const Secured secured;
+  const std::string by_name = replaced(secured.uri(), "127.0.0.1", "localhost");
+  check_works(replaced(by_name, "authority.pem", "stranger.pem") + "&tlsInsecure=true");
+}

@@ -7,6 +7,7 @@
 
 #include "distlock/line.h"
 #include "sqlite/file_under_fault.h"
+#include "sqlite/synced_file.h"
 #include "sqlite/system_hooks.h"
 #include "stores/sqlite/sqlite_clock.h"
 #include "stores/sqlite/sqlite_syncs.h"
@@ -16,51 +17,6 @@ using namespace distlock::testing;
 using namespace std::chrono_literals;
 
 namespace {
-
-struct SyncedFile {
-  std::chrono::milliseconds call_limit = 1min;
-  TemporaryFolder folder;
-  std::filesystem::path path = folder.path() / "locks.db";
-  std::shared_ptr<Store> store = open_at(path, {.call_limit = call_limit});
-  // Of another process, as it were: it sees what was committed.
-  std::shared_ptr<Store> others = open_at(path);
-
-  bool shows(const std::string& name) const {
-    const auto lock = others->inspect(name, Freshness::fresh).lock;
-    return lock && lock->taken();
-  }
-  bool comes_to_show(const std::string& name) const {
-    return comes([&] { return shows(name); });
-  }
-};
-
-// A call on a thread of its own.
-class CallingThread {
- public:
-  explicit CallingThread(std::function<void()> call)
-      : thread_([this, call = std::move(call)] {
-          error_ = error_of(call);
-          returned_ = true;
-        }) {}
-  ~CallingThread() {
-    HeldSyncs::let_all_go();
-    thread_.join();
-  }
-  CallingThread(const CallingThread&) = delete;
-  CallingThread& operator=(const CallingThread&) = delete;
-
-  bool has_returned() const { return returned_; }
-  /// Waits for its return; gives the error, if it was one.
-  std::optional<Error> error() {
-    REQUIRE(comes([this] { return returned_.load(); }));
-    return error_;
-  }
-
- private:
-  std::optional<Error> error_;
-  std::atomic<bool> returned_ = false;
-  boost::thread thread_;
-};
 
 // A thread that claims a lock of its own.
 struct ClaimingThread : CallingThread {
@@ -295,4 +251,21 @@ TEST_CASE("a sync that failed in another process after the opening confirms noth
   const auto error = error_of([&] { held(*file.store, "jobs"); });
   REQUIRE(error);
   CHECK(error->errc() == Errc::outcome_unknown);
+}
+
+TEST_CASE("of the commits whose threads waited no longer for a sync the latest is owed",
+          "[sqlite][R8]") {
+  const SyncedFile file;
+  SqliteSyncs syncs(file.path.string());
+  const auto cover = [&](std::uint64_t number, std::chrono::milliseconds limit) {
+    return [&syncs, number, limit] { syncs.cover(number, since_boot() + limit); };
+  };
+  HeldSyncs held;
+  CallingThread first(cover(syncs.committed(), 1min));
+  REQUIRE(comes([&] { return held.begun() == 1; }));
+  const std::uint64_t second = syncs.committed();
+  const std::uint64_t third = syncs.committed();
+  CHECK(error_of(cover(third, 0min)));
+  CHECK(error_of(cover(second, 0min)));
+  CHECK(syncs.owed().value_or(0) == third);
 }

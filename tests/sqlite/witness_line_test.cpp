@@ -1,7 +1,9 @@
 // The witnesses of holders, and those who wait in line.
 #include <fcntl.h>
 #include <signal.h>
+#include <spawn.h>
 #include <sys/inotify.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
@@ -13,12 +15,14 @@
 
 #include "distlock/distributed_lock.h"
 #include "processes.h"
+#include "sqlite/file_under_fault.h"
 #include "sqlite/witness_scene.h"
 #include "stores/sqlite/sqlite_clock.h"
 #include "stores/sqlite/sqlite_deaths.h"
 #include "stores/sqlite/sqlite_witness.h"
 #include "stores/sqlite/sqlite_witness_file.h"
 #include "support/captured_log.h"
+#include "support/sqlite_file.h"
 
 using namespace distlock;
 using namespace distlock::testing;
@@ -108,4 +112,26 @@ TEST_CASE("a process that begins tells nobody of the end of a witness", "[sqlite
   SqliteWitnessFile(path, O_RDWR).close();
   CHECK(read(told, events.data(), events.size()) > 0);
   close(told);
+}
+
+TEST_CASE("of a hold by another clock nobody tells which processes are older than it",
+          "[sqlite][R1][R4][R23]") {
+  const Scene scene;
+  const auto holder = scene.holder({.witness = WitnessRule::command});
+  // Without variables: it may be of the holder's command.
+  std::string sleep = "sleep";
+  std::string seconds = "60";
+  std::array<char*, 3> words{sleep.data(), seconds.data(), nullptr};
+  std::array<char*, 1> variables{nullptr};
+  pid_t process = -1;
+  REQUIRE(posix_spawn(&process, "/bin/sleep", nullptr, nullptr, words.data(), variables.data()) ==
+          0);
+  holder->end();
+  SqliteFile(scene.path().string()).execute(R"(UPDATE lockpings SET clock = 'another';
+                  UPDATE locks SET "when" = "when" + 3600000)");
+  const auto seen = open_at(scene.path())->inspect("jobs", Freshness::fresh);
+  kill(process, SIGKILL);
+  waitpid(process, nullptr, 0);
+  REQUIRE(seen.ping);
+  CHECK_FALSE(seen.ping->ended);
 }

@@ -281,3 +281,16 @@ TEST_CASE("the error about a holder without a ping says how to free its lock", "
   log::taken_by_old_process({.name = "the \"balancer\""});
   CHECK(log.count(severity_level::error, "with distlock break \"the") == 1);
 }
+
+TEST_CASE("a message about a hold shows its process, its thread and its reason", "[log]") {
+  Captured log;
+  log::acquired({.name = "balancer", .process = "p", .who = "p:1:2", .why = "y"});
+  CHECK(log.count(severity_level::debug, "who: \"p:1:2\", process: \"p\", why: \"y\"") == 1);
+}
+
+TEST_CASE("a document that keeps a member out is named with its own store", "[log][M6]") {
+  Captured log;
+  log::member_waits_for_fence("kept out", "jobs", "spoilt");
+  CHECK(log.count(severity_level::warning, "\"kept out\" cannot take part") == 1);
+  CHECK(log.count(severity_level::warning, "lock \"jobs\" on \"spoilt\" is malformed") == 1);
+}

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "log.h"
+#include "log_sinks.h"
 #include "support/captured_log.h"
 #include "support/fleet.h"
 
@@ -139,4 +140,22 @@ TEST_CASE("a sink may use the library", "[log]") {
   log::unlocked("balancer");
   REQUIRE(log.count(severity_level::debug, "unlock: \"balancer\"") == 1);
   CHECK(log.count(severity_level::debug, "acquired: { _id: \"in the sink\"") == 1);
+}
+
+// At the end of a program its own threads write (R12).
+TEST_CASE("a sink takes no interruption from the thread that writes to it", "[log][threads]") {
+  Captured log;
+  log.then([] { boost::this_thread::interruption_point(); });
+  std::promise<void> interrupted;
+  bool stays = false;
+  boost::thread writer([&] {
+    interrupted.get_future().wait();
+    log::write_to_sinks(LogLevel::warning, "last words", LogLevel::off);
+    stays = boost::this_thread::interruption_requested();
+  });
+  writer.interrupt();
+  interrupted.set_value();
+  writer.join();
+  CHECK(stays);
+  CHECK(log.count(severity_level::warning, "last words") == 1);
 }

@@ -270,3 +270,18 @@ TEST_CASE("a process that ends while it is looked at has no token", "[processes]
   CHECK_FALSE(proc.may_be_had());
   close(file);
 }
+
+TEST_CASE("a process that the kernel calls dead has no token", "[processes][R23]") {
+  const FakeProc proc;
+  proc.spoil(kProcess, "environ");
+  proc.start(kProcess, kGiven, {.state = "X"});
+  CHECK_FALSE(running_process(kProcess, proc.path().string()));
+  CHECK_FALSE(proc.may_be_had());
+}
+
+TEST_CASE("a title that begins with an equals sign is no variable", "[processes][R23][R1]") {
+  const FakeProc proc;
+  proc.put(kProcess, "environ", std::string("=idle=\0", 7));
+  CHECK(proc.may_be_had());
+  CHECK_FALSE(environment_of(kProcess, proc.path().string()));
+}

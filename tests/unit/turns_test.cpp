@@ -191,3 +191,9 @@ TEST_CASE("a line has a thousand places", "[line][R17]") {
   }
   CHECK(line.size() == 1000);
 }
+
+TEST_CASE("a place that was passed over is kept for a minute", "[line][R17]") {
+  const auto after = line::after_claim(
+      ticket_no(3), {waiter(1, kThen - 61s), waiter(2, kThen - 59s), waiter(3)}, kThen);
+  CHECK(processes(after) == std::vector<std::string>{"p2"});
+}

@@ -49,10 +49,17 @@ struct CallRules {
   bool for_majority = true;
   /// Answers of members of another set, or of none, are not waited for as part of a majority.
   std::optional<Token> set = {};
+  /// The whole ends then. Where no time is left for a call of a member, none is asked.
+  std::optional<SteadyTime> until = {};
 
   CallRules of_set(const Token& one) const {
     CallRules rules = *this;
     rules.set = one;
+    return rules;
+  }
+  CallRules ending(SteadyTime then) const {
+    CallRules rules = *this;
+    rules.until = then;
     return rules;
   }
   Effect effect() const { return kind == CallKind::read ? Effect::reads : Effect::writes; }

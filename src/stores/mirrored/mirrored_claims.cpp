@@ -12,7 +12,6 @@ using std::chrono::milliseconds;
 
 constexpr CallRules kClaimOfOwn{.kind = CallKind::write, .with_identity = false};
 constexpr CallRules kUndo{.kind = CallKind::write, .with_identity = false, .for_majority = false};
-constexpr CallRules kRepair{.kind = CallKind::write, .for_majority = false};
 
 // A member that lost its data is back when the longest window has passed. By then no hold may count
 // on what it lost (M6). A majority says how long it is: one document that somebody has changed says
@@ -126,22 +125,27 @@ std::vector<MirroredStore::Candidate> MirroredStore::to_claim(const std::vector<
 }
 
 // The first member is asked alone. So of contenders that claim at once, one alone asks the others.
-std::optional<LockRecord> MirroredStore::claim_from(std::string_view name,
-                                                    const std::vector<MemberBasis>& bases,
-                                                    const Claim& claim) {
+std::optional<LockRecord> MirroredStore::claim_until(SteadyTime until, std::string_view name,
+                                                     const std::vector<MemberBasis>& bases,
+                                                     const Claim& claim) {
   check_fences(claim);
   check_not_identity(name);
   const Token set = this->set();
+  CallRules rules = kClaim.ending(until);
   const std::vector<Candidate> to = to_claim(bases, claim);
   if (to.empty()) return std::nullopt;
+  if (!time_for(rules)) {
+    throw Error(
+        Errc::not_applied,
+        "the members of the mirrored store answered so late that no time was left to claim");
+  }
   Replies<ClaimAnswer> replies(all_.size());
-  send(name, {to.front()}, replies);
+  send(name, {to.front()}, replies, rules);
   const Reply<ClaimAnswer>& first = replies[to.front().member->place.number];
   if (first.answer && !first.answer->granted) return std::nullopt;
-  CallRules rules = kClaim;
   if (first.answer) ++rules.answered;
   send(name, {to.begin() + 1, to.end()}, replies, rules);
-  return settled(name, claim, set, replies);
+  return settled(name, claim, {set, until}, replies);
 }
 
 // Whether who grants a claim from this hold within a call limit of its release is known without a
@@ -162,6 +166,7 @@ std::optional<LockRecord> MirroredStore::claim_from_own_release(std::string_view
                                                                 const FreedHold& freed,
                                                                 const Claim& claim) {
   check_fences(claim);
+  const SteadyTime until = clock_->steady_now() + call_limit_;
   const Token set = this->set();
   std::vector<MemberBasis> bases;
   for (const auto& member : all_) {
@@ -171,19 +176,19 @@ std::optional<LockRecord> MirroredStore::claim_from_own_release(std::string_view
   if (to.empty()) return std::nullopt;
   Replies<ClaimAnswer> replies(all_.size());
   const bool known = lives_are_known(freed, to);
-  send(name, to, replies, known ? kClaimOfOwn : kClaim);
+  send(name, to, replies, (known ? kClaimOfOwn : kClaim).ending(until));
   if (known && clock_->steady_now() - freed.asked <= call_limit_) {
     for (const Candidate& one : to) replies[one.member->place.number].identity = one.life;
     forget_those_of_before(replies);
   }
-  return settled(name, claim, set, replies);
+  return settled(name, claim, {set, until}, replies);
 }
 
 // The hold; or nothing, if the members have refused it.
 std::optional<LockRecord> MirroredStore::settled(std::string_view name, const Claim& claim,
-                                                 const Token& set,
+                                                 const Sent& sent,
                                                  const Replies<ClaimAnswer>& replies) {
-  const std::vector<Vote> votes = votes_of(replies, set, claim.fence);
+  const std::vector<Vote> votes = votes_of(replies, sent.set, claim.fence);
   const Settled outcome = settle_claim(votes);
   if (outcome == Settled::held) {
     const LockRecord hold = held_record(replies, votes);
@@ -192,7 +197,7 @@ std::optional<LockRecord> MirroredStore::settled(std::string_view name, const Cl
   }
   // The claim may turn out to be held, so it is not undone.
   if (outcome == Settled::unknown) throw unknown_outcome(replies);
-  if (!undo(name, claim.ts, replies)) {
+  if (!undo(name, claim.ts, sent.until, replies)) {
     throw Error(Errc::outcome_unknown,
                 "too few members of the mirrored store granted a claim, and not all of them could "
                 "be told to free it");
@@ -205,38 +210,15 @@ std::optional<LockRecord> MirroredStore::settled(std::string_view name, const Cl
   return std::nullopt;
 }
 
-// A release may come to a member before the claim, and find nothing to free. So it must know of the
-// claim from before the hold is known to be there still.
-std::vector<Token> MirroredStore::repair(std::string_view name,
-                                         const std::vector<MemberBasis>& bases, const Claim& claim,
-                                         const std::function<bool()>& still_held) {
-  const Token set = this->set();
-  const std::vector<Candidate> to = candidates(bases, claim, call_limit_);
-  const SteadyTime until = clock_->steady_now() + longest_under_way();
-  for (const Candidate& one : to) one.member->note_under_way(one.claim, until);
-  Replies<ClaimAnswer> replies(all_.size());
-  const bool sent = still_held();
-  if (sent) send(name, to, replies, kRepair);
-  // Those that got no answer are noted once more by now.
-  for (const Candidate& one : to) one.member->forget_under_way(one.claim, until);
-  if (!sent) return {};
-  const std::vector<Vote> votes = votes_of(replies, set, claim.fence);
-  std::vector<Token> granted;
-  for (std::size_t i = 0; i < votes.size(); ++i) {
-    if (votes[i] == Vote::granted) granted.push_back(replies[i].identity->token);
-  }
-  return granted;
-}
-
 // Frees the claim where it may have been granted. True if each of these members has freed it.
-bool MirroredStore::undo(std::string_view name, const Token& ts,
+bool MirroredStore::undo(std::string_view name, const Token& ts, SteadyTime until,
                          const Replies<ClaimAnswer>& replies) {
   MemberList asked;
   for (const auto& member : all_) {
     if (perhaps_granted(replies[member->place.number])) asked.push_back(member);
   }
   const auto freed = ask_those<ReleaseResult>(
-      asked, kUndo,
+      asked, kUndo.ending(until),
       [lock = std::string(name), ts](Member& member) { return member.store->release(lock, ts); });
   return std::all_of(asked.begin(), asked.end(), [&](const auto& member) {
     return freed[member->place.number].answer == ReleaseResult::freed;
@@ -284,6 +266,7 @@ std::optional<LockRecord> MirroredStore::claim(std::string_view name, const Clai
                                                const Claim& claim) {
   check_fences(claim);
   check_not_identity(name);
+  const SteadyTime until = clock_->steady_now() + call_limit_;
   Claim fenced = claim;
   const auto own = claim.fence != 0 ? freed_by_all(name, basis) : std::nullopt;
   if (own) {
@@ -294,7 +277,7 @@ std::optional<LockRecord> MirroredStore::claim(std::string_view name, const Clai
   const auto fence = fence_of_claim(basis, claim, found);
   if (!fence) return std::nullopt;
   fenced.fence = *fence;
-  return claim_from(name, found.bases, fenced);
+  return claim_until(until, name, found.bases, fenced);
 }
 
 }  // namespace distlock::mirrored

@@ -107,6 +107,15 @@ Fence MirroredStore::fence_of_lost() const {
   return greatest;
 }
 
+std::optional<milliseconds> MirroredStore::time_for(const CallRules& rules) const {
+  const milliseconds most = call_limit_ / 2;
+  // There members are asked one after the other.
+  if (!rules.until || options_.drive == MirrorDrive::caller) return most;
+  const auto left = std::chrono::floor<milliseconds>(*rules.until - clock_->steady_now());
+  if (left < call_limit_ / kCallsInOne) return std::nullopt;
+  return std::min(most, left);
+}
+
 std::vector<Inspection> MirroredStore::looks(std::string_view name, Freshness freshness) {
   const Token set = this->set();
   const auto replies =

@@ -29,8 +29,8 @@
 //   votes.h                  the replies to a claim, as votes
 //   returning.h              what listings say about a member that comes back: pure
 //   mirrored_store.h         the ports; mirrored_claims.cpp, mirrored_set.cpp,
-//                            mirrored_founding.cpp, mirrored_refusals.cpp, mirrored_gone.cpp
-//                            and mirrored_mending.cpp are parts of it
+//                            mirrored_repair.cpp, mirrored_founding.cpp, mirrored_refusals.cpp,
+//                            mirrored_gone.cpp and mirrored_mending.cpp are parts of it
 //   opening_member.h         a member that is opened when it is there
 //
 // How a lock is claimed, on three members with the majority 2:
@@ -80,7 +80,9 @@ class MirroredStore : public Store, private Members {
   std::size_t majority() const override { return majority_of(all_.size()); }
   std::vector<MemberPing> pings(std::string_view process) override;
   std::optional<LockRecord> claim_from(std::string_view name, const std::vector<MemberBasis>& bases,
-                                       const Claim& claim) override;
+                                       const Claim& claim) override {
+    return claim_until(clock_->steady_now() + call_limit_, name, bases, claim);
+  }
   std::vector<Token> repair(std::string_view name, const std::vector<MemberBasis>& bases,
                             const Claim& claim, const std::function<bool()>& still_held) override;
   MemberListings listings() override;
@@ -91,6 +93,11 @@ class MirroredStore : public Store, private Members {
 
   static constexpr CallRules kClaim{.kind = CallKind::write};
 
+  /// A claim of members of that set, which ends then.
+  struct Sent {
+    Token set;
+    SteadyTime until;
+  };
   struct Candidate {
     std::shared_ptr<Member> member;
     Claim claim;
@@ -101,11 +108,14 @@ class MirroredStore : public Store, private Members {
   template <class Answer>
   Replies<Answer> ask_those(const MemberList& asked, const CallRules& rules,
                             const MemberCall<Answer>& call) {
-    auto replies =
-        ask<Answer>(asked, all_.size(), options_.drive, *clock_, call_limit_ / 2, rules, call);
+    const auto limit = time_for(rules);
+    if (!limit) return Replies<Answer>(all_.size());
+    auto replies = ask<Answer>(asked, all_.size(), options_.drive, *clock_, *limit, rules, call);
     forget_those_of_before(replies);
     return replies;
   }
+  /// How long a call of the members may take. Nothing: there is no time for one.
+  std::optional<std::chrono::milliseconds> time_for(const CallRules& rules) const;
   /// Takes the identity from replies of members whose place was given anew, as some reply says.
   template <class Answer>
   void forget_those_of_before(Replies<Answer>& replies) const {
@@ -199,16 +209,19 @@ class MirroredStore : public Store, private Members {
   std::vector<Candidate> candidates(const std::vector<MemberBasis>& bases, const Claim& claim,
                                     std::chrono::milliseconds left) const;
   std::vector<Candidate> to_claim(const std::vector<MemberBasis>& bases, const Claim& claim) const;
+  std::optional<LockRecord> claim_until(SteadyTime until, std::string_view name,
+                                        const std::vector<MemberBasis>& bases, const Claim& claim);
   bool lives_are_known(const FreedHold& freed, const std::vector<Candidate>& to) const;
   std::optional<LockRecord> claim_from_own_release(std::string_view name, const FromFree& basis,
                                                    const FreedHold& freed, const Claim& claim);
-  std::optional<LockRecord> settled(std::string_view name, const Claim& claim, const Token& set,
+  std::optional<LockRecord> settled(std::string_view name, const Claim& claim, const Sent& sent,
                                     const Replies<ClaimAnswer>& replies);
   std::optional<std::chrono::milliseconds> time_left(const StoreNow& cutoff) const;
   std::chrono::nanoseconds longest_under_way() const;
   void send(std::string_view name, const std::vector<Candidate>& to, Replies<ClaimAnswer>& replies,
             const CallRules& rules = kClaim);
-  bool undo(std::string_view name, const Token& ts, const Replies<ClaimAnswer>& replies);
+  bool undo(std::string_view name, const Token& ts, SteadyTime until,
+            const Replies<ClaimAnswer>& replies);
   std::optional<FreedHold> freed_by_all(std::string_view name, const ClaimBasis& basis);
   Bases look_for(std::string_view name, const ClaimBasis& basis);
   std::optional<Fence> fence_of_claim(const ClaimBasis& basis, const Claim& claim,

@@ -131,3 +131,28 @@ TEST_CASE("a guard whose wait is stopped names the holder", "[lock][waiting][R15
   CHECK_FALSE(held);
   CHECK(held.other().process == "a");
 }
+
+TEST_CASE("a guard's fence is that of its own hold, also once that has ended", "[lock][R3][R10]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  const auto lock = a.lock("balancer");
+  const dist_lock_try first(lock.get(), "first");
+  REQUIRE(first.got());
+  fleet.clock->advance(15min + 40s);
+  a.pinger->ping_round();
+  const dist_lock_try second(lock.get(), "second");
+  REQUIRE(second.got());
+  CHECK(second.fence() == 2);
+  CHECK(first.fence() == 1);
+  CHECK(lock->unlock() == UnlockResult::released);
+  CHECK_NOTHROW(first.fence());
+}
+
+TEST_CASE("a guard with a stop token states its reason", "[lock][R14][R15]") {
+  Fleet fleet;
+  const auto lock = fleet.process("a").lock("balancer");
+  const std::stop_source stop;
+  const dist_lock held(*lock, stop.get_token(), "until a stop");
+  REQUIRE(held);
+  CHECK(fleet.stored("balancer").why == "until a stop");
+}

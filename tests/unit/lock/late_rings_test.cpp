@@ -212,3 +212,25 @@ TEST_CASE("a release whose answer got lost rings when it is known", "[waiting][R
   });
   CHECK(time_to_lock(fleet, *lock) < 1min);
 }
+
+TEST_CASE("a stop among the releases of a wait for a new lock after a fail-over ends them",
+          "[waiting][R4][R8][R15]") {
+  Fleet fleet;
+  const auto server = std::make_shared<FailingOver>(fleet.store);
+  const auto process = fleet.process_with(server, "waiter");
+  server->has_line = true;
+  process.pinger->ping_round();
+  for (const char* const name : {"one", "two"}) {
+    const auto left = process.lock(name, kByBell);
+    REQUIRE(left->try_lock_for(1min));
+    server->fail("release", Fault::rejected, 3);
+    REQUIRE(left->unlock() == UnlockResult::pending);
+  }
+  server->clock = "two";
+  std::stop_source stop;
+  server->before("release", [&] { stop.request_stop(); });
+  server->forget_calls();
+  CHECK_FALSE(process.lock("jobs", kByBell)->lock(stop.get_token()));
+  CHECK(server->calls("ping") == 1);
+  CHECK(server->calls("release") == 1);
+}

@@ -228,3 +228,11 @@ TEST_CASE("a stop ends the last rest of a wait in line", "[waiting][R15][R17]") 
   CHECK(clock->stop.stop_requested());
   CHECK(clock->waited() <= 3s);
 }
+
+TEST_CASE("a wait that claims from its own release states its reason", "[waiting][R14][R15]") {
+  InLine one({.why = "by default"});
+  make_known_free(*one.lock);
+  REQUIRE(one.lock->try_lock_for(1min, {}, "in its turn"));
+  CHECK(one.a.store->calls("stand") == 0);
+  CHECK(one.fleet.stored("jobs").why == "in its turn");
+}

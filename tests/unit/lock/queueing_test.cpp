@@ -94,3 +94,41 @@ TEST_CASE("a stop while a wait behind another is told lets it look for no deadlo
   CHECK(held.a.store->calls("list") == 0);
   CHECK(held.fleet.clock->waited() == 500ms);
 }
+
+namespace {
+
+/// Each wait that is over already lets a second pass: so a wait without an end comes to its next
+/// look.
+struct RestlessClock : ManualClock {
+  bool wait_until(SteadyTime until, const std::stop_token& stop) override {
+    if (until <= steady_now()) advance(1s);
+    return ManualClock::wait_until(until, stop);
+  }
+};
+
+}  // namespace
+
+TEST_CASE(
+    "a wait in line ends by its own deadline, though another thread tries its object meanwhile",
+    "[waiting][R15][R20]") {
+  Fleet fleet;
+  fleet.clock = std::make_shared<RestlessClock>();
+  fleet.store = make_memory_store(fleet.clock, {});
+  const auto held = fleet.process("holder").lock("jobs");
+  REQUIRE(held->lock_try("x"));
+  const auto a = fleet.process("a");
+  a.store->has_line = true;
+  const auto lock = a.lock("jobs");
+  bool tried = true;
+  a.store->before("stand",
+                  [&] { boost::thread([&] { tried = lock->lock_try("meanwhile"); }).join(); });
+  // A wait that goes on after its deadline gets the lock.
+  const SteadyTime deadline = fleet.clock->steady_now() + 1min;
+  a.store->during_each_call([&](const std::string&) {
+    if (fleet.clock->steady_now() > deadline && held->held()) (void)held->unlock();
+  });
+  CHECK_FALSE(lock->try_lock_for(1min));
+  a.store->during_each_call({});
+  CHECK_FALSE(tried);
+  CHECK(held->held());
+}

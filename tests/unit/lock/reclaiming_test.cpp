@@ -1,4 +1,5 @@
 // A hold that ran out, and what becomes of it at its owner's next call (R9).
+#include <boost/thread/thread.hpp>
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <optional>
@@ -75,4 +76,40 @@ TEST_CASE("a callback may ask the lock whose next claim has told of the loss", "
   CHECK(lock->lock_try("y"));
   CHECK(lost);
   CHECK(lost != lock->record().ts);
+}
+
+TEST_CASE("a hold that is claimed anew states the reason that the call gives", "[lock][R9][R14]") {
+  Fleet fleet;
+  const auto lock = fleet.process("a").lock("balancer", {.why = "by default"});
+  REQUIRE(lock->lock_try("x"));
+  fleet.clock->advance(15min);
+  REQUIRE(lock->reclaim("y"));
+  CHECK(fleet.stored("balancer").why == "y");
+  CHECK(lock->record().why == "y");
+}
+
+TEST_CASE(
+    "a stop ends a wait in line, though another thread asks its object for a reclaim meanwhile",
+    "[waiting][R9][R15]") {
+  Fleet fleet;
+  const auto held = fleet.process("holder").lock("balancer");
+  REQUIRE(held->lock_try("x"));
+  const auto a = fleet.process("a");
+  a.store->has_line = true;
+  const auto lock = a.lock("balancer");
+  std::optional<Errc> refused;
+  a.store->before("stand", [&] {
+    boost::thread([&] { refused = thrown_by([&] { return lock->reclaim("meanwhile"); }); }).join();
+  });
+  std::stop_source stop;
+  // A wait that goes on after the stop gets the lock.
+  a.store->during_each_call([&](const std::string& call) {
+    if (call != "inspect") return;
+    if (stop.stop_requested()) (void)held->unlock();
+    stop.request_stop();
+  });
+  CHECK_FALSE(lock->lock(stop.get_token()));
+  a.store->during_each_call({});
+  CHECK(refused == Errc::lock_lost);
+  CHECK(held->held());
 }

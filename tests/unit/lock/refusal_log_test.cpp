@@ -1,4 +1,6 @@
 // The log's reasons for what a contender does not do, or does.
+#include "lock/refusal_log.h"
+
 #include <catch2/catch.hpp>
 #include <chrono>
 
@@ -53,4 +55,14 @@ TEST_CASE("a lock that is free is logged as taken by nobody", "[log][R2]") {
   Captured log;
   CHECK(contender->lock_try("y"));
   CHECK(log.count(severity_level::debug, "lock failed") == 0);
+}
+
+TEST_CASE("a takeover of what counts nowhere is logged as that", "[log][M4]") {
+  const Inspection seen{.lock = LockRecord{.name = "balancer"}};
+  const protocol::Judgement dead{protocol::Verdict::dead, protocol::Reason::not_counted};
+  RefusalLog refusals;
+  Captured log;
+  refusals.judged(seen, dead);
+  CHECK(log.count(severity_level::info, "no majority of the mirrored store's members") == 1);
+  CHECK(log.count(severity_level::info, "forcefully") == 0);
 }

@@ -134,3 +134,29 @@ TEST_CASE("a stop ends a pause at once", "[waiting][R15]") {
   CHECK_FALSE(got);
   CHECK(host_clock()->steady_now() - asked < 20s);
 }
+
+TEST_CASE(
+    "a stop among the releases before a second claim of an absent lock ends them and the wait",
+    "[waiting][R4][R8][R15]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  for (const char* const name : {"one", "two"}) {
+    const auto left = a.lock(name);
+    REQUIRE(left->lock_try("x"));
+    a.store->fail("release", Fault::rejected, 3);
+    REQUIRE(left->unlock() == UnlockResult::pending);
+  }
+  // The first claim is refused, since there is a document for a moment.
+  a.store->before("claim", [&] {
+    fleet.memory.tables.put_lock(
+        {{"_id", std::string("balancer")}, {"state", std::int32_t{0}}, {"who", std::string()}});
+    a.store->before("inspect", [&] { fleet.memory.tables.remove_lock("balancer"); });
+  });
+  std::stop_source stop;
+  a.store->before("release", [&] { stop.request_stop(); });
+  a.store->forget_calls();
+  CHECK_FALSE(a.lock("balancer")->lock(stop.get_token()));
+  CHECK(a.store->calls("claim") == 1);
+  CHECK(a.store->calls("ping") == 1);
+  CHECK(a.store->calls("release") == 1);
+}

@@ -109,3 +109,17 @@ TEST_CASE("the longest window that a document can state does not overflow", "[pr
   scene.seen.lock->takeover_after = milliseconds::max();
   CHECK(scene.silent_for(24h * 40000).judged().reason == Reason::other_clock);
 }
+
+TEST_CASE("a hold that counts nowhere is dead also where its holder has no ping",
+          "[protocol][R7][M4][M6]") {
+  Scene scene;
+  scene.seen.ping.reset();
+  REQUIRE(scene.judged().reason == Reason::ping_missing);
+  SECTION("as no majority can carry it") { scene.seen.over = true; }
+  SECTION("as its member has lost such holds") {
+    scene.seen.lock->fence = 7;
+    scene.seen.fence_of_lost = 7;
+  }
+  CHECK(scene.judged().verdict == Verdict::dead);
+  CHECK(scene.judged().reason == Reason::not_counted);
+}

@@ -203,3 +203,18 @@ TEST_CASE("a pinger without a ping, or with a ping in time, is not late", "[prot
   CHECK(late_by(SteadyTime{1h}, SteadyTime{1h + 10s}, options) == 0ms);
   CHECK(late_by(SteadyTime{1h}, SteadyTime{1h + 31s}, options) == 1s);
 }
+
+TEST_CASE("a time that is refused is shown", "[protocol][input]") {
+  CHECK_THROWS_WITH(check_options(LockOptions{.recheck = 2h}),
+                    Catch::StartsWith("recheck is 7200000 ms: "));
+  CHECK_THROWS_WITH(check_options(LockOptions{.deadlock_after = 3h}),
+                    Catch::StartsWith("deadlock_after is 10800000 ms: "));
+  CHECK_THROWS_WITH(check_options(LockOptions{.takeover_after = -5ms}),
+                    Catch::StartsWith("takeover_after is -5 ms: "));
+}
+
+TEST_CASE("a skew that is refused is shown with the most that its window allows",
+          "[protocol][input][R5]") {
+  CHECK_THROWS_WITH(check_options(LockOptions{.takeover_after = 16s, .max_clock_skew = 2s}),
+                    Catch::StartsWith("max_clock_skew is 2000 ms: it must be from 0 to 1000 ms,"));
+}

@@ -186,3 +186,36 @@ TEST_CASE("strings are equal only if their passwords are", "[connection_string]"
   CHECK(one == ConnectionString("mongodb://u:one@h/"));
   CHECK(one != other);
 }
+
+TEST_CASE("the home folder of no user is expanded in a path", "[connection_string][R1]") {
+  for (const std::string path : {"~", "~/locks.db", "~ann/locks.db", "~+/locks.db"}) {
+    CAPTURE(path);
+    CHECK_THAT(refusal_of_uri("sqlite:" + path), Catch::Contains("'~' is not expanded here"));
+  }
+}
+
+TEST_CASE("a refusal is fit for a terminal, whatever the string", "[connection_string][R14]") {
+  for (const std::string text :
+       {"mongodb://h\x1b[2J/", "mongodb://u:p@h\x1b[2J/", "mongo://h\x1b[2J/", "sqlite:~\x1b[2J",
+        "mirrored+sqlite:a,b\x1b[2J", "mirrored+mongodb://a,b\x1b[2J/"}) {
+    CAPTURE(text);
+    CHECK_THAT(refusal_of_uri(text), Catch::Contains("\\x1b[2J") && !Catch::Contains("\x1b"));
+  }
+}
+
+TEST_CASE("an unknown option is named only where it is short enough to be a name",
+          "[connection_string][R14]") {
+  const std::string name(40, 'k');
+  CHECK_THAT(refusal_of_uri("mongodb://h/?" + name + "=x"),
+             Catch::Contains("option " + name + ": unknown option"));
+  CHECK_THAT(refusal_of_uri("mongodb://h/?k" + name + "=x"), !Catch::Contains(name));
+}
+
+TEST_CASE("a store's string behind sqlite: is no path, also without its slashes", "[uri][R14]") {
+  const std::string path =
+      GENERATE("mongodb:ann:secret@db1", "memory:", "sqlite:locks.db", "mirrored+sqlite:a");
+  const std::string refusal = refusal_of_uri("sqlite:" + path);
+  CHECK_THAT(refusal, Catch::Contains("the path is a URI"));
+  CHECK_THAT(refusal, !Catch::Contains("secret"));
+  CHECK_NOTHROW(ConnectionString("sqlite:mongodb.db"));
+}

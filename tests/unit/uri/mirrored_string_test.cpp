@@ -1,3 +1,5 @@
+#include "uri/mirrored_string.h"
+
 #include <catch2/catch.hpp>
 
 #include "distlock/connection_string.h"
@@ -194,4 +196,33 @@ TEST_CASE("a mirrored string may name up to nine members", "[connection_string][
   CHECK(members_in("mirrored+sqlite:a,b,c,d,e,f,g").size() == 7);
   CHECK(members_in("mirrored+sqlite:a,b,c,d,e,f,g,h,i").size() == 9);
   CHECK(members_in("mirrored+mongodb://a,b,c,d,e,f,g,h,i/").size() == 9);
+}
+
+TEST_CASE("a member's host that is not percent-encoded is refused as such",
+          "[connection_string][M7]") {
+  for (const std::string host : {"a%zz", "a%", "%2"}) {
+    CAPTURE(host);
+    CHECK_THAT(refusal_of_mirrored("mirrored+mongodb://" + host + ",b,c/"),
+               Catch::Contains("without two hexadecimal digits"));
+  }
+}
+
+TEST_CASE("a user or a database of each host is told to be one of all", "[uri][M7]") {
+  const auto problem_of = [](const std::string& members) {
+    return members_of_mirrored("mirrored+mongodb://" + members).problem;
+  };
+  const auto once = Catch::Contains("they stand once, before the first host");
+  CHECK_THAT(problem_of("ann:one@a,ann:two@b,c/"), once);
+  CHECK_THAT(problem_of("a:1,ann:two@b:2,c/"), once);
+  CHECK_THAT(problem_of("ann:on/e@a,b,c/"), !once);
+  const auto one_of_all = Catch::Contains("one database, behind the last host, is that of all");
+  CHECK_THAT(problem_of("a/one,b/two,c/three"), one_of_all);
+  CHECK_THAT(problem_of("a,b,c/o.ne"), !one_of_all);
+}
+
+TEST_CASE("a refused list of paths hides a member that names a store of its own", "[uri][M7]") {
+  const std::string text = "mirrored+sqlite:a,b,mongodb:ann:secret";
+  CHECK_FALSE(members_of_mirrored(text).problem.empty());
+  CHECK(redacted_refused_mirrored(text) == "mirrored+sqlite:***");
+  CHECK(redacted_refused_mirrored("mirrored+sqlite:a,b") == "mirrored+sqlite:a,b");
 }

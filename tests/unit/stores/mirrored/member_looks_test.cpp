@@ -55,3 +55,12 @@ TEST_CASE("an older look that is noted later does not set back the time of a mem
   older.join();
   CHECK(member.lack().value().since == newer);
 }
+
+TEST_CASE("a member lacks its identity from when the answer was there", "[mirrored][M6]") {
+  const auto clock = std::make_shared<ManualClock>();
+  const auto store = std::make_shared<FaultyStore>(make_memory_store(clock));
+  mirrored::Member member(store, {1, 3}, clock, std::make_shared<mirrored::KnownReturns>());
+  store->before("inspect", [&] { clock->advance(10s); });
+  member.look_at_identity();
+  CHECK(member.lack().value().since == clock->steady_now());
+}

@@ -274,3 +274,19 @@ TEST_CASE(
   for (const std::size_t away : {2, 3}) bob.set_away(away, true);
   CHECK_FALSE(gets(bob));
 }
+
+TEST_CASE("a ping is not confirmed by a member that another one tells to be of before",
+          "[mirrored][M5][M6]") {
+  MirrorFleet fleet;
+  const auto ann = fleet.process("ann");
+  const auto bob = fleet.process("bob");
+  ann.pinger->ping_round();
+  bob.pinger->ping_round();
+  // Bob heard of nothing, and asks the member of before first.
+  fleet.stores[0].tables = lose_and_take_back(fleet, 0, ann);
+  bob.set_away(2, true);
+  const auto ping = [&] { static_cast<void>(bob.store->ping("bob", {})); };
+  CHECK(thrown_by(ping) == Errc::outcome_unknown);
+  bob.set_away(2, false);
+  CHECK_NOTHROW(ping());
+}

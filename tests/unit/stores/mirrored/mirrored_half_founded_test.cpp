@@ -1,4 +1,5 @@
 #include <catch2/catch.hpp>
+#include <string>
 
 #include "distlock/error.h"
 #include "distlock/members.h"
@@ -152,4 +153,20 @@ TEST_CASE("of processes that complete a founding at once one alone claims more t
   CHECK(ann.members[1]->calls("claim") == 0);
   // No identity is younger by that, so nobody has to wait.
   CHECK(fleet.process("bob").lock("jobs")->lock_try("x"));
+}
+
+TEST_CASE("a process that comes to a half-made set is told when to try again", "[mirrored][M6]") {
+  HalfFounded half;
+  const auto bob = half.fleet.process("bob");
+  std::string why;
+  try {
+    static_cast<void>(bob.store->list());
+  } catch (const Error& error) {
+    why = error.what();
+  }
+  const std::string text = "try again in ";
+  const auto at = why.find(text);
+  REQUIRE(at != std::string::npos);
+  half.fleet.clock->advance(std::chrono::milliseconds{std::stoll(why.substr(at + text.size()))});
+  CHECK_NOTHROW(bob.store->list());
 }

@@ -211,3 +211,38 @@ TEST_CASE("writes that hang on a member hold up no read of it, however many they
   }
   CHECK(three.waits() == 1);
 }
+
+TEST_CASE("a claim ends within its call limit, however many members hang, one after the other",
+          "[mirrored][M2]") {
+  Gate gate;
+  ThreeIdle three;
+  const OpenedAtLast opened{gate};
+  const Claim claim = claim_of(*three.store, Token{{1}});
+  three.members[0]->during_each_call([&](const std::string&) { gate.pass(); });
+  for (const std::size_t member : {1, 2}) {
+    three.members[member]->during_each_call([&](const std::string& call) {
+      if (call == "claim" || call == "release") gate.pass();
+    });
+  }
+  const auto before = three.clock->waited();
+  const auto failed = thrown_by([&] { three.store->claim("jobs", FromAbsent{}, claim); });
+  const auto waited = three.clock->waited() - before;
+  gate.open();
+  CHECK(failed == Errc::outcome_unknown);
+  CHECK(waited <= three.store->call_limit());
+}
+
+TEST_CASE("a claim for which looks have left no time is not made", "[mirrored][M2]") {
+  Gate gate;
+  ThreeIdle three;
+  const OpenedAtLast opened{gate};
+  const Claim claim = claim_of(*three.store, Token{{1}});
+  // Behind the look at the lock: the members' answers are in, and its thread has the rest.
+  three.members[0]->during_each_call([&](const std::string& call) {
+    if (call == "inspect") three.clock->advance(three.store->call_limit());
+  });
+  const auto failed = thrown_by([&] { three.store->claim("jobs", FromAbsent{}, claim); });
+  three.members[0]->during_each_call({});
+  CHECK(failed == Errc::not_applied);
+  for (const OpenedMemoryStore& member : three.stores) CHECK_FALSE(member.tables.raw_lock("jobs"));
+}

@@ -1,4 +1,5 @@
 #include <catch2/catch.hpp>
+#include <new>
 
 #include "distlock/error.h"
 #include "distlock/members.h"
@@ -84,4 +85,63 @@ TEST_CASE("a claim whose members cannot be looked at right after it is settled b
   const auto lock = ann.lock("jobs");
   CHECK(lock->lock_try("x"));
   CHECK(fleet.holders("jobs") == std::vector<std::string>{"ann", "ann", ""});
+}
+
+// As that of a server that was deposed before the last ping.
+TEST_CASE("a listing that lacks the last ping of its process tells no fences", "[mirrored][M6]") {
+  MirrorFleet fleet;
+  const auto ann = fleet.process("ann");
+  Members& members = *ann.store->members();
+  ann.pinger->ping_round();
+  MemoryTables& first = fleet.stores[0].tables;
+  const Document old = first.raw_ping("ann").value();
+  fleet.empty(1);
+  static_cast<void>(ann.store->list());
+  fleet.clock->advance(ann.store->call_limit() + 1ms);
+  members.mend();  // Marks the member.
+  members.mend();  // Tells the others, so that the wait begins.
+  REQUIRE(ann.condition(1) == MemberState::Condition::kept_out);
+  fleet.clock->advance(1h);
+  static_cast<void>(ann.store->ping("ann"));
+  const Document newest = first.raw_ping("ann").value();
+  first.put_ping(old);
+  members.mend();
+  members.mend();
+  CHECK(ann.condition(1) == MemberState::Condition::kept_out);
+  first.put_ping(newest);
+  members.mend();  // Asks for the fences.
+  members.mend();  // Takes the member back.
+  CHECK(ann.condition(1) == MemberState::Condition::counts);
+}
+
+// The others are eve's by then.
+TEST_CASE("a claim that may still come to a member is not refused", "[mirrored][M2][R8]") {
+  MirrorFleet fleet;
+  const auto ann = fleet.process("ann");
+  Claim claim{.process = "ann", .who = "ann:1", .why = "x", .ts = Token{{2}}};
+  claim.takeover_after = 16min;
+  claim.cutoff = ann.store->list().now;
+  claim.cutoff.time += ann.store->call_limit();
+  ann.members[0]->fail("claim", Fault::delayed);
+  for (const std::size_t i : {1, 2}) {
+    ann.members[i]->before("claim", [&fleet, i] { fleet.put_taken(i, Token{{9}}); });
+  }
+  CHECK(thrown_by([&] { return ann.store->claim("jobs", FromAbsent{}, claim); }) ==
+        Errc::outcome_unknown);
+  ann.members[0]->deliver();
+  CHECK(fleet.holders("jobs") == std::vector<std::string>{"ann", "eve", "eve"});
+}
+
+TEST_CASE("a claim that ends in another exception on a member is freed there",
+          "[mirrored][M2][R8]") {
+  MirrorFleet fleet;
+  const auto ann = fleet.process("ann");
+  Claim claim{.process = "ann", .who = "ann:1", .why = "x", .ts = Token{{2}}};
+  claim.takeover_after = 16min;
+  claim.cutoff = ann.store->list().now;
+  claim.cutoff.time += ann.store->call_limit();
+  ann.members[0]->after("claim", [] { throw std::bad_alloc(); });
+  for (const std::size_t i : {1, 2}) ann.members[i]->fail("claim", Fault::rejected);
+  CHECK(thrown_by([&] { return ann.store->claim("jobs", FromAbsent{}, claim); }));
+  CHECK(fleet.holders("jobs") == std::vector<std::string>{"", "", ""});
 }

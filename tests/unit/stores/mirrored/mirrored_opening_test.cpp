@@ -2,6 +2,7 @@
 #include <boost/thread/thread.hpp>
 #include <catch2/catch.hpp>
 #include <filesystem>
+#include <thread>
 
 #include "distlock/distributed_lock.h"
 #include "distlock/error.h"
@@ -258,4 +259,32 @@ TEST_CASE("two members that a link makes one file are refused before there is a 
                        "the file of two members");
   CHECK(std::filesystem::is_empty(in + "/real"));
   CHECK_FALSE(std::filesystem::exists(in + "/c"));
+}
+
+// includes that the file lacks:
+
+TEST_CASE("a thread that is interrupted as it opens a mirrored store opens it all the same",
+          "[mirrored][M2][threads]") {
+  const TemporaryFolder folder;
+  const std::string in = folder.path().string();
+  const ConnectionString connection("mirrored+sqlite:" + in + "/a," + in + "/b," + in + "/c");
+  std::atomic<bool> interrupted = false;
+  std::shared_ptr<Store> store;
+  boost::thread opening([&] {
+    while (!interrupted) std::this_thread::yield();
+    store = open_store(connection);
+  });
+  opening.interrupt();
+  interrupted = true;
+  opening.join();
+  REQUIRE(store);
+  CHECK_NOTHROW(store->list());
+}
+
+TEST_CASE("a member that was opened keeps how many pings were good and failed", "[mirrored][R12]") {
+  MirrorFleet fleet;
+  Absent third(fleet);
+  third.failure.reset();
+  const PingHealth health{.successes = 7, .failures = 2, .round_trip = 3ms, .late_by = 15s};
+  CHECK(third.member->ping("ann", health).health == health);
 }

@@ -232,3 +232,20 @@ TEST_CASE("a member's holder that only an old copy shows as dead is left alone",
   REQUIRE(lock->lock_try("x"));
   CHECK(fleet.holders("jobs") == Names{"bob", "bob", "dead"});
 }
+
+// Eve comes first on the second member.
+TEST_CASE("a claim that a member refuses is refused, though another one fails", "[mirrored][M2]") {
+  MirrorFleet fleet;
+  const auto ann = fleet.process("ann");
+  Claim claim{.process = "ann", .who = "ann:1", .why = "x", .ts = Token{{2}}};
+  claim.takeover_after = std::chrono::minutes{16};
+  claim.cutoff = ann.store->list().now;
+  claim.cutoff.time += ann.store->call_limit();
+  ann.members[1]->before("claim", [&] { fleet.put_taken(1, Token{{9}}); });
+  ann.members[2]->fail("claim", Fault::rejected);
+  bool got = true;
+  CHECK_FALSE(
+      thrown_by([&] { return got = ann.store->claim("jobs", FromAbsent{}, claim).has_value(); }));
+  CHECK_FALSE(got);
+  CHECK(fleet.holders("jobs") == Names{"", "eve", ""});
+}

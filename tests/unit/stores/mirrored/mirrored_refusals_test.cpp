@@ -207,3 +207,14 @@ TEST_CASE("an operator learns why a member that is to be taken back refuses it",
   ann.set_away(1, false);
   CHECK(ann.store->members()->readmit(1));
 }
+
+// They need only wait for the member that is away.
+TEST_CASE("nobody is told to empty members where a minority was emptied", "[mirrored][M6]") {
+  MirrorFleet fleet;
+  fleet.process("ann").pinger->ping_round();
+  fleet.empty(0);
+  const auto bob = fleet.process("bob");
+  bob.set_away(1, true);
+  CHECK_THAT(refusal_text(bob.store).at(0), Catch::Contains("a majority must answer as one set") &&
+                                                !Catch::Contains("empty the other members"));
+}

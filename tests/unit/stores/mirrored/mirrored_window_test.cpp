@@ -82,3 +82,14 @@ TEST_CASE("a contender that watches a holder remembers each member by itself",
   REQUIRE(next->lock_try("y"));
   CHECK(fleet.holders("jobs") == std::vector<std::string>{"bob", "bob", "bob"});
 }
+
+TEST_CASE("a member that lost its data stays out, however long a window somebody has written",
+          "[mirrored][M6][R14]") {
+  MirrorFleet fleet;
+  const auto ann = fleet.process("ann");
+  ann.pinger->ping_round();
+  change_longest_window(*fleet.stores[2].store, std::chrono::milliseconds::max());
+  fleet.empty(1);
+  fleet.rounds({&ann}, 2h);
+  CHECK(ann.condition(1) == MemberState::Condition::kept_out);
+}

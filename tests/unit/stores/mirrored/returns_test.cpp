@@ -43,3 +43,13 @@ TEST_CASE("of two who know of returns the greater number counts", "[mirrored][M6
   CHECK(known.at(set, 2) == 0);
   CHECK(known.at(Token{{2}}, 1) == 0);
 }
+
+TEST_CASE("news of a known set count, however many other sets a process has heard of",
+          "[mirrored][M6]") {
+  KnownReturns known;
+  const Token own{{1}};
+  known.note(own, {1});
+  for (std::uint8_t i = 2; i < 200; ++i) known.note(Token{{i}}, {1});
+  known.note(own, {2});
+  CHECK(known.at(own, 0) == 2);
+}

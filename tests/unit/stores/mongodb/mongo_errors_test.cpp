@@ -3,9 +3,12 @@
 #include <mongoc/mongoc.h>
 
 #include <catch2/catch.hpp>
+#include <filesystem>
+#include <iterator>
 
 #include "cli/no_descriptors.h"
 #include "stores/mongodb/mongo_store.h"
+#include "support/thrown.h"
 
 using namespace distlock;
 using namespace std::chrono_literals;
@@ -164,5 +167,28 @@ TEST_CASE("a write that the server refuses before it applies it was not applied"
     CAPTURE(code);
     CHECK(errc_of(error_of({MONGOC_ERROR_SERVER, code, {}}), Effect::writes, 0) ==
           Errc::not_applied);
+  }
+}
+
+// includes that the file lacks:
+
+TEST_CASE("a failure to reach a server leaves no descriptor open", "[mongo]") {
+  const auto descriptors = [] {
+    return std::distance(std::filesystem::directory_iterator("/proc/self/fd"),
+                         std::filesystem::directory_iterator());
+  };
+  const bson_error_t error = error_of({MONGOC_ERROR_STREAM, MONGOC_ERROR_STREAM_CONNECT, {}});
+  const auto before = descriptors();
+  CHECK(distlock::testing::thrown_by([&] { throw_error(error, Effect::reads, "opening"); }) ==
+        Errc::not_applied);
+  CHECK(descriptors() == before);
+}
+
+TEST_CASE("a user whom a server or MongoDB Atlas refuses is told so", "[mongo][R8][R15]") {
+  for (const std::uint32_t code : {13, 18, 31, 8000}) {
+    CAPTURE(code);
+    const bson_error_t refused = error_of({MONGOC_ERROR_SERVER, code, {}});
+    CHECK(errc_of(refused, Effect::writes, 0) == Errc::permission_denied);
+    CHECK(errc_of(refused, Effect::reads, 0) == Errc::permission_denied);
   }
 }

@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "contract/contract.h"
+#include "stores/sqlite/sqlite_errors.h"
 #include "support/sqlite_file.h"
 #include "support/temporary_folder.h"
 
@@ -172,4 +173,24 @@ TEST_CASE("a handle to look is told of a path that can be no file's as any other
   const auto [code, message] = refusal_of_look((folder.path() / "locks.db").string());
   CHECK(code == Errc::not_applied);
   CHECK_THAT(message, Catch::Contains("there is no file"));
+}
+
+TEST_CASE("the epoch of a clock may be any date from before 1970 to the year 9999",
+          "[sqlite][R4]") {
+  const std::string epoch =
+      GENERATE(as<std::string>{}, "-1", "-253402300799999", "0", "253402300799999");
+  CAPTURE(epoch);
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "locks.db";
+  open_file(path);
+  SqliteFile(path.string()).execute("UPDATE clocks SET epoch = " + epoch);
+  CHECK_NOTHROW(open_file(path));
+}
+
+TEST_CASE("a statement that SQLite cannot carry out has changed nothing", "[sqlite][R8]") {
+  for (const int code : {SQLITE_ERROR, SQLITE_LOCKED, SQLITE_SCHEMA, SQLITE_TOOBIG, SQLITE_PROTOCOL,
+                         SQLITE_CONSTRAINT_UNIQUE}) {
+    CAPTURE(code);
+    CHECK(errc_of(code, Effect::writes, 0) == Errc::not_applied);
+  }
 }

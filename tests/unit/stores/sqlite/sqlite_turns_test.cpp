@@ -1,12 +1,20 @@
 // The threads of one process on one connection to a SQLite file.
 #include "stores/sqlite/sqlite_turns.h"
 
+#include <unistd.h>
+
+#include <atomic>
 #include <boost/thread/thread.hpp>
 #include <catch2/catch.hpp>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "stores/sqlite/sqlite_clock.h"
+#include "stores/sqlite/sqlite_connection.h"
+#include "support/asleep.h"
+#include "support/temporary_folder.h"
+#include "support/thrown.h"
 
 using namespace distlock;
 using namespace std::chrono_literals;
@@ -78,4 +86,44 @@ TEST_CASE("a ping that gets no turn in time keeps no call from its own", "[sqlit
   turn.unlock();
   CHECK(queue.order() == std::vector<std::string>{"ping"});
   CHECK(queue.turns.first_waiting() == 0);
+}
+
+// includes that the file lacks:
+
+TEST_CASE("a call that gets no turn in time is refused, and runs beside no other",
+          "[sqlite][R12]") {
+  using Access = SqliteConnection::Access;
+  const distlock::testing::TemporaryFolder folder;
+  const std::string path = (folder.path() / "locks.db").string();
+  SqliteConnection connection(ConnectionString("sqlite:" + path), StoreOptions{});
+  const Access access = GENERATE(Access::ping, Access::write, Access::quick_write, Access::read);
+  const SqliteCall call = connection.begin_call(Access::read);
+  std::optional<Errc> refused;
+  boost::thread other([&] {
+    refused =
+        distlock::testing::thrown_by([&] { return connection.begin_call(access, since_boot()); });
+  });
+  other.join();
+  CHECK(refused == Errc::not_applied);
+}
+
+// includes that the file lacks:
+
+TEST_CASE("a call that waits for its turn leaves the one that has it its own limit",
+          "[sqlite][R12]") {
+  using Access = SqliteConnection::Access;
+  const distlock::testing::TemporaryFolder folder;
+  const std::string path = (folder.path() / "locks.db").string();
+  SqliteConnection connection(ConnectionString("sqlite:" + path), StoreOptions{});
+  std::optional<SqliteCall> call(connection.begin_call(Access::read, since_boot() + 10s));
+  std::atomic<pid_t> waiting = 0;
+  boost::thread other([&] {
+    waiting = gettid();
+    static_cast<void>(connection.begin_call(Access::read, since_boot() + 1h));
+  });
+  while (waiting == 0 || !distlock::testing::asleep(waiting)) boost::this_thread::yield();
+  const auto left = connection.db().time_to_wait();
+  call.reset();
+  other.join();
+  CHECK(left <= 10s);
 }
