@@ -11,6 +11,7 @@
 #include "cli/view.h"
 #include "cli/view_text.h"
 #include "distlock/error.h"
+#include "distlock/members.h"
 #include "text.h"
 
 namespace distlock::cli {
@@ -81,6 +82,19 @@ int tell_of_members(const LockRecord& shown, const BreakArguments& arguments,
   return kBusy;
 }
 
+// A majority of a mirrored store has freed it.
+void tell_of_members_away(const OpenedStore& opened, std::ostream& news) {
+  Members* const members = opened.store.members();
+  if (members == nullptr) return;
+  const std::vector<MemberState> states = members->states();
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    if (states[i].condition != MemberState::Condition::away) continue;
+    news << "distlock: member " << i + 1
+         << " is away, and may carry the hold still: break it again "
+         << "if it is shown once the member is back\n";
+  }
+}
+
 int release(const LockView& lock, const BreakArguments& arguments, const OpenedStore& opened,
             std::ostream& err) {
   std::ostream nowhere(nullptr);
@@ -92,6 +106,7 @@ int release(const LockView& lock, const BreakArguments& arguments, const OpenedS
     case ReleaseResult::freed:
       news << "distlock: freed " << escaped(hold.name) << '\n' << std::flush;
       ringing.follow();
+      tell_of_members_away(opened, news);
       if (arguments.wait && hold.takeover_after) wait_for_holder(lock, opened, {news, err});
       return kSuccess;
     case ReleaseResult::already_free:

@@ -1,6 +1,7 @@
 #include "cli/break.h"
 
 #include <catch2/catch.hpp>
+#include <sstream>
 #include <string>
 
 #include "cli/exit_status.h"
@@ -232,4 +233,26 @@ TEST_CASE("a hold that some members carry on is not called freed", "[cli][break]
         kBusy);
   CHECK_THAT(someone.err.str(),
              Catch::EndsWith("jobs is still held so by some members, look again\n"));
+}
+
+TEST_CASE("a break names the members that are away, and others not", "[cli][break][mirrored][M8]") {
+  distlock::testing::MirrorFleet fleet;
+  const auto ann = fleet.process("ann");
+  ann.pinger->ping_round();
+  const auto held = ann.lock("jobs");
+  REQUIRE(held->lock_try("x"));
+  const auto bob = fleet.process("bob");
+  bob.set_away(1, true);
+  const ConnectionString connection("memory:");
+  BreakArguments arguments;
+  arguments.lock = "jobs";
+  arguments.confirmed = true;
+  std::istringstream in;
+  std::ostringstream out;
+  std::ostringstream err;
+  CHECK(break_hold(arguments, {*bob.store, *fleet.clock, connection},
+                   {.in = in, .out = out, .err = err, .in_is_terminal = false}) == kSuccess);
+  CHECK_THAT(err.str(), Catch::Contains("member 2 is away, and may carry the hold still") &&
+                            !Catch::Contains("member 1 is away") &&
+                            !Catch::Contains("member 3 is away"));
 }

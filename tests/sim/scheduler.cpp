@@ -94,6 +94,14 @@ void Scheduler::rest_until(Time when) {
   switch_away();
 }
 
+void Scheduler::note_no_rest() {
+  constexpr int kMost = 100'000;
+  if (std::exchange(no_rest_at_, now_) != now_) no_rest_ = 0;
+  if (++no_rest_ < kMost) return;
+  escaped_ = current_->name + " waits for what is due already, again and again";
+  rest_until(kNever);
+}
+
 void Scheduler::wake(Fiber& fiber) {
   if (fiber.done || &fiber == current_) return;
   ++fiber.ticket;

@@ -43,6 +43,9 @@ class Scheduler {
 
   /// Of the running fiber: gives way until `when`, a wake(), or the end of a pause after that.
   void rest_until(Time when);
+  /// The running fiber has waited for what was due already. One that does nothing else comes to an
+  /// end, which escaped() tells: no time would ever pass.
+  void note_no_rest();
   /// Everybody else who is due now may come first.
   void yield() { rest_until(now_); }
   void wake(Fiber& fiber);
@@ -57,7 +60,7 @@ class Scheduler {
 
   /// Until nothing is left to do before `end`. True time is `end` then, unless `stop` said so.
   void run(Time end, const std::function<bool()>& stop);
-  /// The text of an exception that escaped from a fiber, and so ended it.
+  /// The text of an exception that escaped from a fiber, and so ended it; or of note_no_rest().
   const std::optional<std::string>& escaped() const { return escaped_; }
   /// The names of the fibers that have not ended.
   std::vector<std::string> unfinished() const;
@@ -92,6 +95,8 @@ class Scheduler {
   std::vector<std::unique_ptr<Fiber>> fibers_;
   Fiber* current_ = nullptr;
   std::optional<std::string> escaped_;
+  Time no_rest_at_{0};
+  int no_rest_ = 0;
 };
 
 /// The group that a fiber runs for, and its name.

@@ -48,7 +48,10 @@ bool SimClock::wait_until(SteadyTime until, const std::stop_token& stop) {
   Fiber& self = *scheduler_.current();
   const std::stop_callback wake(stop, [&] { scheduler_.wake(self); });
   while (!dead_ && !stop.stop_requested()) {
-    if (steady_at_this_moment() >= until) return true;
+    if (steady_at_this_moment() >= until) {
+      scheduler_.note_no_rest();
+      return true;
+    }
     scheduler_.rest_until(std::max(true_time_of(until), scheduler_.now() + Time{1}));
   }
   return false;

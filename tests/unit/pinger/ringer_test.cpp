@@ -266,3 +266,17 @@ TEST_CASE("a round of rings after a stop calls no store", "[waiting][R12][R19]")
   CHECK(ringing.releaser.pinger->ring_round() == SteadyTime::max());
   CHECK(ringing.releaser.store->calls() == 0);
 }
+
+TEST_CASE("while a pinger stops no round of rings is due", "[waiting][R12][R19]") {
+  Ringing ringing;
+  ringing.line_up(4);
+  REQUIRE(ringing.lock->unlock() == UnlockResult::released);
+  bool looked = false;
+  ringing.releaser.store->before("inspect", [&] {
+    looked = true;
+    ringing.fleet.clock->advance(line::kTurn);
+    CHECK(ringing.at_rest());
+  });
+  ringing.releaser.pinger->stop();
+  CHECK(looked);
+}
