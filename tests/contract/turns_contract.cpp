@@ -75,6 +75,21 @@ TEST_CASE("a claim out of turn marks those in front, and a marked one may claim 
   CHECK(line_of(*store).stand("jobs", claims[1]).hold);
 }
 
+TEST_CASE("a waiter that was passed over and comes back keeps all that its place says",
+          "[store][line][R17]") {
+  const auto under_test = make_store_under_test();
+  const auto store = under_test->open();
+  const StoreTime now = store->list().now.time;
+  Waiter waiter{new_token(), "a", "a:1:1", now - 40s, now - 10s};
+  under_test->put_lock(
+      with(taken_lock("jobs", "holder", new_token()), "line", std::vector{waiter}));
+  Claim claim = claim_by(*store, "a");
+  claim.ts = waiter.ticket;
+  REQUIRE(line_of(*store).stand("jobs", claim).in_line);
+  waiter.passed_over.reset();
+  CHECK(store->inspect("jobs", Freshness::fresh).lock->line == std::vector{waiter});
+}
+
 TEST_CASE("in a line of which two were passed over a turn is a third as long",
           "[store][line][R17]") {
   const auto under_test = make_store_under_test();

@@ -144,6 +144,7 @@ class BlockOfMember(fail_points.Block):
         return self.random.choice(self.cluster.members)
 
 
-MILD = (KillMember, CloseConnectionOfMember, ErrorAfterOfMember)
+MILD = (KillMember, EmptyMember, ClientsFromMember, OneWayMember, CloseConnectionOfMember,
+        ErrorAfterOfMember)
 KINDS = (KillMember, EmptyMember, StopMember, KillMajority, KillAllMembers, ClientsFromMember,
          OneWayMember, CloseConnectionOfMember, ErrorAfterOfMember, BlockOfMember)
