@@ -48,7 +48,7 @@ SteadyTime DistributedLockPinger::ring_round() noexcept {
   const Limit until_stop{SteadyTime::max(), session_->stopping.get_token()};
   const SteadyTime next = session_->ringer.round(until_stop).next;
   session_->lobby.end_quiet_listening();
-  // What is left is stop()'s: a caller that came again at once would never come to an end.
+  // The rest is stop()'s: a caller that came again at once would never come to an end.
   return session_->stopping.stop_requested() ? SteadyTime::max() : next;
 }
 

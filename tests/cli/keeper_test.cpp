@@ -1,8 +1,12 @@
 // The keeper as a process: what it holds, and what it heeds.
 #include "cli/keeper.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <spawn.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
@@ -113,4 +117,34 @@ TEST_CASE("a keeper that was stopped heeds the last deadline when it goes on", "
   kill(keeper.id(), SIGCONT);
   CHECK(signal_that_ended(child, signals) == SIGKILL);
   CHECK(host_clock()->steady_now() >= last);
+}
+
+// Also where the command runs on. By then others judge by the pings of the dead.
+TEST_CASE("a keeper outlives its tool for the window at most", "[cli][child][R23]") {
+  std::array<int, 2> told{};
+  REQUIRE(pipe2(told.data(), O_CLOEXEC) == 0);
+  const pid_t tool = fork();
+  REQUIRE(tool >= 0);
+  if (tool == 0) {
+    Keeper keeper;
+    keeper.guard("0123456789abcdef01234567", 300ms, -1);
+    std::array<pid_t, 2> ids{keeper.id(), -1};
+    std::string program = "sleep";
+    std::string seconds = "600";
+    std::string token = "DISTLOCK_TOKEN=0123456789abcdef01234567";
+    std::array<char*, 3> words{program.data(), seconds.data(), nullptr};
+    std::array<char*, 2> variables{token.data(), nullptr};
+    posix_spawnp(&ids[1], "sleep", nullptr, nullptr, words.data(), variables.data());
+    const bool sent = write(told[1], ids.data(), sizeof ids) == sizeof ids;
+    kill(getpid(), sent ? SIGKILL : SIGABRT);
+  }
+  std::array<pid_t, 2> ids{};
+  REQUIRE(read(told[0], ids.data(), sizeof ids) == sizeof ids);
+  const int keeper = static_cast<int>(syscall(SYS_pidfd_open, ids[0], 0));
+  REQUIRE(keeper >= 0);
+  pollfd ended{.fd = keeper, .events = POLLIN, .revents = 0};
+  CHECK(poll(&ended, 1, kMinute) == 1);
+  CHECK(kill(ids[1], SIGKILL) == 0);
+  waitpid(tool, nullptr, 0);
+  for (const int number : {told[0], told[1], keeper}) close(number);
 }

@@ -43,8 +43,8 @@ class Scheduler {
 
   /// Of the running fiber: gives way until `when`, a wake(), or the end of a pause after that.
   void rest_until(Time when);
-  /// The running fiber has waited for what was due already. One that does nothing else comes to an
-  /// end, which escaped() tells: no time would ever pass.
+  /// The running fiber has waited for what was due already. If it does so again and again, it rests
+  /// for good, which escaped() tells: no time would ever pass.
   void note_no_rest();
   /// Everybody else who is due now may come first.
   void yield() { rest_until(now_); }
