@@ -61,6 +61,20 @@ int tell_changed(const std::string& name, std::ostream& err) {
   return kBusy;
 }
 
+// Of a lock that is free by the others.
+void tell_of_members_away(const BreakArguments& arguments, const OpenedStore& opened,
+                          std::ostream& news) {
+  Members* const members = opened.store.members();
+  if (members == nullptr || is_quiet(arguments)) return;
+  const std::vector<MemberState> states = members->states();
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    if (states[i].condition != MemberState::Condition::away) continue;
+    news << "distlock: member " << i + 1
+         << " is away, and may carry the hold still: once the member is back, look, and break "
+            "the hold again if it is shown\n";
+  }
+}
+
 // The same on a mirrored store. A minority of its members may have carried what was shown, and have
 // freed it.
 int tell_of_members(const LockRecord& shown, const BreakArguments& arguments,
@@ -70,6 +84,7 @@ int tell_of_members(const LockRecord& shown, const BreakArguments& arguments,
   const std::string name = escaped(shown.name);
   if (!now.taken()) {
     if (!is_quiet(arguments)) err << "distlock: freed " << name << '\n';
+    tell_of_members_away(arguments, opened, err);
     return kSuccess;
   }
   if (now.ts == shown.ts) {
@@ -80,19 +95,6 @@ int tell_of_members(const LockRecord& shown, const BreakArguments& arguments,
       << " is shown as held by another now; what was shown before is not there any more, look "
          "again\n";
   return kBusy;
-}
-
-// A majority of a mirrored store has freed it.
-void tell_of_members_away(const OpenedStore& opened, std::ostream& news) {
-  Members* const members = opened.store.members();
-  if (members == nullptr) return;
-  const std::vector<MemberState> states = members->states();
-  for (std::size_t i = 0; i < states.size(); ++i) {
-    if (states[i].condition != MemberState::Condition::away) continue;
-    news << "distlock: member " << i + 1
-         << " is away, and may carry the hold still: break it again "
-         << "if it is shown once the member is back\n";
-  }
 }
 
 int release(const LockView& lock, const BreakArguments& arguments, const OpenedStore& opened,
@@ -106,11 +108,12 @@ int release(const LockView& lock, const BreakArguments& arguments, const OpenedS
     case ReleaseResult::freed:
       news << "distlock: freed " << escaped(hold.name) << '\n' << std::flush;
       ringing.follow();
-      tell_of_members_away(opened, news);
+      tell_of_members_away(arguments, opened, news);
       if (arguments.wait && hold.takeover_after) wait_for_holder(lock, opened, {news, err});
       return kSuccess;
     case ReleaseResult::already_free:
       news << "distlock: " << escaped(hold.name) << " is free already\n";
+      tell_of_members_away(arguments, opened, news);
       return kSuccess;
     case ReleaseResult::not_ours:
       break;

@@ -24,9 +24,17 @@ constexpr std::string_view kDirect = "directConnection";
 constexpr std::string_view kMirroredForms =
     "write mirrored+mongodb://HOST,HOST,HOST/ or mirrored+sqlite:PATH,PATH,PATH";
 
+// It may be called as a scheme, and has a port then.
+bool host_names_a_kind(std::string_view host) {
+  const std::size_t colon = host.find(':');
+  const bool has_port = colon != std::string_view::npos && colon + 1 < host.size() &&
+                        std::isdigit(static_cast<unsigned char>(host[colon + 1])) != 0;
+  return names_a_kind(host) && !has_port;
+}
+
 template <class Members>
-std::string problem_of_kinds(const Members& members) {
-  if (std::none_of(members.begin(), members.end(), names_a_kind)) return "";
+std::string problem_of_kinds(const Members& members, bool (*names)(std::string_view)) {
+  if (std::none_of(members.begin(), members.end(), names)) return "";
   return "a member has a scheme of its own: all members are of one kind, which stands once, in "
          "front; " +
          std::string(kMirroredForms);
@@ -131,7 +139,8 @@ std::string of_the_whole_store(const UriPieces& pieces) {
 MirroredString mongodb_members(std::string_view uri) {
   const UriPieces pieces = pieces_of(uri);
   const auto hosts = split(pieces.hosts, ',');
-  if (std::string problem = problem_of_kinds(hosts); !problem.empty()) return {{}, problem};
+  if (std::string problem = problem_of_kinds(hosts, host_names_a_kind); !problem.empty())
+    return {{}, problem};
   if (std::string problem = problem_of_mongodb_uri(uri); !problem.empty()) {
     return {{}, problem + of_the_whole_store(pieces)};
   }
@@ -167,7 +176,8 @@ std::vector<std::string> paths_in(std::string_view text) {
 MirroredString sqlite_members(std::string_view rest) {
   const std::size_t question = rest.find('?');
   const std::vector<std::string> paths = paths_in(rest.substr(0, question));
-  if (std::string problem = problem_of_kinds(paths); !problem.empty()) return {{}, problem};
+  if (std::string problem = problem_of_kinds(paths, names_a_kind); !problem.empty())
+    return {{}, problem};
   if (std::count(paths.begin(), paths.end(), "") > 0) {
     return {{}, "a member's path is empty; " + std::string(kMirroredForms)};
   }
@@ -197,15 +207,12 @@ MirroredString sqlite_members(std::string_view rest) {
 
 }  // namespace
 
-bool names_a_kind(std::string_view member) {
-  constexpr std::array<std::string_view, 4> kSchemes{"sqlite:", "mongodb:", "memory:", "mirrored+"};
-  const auto begins = [&](std::string_view scheme) {
-    if (!member.starts_with(scheme)) return false;
-    const std::string_view rest = member.substr(scheme.size());
-    return rest.empty() || std::isdigit(static_cast<unsigned char>(rest.front())) == 0;
-  };
-  return member.find("://") != std::string_view::npos ||
-         std::any_of(kSchemes.begin(), kSchemes.end(), begins);
+bool names_a_kind(std::string_view path) {
+  constexpr std::array<std::string_view, 5> kSchemes{
+      "sqlite:", "mongodb:", "mongodb+srv:", "memory:", "mirrored+"};
+  return path.find("://") != std::string_view::npos ||
+         std::any_of(kSchemes.begin(), kSchemes.end(),
+                     [&](std::string_view scheme) { return path.starts_with(scheme); });
 }
 
 MirroredString members_of_mirrored(std::string_view text) {

@@ -19,9 +19,8 @@ struct MirroredString {
 /// Of `mirrored+mongodb://…` or `mirrored+sqlite:…`. The members' own strings are not judged.
 MirroredString members_of_mirrored(std::string_view text);
 
-/// Whether a member begins with the scheme of a store, or has `://`. A host may be called so, and
-/// has a port then.
-bool names_a_kind(std::string_view member);
+/// Whether a path begins with the scheme of a store, or has `://`.
+bool names_a_kind(std::string_view path);
 
 /// `text`, which is refused, without anything that could have been meant as a password.
 std::string redacted_refused_mirrored(std::string_view text);

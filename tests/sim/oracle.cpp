@@ -55,6 +55,12 @@ void Oracle::majority_carries(const std::string& name, const StoredLock& now,
     if (versions.empty() || !(versions.back().lock == lock))
       versions.push_back({scheduler_.now(), lock});
   };
+  for (auto& [process, looking] : looking_) {
+    // A hold that was gone is there again.
+    if (!now.taken || !now.ts) break;
+    for (auto* holds : {&looking.seen_gone, &looking.asked_without, &looking.heard_without})
+      holds->erase(*now.ts);
+  }
   note(history(name).versions, now);
   note(history(name).versions_for_uninformed, for_uninformed);
 }

@@ -54,6 +54,7 @@ bool SimClock::wait_until(SteadyTime until, const std::stop_token& stop) {
     }
     scheduler_.rest_until(std::max(true_time_of(until), scheduler_.now() + Time{1}));
   }
+  if (!dead_) scheduler_.note_no_rest();
   return false;
 }
 

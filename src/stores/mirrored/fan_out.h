@@ -51,6 +51,7 @@ struct CallRules {
   std::optional<Token> set = {};
   /// The whole ends then. Where no time is left for a call of a member, none is asked.
   std::optional<SteadyTime> until = {};
+  bool short_of_time = false;  ///< Less is left than the members may take.
 
   CallRules of_set(const Token& one) const {
     CallRules rules = *this;
@@ -112,7 +113,8 @@ class Answers {
     enough_.request_stop();
   }
   std::stop_token enough() const { return enough_.get_token(); }
-  /// Gives the answers so far. A member that was waited for in vain counts as away from now on.
+  /// Gives the answers so far. A member that was waited for in vain counts as away from now on, if
+  /// it had all the time that a call may take.
   Replies<Answer> close(const MemberList& asked) {
     const boost::lock_guard<boost::mutex> lock(mutex_);
     closed_ = true;
@@ -121,7 +123,7 @@ class Answers {
       Reply<Answer>& reply = replies_[number];
       if (reply.answer || reply.failure) continue;
       const bool begun = begun_[number];
-      if (begun && awaited_[number]) member->note_silence(rules_.kind);
+      if (begun && awaited_[number] && !rules_.short_of_time) member->note_silence(rules_.kind);
       const bool sent = begun || unwatched_[number];
       const bool perhaps = sent && rules_.effect() == Effect::writes;
       reply.failure.emplace(perhaps ? Errc::outcome_unknown : Errc::not_applied,

@@ -29,6 +29,11 @@ void check_window(const Claim& claim, std::vector<milliseconds> windows, std::si
                   "MirrorOptions::longest_takeover (longestTakeoverMS in a connection string)");
 }
 
+Error no_time_to_claim() {
+  return {Errc::not_applied,
+          "the members of the mirrored store answered so late that no time was left to claim"};
+}
+
 }  // namespace
 
 // By the member whose clock the cutoff names, which may have stepped back. Nothing: it has passed.
@@ -134,11 +139,7 @@ std::optional<LockRecord> MirroredStore::claim_until(SteadyTime until, std::stri
   CallRules rules = kClaim.ending(until);
   const std::vector<Candidate> to = to_claim(bases, claim);
   if (to.empty()) return std::nullopt;
-  if (!time_for(rules)) {
-    throw Error(
-        Errc::not_applied,
-        "the members of the mirrored store answered so late that no time was left to claim");
-  }
+  if (!time_for(rules)) throw no_time_to_claim();
   Replies<ClaimAnswer> replies(all_.size());
   send(name, {to.front()}, replies, rules);
   const Reply<ClaimAnswer>& first = replies[to.front().member->place.number];
@@ -195,6 +196,10 @@ std::optional<LockRecord> MirroredStore::settled(std::string_view name, const Cl
     freed_.note_granted(name, hold);
     return hold;
   }
+  const bool was_asked = std::any_of(replies.begin(), replies.end(), [](const auto& reply) {
+    return reply.answer || reply.failure;
+  });
+  if (!was_asked) throw no_time_to_claim();
   // The claim may turn out to be held, so it is not undone.
   if (outcome == Settled::unknown) throw unknown_outcome(replies);
   if (!undo(name, claim.ts, sent.until, replies)) {
@@ -217,8 +222,12 @@ bool MirroredStore::undo(std::string_view name, const Token& ts, SteadyTime unti
   for (const auto& member : all_) {
     if (perhaps_granted(replies[member->place.number])) asked.push_back(member);
   }
+  // Of a member that does not write no answer is waited for.
+  MemberList now = asked;
+  const bool in_time = time_for(kUndo.ending(until)).has_value();
+  if (!in_time) std::erase_if(now, [](const auto& one) { return one->answers(CallKind::write); });
   const auto freed = ask_those<ReleaseResult>(
-      asked, kUndo.ending(until),
+      now, in_time ? kUndo.ending(until) : kUndo,
       [lock = std::string(name), ts](Member& member) { return member.store->release(lock, ts); });
   return std::all_of(asked.begin(), asked.end(), [&](const auto& member) {
     return freed[member->place.number].answer == ReleaseResult::freed;

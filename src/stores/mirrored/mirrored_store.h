@@ -110,7 +110,9 @@ class MirroredStore : public Store, private Members {
                             const MemberCall<Answer>& call) {
     const auto limit = time_for(rules);
     if (!limit) return Replies<Answer>(all_.size());
-    auto replies = ask<Answer>(asked, all_.size(), options_.drive, *clock_, *limit, rules, call);
+    CallRules timed = rules;
+    timed.short_of_time = *limit < call_limit_ / 2;
+    auto replies = ask<Answer>(asked, all_.size(), options_.drive, *clock_, *limit, timed, call);
     forget_those_of_before(replies);
     return replies;
   }

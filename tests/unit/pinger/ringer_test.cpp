@@ -272,7 +272,7 @@ TEST_CASE("while a pinger stops no round of rings is due", "[waiting][R12][R19]"
   ringing.line_up(4);
   REQUIRE(ringing.lock->unlock() == UnlockResult::released);
   bool looked = false;
-  ringing.releaser.store->before("inspect", [&] {
+  ringing.releaser.store->before("holds", [&] {
     looked = true;
     ringing.fleet.clock->advance(line::kTurn);
     CHECK(ringing.at_rest());

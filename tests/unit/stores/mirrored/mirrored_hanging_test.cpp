@@ -246,3 +246,28 @@ TEST_CASE("a claim for which looks have left no time is not made", "[mirrored][M
   CHECK(failed == Errc::not_applied);
   for (const OpenedMemoryStore& member : three.stores) CHECK_FALSE(member.tables.raw_lock("jobs"));
 }
+
+TEST_CASE("a member that had less time than a call may take does not count as away",
+          "[mirrored][M2]") {
+  Gate gate;
+  ThreeIdle three;
+  const OpenedAtLast opened{gate};
+  const Claim claim = claim_of(*three.store, Token{{1}});
+  const Claim later = claim_of(*three.store, Token{{2}});
+  // Before the others are claimed, five eighths of the claim's time are over.
+  std::atomic<bool> looked = false;
+  std::atomic<bool> claimed = false;
+  three.members[0]->during_each_call([&](const std::string& call) {
+    const auto limit = three.store->call_limit();
+    if (call == "inspect" && !looked.exchange(true)) three.clock->advance(limit * 3 / 8);
+    if (call == "claim" && !claimed.exchange(true)) three.clock->advance(limit * 2 / 8);
+  });
+  three.members[1]->during_each_call([&](const std::string& call) {
+    if (call == "claim") gate.pass();
+  });
+  CHECK(three.store->claim("jobs", FromAbsent{}, claim));
+  const auto before = three.clock->waited();
+  CHECK(three.store->claim("other", FromAbsent{}, later));
+  CHECK(three.clock->waited() - before == three.store->call_limit() / 2);
+  three.members[0]->during_each_call({});
+}
