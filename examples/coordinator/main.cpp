@@ -33,7 +33,9 @@ int coordinate(const std::string& file, int rounds) {
 
   const distlock::dist_lock held(lock, 1min);
   if (!held) {
-    std::cerr << "still held by " << held.other().process << '\n';
+    const distlock::LockRecord other = held.other();
+    std::cerr << (other.taken() ? "still held by " + other.process : "did not get it in time")
+              << '\n';
     return 1;
   }
   std::cout << "coordinating, fence " << held.fence() << std::endl;

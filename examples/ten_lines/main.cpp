@@ -11,7 +11,8 @@ int main(int argc, char** argv) {
 
   const distlock::dist_lock held(lock, 5s, "nightly backup");
   if (!held) {
-    std::cout << "busy: " << held.other().process << " is at it: " << held.other().why << '\n';
+    const distlock::LockRecord other = held.other();
+    std::cout << "busy: " << (other.taken() ? other.process + " is at it" : "not in time") << '\n';
     return 1;
   }
   std::cout << "held, with fence " << held.fence() << '\n';

@@ -46,8 +46,8 @@ bool claim(const RunArguments& arguments, DistributedLock& lock, const RunContex
            LockRecord& other) {
   lock.on_waiting([&](const WaitReport& wait) { tell_waiting(arguments, wait, context); });
   if (!arguments.wait) return lock.lock(context.stop, arguments.why, &other);
+  // With no time left it is one try, which a signal ends, too.
   const auto left = *arguments.wait - context.waited;
-  if (left.count() <= 0) return lock.lock_try(arguments.why, &other);
   return lock.try_lock_for(left, context.stop, arguments.why, &other);
 }
 

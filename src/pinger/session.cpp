@@ -9,7 +9,6 @@
 #include "distlock/error.h"
 #include "distlock/members.h"
 #include "enumerator.h"
-#include "failure.h"
 #include "log.h"
 #include "pinger/identity.h"
 #include "pinger/known_tokens.h"
@@ -166,7 +165,8 @@ bool Session::ensure_pinged(nanoseconds validity, const Limit& limit) {
   check_usable();           // A stop may have come during the wait, or during the ping.
   if (must_ping()) ping();  // The releases behind that one may have taken long (R7).
   check_usable();
-  return last_ping().has_value();
+  if (last_ping() || limit.stop.stop_requested()) return last_ping().has_value();
+  throw Error(Errc::not_applied, "no ping was written in time, so nothing was claimed");
 }
 
 void Session::ping_unless_stopped(const Limit& limit) {

@@ -59,7 +59,8 @@ class DistributedLockPinger::Session {
   SteadyTime round() noexcept;
 
   /// Makes sure that a claim now would be born with time to live (R7, R9). Pings no more where
-  /// `limit` is over; false if there was no ping then. Errors: those of ping_unless_stopped().
+  /// `limit` is over. Where there was no ping then: false after a stop, else the error
+  /// `not_applied`. Errors: also those of ping_unless_stopped().
   bool ensure_pinged(std::chrono::nanoseconds validity, const Limit& limit);
   /// From now on `claim_validity` counts from the last confirmed ping, and from each later one. For
   /// a claim that is sent after it, of an enlisted hold. Only after ensure_pinged().

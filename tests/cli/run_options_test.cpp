@@ -1,7 +1,10 @@
 // The options of a run that its lock gets.
+#include <signal.h>
+
 #include <catch2/catch.hpp>
 #include <cerrno>
 #include <sstream>
+#include <stdexcept>
 
 #include "cli/exit_status.h"
 #include "cli/run.h"
@@ -56,4 +59,17 @@ TEST_CASE("a release that stays pending is told with the window of the run", "[c
   runner.runner.store->fail("release", distlock::testing::Fault::rejected, 9);
   CHECK(runner.runs(arguments, [](const Command&) { return exits(4); }) == 4);
   CHECK_THAT(runner.err.str(), Catch::Contains("it can be taken over after 10m\n"));
+}
+
+TEST_CASE("a signal ends also a run that makes one try", "[cli][run][R15]") {
+  Runner runner;
+  auto arguments = arguments_for("jobs");
+  arguments.wait = std::chrono::seconds{0};
+  runner.runner.store->before("inspect", [&] {
+    runner.stop.request_stop();
+    runner.signal = SIGTERM;
+  });
+  const auto never = [](const Command&) -> Ending { throw std::logic_error("it ran"); };
+  CHECK(runner.runs(arguments, never) == 128 + SIGTERM);
+  CHECK(runner.runner.store->calls("claim") == 0);
 }

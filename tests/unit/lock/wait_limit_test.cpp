@@ -175,8 +175,12 @@ TEST_CASE("a wait does not await the pinger's first ping beyond its deadline", "
   const auto clock = std::make_shared<ActingClock>();
   const auto pinger =
       std::make_shared<DistributedLockPinger>(Environment{.store = store, .clock = clock});
-  DistributedLock lock(pinger, "balancer");
-  SECTION("nor beyond its deadline") { CHECK_FALSE(lock.try_lock_for(50ms)); }
+  LockOptions options;
+  options.wait_rule = GENERATE(WaitRule::in_line, WaitRule::polling);
+  DistributedLock lock(pinger, "balancer", options);
+  SECTION("and is an error then") {
+    CHECK(thrown_by([&] { return lock.try_lock_for(50ms); }) == Errc::not_applied);
+  }
   SECTION("nor after a stop") {
     std::stop_source stop;
     clock->act = [&] { stop.request_stop(); };
