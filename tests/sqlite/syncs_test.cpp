@@ -26,6 +26,11 @@ struct ClaimingThread : CallingThread {
         }) {}
 };
 
+std::function<void()> cover(SqliteSyncs& syncs, std::uint64_t number,
+                            std::chrono::milliseconds limit) {
+  return [&syncs, number, limit] { syncs.cover(number, since_boot() + limit); };
+}
+
 // Each write that is confirmed by the disk, on documents of its own.
 std::vector<std::function<void(Store&)>> durable_writes() {
   return {
@@ -231,14 +236,11 @@ TEST_CASE("a fresh look shows no claim that the disk does not have yet", "[sqlit
 TEST_CASE("a thread that waits no longer for a sync fails no other thread", "[sqlite][R8][R9]") {
   const SyncedFile file;
   SqliteSyncs syncs(file.path.string());
-  const auto cover = [&](std::uint64_t number, std::chrono::milliseconds limit) {
-    return [&syncs, number, limit] { syncs.cover(number, since_boot() + limit); };
-  };
   HeldSyncs held;
-  CallingThread first(cover(syncs.committed(), 1min));
+  CallingThread first(cover(syncs, syncs.committed(), 1min));
   REQUIRE(comes([&] { return held.begun() == 1; }));
-  CHECK(error_of(cover(syncs.committed(), 0min)));
-  CallingThread later(cover(syncs.committed(), 1min));
+  CHECK(error_of(cover(syncs, syncs.committed(), 0min)));
+  CallingThread later(cover(syncs, syncs.committed(), 1min));
   HeldSyncs::let_all_go();
   CHECK_FALSE(first.error());
   CHECK_FALSE(later.error());
@@ -257,15 +259,12 @@ TEST_CASE("of the commits whose threads waited no longer for a sync the latest i
           "[sqlite][R8]") {
   const SyncedFile file;
   SqliteSyncs syncs(file.path.string());
-  const auto cover = [&](std::uint64_t number, std::chrono::milliseconds limit) {
-    return [&syncs, number, limit] { syncs.cover(number, since_boot() + limit); };
-  };
   HeldSyncs held;
-  CallingThread first(cover(syncs.committed(), 1min));
+  CallingThread first(cover(syncs, syncs.committed(), 1min));
   REQUIRE(comes([&] { return held.begun() == 1; }));
   const std::uint64_t second = syncs.committed();
   const std::uint64_t third = syncs.committed();
-  CHECK(error_of(cover(third, 0min)));
-  CHECK(error_of(cover(second, 0min)));
+  CHECK(error_of(cover(syncs, third, 0min)));
+  CHECK(error_of(cover(syncs, second, 0min)));
   CHECK(syncs.owed().value_or(0) == third);
 }

@@ -19,7 +19,7 @@ trouble; MongoDB's answers without a server, and the contract on a real one and 
 with the number of schedules after which it found the bug and what it said; – where it found nothing, and "not tried" where it was
 not asked: it lacks that code, or the tests had found the bug already (`--quick`).
 
-Each bug was found when it came into the tree. The rows are of later tries, and a row is dropped when its patch changes. The last
+Each bug came into the tree with a test that is to find it. A row says that a test did; it is dropped when its patch changes. The last
 column has a mark of the patch, the day, and how many schedules the simulation may run at most.
 
 """
