@@ -37,8 +37,7 @@ std::string problem_of_sqlite_path(std::string_view path) {
   if (path.empty()) return "the path is missing; write sqlite:PATH";
   if (names_a_kind(path)) {
     return "the path is a URI; leave out sqlite:, or write sqlite:PATH with single slashes, and "
-           "begin "
-           "it with ./ if the file is called so";
+           "begin it with ./ if the file is called so";
   }
   if (path.find('\0') != std::string_view::npos) return "the path has a NUL";
   if (path.starts_with("~")) return "'~' is not expanded here; write the folder out";

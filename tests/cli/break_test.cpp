@@ -14,6 +14,22 @@ using namespace distlock;
 using namespace distlock::cli;
 using namespace std::chrono_literals;
 
+namespace {
+
+/// Breaks "jobs" there, with --yes.
+int breaks_at(Store& store, Clock& clock, std::ostream& err) {
+  const ConnectionString connection("memory:");
+  BreakArguments arguments;
+  arguments.lock = "jobs";
+  arguments.confirmed = true;
+  std::istringstream in;
+  std::ostringstream out;
+  return break_hold(arguments, {store, clock, connection},
+                    {.in = in, .out = out, .err = err, .in_is_terminal = false});
+}
+
+}  // namespace
+
 TEST_CASE("break shows the hold, asks, and frees it", "[cli][break]") {
   Operator someone;
   CHECK(someone.breaks("jobs", "y\n") == kSuccess);
@@ -181,16 +197,8 @@ TEST_CASE("break on a mirrored store says what became of a hold that a minority 
   const bool free_on_first = GENERATE(false, true);
   for (std::size_t i = free_on_first ? 1 : 0; i < 3; ++i)
     fleet.put_taken(i, Token{{static_cast<std::uint8_t>(i)}});
-  BreakArguments arguments;
-  arguments.lock = "jobs";
-  arguments.confirmed = true;
-  std::ostringstream out;
   std::ostringstream err;
-  std::istringstream in;
-  const auto breaks = [&] {
-    return break_hold(arguments, {*observer.store, *fleet.clock, ConnectionString("memory:")},
-                      {.in = in, .out = out, .err = err, .in_is_terminal = false});
-  };
+  const auto breaks = [&] { return breaks_at(*observer.store, *fleet.clock, err); };
   if (!free_on_first) {
     CHECK(breaks() == kBusy);
     CHECK_THAT(err.str(), Catch::Contains("held by another now; what was shown"));
@@ -224,13 +232,7 @@ TEST_CASE("a hold that some members carry on is not called freed", "[cli][break]
   };
   Operator someone;
   Stubborn store(someone.fleet.store);
-  BreakArguments arguments;
-  arguments.lock = "jobs";
-  arguments.confirmed = true;
-  std::istringstream in;
-  CHECK(break_hold(arguments, {store, *someone.fleet.clock, someone.connection},
-                   {.in = in, .out = someone.out, .err = someone.err, .in_is_terminal = false}) ==
-        kBusy);
+  CHECK(breaks_at(store, *someone.fleet.clock, someone.err) == kBusy);
   CHECK_THAT(someone.err.str(),
              Catch::EndsWith("jobs is still held so by some members, look again\n"));
 }
@@ -243,15 +245,8 @@ TEST_CASE("a break names the members that are away, and others not", "[cli][brea
   REQUIRE(held->lock_try("x"));
   const auto bob = fleet.process("bob");
   bob.set_away(1, true);
-  const ConnectionString connection("memory:");
-  BreakArguments arguments;
-  arguments.lock = "jobs";
-  arguments.confirmed = true;
-  std::istringstream in;
-  std::ostringstream out;
   std::ostringstream err;
-  CHECK(break_hold(arguments, {*bob.store, *fleet.clock, connection},
-                   {.in = in, .out = out, .err = err, .in_is_terminal = false}) == kSuccess);
+  CHECK(breaks_at(*bob.store, *fleet.clock, err) == kSuccess);
   CHECK_THAT(err.str(), Catch::Contains("member 2 is away, and may carry the hold still") &&
                             !Catch::Contains("member 1 is away") &&
                             !Catch::Contains("member 3 is away"));

@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -18,6 +17,7 @@
 #include "cli/child_process.h"
 #include "command_end.h"
 #include "distlock/clock.h"
+#include "support/sleeper.h"
 
 using namespace distlock;
 using namespace distlock::cli;
@@ -128,13 +128,8 @@ TEST_CASE("a keeper outlives its tool for the window at most", "[cli][child][R23
   if (tool == 0) {
     Keeper keeper;
     keeper.guard("0123456789abcdef01234567", 300ms, -1);
-    std::array<pid_t, 2> ids{keeper.id(), -1};
-    std::string program = "sleep";
-    std::string seconds = "600";
-    std::string token = "DISTLOCK_TOKEN=0123456789abcdef01234567";
-    std::array<char*, 3> words{program.data(), seconds.data(), nullptr};
-    std::array<char*, 2> variables{token.data(), nullptr};
-    posix_spawnp(&ids[1], "sleep", nullptr, nullptr, words.data(), variables.data());
+    const std::array<pid_t, 2> ids{
+        keeper.id(), distlock::testing::sleeper("DISTLOCK_TOKEN=0123456789abcdef01234567")};
     const bool sent = write(told[1], ids.data(), sizeof ids) == sizeof ids;
     kill(getpid(), sent ? SIGKILL : SIGABRT);
   }

@@ -10,8 +10,6 @@
 #include <algorithm>
 #include <atomic>
 #include <catch2/catch.hpp>
-#include <filesystem>
-#include <iterator>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -21,6 +19,7 @@
 #include "stores/mongodb/mongo_connect.h"
 #include "stores/mongodb/mongo_open.h"
 #include "support/asleep.h"
+#include "support/open_descriptors.h"
 #include "support/temporary_folder.h"
 
 using namespace distlock;
@@ -139,16 +138,10 @@ TEST_CASE("an address that never answers leaves time for the next one", "[mongo]
   CHECK(connected(at("two.addresses", second.port()), 400));
 }
 
-// includes that the file lacks:
-
 TEST_CASE("a connection that is refused leaves no socket open", "[mongo]") {
-  const auto descriptors = [] {
-    return std::distance(std::filesystem::directory_iterator("/proc/self/fd"),
-                         std::filesystem::directory_iterator());
-  };
   // Nobody listens on port 1.
   CHECK_FALSE(connected(at("127.0.0.1", 1)));
-  const auto before = descriptors();
+  const auto before = distlock::testing::open_descriptors();
   CHECK_FALSE(connected(at("127.0.0.1", 1)));
-  CHECK(descriptors() == before);
+  CHECK(distlock::testing::open_descriptors() == before);
 }

@@ -1,9 +1,7 @@
 // A `distlock run` on a SQLite file that is killed, and what it leaves behind (R23). All windows
 // are the default, 16 minutes.
 #include <signal.h>
-#include <spawn.h>
 
-#include <array>
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
@@ -15,6 +13,7 @@
 #include <vector>
 
 #include "process/tool_fixture.h"
+#include "support/sleeper.h"
 
 using namespace distlock::testing;
 
@@ -265,12 +264,8 @@ TEST_CASE("the keeper of a killed run kills no process that may be another's",
   ToolFixture fixture;
   const auto holder = fixture.hold({"--takeover-after", "4s"});
   // Of the run's session, and without variables that would tell whose it is.
-  std::string program = "sleep";
-  std::string argument = "1000";
-  std::array<char*, 3> words{program.data(), argument.data(), nullptr};
-  char* nothing = nullptr;
-  pid_t bystander = -1;
-  REQUIRE(posix_spawnp(&bystander, "sleep", nullptr, nullptr, words.data(), &nothing) == 0);
+  const pid_t bystander = distlock::testing::sleeper();
+  REQUIRE(bystander > 0);
   const Survivor survivor(bystander);
   holder->send(SIGKILL);
   // The window is over then, and before it the time to kill.

@@ -18,6 +18,7 @@
 #include "sqlite/file_under_fault.h"
 #include "stores/sqlite/sqlite_clock.h"
 #include "stores/sqlite/sqlite_gate.h"
+#include "support/open_descriptors.h"
 
 namespace distlock::testing {
 
@@ -54,10 +55,6 @@ class Sitter {
  private:
   int file_;
 };
-
-inline std::ptrdiff_t open_descriptors() {
-  return std::distance(fs::directory_iterator("/proc/self/fd"), fs::directory_iterator());
-}
 
 inline std::string contents_of(const fs::path& file) {
   std::ifstream in(file, std::ios::binary);

@@ -1,6 +1,4 @@
 // Writes and the disk: threads that share a sync, and syncs that fail or hang.
-#include <atomic>
-#include <boost/thread/thread.hpp>
 #include <functional>
 #include <memory>
 #include <vector>

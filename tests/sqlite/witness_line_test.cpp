@@ -1,7 +1,6 @@
 // The witnesses of holders, and those who wait in line.
 #include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/inotify.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -22,6 +21,7 @@
 #include "stores/sqlite/sqlite_witness.h"
 #include "stores/sqlite/sqlite_witness_file.h"
 #include "support/captured_log.h"
+#include "support/sleeper.h"
 #include "support/sqlite_file.h"
 
 using namespace distlock;
@@ -119,13 +119,8 @@ TEST_CASE("of a hold by another clock nobody tells which processes are older tha
   const Scene scene;
   const auto holder = scene.holder({.witness = WitnessRule::command});
   // Without variables: it may be of the holder's command.
-  std::string sleep = "sleep";
-  std::string seconds = "60";
-  std::array<char*, 3> words{sleep.data(), seconds.data(), nullptr};
-  std::array<char*, 1> variables{nullptr};
-  pid_t process = -1;
-  REQUIRE(posix_spawn(&process, "/bin/sleep", nullptr, nullptr, words.data(), variables.data()) ==
-          0);
+  const pid_t process = sleeper();
+  REQUIRE(process > 0);
   holder->end();
   SqliteFile(scene.path().string()).execute(R"(UPDATE lockpings SET clock = 'another';
                   UPDATE locks SET "when" = "when" + 3600000)");

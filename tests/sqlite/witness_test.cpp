@@ -1,11 +1,8 @@
 // Holders of a SQLite file that are killed, stopped, or leave children behind (R23).
 #include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
 #include <fstream>
 #include <map>
 #include <memory>
@@ -286,5 +283,3 @@ TEST_CASE("a listing shows whose holder has ended", "[sqlite][R23]") {
   holder->end();
   CHECK(ended());
 }
-
-// includes that the file lacks:

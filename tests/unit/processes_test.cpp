@@ -15,6 +15,7 @@
 #include <thread>
 
 #include "support/leave.h"
+#include "support/open_descriptors.h"
 #include "support/temporary_folder.h"
 
 using namespace distlock;
@@ -235,15 +236,12 @@ TEST_CASE("a process that is forked during a look for a token is seen by the nex
 
 TEST_CASE("a process that does not tell its variables leaves no descriptor open",
           "[processes][R23]") {
-  const auto open_files = [] {
-    return std::distance(fs::directory_iterator("/proc/self/fd"), fs::directory_iterator());
-  };
   const FakeProc proc;
   proc.spoil(kProcess, "environ");
-  const auto before = open_files();
+  const auto before = distlock::testing::open_descriptors();
   CHECK(proc.may_be_had());
   CHECK_FALSE(environment_of(kProcess, proc.path().string()));
-  CHECK(open_files() == before);
+  CHECK(distlock::testing::open_descriptors() == before);
 }
 
 TEST_CASE("a thread of the kernel has no token, however young it is", "[processes][R23]") {

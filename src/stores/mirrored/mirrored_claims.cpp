@@ -29,11 +29,6 @@ void check_window(const Claim& claim, std::vector<milliseconds> windows, std::si
                   "MirrorOptions::longest_takeover (longestTakeoverMS in a connection string)");
 }
 
-Error no_time_to_claim() {
-  return {Errc::not_applied,
-          "the members of the mirrored store answered so late that no time was left to claim"};
-}
-
 }  // namespace
 
 // By the member whose clock the cutoff names, which may have stepped back. Nothing: it has passed.
@@ -139,7 +134,6 @@ std::optional<LockRecord> MirroredStore::claim_until(SteadyTime until, std::stri
   CallRules rules = kClaim.ending(until);
   const std::vector<Candidate> to = to_claim(bases, claim);
   if (to.empty()) return std::nullopt;
-  if (!time_for(rules)) throw no_time_to_claim();
   Replies<ClaimAnswer> replies(all_.size());
   send(name, {to.front()}, replies, rules);
   const Reply<ClaimAnswer>& first = replies[to.front().member->place.number];
@@ -199,7 +193,11 @@ std::optional<LockRecord> MirroredStore::settled(std::string_view name, const Cl
   const bool was_asked = std::any_of(replies.begin(), replies.end(), [](const auto& reply) {
     return reply.answer || reply.failure;
   });
-  if (!was_asked) throw no_time_to_claim();
+  if (!was_asked) {
+    throw Error(
+        Errc::not_applied,
+        "the members of the mirrored store answered so late that no time was left to claim");
+  }
   // The claim may turn out to be held, so it is not undone.
   if (outcome == Settled::unknown) throw unknown_outcome(replies);
   if (!undo(name, claim.ts, sent.until, replies)) {

@@ -261,8 +261,6 @@ TEST_CASE("two members that a link makes one file are refused before there is a 
   CHECK_FALSE(std::filesystem::exists(in + "/c"));
 }
 
-// includes that the file lacks:
-
 TEST_CASE("a thread that is interrupted as it opens a mirrored store opens it all the same",
           "[mirrored][M2][threads]") {
   const TemporaryFolder folder;

@@ -3,11 +3,10 @@
 #include <mongoc/mongoc.h>
 
 #include <catch2/catch.hpp>
-#include <filesystem>
-#include <iterator>
 
 #include "cli/no_descriptors.h"
 #include "stores/mongodb/mongo_store.h"
+#include "support/open_descriptors.h"
 #include "support/thrown.h"
 
 using namespace distlock;
@@ -170,18 +169,12 @@ TEST_CASE("a write that the server refuses before it applies it was not applied"
   }
 }
 
-// includes that the file lacks:
-
 TEST_CASE("a failure to reach a server leaves no descriptor open", "[mongo]") {
-  const auto descriptors = [] {
-    return std::distance(std::filesystem::directory_iterator("/proc/self/fd"),
-                         std::filesystem::directory_iterator());
-  };
   const bson_error_t error = error_of({MONGOC_ERROR_STREAM, MONGOC_ERROR_STREAM_CONNECT, {}});
-  const auto before = descriptors();
+  const auto before = distlock::testing::open_descriptors();
   CHECK(distlock::testing::thrown_by([&] { throw_error(error, Effect::reads, "opening"); }) ==
         Errc::not_applied);
-  CHECK(descriptors() == before);
+  CHECK(distlock::testing::open_descriptors() == before);
 }
 
 TEST_CASE("a user whom a server or MongoDB Atlas refuses is told so", "[mongo][R8][R15]") {

@@ -1,7 +1,5 @@
 #include <catch2/catch.hpp>
-#include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <optional>
 #include <string>
 #include <utility>
@@ -10,6 +8,7 @@
 #include "distlock/error.h"
 #include "stores/sqlite/sqlite_clock.h"
 #include "stores/sqlite/sqlite_syncs.h"
+#include "support/open_descriptors.h"
 #include "support/temporary_folder.h"
 #include "support/thrown.h"
 #include "unit/stores/sqlite/sqlite_refusal.h"
@@ -87,33 +86,21 @@ TEST_CASE("a log that no descriptor is left to sync is an error of the opening",
   CHECK(message.ends_with("too few file descriptors; raise the limit (ulimit -n)"));
 }
 
-// includes that the file lacks:
-
 TEST_CASE("a store that is closed leaves no descriptor open", "[sqlite]") {
   const TemporaryFolder folder;
   const ConnectionString connection("sqlite:" + (folder.path() / "locks.db").string());
   const auto use = [&] { open_store(connection, {.witness = WitnessRule::none})->ping("ann"); };
-  const auto descriptors = [] {
-    return std::distance(std::filesystem::directory_iterator("/proc/self/fd"),
-                         std::filesystem::directory_iterator());
-  };
   use();
-  const auto before = descriptors();
+  const auto before = open_descriptors();
   use();
-  CHECK(descriptors() == before);
+  CHECK(open_descriptors() == before);
 }
-
-// includes that the file lacks:
 
 TEST_CASE("a store that is closed leaves no descriptor of its witnesses open", "[sqlite][R23]") {
   const TemporaryFolder folder;
   const auto path = folder.path() / "locks.db";
-  const auto descriptors = [] {
-    return std::distance(std::filesystem::directory_iterator("/proc/self/fd"),
-                         std::filesystem::directory_iterator());
-  };
   open_file(path)->ping("first");
-  const auto before = descriptors();
+  const auto before = open_descriptors();
   open_file(path)->ping("second");
-  CHECK(descriptors() == before);
+  CHECK(open_descriptors() == before);
 }

@@ -88,8 +88,6 @@ TEST_CASE("a ping that gets no turn in time keeps no call from its own", "[sqlit
   CHECK(queue.turns.first_waiting() == 0);
 }
 
-// includes that the file lacks:
-
 TEST_CASE("a call that gets no turn in time is refused, and runs beside no other",
           "[sqlite][R12]") {
   using Access = SqliteConnection::Access;
@@ -106,8 +104,6 @@ TEST_CASE("a call that gets no turn in time is refused, and runs beside no other
   other.join();
   CHECK(refused == Errc::not_applied);
 }
-
-// includes that the file lacks:
 
 TEST_CASE("a call that waits for its turn leaves the one that has it its own limit",
           "[sqlite][R12]") {
