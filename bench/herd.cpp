@@ -1,8 +1,9 @@
 // usage: herd STORE URI PROCESSES
 //
 // So many processes wait for one lock, each with one thread. It is given up, and each of them gets
-// it once and ends. The commands that the server counts meanwhile, its own pings among them, and
-// whether they got it in the order in which they came. Prints a row of a markdown table.
+// it once. The commands that the server counts meanwhile, their pings among them, and whether they
+// got it in the order in which they came. Prints a row of a markdown table. They end when all have
+// had it: what a process does at its end is not counted.
 
 #include <algorithm>
 #include <array>
@@ -28,6 +29,7 @@ constexpr std::size_t kMost = 1000;
 
 struct Shared {
   std::array<std::atomic<bool>, kMost> may_enter;
+  std::atomic<bool> may_end{false};
   std::atomic<std::size_t> granted{0};
   std::array<std::atomic<std::size_t>, kMost> grants;  // In order, the processes that got it.
 };
@@ -38,10 +40,23 @@ void wait_once(const ConnectionString& connection, std::size_t number, Shared& s
   lock.lock();
   shared.grants.at(shared.granted++) = number;
   lock.unlock();
+  while (!shared.may_end) std::this_thread::sleep_for(std::chrono::milliseconds{100});
 }
 
 void await_grants(const Shared& shared, std::size_t count) {
   while (shared.granted < count) std::this_thread::sleep_for(std::chrono::milliseconds{1});
+}
+
+std::int64_t sum(const std::map<std::string, std::int64_t>& commands) {
+  std::int64_t all = 0;
+  for (const auto& [name, count] : commands) all += count;
+  return all;
+}
+
+std::string per_grant(std::int64_t commands, double grants) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.2f", static_cast<double>(commands) / grants);
+  return text.data();
 }
 
 void measure(const char* label, const ConnectionString& connection, std::size_t processes) {
@@ -65,14 +80,17 @@ void measure(const char* label, const ConnectionString& connection, std::size_t 
     await_grants(shared, processes);
   });
   const auto after = server ? server->commands() : before;
+  shared.may_end = true;
   await_ends();
   const auto grants = shared.grants.begin();
   const auto last = grants + static_cast<std::ptrdiff_t>(processes);
   std::size_t in_order = 1;
   for (auto at = grants + 1; at != last; ++at) in_order += *at > *(at - 1) ? 1 : 0;
-  std::printf("| %s | %zu | %zu | %.2f | %s |\n", label, processes, in_order,
-              microseconds(took) / 1000 / static_cast<double>(processes),
-              server ? difference(before, after).c_str() : "");
+  const auto grants_made = static_cast<double>(processes);
+  std::printf("| %s | %zu | %zu | %.2f | %s | %s |\n", label, processes, in_order,
+              microseconds(took) / 1000 / grants_made,
+              server ? difference(before, after).c_str() : "",
+              server ? per_grant(sum(after) - sum(before), grants_made).c_str() : "");
 }
 
 }  // namespace

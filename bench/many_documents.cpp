@@ -1,9 +1,10 @@
 // usage: many_documents LABEL CONNECTION COUNT...
 //
-// The costs of a ping and of the removal of old pings in a store full of other processes'
-// documents: COUNT locks and COUNT pings, smallest first. Prints rows of a markdown table. One
-// process in a hundred is long dead and holds nothing, so that its ping is to be removed; one is
-// long dead and holds its lock, so that it is not.
+// The costs of a ping, and of the removal of old pings, in a store full of other processes'
+// documents: COUNT locks and COUNT pings, smallest first. Also of a look for deadlocks, beside a
+// list of all. Prints rows of a markdown table. One process in a hundred is long dead and holds
+// nothing, so that its ping is to be removed; one is long dead and holds its lock, so that it is
+// not.
 
 #include <cstdio>
 #include <cstdlib>
@@ -12,6 +13,7 @@
 #include <string>
 
 #include "distlock/distributed_lock.h"
+#include "distlock/line.h"
 #include "distlock/log.h"
 #include "distlock/stores.h"
 #include "documents.h"
@@ -22,6 +24,7 @@ namespace distlock::bench {
 namespace {
 
 constexpr int kPingRounds = 200;
+constexpr int kLooks = 7;
 constexpr int kCleanups = 7;
 constexpr std::chrono::days kForgetAfter{4};
 constexpr std::chrono::days kLongDead{10};
@@ -55,6 +58,7 @@ class Crowd {
                                                           : mongodb_documents(connection)),
         pinger_({.store = store_}, {}, PingerDrive::caller) {
     pinger_.ping_round();  // Also makes the indexes, and looks for old pings for the next hour.
+    for (std::uint8_t i = 1; i <= 2; ++i) stand(Token{{i}});  // The first gets the lock.
   }
 
   void grow_to(int count) {
@@ -73,17 +77,36 @@ class Crowd {
     const Nanoseconds removal = time_of([&] { removed = store_->forget_pings(kForgetAfter); });
     const auto after = documents_->commands();
     const std::string commands = after.empty() ? "1 statement" : difference(before, after);
+    Samples looks;
+    Samples lists;
+    for (int i = 0; i < kLooks; ++i) {
+      looks.add(time_of([&] { static_cast<void>(store_->line()->list_waits({})); }));
+      lists.add(time_of([&] { static_cast<void>(store_->list()); }));
+    }
     Samples idle;
     for (int i = 0; i < kCleanups; ++i)
       idle.add(time_of([&] { static_cast<void>(store_->forget_pings(kForgetAfter)); }));
 
-    std::printf("| %s | %d | %.1f | %.1f | %.1f | %lld | %s | %.1f |\n", label_.c_str(), count_,
-                pings.percentile(50), pings.percentile(90), microseconds(removal) / 1000,
-                static_cast<long long>(removed), commands.c_str(), idle.percentile(50) / 1000);
+    std::printf("| %s | %d | %.1f | %.1f | %.1f | %.1f | %.1f | %lld | %s | %.1f |\n",
+                label_.c_str(), count_, pings.percentile(50), pings.percentile(90),
+                looks.percentile(50) / 1000, lists.percentile(50) / 1000,
+                microseconds(removal) / 1000, static_cast<long long>(removed), commands.c_str(),
+                idle.percentile(50) / 1000);
     std::fflush(stdout);
   }
 
  private:
+  void stand(const Token& ticket) {
+    const StoreNow now = store_->list().now;
+    const Claim claim{.process = "waiting.host:1700000000:1234567890",
+                      .who = "waiting.host:1700000000:1234567890:thread1:1234567890",
+                      .why = "bench",
+                      .ts = ticket,
+                      .takeover_after = std::chrono::minutes{16},
+                      .cutoff = {now.time + std::chrono::hours{1}, now.clock}};
+    static_cast<void>(store_->line()->stand("bench.awaited", claim));
+  }
+
   std::string label_;
   std::shared_ptr<Store> store_;
   std::unique_ptr<Documents> documents_;

@@ -14,7 +14,9 @@ class SqliteDocuments : public Documents {
   explicit SqliteDocuments(const ConnectionString& connection) {
     check(sqlite3_open_v2(connection.path().c_str(), &db_, SQLITE_OPEN_READWRITE, nullptr) ==
           SQLITE_OK);
-    lock_ = prepare("INSERT INTO locks VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)");
+    lock_ = prepare(
+        "INSERT INTO locks(_id, state, process, who, \"when\", why, ts, fence, takeover_after) "
+        "VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)");
     ping_ = prepare("INSERT INTO lockpings(_id, ping, clock) VALUES(?1, ?2, ?3)");
     sqlite3_stmt* any = prepare("SELECT 1 FROM locks UNION SELECT 1 FROM lockpings");
     if (sqlite3_step(any) == SQLITE_ROW)

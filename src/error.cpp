@@ -24,7 +24,7 @@ class Category : public std::error_category {
       case Errc::lock_lost:
         return "lock lost or not held";
       case Errc::forked:
-        return "handle used after fork";
+        return "handle of before a fork, or a fork in the middle of a call";
       case Errc::stopped:
         return "the pinger was stopped";
       case Errc::deadlock:

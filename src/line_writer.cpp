@@ -84,6 +84,14 @@ void LineWriter::add(LogLevel level, std::string text) {
   shared_->changed.notify_all();
 }
 
+void LineWriter::drop() noexcept {
+  {
+    const Lock lock(shared_->mutex);
+    ++shared_->dropped;
+  }
+  shared_->changed.notify_all();
+}
+
 void LineWriter::start_thread() {
   if (thread_.joinable()) return;
   const SignalsBlocked blocked;
@@ -109,6 +117,8 @@ bool LineWriter::flush(std::chrono::milliseconds most) {
   if (writing) return false;
   most = std::clamp(most, std::chrono::milliseconds{0}, kWaitMost);
   Lock lock(shared_->mutex);
+  // So that the number of those that were dropped is one of the lines to wait for.
+  if (shared_->stage == Stage::open) (void)shared_->told_dropped();
   if (most.count() > 0) write_without_thread(lock);
   const std::uint64_t last = shared_->added;
   return shared_->changed.wait_for(lock, most, [&] { return shared_->written >= last; });
@@ -153,7 +163,10 @@ void LineWriter::go_on() {
 void LineWriter::Shared::run() {
   Lock lock(mutex);
   while (true) {
-    changed.wait(lock, [this] { return still == 0 && (stage != Stage::open || has_work()); });
+    changed.wait(lock, [this] {
+      // Busy: somebody writes a line for whom there was no thread before.
+      return still == 0 && (stage != Stage::open || (!busy && has_work()));
+    });
     if (stage != Stage::open) return;
     if (waiting.empty() && !told_dropped()) {
       changed.wait_for(lock, kMemoryPause);

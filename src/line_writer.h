@@ -35,8 +35,11 @@ class LineWriter {
 
   /// Waits for no reader until end().
   void add(LogLevel level, std::string text);
+  /// A line that could not be added counts as dropped.
+  void drop() noexcept;
 
-  /// Waits at most that long for all lines that were added so far. Gives whether all were written.
+  /// Waits at most that long for all lines that were added so far, and for the number of those that
+  /// were dropped. Gives whether all were written.
   /// On the writing thread it is false at once. Where no thread is to be had, the caller writes, as
   /// long as that takes; so at the end.
   bool flush(std::chrono::milliseconds most);

@@ -1,37 +1,10 @@
 #include "log.h"
 
+#include "log_line.h"
 #include "log_thread.h"
-#include "text.h"
 
 namespace distlock::log {
 namespace {
-
-void append(std::string& text, std::string_view part) { text += part; }
-void append(std::string& text, std::int64_t part) { text += std::to_string(part); }
-
-// Texts for write() to escape, where want of memory does no harm.
-struct Escaped {
-  std::string_view text;
-};
-struct Quoted {
-  std::string_view text;
-};
-void append(std::string& text, Escaped part) { text += escaped(part.text); }
-void append(std::string& text, Quoted part) { text += in_quotes(part.text); }
-
-void append(std::string& text, const LockRecord& lock) {
-  text += "{ _id: \"" + escaped(lock.name) +
-          "\", state: " + std::to_string(static_cast<int>(lock.state)) + ", who: \"" +
-          escaped(lock.who) + "\", process: \"" + escaped(lock.process) + "\", why: \"" +
-          escaped(lock.why) + "\"";
-  if (lock.ts) text += ", ts: " + to_hex(*lock.ts);
-  text += " }";
-}
-
-void append_store(std::string& text, const Store& store) {
-  const std::string description = store.description();
-  if (!description.empty()) text += " [" + description + ']';
-}
 
 template <class... Parts>
 void write(LogLevel level, const Parts&... parts) noexcept {
@@ -44,14 +17,6 @@ void write(LogLevel level, const Parts&... parts) noexcept {
     hand_over(level, std::move(text));
   } catch (...) {
   }
-}
-
-// In the largest unit of which there are two at least.
-std::string rounded(std::chrono::milliseconds duration) {
-  using namespace std::chrono;
-  if (duration >= minutes{2}) return std::to_string(floor<minutes>(duration).count()) + " minutes";
-  if (duration >= seconds{2}) return std::to_string(floor<seconds>(duration).count()) + " s";
-  return std::to_string(duration.count()) + " ms";
 }
 
 }  // namespace
@@ -268,6 +233,11 @@ void member_cannot_be_used(std::string_view store, std::string_view why) {
         Escaped{why}, "; mend that, and it takes part again");
 }
 
+void deadlocks_not_seen(std::string_view error) {
+  write(LogLevel::warning, "dist_lock: ", error,
+        "; while this lasts, waits that can never end are not noticed");
+}
+
 void place_not_given_up(std::string_view name, std::string_view error) {
   write(LogLevel::debug, "dist_lock: the place in line for \"", Escaped{name},
         "\" is not given up: ", error);
@@ -275,6 +245,10 @@ void place_not_given_up(std::string_view name, std::string_view error) {
 
 void store_failed_while_waiting(std::string_view name, std::string_view error) {
   write(LogLevel::debug, "dist_lock: waiting for \"", Escaped{name}, "\" goes on after: ", error);
+}
+
+void wait_may_never_end(std::string_view cycle) {
+  write(LogLevel::warning, "dist_lock: this wait may never end: ", cycle);
 }
 
 void lost(std::string_view name, LossReason reason) {

@@ -82,8 +82,12 @@ void member_of_another_set(std::string_view store);
 void member_of_another_place(std::string_view store);
 void member_is_a_copy(std::string_view store);
 void member_cannot_be_used(std::string_view store, std::string_view why);
+/// By a process whose waits may be among those that can never end (R22).
+void deadlocks_not_seen(std::string_view error);
 void place_not_given_up(std::string_view name, std::string_view error);
 void store_failed_while_waiting(std::string_view name, std::string_view error);
+/// By a cycle through commands of `distlock run` (R22), in words.
+void wait_may_never_end(std::string_view cycle);
 
 void lost(std::string_view name, LossReason reason);
 void callback_threw(std::string_view name, std::string_view what);

@@ -4,9 +4,9 @@
 
 #include <atomic>
 #include <chrono>
-#include <cstdlib>
 #include <optional>
 
+#include "at_exit.h"
 #include "fork_guard.h"
 #include "line_writer.h"
 #include "log_sinks.h"
@@ -31,11 +31,14 @@ LogLevel least_level(LogLevel by_default) {
 
 void flush_at_exit();
 
-struct Log {
-  /// Boost.Log is there already, and so is destroyed later. Static locks that log even later do so
-  /// on their own threads.
-  Log() { (void)std::atexit(flush_at_exit); }
+// Boost.Log is there already, and so is destroyed later. Static locks that log even later do so on
+// their own threads.
+constinit AtExit flush_at_end{flush_at_exit};
 
+struct Log {
+  Log() { flush_at_end.ensure(); }
+
+  std::atomic<bool> ended = false;
   LineWriter lines{"dist_lock log", [](LogLevel level, const std::string& text) {
                      log::write_to_sinks(level, text, least_level(LogLevel::warning));
                    }};
@@ -45,7 +48,8 @@ struct Log {
 PerProcess<Log> log_of_this_process;
 
 void flush_at_exit() {
-  if (Log* log = log_of_this_process.find()) (void)log->lines.end(kEndMost);
+  Log* log = log_of_this_process.find();
+  if (log != nullptr && !log->ended.exchange(true)) (void)log->lines.end(kEndMost);
 }
 
 // The line that is being written may hold locks of Boost.Log and of sinks. A child that inherits
@@ -53,6 +57,7 @@ void flush_at_exit() {
 thread_local Log* held_still = nullptr;
 
 void before_fork() {
+  flush_at_end.before_fork();
   Log* log = log_of_this_process.find();
   if (log != nullptr) log->lines.hold_still(kForkMost);
   held_still = log;

@@ -7,6 +7,7 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <cstdlib>
 #include <filesystem>
 #include <string_view>
 
@@ -175,6 +176,17 @@ std::optional<std::string> environment_of(pid_t id, const std::string& proc) {
   FileText environment = text_of(path_of(proc, id, "environ"));
   if (environment.error != 0 || !is_environment(environment.text)) return std::nullopt;
   return std::move(environment.text);
+}
+
+std::string outer_tokens() {
+  constexpr std::size_t kMost = 2000;
+  std::string tokens;
+  for (const std::string_view variable : {kTokenVariable, kOuterTokensVariable}) {
+    const char* const value = std::getenv(std::string(variable).c_str());
+    if (value == nullptr || *value == '\0') continue;
+    tokens.append(tokens.empty() ? "" : ",").append(value);
+  }
+  return tokens.substr(0, kMost);
 }
 
 // Each variable has a zero at its end.

@@ -51,6 +51,10 @@ inline constexpr std::string_view kTokenVariable = "DISTLOCK_TOKEN";
 /// around it, the nearest first, with commas between them.
 inline constexpr std::string_view kOuterTokensVariable = "DISTLOCK_OUTER_TOKENS";
 
+/// Of the runs in whose command this process is, as in that variable. The furthest ones fall out:
+/// a program may leave another run behind, again and again.
+std::string outer_tokens();
+
 /// In one of the two.
 bool has_token(const std::string& environment, const std::string& token);
 

@@ -37,7 +37,11 @@ std::chrono::nanoseconds bounded_wait(const std::chrono::time_point<Clk, Until>&
   // It may be off by some microseconds, since it counts from the epoch.
   const Wide about = Wide(deadline.time_since_epoch()) - Wide(now.time_since_epoch());
   constexpr std::chrono::seconds kNear{1'000'000};
-  if (about > -kNear && about < kNear) return bounded_wait(deadline - now);
+  if (about > -kNear && about < kNear) {
+    // Without a sign their difference would be a long time.
+    if (deadline <= now) return std::chrono::nanoseconds{0};
+    return bounded_wait(deadline - now);
+  }
   return bounded_wait(about);
 }
 

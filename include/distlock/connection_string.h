@@ -16,7 +16,7 @@ enum class StoreKind { memory, sqlite, mongodb, mirrored };
 ///
 /// - `mongodb://…`, `mongodb+srv://…`: MongoDB 4.2 or newer. The database of the URI, or `config`.
 ///   A `maxPoolSize` below 8 counts as 8, so that pings find a connection. In a
-///   `mirrored+mongodb:` string, a value below 21 counts as 21.
+///   `mirrored+mongodb:` string, a value below 37 counts as 37.
 /// - `sqlite:PATH`: one SQLite file on a local disk.
 /// - `sqlite:PATH?synchronous=off`: the same, faster. A crash of the machine may undo the last
 ///   writes; a crash of a process does not (docs/guarantees.md).

@@ -21,10 +21,10 @@ enum class Errc {
   permission_denied,  ///< The store refused this user, or the file system this process.
   already_held,       ///< lock_try() by the thread that holds this object's lock already.
   lock_lost,          ///< The hold is past its deadline or no longer ours (R9).
-  forked,             ///< In a forked child: a handle of the parent's, or no SQLite file (R16).
+  forked,             ///< In a forked child: a handle of the parent's, or no new store (R16).
   stopped,            ///< The pinger was stopped: nothing would keep a hold alive (R12).
   deadlock,           ///< A wait that can never end; what() shows the cycle (R22).
-  store_replaced,     ///< File or mirrored set (M6) replaced or gone: open it anew.
+  store_replaced,     ///< File or mirrored set (M6) replaced or gone, or closed: open it anew.
 };
 
 DISTLOCK_EXPORT const std::error_category& error_category() noexcept;

@@ -67,8 +67,15 @@ class DISTLOCK_EXPORT Line {
   /// the time until the next look (R19).
   virtual void ring(std::string_view name, const std::vector<std::string>& processes) = 0;
 
+  /// For looks at waits that can never end (R22): the locks with a line, and those of `names`; the
+  /// locks that the processes in these lines hold, if they took them since the first of them came;
+  /// and the pings of these processes. Each once, as in Store::list(), in any order. It need not
+  /// all be of one moment: the lines are read first, and the pings last.
+  virtual Listing list_waits(const std::vector<std::string>& names) = 0;
+
   /// Calls `rung` with the name of each lock that `process` is rung for and stands in line for, as
-  /// long as the result lives; it may name others too. `rung` runs on a thread of the store's or of
+  /// long as the result lives; it may name others too. Where another thread is about to call it at
+  /// the result's end, it may be called once more. `rung` runs on a thread of the store's or of
   /// whoever rings; it must not block, throw or call the store.
   using Rung = std::function<void(std::string_view name)>;
   virtual std::shared_ptr<void> listen(std::string_view process, Rung rung) = 0;

@@ -66,7 +66,8 @@ struct MemberState {
   std::int64_t lacks = 0;  ///< Of one that counts: holds of a majority that it does not carry.
   std::optional<std::chrono::milliseconds> ahead;  ///< Its clock, of the middle one of all clocks.
   /// Of one that is kept out: about how long still, if a process that pings goes on for so long. By
-  /// the member's own clock, and for people alone.
+  /// the member's own clock, and for people alone. Nothing where `problem` names a document of
+  /// another member that keeps it out (M6).
   std::optional<std::chrono::milliseconds> kept_out_for;
 };
 

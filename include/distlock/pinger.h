@@ -4,11 +4,13 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "distlock/clock.h"
 #include "distlock/connection_string.h"
 #include "distlock/export.h"
 #include "distlock/options.h"
+#include "distlock/record.h"
 #include "distlock/store.h"
 
 namespace distlock {
@@ -25,6 +27,10 @@ struct DISTLOCK_EXPORT Environment {
   /// For people, kept in `who`: which process of the host, and of which user. If it and `process`
   /// are empty, the library writes `pid4711/ann`. UTF-8 without a NUL, at most 1000 bytes.
   std::string label = {};
+  /// Holds of other processes in whose commands this process is: they may last until it ends (R22).
+  /// If it and `process` are empty, the library takes those of each `distlock run` in whose command
+  /// this process is.
+  std::vector<Token> outer_holds = {};
 };
 
 /// The caller of ping_round(), watch_round() and ring_round().

@@ -103,6 +103,7 @@ struct Listed {
   std::string problem;  ///< Not empty exactly if there is no record.
   /// False: the document has no `_id` that can be a name, and `id` describes what it has instead.
   bool named = true;
+  std::optional<Fence> fence = {};  ///< Of a malformed lock, if its field `fence` is well-formed.
 };
 
 struct Listing {
@@ -147,8 +148,7 @@ class DISTLOCK_EXPORT Store {
   virtual Inspection inspect(std::string_view name, Freshness freshness) = 0;
 
   /// The hold that the document carries, or nothing if there is no document, by a fresh read.
-  /// Unlike inspect() it judges nothing: a malformed document is an answer, and no ping is looked
-  /// at.
+  /// Unlike inspect() it judges nothing: a malformed document is an answer. It looks at no ping.
   virtual std::optional<Carried> carried(std::string_view name) = 0;
 
   /// One atomic compare-and-set, on two conditions: the document is still as `basis` says, and the

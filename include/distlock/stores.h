@@ -24,9 +24,8 @@ namespace distlock {
 ///   `bad_record`         the SQLite file is no database of ours, or its schema is newer
 ///   `invalid_argument`   options out of range, a folder that is not there, or a server that cannot
 ///                        serve: a secondary, an arbiter, a mongos, MongoDB before 4.2
-///   `forked`             a SQLite file in a child that was forked in the middle of another
-///   thread's
-///                        call of SQLite (R16)
+///   `forked`             in a child that was forked in the middle of another thread's call: of
+///                        SQLite for a file, of libmongoc for a MongoDB server (R16)
 DISTLOCK_EXPORT std::shared_ptr<Store> open_store(const ConnectionString& connection,
                                                   const StoreOptions& options = {});
 

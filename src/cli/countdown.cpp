@@ -90,6 +90,11 @@ EndingPlan fitting_plan(const LeaseTimes& times, std::optional<milliseconds> gra
   return {on_loss, *grace, margin, look_every};
 }
 
+EndingPlan for_nearer_deadlines(EndingPlan plan) {
+  plan.look_every = std::min(plan.look_every, std::max(plan.margin / 2, milliseconds{1}));
+  return plan;
+}
+
 Countdown::Countdown(const EndingPlan& plan, SteadyTime valid_until) : plan_(plan) {
   know(valid_until);
   if (plan_.on_loss == OnLoss::kill) plan_.grace = milliseconds{0};
@@ -109,7 +114,7 @@ Countdown::Due Countdown::look(SteadyTime now, std::optional<SteadyTime> valid_u
     kill_at_ = std::min(now + plan_.grace, last_);
   }
   if (now >= *kill_at_) return {Step::kill, now + kKillAgainAfter};
-  return {beginning ? Step::terminate : Step::wait, *kill_at_};
+  return {beginning ? Step::terminate : Step::wait, std::min(*kill_at_, now + plan_.look_every)};
 }
 
 // It may come nearer without a loss: that of a mirrored store, when a member stops protecting (M5).

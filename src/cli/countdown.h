@@ -40,6 +40,10 @@ struct LeaseTimes {
 EndingPlan fitting_plan(const LeaseTimes& times, std::optional<std::chrono::milliseconds> grace,
                         OnLoss on_loss);
 
+/// The same for a hold whose deadline may come nearer, as on a mirrored store (M5): with looks
+/// often enough to end the command before it.
+EndingPlan for_nearer_deadlines(EndingPlan plan);
+
 /// Decides when a command has to be ended, so that it is gone before its hold's deadline (R9).
 ///
 /// Once begun, the end is final: a ping that is confirmed after the SIGTERM changes nothing. A

@@ -2,9 +2,11 @@
 
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <future>
 #include <iostream>
+#include <mutex>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -23,9 +25,15 @@ constexpr std::chrono::milliseconds kGoodbye{20};
 // The longest wait for readers of the library's log.
 constexpr std::chrono::milliseconds kLogMost{1000};
 
-std::shared_ptr<Store>& kept() {
-  static std::shared_ptr<Store> store;
-  return store;
+std::atomic<bool> thread_left_behind = false;
+
+// Gives what was kept before. A thread that is left behind may bring a store at any time, so
+// nothing of this is ever destroyed.
+std::shared_ptr<Store> keep(std::shared_ptr<Store> store) {
+  static auto& mutex = *new std::mutex;
+  static auto& kept = *new std::shared_ptr<Store>;
+  const std::lock_guard<std::mutex> lock(mutex);
+  return std::exchange(kept, std::move(store));
 }
 
 // On a thread that may outlast the wait: the process ends with it.
@@ -44,13 +52,16 @@ void part_with(std::shared_ptr<Store> store, std::chrono::milliseconds most) try
 }  // namespace
 
 void keep_until_left(std::shared_ptr<Store> store) {
-  auto earlier = std::exchange(kept(), std::move(store));
+  auto earlier = keep(std::move(store));
   if (earlier) part_with(std::move(earlier), {});
 }
 
+void leave_a_thread_behind() { thread_left_behind = true; }
+
 int leave(int status) {
-  if (!kept()) return status;
-  part_with(std::move(kept()), kGoodbye);
+  auto last = keep(nullptr);
+  if (!last && !thread_left_behind) return status;
+  if (last) part_with(std::move(last), kGoodbye);
   (void)flush_log(kLogMost);
   std::cout.flush();
   std::cerr.flush();

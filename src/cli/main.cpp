@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <exception>
+#include <future>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -39,13 +40,22 @@
 namespace distlock::cli {
 namespace {
 
-// Where the locks are. Warns of other users who can read a password in it.
-ConnectionString connection_of(const CommonArguments& arguments) {
+ConnectionString with_its_secrets(const CommonArguments& arguments) {
   ConnectionString connection = connection_of(arguments.store);
   check_has_its_secrets(connection);
+  return connection;
+}
+
+void warn_of_readers(const ConnectionString& connection, const CommonArguments& arguments) {
   if (arguments.verbosity != Verbosity::quiet) {
     warn_of_readers(connection, arguments.store, std::cerr);
   }
+}
+
+// Where the locks are. Warns of other users who can read a password in it.
+ConnectionString connection_of(const CommonArguments& arguments) {
+  ConnectionString connection = with_its_secrets(arguments);
+  warn_of_readers(connection, arguments);
   return connection;
 }
 
@@ -59,26 +69,35 @@ std::chrono::milliseconds milliseconds_since(SteadyTime start) {
   return std::chrono::floor<std::chrono::milliseconds>(host_clock()->steady_now() - start);
 }
 
+// The parts of a run that stay where it has to open its store anew.
+struct RunPlan {
+  const ConnectionString& connection;
+  const LockOptions& options;
+  const EndingPlan& ending;
+  const StoreOptions& calls;
+  const Signals& signals;
+  Keeper& keeper;
+};
+
 // No store: a signal ended the wait, of which `waited` is over.
-std::shared_ptr<Store> open_for(const RunArguments& arguments, const StoreOptions& calls,
+std::shared_ptr<Store> open_for(const RunArguments& arguments, const RunPlan& plan,
                                 const std::stop_token& stop, std::chrono::milliseconds waited) {
-  const ConnectionString connection = connection_of(arguments.common);
+  const ConnectionString& connection = plan.connection;
   check_excludes(connection);
   check_is_a_lock(arguments.lock);
   make_default_folder(arguments.common.store);
-  std::optional<std::chrono::milliseconds> most = arguments.store_patience;
-  if (arguments.wait) {
-    const auto left = *arguments.wait - waited;
-    most = std::min(most.value_or(left), std::max(left, std::chrono::milliseconds{0}));
-  }
+  std::optional<std::chrono::milliseconds> left, most = arguments.store_patience;
+  if (arguments.wait) left = std::max(*arguments.wait - waited, std::chrono::milliseconds{0});
+  if (left) most = std::min(most.value_or(*left), *left);
   const auto clock = host_clock();
-  const auto open = [&](StoreOptions options) {
-    options.witness = WitnessRule::command;
+  StoreOptions options = plan.calls;
+  options.witness = WitnessRule::command;
+  const auto open = [connection, options] {
     auto store = opened(connection, options);
     check_is_no_member(*store, connection);
     return store;
   };
-  return open_patiently(open, {*clock, stop, most, calls.call_limit}, std::cerr);
+  return open_patiently(open, {*clock, stop, most, connection.redacted(), left}, std::cerr);
 }
 
 // The status that an error of `command` ends with, which it tells.
@@ -96,15 +115,6 @@ int told(const Callable& command) try {
   return kInternal;
 }
 
-// The parts of a run that stay where it has to open its store anew.
-struct RunPlan {
-  const LockOptions& options;
-  const EndingPlan& ending;
-  const StoreOptions& calls;
-  const Signals& signals;
-  Keeper& keeper;
-};
-
 // `start`: the beginning of the whole wait.
 int run_in_store(const RunArguments& arguments, const RunPlan& plan, StopOnSignal& stop,
                  const std::shared_ptr<Store>& store, SteadyTime start) {
@@ -118,7 +128,8 @@ int run_in_store(const RunArguments& arguments, const RunPlan& plan, StopOnSigna
                       environment.store->share_witness(pinger->process()));
     const Guarded hold{.valid_until = [&] { return lock.valid_until(); },
                        .lost = lock.stop_token(),
-                       .plan = plan.ending};
+                       .plan = store->members() ? for_nearer_deadlines(plan.ending) : plan.ending,
+                       .ran_out = [&] { return lock.lost() == LossReason::deadline_passed; }};
     return run_to_end(command, plan.signals, hold, plan.keeper);
   };
   return run(arguments, lock,
@@ -133,11 +144,12 @@ int run_in_store(const RunArguments& arguments, const RunPlan& plan, StopOnSigna
 // A wait outlives its SQLite file: it goes on in the one that is there now.
 int carry_out(const RunArguments& arguments, const RunPlan& plan) {
   add_log_sink(arguments.common.verbosity);
+  warn_of_readers(plan.connection, arguments.common);
   if (arguments.on_loss != OnLoss::ignore) warn_of_hidden_descendants(std::cerr);
   StopOnSignal stop(plan.signals);
   const SteadyTime start = host_clock()->steady_now();
   while (true) {
-    const auto store = open_for(arguments, plan.calls, stop.token(), milliseconds_since(start));
+    const auto store = open_for(arguments, plan, stop.token(), milliseconds_since(start));
     if (!store) return tell_interrupted(arguments, stop.end().value_or(0), std::cerr);
     try {
       return run_in_store(arguments, plan, stop, store, start);
@@ -163,11 +175,17 @@ int carry_out(const RunArguments& arguments) {
   const StoreOptions calls = calls_of(arguments);
   const EndingPlan plan = fitting_plan({options, arguments.ping_every, calls.call_limit},
                                        arguments.grace, arguments.on_loss);
+  ignore(SIGPIPE);
+  // Once: its file may be a pipe. And while a signal still ends this process by itself.
+  std::packaged_task<ConnectionString()> read([&] { return with_its_secrets(arguments.common); });
+  read();
   Keeper keeper;  // Before the first thread, as are the signals.
   const Signals signals;
-  ignore(SIGPIPE);
   const BackgroundMessages messages;
-  return told([&] { return carry_out(arguments, RunPlan{options, plan, calls, signals, keeper}); });
+  return told([&] {
+    const ConnectionString connection = read.get_future().get();
+    return carry_out(arguments, {connection, options, plan, calls, signals, keeper});
+  });
 }
 
 // For those that make no store. Of a mirrored store those that look show which members are there.
@@ -271,7 +289,6 @@ int main(int count, char** words) {
     // The MongoDB driver keeps counters there from before main() on, and a SIGKILL would leave the
     // file behind. A process that has mapped it already keeps its map.
     shm_unlink(("/mongoc-" + std::to_string(getpid())).c_str());
-
     const std::vector<std::string> arguments(words + std::min(count, 1), words + count);
     const Arguments parsed =
         parse_arguments(arguments, [](const char* name) { return std::getenv(name); });

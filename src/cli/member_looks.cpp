@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "carries.h"
 #include "clock_name.h"
 #include "saturating.h"
 
@@ -94,6 +95,19 @@ std::optional<PingOnMember> MemberLooks::ping_of(const std::string& process,
     return age_of(left) < age_of(right);
   });
   return std::move(pings[majority - 1]);
+}
+
+std::vector<LockRecord> holds_beside(const std::optional<LockRecord>& shown,
+                                     const std::vector<Inspection>& members) {
+  std::vector<LockRecord> holds;
+  for (const Inspection& one : members) {
+    if (!one.lock || !one.lock->taken() || carries(shown, one.lock->ts)) continue;
+    auto same = std::find_if(holds.begin(), holds.end(),
+                             [&](const LockRecord& hold) { return hold.ts == one.lock->ts; });
+    if (same == holds.end()) same = holds.insert(holds.end(), *one.lock);
+    same->members.push_back(one.member);
+  }
+  return holds;
 }
 
 std::optional<OnMember> deciding(std::vector<OnMember> members, std::size_t majority) {

@@ -39,6 +39,11 @@ class MemberLooks {
   std::vector<OfOne> members_;
 };
 
+/// The holds that members carry and that are not the record shown. Each is on fewer than a majority
+/// of them, and lists them.
+std::vector<LockRecord> holds_beside(const std::optional<LockRecord>& shown,
+                                     const std::vector<Inspection>& members);
+
 /// A member, and whether a contender could get it.
 struct OnMember {
   Inspection seen;

@@ -3,10 +3,12 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <exception>
 #include <iostream>
 #include <mutex>
 #include <streambuf>
 #include <string>
+#include <string_view>
 
 #include "distlock/log.h"
 #include "line_writer.h"
@@ -32,15 +34,25 @@ class LineBuffer : public std::streambuf {
 
   std::streamsize xsputn(const char* text, std::streamsize size) override {
     const std::lock_guard<std::mutex> lock(mutex_);
-    line_.append(text, static_cast<std::size_t>(size));
-    for (auto end = line_.find('\n'); end != std::string::npos; end = line_.find('\n')) {
-      writer_.add(LogLevel::info, line_.substr(0, end));
-      line_.erase(0, end + 1);
+    try {
+      take_in({text, static_cast<std::size_t>(size)});
+    } catch (const std::exception&) {
+      // Thrown on, it would silence the stream for good.
+      line_.clear();
+      writer_.drop();
     }
     return size;
   }
 
  private:
+  void take_in(std::string_view text) {
+    line_.append(text);
+    for (auto end = line_.find('\n'); end != std::string::npos; end = line_.find('\n')) {
+      writer_.add(LogLevel::info, line_.substr(0, end));
+      line_.erase(0, end + 1);
+    }
+  }
+
   LineWriter& writer_;
   std::mutex mutex_;
   std::string line_;

@@ -18,29 +18,28 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kPauseLeast{100};
 constexpr milliseconds kPauseMost{1000};
-constexpr milliseconds kCallLeast{250};
+constexpr milliseconds kOpeningLeast{1000};
 // A run on one SQLite file opens more of them from here on.
 constexpr std::size_t kFilesLeast = 12;
 
-SteadyTime end_of(const OpeningWait& wait) {
+SteadyTime end_of(const OpeningWait& wait, std::optional<milliseconds> time) {
   constexpr std::chrono::hours kForEver{24 * 365 * 100};
-  const milliseconds most = std::min<milliseconds>(wait.most.value_or(kForEver), kForEver);
-  return wait.clock.steady_now() + most;
+  return wait.clock.steady_now() + std::min<milliseconds>(time.value_or(kForEver), kForEver);
 }
 
-// Without a wait, or when its time is over, there is a single call, which gets its whole limit.
-milliseconds limit_of_call(const OpeningWait& wait, SteadyTime end) {
-  if (wait.most && wait.most->count() <= 0) return wait.call_limit;
-  const auto left = std::chrono::ceil<milliseconds>(end - wait.clock.steady_now());
-  return std::min(wait.call_limit, std::max(left, kCallLeast));
+// Without a wait nothing but the limits of its calls ends the only opening.
+SteadyTime end_of_openings(const OpeningWait& wait, SteadyTime end) {
+  if (wait.most && wait.most->count() <= 0) {
+    if (wait.of_lock.value_or(milliseconds{0}).count() <= 0) return SteadyTime::max();
+    end = end_of(wait, wait.of_lock);
+  }
+  return std::max(end, wait.clock.steady_now() + kOpeningLeast);
 }
 
-std::shared_ptr<Store> open_within(const Open& open, const OpeningWait& wait, SteadyTime end) {
-  const milliseconds limit = limit_of_call(wait, end);
-  auto store = open({.call_limit = limit});
-  if (limit == wait.call_limit) return store;
-  store.reset();
-  return open({.call_limit = wait.call_limit});
+Error took_too_long(const OpeningWait& wait) {
+  return {Errc::not_applied,
+          "opening " + wait.store +
+              ": it took longer than the wait or the patience; a longer one may show why"};
 }
 
 }  // namespace
@@ -69,22 +68,27 @@ StoreOptions calls_of(const RunArguments& arguments) {
 
 std::shared_ptr<Store> open_patiently(const Open& open, const OpeningWait& wait,
                                       std::ostream& err) {
-  const SteadyTime end = end_of(wait);
+  const SteadyTime end = end_of(wait, wait.most);
+  const OpeningEnd end_of_each{end_of_openings(wait, end), wait.stop};
+  Error failure = took_too_long(wait);
   for (milliseconds pause = kPauseLeast;; pause = std::min(2 * pause, kPauseMost)) {
     if (wait.stop.stop_requested()) return nullptr;
     check_room_for_files();
     try {
-      return open_within(open, wait, end);
+      if (auto store = open_apart(open, wait.clock, end_of_each)) return store;
+      if (wait.stop.stop_requested()) return nullptr;
     } catch (const Error& error) {
-      const SteadyTime now = wait.clock.steady_now();
-      if (!may_pass(error) || now >= end) throw;
-      if (pause == kPauseLeast) {
-        err << "distlock: " << error.what() << "; waiting for the store\n" << std::flush;
-      }
+      failure = error;
+      if (!may_pass(error)) throw;
+    }
+    if (wait.clock.steady_now() >= end) throw Error(failure);
+    if (pause == kPauseLeast) {
+      err << "distlock: " << failure.what() << "; waiting for the store\n" << std::flush;
     }
     if (!wait.clock.wait_until(std::min(wait.clock.steady_now() + pause, end), wait.stop)) {
       return nullptr;
     }
+    if (wait.clock.steady_now() >= end) throw Error(failure);
   }
 }
 

@@ -1,13 +1,14 @@
 #pragma once
 
 #include <chrono>
-#include <functional>
 #include <iosfwd>
 #include <memory>
 #include <optional>
 #include <stop_token>
+#include <string>
 
 #include "cli/arguments.h"
+#include "cli/open_apart.h"
 #include "distlock/clock.h"
 #include "distlock/error.h"
 #include "distlock/options.h"
@@ -24,19 +25,22 @@ struct OpeningWait {
   Clock& clock;
   std::stop_token stop;
   std::optional<std::chrono::milliseconds> most;
-  std::chrono::milliseconds call_limit;  ///< Of the store.
+  std::string store;  ///< For messages, without secrets.
+  /// The rest of the wait for the lock, if that has an end. Where `most` is 0, the only opening
+  /// ends with it.
+  std::optional<std::chrono::milliseconds> of_lock = {};
 };
-
-using Open = std::function<std::shared_ptr<Store>(const StoreOptions&)>;
 
 /// Errors: std::system_error where this process can open too few files for a store.
 void check_room_for_files();
 
-/// Calls `open` until it succeeds, as at boot, when the host is up before the store. Says once on
-/// `err` that it waits. A call is limited to what is left of the wait; a store that answers then
-/// is opened anew with its own limit. Gives null if a stop was requested.
-/// Errors: that of the last call, when the time is over; any that waiting does not mend, at once.
-/// std::system_error where this process can open too few files.
+/// Opens with open_apart() until that succeeds, as at boot, when the host is up before the store.
+/// Says once on `err` that it waits. An opening that is under way when the time is over is left
+/// behind, but the first one gets a second at least. Without a wait the only one gets all the time
+/// that its calls take. Gives null if a stop was requested.
+/// Errors: that of the last opening that has ended, when the time is over, or `not_applied`; any
+/// that waiting does not mend, at once. std::system_error where this process can open too few
+/// files.
 std::shared_ptr<Store> open_patiently(const Open& open, const OpeningWait& wait, std::ostream& err);
 
 }  // namespace distlock::cli

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <ostream>
 #include <string>
@@ -72,19 +71,6 @@ std::string boot_seconds(SteadyTime time) {
   const auto since_boot = std::max(time, SteadyTime{}).time_since_epoch();
   const auto ms = std::chrono::floor<std::chrono::milliseconds>(since_boot).count();
   return std::to_string(ms / 1000) + '.' + std::to_string(1000 + ms % 1000).substr(1);
-}
-
-// Of the runs in whose command this one is, the nearest first. Old ones fall out: a program may
-// leave another run behind, again and again.
-std::string outer_tokens() {
-  constexpr std::size_t kMost = 2000;
-  std::string tokens;
-  for (const std::string_view variable : {kTokenVariable, kOuterTokensVariable}) {
-    const char* const value = std::getenv(std::string(variable).c_str());
-    if (value == nullptr || *value == '\0') continue;
-    tokens.append(tokens.empty() ? "" : ",").append(value);
-  }
-  return tokens.substr(0, kMost);
 }
 
 Command command_of(const RunArguments& arguments, const LockRecord& hold, SteadyTime valid_until) {

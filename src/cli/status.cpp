@@ -49,6 +49,9 @@ const char* leave_out(View& view, const ListArguments& arguments) {
   std::erase_if(view.locks, [&](const LockView& lock) {
     return arguments.pattern && !(lock.named && matches(*arguments.pattern, lock.name));
   });
+  std::erase_if(view.left_over, [&](const LockRecord& hold) {
+    return arguments.pattern && !matches(*arguments.pattern, hold.name);
+  });
   if (arguments.pattern && view.locks.empty()) return "no such lock";
   if (arguments.held) std::erase_if(view.locks, is_free);
   return arguments.pattern ? "no such lock is held" : "no lock is held";

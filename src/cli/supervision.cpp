@@ -30,9 +30,9 @@ void carry_out(Countdown::Step step, ChildProcess& child) {
 
 Countdown::Due look(Countdown& countdown, const Guarded& hold) {
   const SteadyTime until = hold.valid_until();
-  const bool lost = until == SteadyTime::min();
-  return countdown.look(host_clock()->steady_now(),
-                        lost ? std::nullopt : std::optional<SteadyTime>(until));
+  const SteadyTime now = host_clock()->steady_now();
+  if (until != SteadyTime::min()) return countdown.look(now, until);
+  return countdown.look(now, hold.ran_out() ? std::optional(now) : std::nullopt);
 }
 
 // A command that did not begin is gone, too, and somebody else may get its number.

@@ -14,6 +14,8 @@ struct Guarded {
   std::function<SteadyTime()> valid_until;  ///< Of the hold; the distant past if it is lost.
   std::stop_token lost;                     ///< Stopped when the hold is lost.
   EndingPlan plan;
+  /// Whether it is lost because its deadline has passed. Then there is no time for a grace.
+  std::function<bool()> ran_out = [] { return false; };
 };
 
 /// Runs the command to its end, passing signals on to it. If the hold is lost, or its deadline

@@ -180,7 +180,8 @@ LockView lock_view(const Observer& observer, const Listed<LockRecord>& listed, c
 
 struct OneLock {
   LockView lock;
-  std::optional<StoreNow> now;
+  std::optional<StoreNow> now = {};
+  std::vector<LockRecord> left_over = {};
 };
 
 // A lock and its holder's ping by one read.
@@ -191,18 +192,20 @@ OneLock look_at(const Observer& observer, std::string_view name) {
               .now = seen.now};
   // A lock that nobody has claimed yet is free.
   if (!seen.lock) one.lock.record.emplace().name = name;
+  one.left_over = holds_beside(one.lock.record, seen.members);
   judge(observer, seen, span, one.lock);
   return one;
 }
 
 // A listing reads locks and pings one after the other: a holder that came or left in between seems
 // to have no ping. The members of a mirrored store may show a lock as free that was taken before.
-void look_for_ping(const Observer& observer, LockView& lock) {
+void look_for_ping(const Observer& observer, OneLock& one) {
+  const LockView& lock = one.lock;
   const bool freed_meanwhile =
       lock.takeover.how == Takeover::How::not_needed && lock.record && lock.record->taken();
   if (lock.takeover.how != Takeover::How::never && !freed_meanwhile) return;
   try {
-    lock = look_at(observer, lock.name).lock;
+    one = look_at(observer, lock.name);
   } catch (const Error& error) {
     if (error.errc() != Errc::bad_record) throw;
   }
@@ -222,6 +225,7 @@ void show_ping_of_majority(const Observer& observer, const MemberLooks& looks, P
 std::optional<View> view_with_malformed_ping(const Observer& observer, std::string_view name) {
   View view = view_all(observer);
   std::erase_if(view.locks, [&](const LockView& lock) { return !lock.named || lock.name != name; });
+  std::erase_if(view.left_over, [&](const LockRecord& hold) { return hold.name != name; });
   if (view.locks.empty() || !view.locks.front().record) return std::nullopt;
   const std::string& holder = view.locks.front().record->process;
   std::erase_if(view.pings,
@@ -247,16 +251,20 @@ View view_all(const Observer& observer) {
   const Listing& listing = listings.all;
   const MemberLooks looks(listings.of_members);
   const Pings pings = pings_by_process(listing);
-  View view;
-  view.store = observer.connection.redacted();
-  view.now = listing.now;
+  View view{.store = observer.connection.redacted(), .now = listing.now};
   for (const auto& listed : listing.locks) {
     Inspection seen{.lock = {}, .ping = {}, .now = listing.now, .fresh = true};
     seen.members = looks.at(listed.id);
-    view.locks.push_back(lock_view(observer, listed, pings, std::move(seen), span));
-    look_for_ping(observer, view.locks.back());
+    OneLock one;
+    if (listed.record) one.left_over = holds_beside(listed.record, seen.members);
+    one.lock = lock_view(observer, listed, pings, std::move(seen), span);
+    look_for_ping(observer, one);
+    view.locks.push_back(std::move(one.lock));
+    view.left_over.insert(view.left_over.end(), one.left_over.begin(), one.left_over.end());
   }
-  view.deadlocks = deadlock::cycles(sound(listing.locks));
+  const std::vector<LockRecord> locks = sound(listing.locks);
+  view.deadlocks = deadlock::cycles(locks);
+  view.possible_deadlocks = deadlock::possible_cycles(locks);
   for (const auto& [process, ping] : pings) {
     view.pings.push_back(ping);
     if (ping.record) show_ping_of_majority(observer, looks, view.pings.back());
@@ -277,6 +285,7 @@ View view_one(const Observer& observer, std::string_view name) {
     OneLock one = look_at(observer, name);
     view.now = one.now;
     lock = std::move(one.lock);
+    view.left_over = std::move(one.left_over);
   } catch (const Error& error) {
     if (error.errc() != Errc::bad_record) throw;
     if (auto sound = view_with_malformed_ping(observer, name)) return *std::move(sound);

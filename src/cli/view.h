@@ -49,7 +49,11 @@ struct View {
   std::vector<LockView> locks;
   std::vector<PingView> pings;
   std::vector<deadlock::Cycle> deadlocks;  ///< Of a look at all locks (R22).
-  std::vector<MemberState> members;        ///< Of a mirrored store; otherwise empty.
+  std::vector<deadlock::Cycle> possible_deadlocks;
+  std::vector<MemberState> members;  ///< Of a mirrored store; otherwise empty.
+  /// Holds on fewer than a majority of these, beside the locks as they are shown. Each lists its
+  /// members.
+  std::vector<LockRecord> left_over;
 
   bool malformed() const;
 };

@@ -125,15 +125,7 @@ Json line_json(const LockRecord& lock, const std::optional<StoreNow>& now) {
   return line;
 }
 
-Json lock_json(const LockView& lock, const std::optional<StoreNow>& now) {
-  Json object;
-  object["name"] = name_json(lock, lock.name);
-  if (!lock.record) {
-    object["problem"] = text(lock.problem);
-    return object;
-  }
-  const LockRecord& record = *lock.record;
-  object["state"] = state_name(record.state);
+void add_hold(Json& object, const LockRecord& record, const std::optional<StoreNow>& now) {
   object["process"] = text(record.process);
   object["who"] = text(record.who);
   object["why"] = text(record.why);
@@ -146,6 +138,18 @@ Json lock_json(const LockView& lock, const std::optional<StoreNow>& now) {
   object["fence"] = record.fence;
   object["takeover_after_ms"] =
       record.takeover_after ? Json(record.takeover_after->count()) : Json(nullptr);
+}
+
+Json lock_json(const LockView& lock, const std::optional<StoreNow>& now) {
+  Json object;
+  object["name"] = name_json(lock, lock.name);
+  if (!lock.record) {
+    object["problem"] = text(lock.problem);
+    return object;
+  }
+  const LockRecord& record = *lock.record;
+  object["state"] = state_name(record.state);
+  add_hold(object, record, now);
   const auto& by = lock.now ? lock.now : now;
   object["ping"] = lock.ping ? ping_json(*lock.ping, by) : Json(nullptr);
   object["takeover"] = record.taken() ? takeover_json(lock.takeover, now) : Json(nullptr);
@@ -164,6 +168,12 @@ Json cycle_json(const deadlock::Cycle& cycle) {
     waits.push_back(std::move(object));
   }
   return waits;
+}
+
+Json cycles_json(const std::vector<deadlock::Cycle>& cycles) {
+  Json all = Json::array();
+  for (const deadlock::Cycle& cycle : cycles) all.push_back(cycle_json(cycle));
+  return all;
 }
 
 Json process_json(const PingView& ping, const std::optional<StoreNow>& now) {
@@ -209,6 +219,14 @@ Json member_json(const MemberState& member, std::size_t number) {
   return object;
 }
 
+Json left_over_json(const LockRecord& hold, const View& view) {
+  Json object;
+  object["name"] = text(hold.name);
+  object["members"] = carriers_of(hold, view.members);
+  add_hold(object, hold, view.now);
+  return object;
+}
+
 // Of a mirrored store alone.
 void add_members(Json& document, const View& view) {
   if (view.members.empty()) return;
@@ -218,6 +236,10 @@ void add_members(Json& document, const View& view) {
   }
   for (std::size_t i = 0; i < view.members.size(); ++i) {
     document["members"].push_back(member_json(view.members[i], i + 1));
+  }
+  document["left_over"] = Json::array();
+  for (const LockRecord& hold : view.left_over) {
+    document["left_over"].push_back(left_over_json(hold, view));
   }
 }
 
@@ -232,10 +254,8 @@ void print_json(std::ostream& out, const View& view) {
   for (const LockView& lock : view.locks) document["locks"].push_back(lock_json(lock, view.now));
   document["pings"] = Json::array();
   for (const PingView& ping : view.pings) document["pings"].push_back(process_json(ping, view.now));
-  document["deadlocks"] = Json::array();
-  for (const deadlock::Cycle& cycle : view.deadlocks) {
-    document["deadlocks"].push_back(cycle_json(cycle));
-  }
+  document["deadlocks"] = cycles_json(view.deadlocks);
+  document["possible_deadlocks"] = cycles_json(view.possible_deadlocks);
   add_members(document, view);
   // In ASCII, so that it can be shown on a terminal whatever others have stored.
   constexpr bool kAscii = true;

@@ -19,6 +19,10 @@ Row malformed_row(const std::string& name, const std::string& problem) {
   return {{escaped(name), Style::plain}, {"malformed", Style::bad}, {problem, Style::bad}};
 }
 
+std::string number_text(const Holder& holder) {
+  return holder.process_number ? std::to_string(*holder.process_number) : "-";
+}
+
 // With `verbose` the state and the times in more words.
 Row short_row(const LockView& lock, const StoreNow& now, bool verbose) {
   const LockRecord& record = *lock.record;
@@ -30,7 +34,7 @@ Row short_row(const LockView& lock, const StoreNow& now, bool verbose) {
   return {{escaped(record.name), Style::plain},
           {verbose ? state_text(record.state) : state, taken ? Style::plain : Style::good},
           {holder_text(holder), style},
-          {holder.process_number ? std::to_string(*holder.process_number) : "-", style},
+          {number_text(holder), style},
           {taken && record.when ? age_text(*record.when, now.time) : "-", style},
           taken ? ping_cell(lock, now, verbose) : Cell{"-", Style::dim},
           takeover_cell(lock, verbose)};
@@ -63,6 +67,20 @@ Row lock_headings(bool of_mirror, bool verbose) {
     for (const char* const text : {"SINCE", "FENCE", "PROCESS"}) row.push_back(heading(text));
   }
   row.push_back(heading("WHY"));
+  return row;
+}
+
+Row left_over_row(const LockRecord& hold, const View& view, bool verbose) {
+  const Holder holder = holder_of(hold);
+  Row row{{escaped(hold.name)},
+          {carriers_text(hold, view.members)},
+          {holder_text(holder)},
+          {number_text(holder)},
+          {hold.when && view.now ? age_text(*hold.when, view.now->time) : "-"}};
+  if (!verbose) return row;
+  row.push_back({hold.when ? iso8601(*hold.when) : "-"});
+  row.push_back({std::to_string(hold.fence)});
+  row.push_back({escaped(hold.process)});
   return row;
 }
 
@@ -104,7 +122,7 @@ Row waiter_row(const LockRecord& lock, std::size_t place, const StoreNow& now, b
   Row row{{escaped(lock.name)},
           {waiter.passed_over ? "away" : place_text(place)},
           {holder_text(holder)},
-          {holder.process_number ? std::to_string(*holder.process_number) : "-"},
+          {number_text(holder)},
           {rounded_text(time_since(waiter.since, now.time))}};
   if (verbose) row.push_back({escaped(waiter.process)});
   return row;
@@ -120,6 +138,22 @@ void print_lines(std::ostream& out, const View& view, const Layout& layout) {
       rows.push_back(waiter_row(*lock.record, place, *view.now, layout.verbose));
   }
   if (rows.size() == 1) return;
+  out << '\n';
+  print_rows(out, std::move(rows), {"PID", "FOR"}, layout);
+}
+
+// Nothing where no member of a mirrored store has such a hold.
+void print_left_over(std::ostream& out, const View& view, const Layout& layout) {
+  if (view.left_over.empty()) return;
+  std::vector<Row> rows{headed({"LEFT OVER", "MEMBERS", "HOLDER", "PID", "FOR"})};
+  if (layout.verbose) {
+    for (const char* const text : {"SINCE", "FENCE", "PROCESS"}) {
+      rows.front().push_back(heading(text));
+    }
+  }
+  for (const LockRecord& hold : view.left_over) {
+    rows.push_back(left_over_row(hold, view, layout.verbose));
+  }
   out << '\n';
   print_rows(out, std::move(rows), {"PID", "FOR"}, layout);
 }
@@ -147,8 +181,25 @@ void print_pings(std::ostream& out, const View& view, const Layout& layout) {
   print_table(out, malformed, layout.in_colour);
 }
 
+void print_cycles(std::ostream& out, const std::vector<deadlock::Cycle>& cycles, const Cell& name,
+                  const Layout& layout) {
+  for (const deadlock::Cycle& cycle : cycles) {
+    out << '\n' << dressed(name, layout.in_colour) << ": " << deadlock::in_words(cycle) << '\n';
+  }
+}
+
 void print_field(std::ostream& out, const char* name, const Cell& value, bool in_colour) {
   print_table(out, {{{"  " + (name + std::string(10, ' ')).substr(0, 9)}, value}}, in_colour);
+}
+
+// Of one lock.
+void print_left_over_fields(std::ostream& out, const View& view, bool in_colour) {
+  const char* name = "left over";
+  for (const LockRecord& hold : view.left_over) {
+    const std::string text = "on " + carriers_text(hold, view.members) + ", by " +
+                             holder_in_words(hold) + ", since " + since_text(hold, view.now);
+    print_field(out, std::exchange(name, ""), {text}, in_colour);
+  }
 }
 
 }  // namespace
@@ -167,11 +218,9 @@ void print_locks(std::ostream& out, const View& view, const char* none, const La
   if (view.locks.empty()) out << none << '\n';
   print_lock_table(out, view, layout);
   print_lines(out, view, layout);
-  for (const deadlock::Cycle& cycle : view.deadlocks) {
-    out << '\n'
-        << dressed({"deadlock", Style::bad}, layout.in_colour) << ": " << deadlock::in_words(cycle)
-        << '\n';
-  }
+  print_left_over(out, view, layout);
+  print_cycles(out, view.deadlocks, {"deadlock", Style::bad}, layout);
+  print_cycles(out, view.possible_deadlocks, {"possible deadlock", Style::bad}, layout);
 }
 
 void print_lock(std::ostream& out, const View& view, const Layout& layout) {
@@ -190,7 +239,8 @@ void print_lock(std::ostream& out, const View& view, const Layout& layout) {
   const LockRecord& record = *lock.record;
   const bool taken = record.taken();
   out << dressed({state_text(record.state), taken ? Style::plain : Style::good}, in_colour) << '\n';
-  if (!taken && !record.ts) return;  // Nobody has ever held it.
+  // A majority says that nobody has ever held it.
+  if (!taken && !record.ts) return print_left_over_fields(out, view, in_colour);
 
   const Style style = taken ? Style::plain : Style::dim;
   field(taken ? "holder" : "last", {holder_in_words(record), style});
@@ -201,6 +251,7 @@ void print_lock(std::ostream& out, const View& view, const Layout& layout) {
   if (taken && now) field("ping", ping_cell(lock, *now, true));
   if (taken) field("takeover", takeover_cell(lock, true));
   if (!view.members.empty()) field("members", {carriers_text(record, view.members), style});
+  print_left_over_fields(out, view, in_colour);
   for (std::size_t place = 0; now && place < record.line.size(); ++place)
     field(place == 0 ? "waiting" : "", {waiter_in_words(record, place, *now)});
   field("fence", {std::to_string(record.fence), style});

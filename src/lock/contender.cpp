@@ -134,7 +134,7 @@ bool Contender::line_comes_first(const Judgement& dead, const Inspection& seen) 
   const auto left = turn_of_line.left(dead, seen, protocol::window(*seen.lock, options), now);
   if (left <= nanoseconds{0} || out_of_time()) return left > nanoseconds{0};
   if (dead.reason == protocol::Reason::ended) {
-    const Listing all = session->environment.store->list();
+    const Listing all = session->environment.store->line()->list_waits({name});
     if (!somebody_lives(seen.lock->line, all.pings)) return false;
   }
   const Guard lock(mutex);
@@ -168,7 +168,7 @@ Judgement Contender::judge_now(TimedInspection& look) {
     return judge(look);
   };
   Judgement judgement = judged(Freshness::ordinary);
-  const bool stray = !out_of_time() && look.seen.lock && session->free_if_stray(look.seen);
+  const bool stray = look.seen.lock && session->free_if_stray(look.seen, limit);
   if (stray && !out_of_time()) judgement = judged(Freshness::ordinary);
   const bool doubtful = judgement.verdict == Verdict::dead && !look.seen.fresh;
   if (doubtful && !out_of_time()) judgement = judged(Freshness::fresh);

@@ -41,13 +41,14 @@ struct WaitRequest {
   std::string_view why;
   LockRecord* other = nullptr;
   WaitTeller* teller = nullptr;
-  bool for_ever = false;  ///< No deadline was given.
+  bool for_ever = false;   ///< No deadline was given.
+  bool* warned = nullptr;  ///< That it may never end (R22).
 
   Limit limit() const { return {deadline, stop}; }
   /// Begins now. Of a wait with a deadline it never looks.
   DeadlockWatch deadlock_watch(const LockOptions& options, Session& session) const {
     return {session.overviews, for_ever ? options.deadlock_after : std::chrono::milliseconds{0},
-            session.environment.clock->steady_now(), session.environment.process};
+            session.environment.clock->steady_now(), session.environment.process, *warned};
   }
 };
 

@@ -5,13 +5,14 @@
 #include <vector>
 
 #include "distlock/error.h"
+#include "log.h"
 
 namespace distlock {
 namespace {
 
 using std::chrono::nanoseconds;
 
-// Rarely: each look reads all locks, and a cycle does not go away.
+// Rarely: each look reads all who wait, and a cycle does not go away.
 constexpr std::chrono::minutes kPauseMost{1};
 constexpr nanoseconds kConfirmAfter = std::chrono::seconds{1};
 
@@ -29,6 +30,16 @@ deadlock::Cycle cycle_of(const Token& ticket, const std::vector<deadlock::Cycle>
     return stands_in(cycle, ticket);
   });
   return found == cycles.end() ? deadlock::Cycle{} : *found;
+}
+
+// The same, and it begins with this waiter: each warns of a possible cycle.
+deadlock::Cycle own_cycle_of(const Token& ticket, const std::vector<deadlock::Cycle>& possible) {
+  deadlock::Cycle cycle = cycle_of(ticket, possible);
+  const auto own = std::find_if(cycle.begin(), cycle.end(), [&](const deadlock::Wait& wait) {
+    return wait.waiter.ticket == ticket;
+  });
+  std::rotate(cycle.begin(), own, cycle.end());
+  return cycle;
 }
 
 // When the last of the cycle came. A place that is not in the store came before the first look.
@@ -53,16 +64,19 @@ bool pinged_since(StoreTime time, const std::string& process, const std::vector<
 }  // namespace
 
 DeadlockWatch::DeadlockWatch(Overviews& overviews, nanoseconds after, SteadyTime begun,
-                             std::string process)
+                             std::string process, bool& warned)
     : overviews_(overviews),
       process_(std::move(process)),
       pause_(after),
       due_(after > nanoseconds{0} ? begun + after : SteadyTime::max()),
-      since_(due_ - shared_part(after)) {}
+      since_(due_ - shared_part(after)),
+      warned_(warned) {}
 
 DeadlockWatch::Seen DeadlockWatch::look(const Token& ticket, Clock& clock) {
   if (!look_at_all(clock)) return Seen::no_cycle;
-  return judge(cycle_of(ticket, seen_->cycles), ticket);
+  deadlock::Cycle certain = cycle_of(ticket, seen_->cycles);
+  if (!certain.empty()) return judge(std::move(certain), ticket);
+  return judge(own_cycle_of(ticket, seen_->possible), ticket);
 }
 
 bool DeadlockWatch::look_at_all(Clock& clock) {
@@ -85,7 +99,8 @@ DeadlockWatch::Seen DeadlockWatch::judge(deadlock::Cycle cycle, const Token& tic
   const auto lives = [&](const std::string& process) {
     return pinged_since(last, process, seen_->pings, *seen_->now);
   };
-  if (cycle.empty() || cycle.front().waiter.ticket != ticket) {
+  const bool done = warned_ && !deadlock::is_certain(cycle);
+  if (cycle.empty() || done || cycle.front().waiter.ticket != ticket) {
     suspected_.clear();
     look_later();
     if (cycle.empty()) return Seen::no_cycle;
@@ -103,6 +118,7 @@ DeadlockWatch::Seen DeadlockWatch::judge(deadlock::Cycle cycle, const Token& tic
 void DeadlockWatch::believe_or_suspect(deadlock::Cycle cycle, bool all_live) {
   const bool again = cycle == suspected_;
   if (again && lived_ && all_live) {
+    if (!deadlock::is_certain(cycle)) return warn(cycle);
     throw Error(Errc::deadlock, "deadlock: " + deadlock::in_words(cycle));
   }
   lived_ = all_live;
@@ -110,6 +126,12 @@ void DeadlockWatch::believe_or_suspect(deadlock::Cycle cycle, bool all_live) {
   confirm_after_ = std::min(confirm_after_, pause_);
   look_again_in(confirm_after_);
   suspected_ = std::move(cycle);
+}
+
+void DeadlockWatch::warn(const deadlock::Cycle& cycle) {
+  log::wait_may_never_end(deadlock::in_words(cycle, "this process"));
+  warned_ = true;
+  look_later();
 }
 
 void DeadlockWatch::look_later() {

@@ -9,7 +9,7 @@ namespace distlock {
 
 HoldGuard::HoldGuard(HoldGuard&& from) noexcept
     : lock_(from.lock_),
-      hold_(std::move(from.hold_)),
+      hold_(std::exchange(from.hold_, {})),
       other_(std::move(from.other_)),
       got_(std::exchange(from.got_, false)) {}
 

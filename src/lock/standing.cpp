@@ -84,7 +84,12 @@ bool StandingInLine::wait() {
     const std::stop_token before = std::exchange(rung, place_.wake().arm());
     // Rung when the sleep was over already.
     if (before.stop_requested()) stand_at_ = clock_.steady_now();
-    if (step_on()) return true;
+    try {
+      if (step_on()) return true;
+    } catch (...) {
+      late_ = lock_.out_of_time();  // No call begins after a stop, for its place either (R15).
+      throw;
+    }
     late_ = lock_.out_of_time();
     if (late_) break;
     tell();
@@ -196,6 +201,8 @@ bool StandingInLine::stand_or_look() {
 bool StandingInLine::stand() {
   if (!pinged() || !may_call()) return false;
   Claim claim = lock_.claims.claim_with(ticket_, request_.why, fences_);
+  claim.who += request_.for_ever ? deadlock::inside(lock_.session->environment.outer_holds)
+                                 : deadlock::with_deadline();
   claim.who += deadlock::having(lock_.session->holds.blocks_of_this_thread());
   stand_at_ = SteadyTime::max();
   last_sent_ = clock_.steady_now();

@@ -55,7 +55,9 @@ bool DistributedLock::wait_for(nanoseconds limit, const std::stop_token& stop, s
   const bool in_line = contender_->options.wait_rule == WaitRule::in_line &&
                        contender_->session->environment.store->line() != nullptr;
   WaitTeller teller = contender_->teller_of_a_wait();
-  const WaitRequest request{begun, begun + limit, stop, why, other, &teller, limit >= kForEver};
+  bool warned = false;
+  const WaitRequest request{begun,   begun + limit,     stop,   why, other,
+                            &teller, limit >= kForEver, &warned};
   return in_line ? contender_->wait_in_line(request) : contender_->wait_polling(request);
 }
 

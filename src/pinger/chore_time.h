@@ -1,9 +1,12 @@
 #pragma once
 
+#include <algorithm>
+#include <chrono>
 #include <stop_token>
 #include <utility>
 
 #include "distlock/clock.h"
+#include "limit.h"
 
 namespace distlock {
 
@@ -16,6 +19,12 @@ class ChoreTime {
   /// `begin_until`: the last moment for a call to begin, but for the first.
   ChoreTime(const Clock& clock, SteadyTime begin_until, std::stop_token stop = {})
       : clock_(clock), begin_until_(begin_until), stop_(std::move(stop)) {}
+  /// Of a caller that has a limit, which is not over yet. Its last call begins `within` that time.
+  ChoreTime(const Clock& clock, std::chrono::nanoseconds within, const Limit& limit)
+      : ChoreTime(
+            clock,
+            std::min(clock.steady_now() + within, limit.deadline - std::chrono::nanoseconds{1}),
+            limit.stop) {}
 
   /// Asked before each call of the store, and only if there is one to make.
   bool for_a_call() {
@@ -25,6 +34,8 @@ class ChoreTime {
     calls_ += over_ ? 0 : 1;
     return !over_;
   }
+  /// For a call that may be left out, and puts off no other.
+  Limit limit() const { return {begin_until_ + std::chrono::nanoseconds{1}, stop_}; }
   /// How many calls there was time for.
   int calls() const { return calls_; }
   /// Whether a call had to be put off.

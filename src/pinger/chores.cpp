@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "carries.h"
 #include "distlock/members.h"
@@ -57,12 +58,15 @@ void Chores::tell_failure(const char* what) noexcept {
   log::chore_failed(what, current_failure().what);
 }
 
-// Each by itself: a lock that cannot be read says nothing of the next (R14).
 void Chores::verify_holds(ChoreTime& time) {
-  if (missing_.empty() && lacked_.empty() && unknown_.empty()) {
-    if (!time.for_a_call()) return;
-    list_holds();
-  }
+  look_at_listed(time);
+  if (!time.for_a_call()) return;
+  list_holds();
+  look_at_listed(time);
+}
+
+// Each by itself: a lock that cannot be read says nothing of the next (R14).
+void Chores::look_at_listed(ChoreTime& time) {
   while (!missing_.empty() && time.for_a_call()) {
     const ActiveHold hold = std::move(missing_.front());
     missing_.pop_front();
@@ -73,11 +77,6 @@ void Chores::verify_holds(ChoreTime& time) {
     lacked_.pop_front();
     attempt("looking at the members of a hold", [&] { count_carriers_only(hold); });
   }
-  while (!unknown_.empty() && time.for_a_call()) {
-    const StoredHold hold = std::move(unknown_.front());
-    unknown_.pop_front();
-    attempt("looking at a stray hold", [&] { adopt_if_stray(hold); });
-  }
 }
 
 void Chores::list_holds() {
@@ -85,12 +84,14 @@ void Chores::list_holds() {
   const std::vector<StoredHold> list = environment_.store->holds(environment_.process);
   // After the list: whatever was being claimed meanwhile is known by now.
   const KnownTokens known(holds_, pending_);
+  std::vector<StoredHold> unknown;
   std::map<std::pair<std::string, Token>, const StoredHold*> stored;
   for (const StoredHold& hold : list) {
     stored[{hold.name, hold.ts}] = &hold;
-    if (!known.contains(hold.ts)) unknown_.push_back(hold);
+    if (!known.contains(hold.ts)) unknown.push_back(hold);
   }
   of_nobody_.keep(list);
+  keep_strays(std::move(unknown));
   const SteadyTime now = environment_.clock->steady_now();
   for (const ActiveHold& hold : active) {
     const auto found = stored.find({hold.hold->name, hold.ts});
@@ -101,6 +102,21 @@ void Chores::list_holds() {
                                         : holds_.counts_on(hold, there->lacking, now);
     if (lacks) lacked_.push_back(hold);
   }
+}
+
+// Those that wait for a look already come first, in their order, but for those that are gone.
+void Chores::keep_strays(std::vector<StoredHold> unknown) {
+  std::map<std::pair<std::string, Token>, std::size_t> turns;
+  for (const StoredHold& hold : strays_) turns.try_emplace({hold.name, hold.ts}, turns.size());
+  const auto turn_of = [&](const StoredHold& hold) {
+    const auto waiting = turns.find({hold.name, hold.ts});
+    return waiting == turns.end() ? turns.size() : waiting->second;
+  };
+  std::stable_sort(unknown.begin(), unknown.end(),
+                   [&](const StoredHold& one, const StoredHold& other) {
+                     return turn_of(one) < turn_of(other);
+                   });
+  strays_.assign(unknown.begin(), unknown.end());
 }
 
 // The list may come from a primary that is none any more. A fresh read cannot.
@@ -118,6 +134,14 @@ void Chores::count_carriers_only(const ActiveHold& hold) {
     if (!carries_of(environment_.process, member, hold.ts)) lacking.push_back(member.member);
   }
   holds_.unprotect(hold, lacking);
+}
+
+void Chores::look_at_strays(ChoreTime& time) {
+  while (!strays_.empty() && time.for_a_call()) {
+    const StoredHold hold = std::move(strays_.front());
+    strays_.pop_front();
+    attempt("looking at a stray hold", [&] { adopt_if_stray(hold); });
+  }
 }
 
 // The last net under R8: whatever became of a claim that was given up, its hold shows here.
@@ -154,7 +178,18 @@ void Chores::repair_holds(ChoreTime& time) {
   }
 }
 
-void Chores::release_pending(ChoreTime& time) { pending_.work_off(environment_, ringer_, time); }
+// Strays become pending releases, and share their turn: so they hold up no list. Where they left no
+// time for a single release, releases come first in the next turn.
+void Chores::release_pending(ChoreTime& time) {
+  const int calls_before = time.calls();
+  const bool strays_first = !pending_first_;
+  if (strays_first) look_at_strays(time);
+  const int calls_of_strays = time.calls();
+  pending_.work_off(environment_, ringer_, time);
+  const bool none_released = time.over() && time.calls() == calls_of_strays;
+  if (!strays_first) look_at_strays(time);
+  if (!time.over() || time.calls() > calls_before) pending_first_ = none_released;
+}
 
 void Chores::forget_old_pings(ChoreTime& time) {
   const SteadyTime now = environment_.clock->steady_now();

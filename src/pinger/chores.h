@@ -7,6 +7,7 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <vector>
 
 #include "distlock/options.h"
 #include "distlock/pinger.h"
@@ -59,11 +60,16 @@ class Chores {
   /// Of the exception that is being handled.
   static void tell_failure(const char* what) noexcept;
   void work_in_turn(ChoreTime& time) noexcept;
-  /// Asks the store about this process's holds, and announces those that it no longer has.
+  /// Asks the store about this process's holds, and announces those that it no longer has. Each
+  /// turn makes a new list, as soon as all of the last one are looked at that objects here have.
   void verify_holds(ChoreTime& time);
+  /// At those of the last list that it does not show as they should be.
+  void look_at_listed(ChoreTime& time);
   void list_holds();
+  void keep_strays(std::vector<StoredHold> unknown);
   void lose_if_gone(const ActiveHold& hold);
   void count_carriers_only(const ActiveHold& hold);
+  void look_at_strays(ChoreTime& time);
   void adopt_if_stray(const StoredHold& hold);
   /// Of one that a minority of the members carries for this process. On others it may be another's.
   bool may_be_counted_on(const StoredHold& hold);
@@ -83,7 +89,8 @@ class Chores {
   std::size_t next_ = 0;
   std::deque<ActiveHold> missing_;  // from the last list, and not yet looked at
   std::deque<ActiveHold> lacked_;   // on it, but not on a member that counts for it
-  std::deque<StoredHold> unknown_;  // in it, to no object here, and not yet looked at
+  std::deque<StoredHold> strays_;   // in it, to no object here; those of earlier lists come first
+  bool pending_first_ = false;      // The last turn had time for strays alone.
   HoldsOfNobody of_nobody_;
   Repairs repairs_;
   SteadyTime forget_next_;

@@ -4,11 +4,13 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 
 #include "distlock/error.h"
 #include "fork_guard.h"
+#include "processes.h"
 #include "protocol/protocol.h"
 #include "text.h"
 #include "thread_number.h"
@@ -75,6 +77,18 @@ std::string hexadecimal(std::uint64_t number) {
   return {digits.data(), end};
 }
 
+// As `distlock run` tells its command.
+std::vector<Token> outer_holds() {
+  std::vector<Token> holds;
+  const std::string tokens = outer_tokens();
+  for (std::string_view rest = tokens; !rest.empty();) {
+    const std::string_view one = rest.substr(0, rest.find(','));
+    if (const auto hold = token_from_hex(one)) holds.push_back(*hold);
+    rest.remove_prefix(std::min(one.size() + 1, rest.size()));
+  }
+  return holds;
+}
+
 }  // namespace
 
 Environment completed(Environment environment) {
@@ -82,6 +96,7 @@ Environment completed(Environment environment) {
   if (!environment.clock) environment.clock = host_clock();
   if (!environment.random) environment.random = system_random;
   if (environment.process.empty()) {
+    if (environment.outer_holds.empty()) environment.outer_holds = outer_holds();
     if (environment.label.empty()) {
       environment.label = "pid" + std::to_string(getpid()) + '/' + user_name();
     }

@@ -28,13 +28,14 @@ Whose whose(const Environment& environment, const std::vector<Inspection>& seen,
 }
 
 bool HoldsOfNobody::is_over(const std::vector<Inspection>& seen, const Token& ts, SteadyTime now) {
-  std::chrono::nanoseconds window{0};
+  std::chrono::milliseconds window{0};  // A document may state more than nanoseconds can count.
   for (const Inspection& member : seen) {
     if (!carries(member, ts)) continue;
     const auto stated = member.lock->takeover_after.value_or(LockOptions{}.unstated_window);
-    window = std::max<std::chrono::nanoseconds>(window, stated);
+    window = std::max(window, stated);
   }
-  return now - since_.try_emplace(ts, now).first->second >= window;
+  const auto since = since_.try_emplace(ts, now).first->second;
+  return std::chrono::floor<std::chrono::milliseconds>(now - since) >= window;
 }
 
 void HoldsOfNobody::keep(const std::vector<StoredHold>& listed) {

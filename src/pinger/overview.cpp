@@ -1,15 +1,24 @@
 #include "pinger/overview.h"
 
 #include <boost/thread/lock_guard.hpp>
+#include <set>
 #include <utility>
 
 #include "distlock/error.h"
+#include "distlock/line.h"
+#include "log.h"
 #include "sound.h"
 
 namespace distlock {
 namespace {
 
 using Guard = boost::lock_guard<boost::mutex>;
+
+std::vector<std::string> locks_of(const std::vector<deadlock::Hidden>& waits) {
+  std::set<std::string> names;
+  for (const deadlock::Hidden& wait : waits) names.insert(wait.lock);
+  return {names.begin(), names.end()};
+}
 
 }  // namespace
 
@@ -44,21 +53,25 @@ std::shared_ptr<const Overview> Overviews::get(SteadyTime since, Clock& clock) {
   return looking.seen;
 }
 
-std::shared_ptr<const Overview> Overviews::look(Clock& clock) const {
+std::shared_ptr<const Overview> Overviews::look(Clock& clock) {
   const auto seen = std::make_shared<Overview>();
   seen->begun = clock.steady_now();
   try {
-    Listing all = store_->list();
+    Listing all = store_->line()->list_waits(locks_of(those_behind_()));
     seen->now = all.now;
     seen->locks = sound(std::move(all.locks));
     seen->pings = sound(std::move(all.pings));
-  } catch (const Error&) {
-    // The wait itself finds what is wrong with the store.
+    failures_ = 0;
+  } catch (const Error& error) {
+    // A single failure may be an outage, which the wait itself tells of.
+    if (++failures_ == 2) log::deadlocks_not_seen(error.what());
   }
   seen->had = clock.steady_now();
   leave_out_given_up(seen->locks);
   put_holders_in(seen->locks);
-  seen->cycles = deadlock::cycles(seen->locks, those_behind_());
+  const std::vector<deadlock::Hidden> behind = those_behind_();
+  seen->cycles = deadlock::cycles(seen->locks, behind);
+  seen->possible = deadlock::possible_cycles(seen->locks, behind);
   return seen;
 }
 

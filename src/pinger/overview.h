@@ -13,7 +13,7 @@
 
 namespace distlock {
 
-/// All locks and pings of a store at one look, with what this process knows better.
+/// Those who wait, their holds and pings, at one look, with what this process knows better.
 struct Overview {
   SteadyTime begun;
   SteadyTime had;
@@ -21,10 +21,11 @@ struct Overview {
   std::vector<LockRecord> locks;
   std::vector<PingRecord> pings;
   std::vector<deadlock::Cycle> cycles;
+  std::vector<deadlock::Cycle> possible;  ///< Through commands: those of possible_cycles().
 };
 
-/// The looks of one process at all locks, for waits that may never end (R22). One look is for all
-/// threads that wait (R20).
+/// The looks of one process at all who wait, for waits that may never end (R22). The store has a
+/// line. One look is for all threads that wait (R20). The log tells once that looks fail.
 ///
 /// Threads: any. The mutex is not held across a call of the store, the clock, or a callback.
 class Overviews {
@@ -48,7 +49,7 @@ class Overviews {
 
  private:
   struct Looking;
-  std::shared_ptr<const Overview> look(Clock& clock) const;
+  std::shared_ptr<const Overview> look(Clock& clock);
   void leave_out_given_up(std::vector<LockRecord>& locks) const;
   void put_holders_in(std::vector<LockRecord>& locks) const;
 
@@ -61,6 +62,7 @@ class Overviews {
   // Guarded by `mutex_`.
   std::weak_ptr<const Overview> newest_;
   bool looking_ = false;
+  int failures_ = 0;  // One after the other. By the thread that looks.
 };
 
 }  // namespace distlock

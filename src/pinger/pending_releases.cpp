@@ -95,7 +95,8 @@ PendingReleases::Outcome PendingReleases::try_one(const PendingRelease& release,
   const bool is_last = asked >= release.settled_after;
   try {
     if (release.hold) {
-      (void)ringer.release(release.name, release.ts, ReleaseRule::durable, RingBy::a_round);
+      (void)ringer.release(release.name, release.ts, ReleaseRule::durable, time.limit(),
+                           RingBy::a_round);
     }
     if (release.place) {
       if (release.hold && !time.for_a_call()) return is_last ? Outcome::freed : Outcome::kept;

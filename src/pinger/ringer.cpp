@@ -29,7 +29,8 @@ std::set<std::string> set_of(const std::vector<std::string>& processes) {
 
 }  // namespace
 
-Freed Ringer::release(const std::string& name, const Token& ts, ReleaseRule rule, RingBy ring_by) {
+Freed Ringer::release(const std::string& name, const Token& ts, ReleaseRule rule,
+                      const Limit& ring_until, RingBy ring_by) {
   Line* const line = environment_.store->line();
   if (line == nullptr) return {.result = environment_.store->release(name, ts)};
   Freed freed = line->release_and_tell(name, ts, rule);
@@ -39,7 +40,9 @@ Freed Ringer::release(const std::string& name, const Token& ts, ReleaseRule rule
   if (freed.result == ReleaseResult::already_free) follow(name, {ts, {}, now, until});
   if (freed.result != ReleaseResult::freed) return freed;
   std::vector<std::string> told = freed.next;
-  if (ring_by == RingBy::a_round && !told.empty() && follow(name, {ts, {}, now, until})) {
+  const bool over = ring_until.over(*environment_.clock);
+  const bool by_a_round = ring_by == RingBy::a_round || over;
+  if (by_a_round && !told.empty() && follow(name, {ts, {}, now, until})) {
     std::erase_if(told, [&](const auto& process) { return process != environment_.process; });
     ring(name, std::move(told));
     return freed;
@@ -49,6 +52,8 @@ Freed Ringer::release(const std::string& name, const Token& ts, ReleaseRule rule
   } else if (!follow(name, {ts, set_of(freed.next), now + freed.then_in, until})) {
     told.push_back(freed.then);
   }
+  if (over)
+    std::erase_if(told, [&](const auto& process) { return process != environment_.process; });
   ring(name, std::move(told));
   return freed;
 }

@@ -30,9 +30,10 @@ class Ringer {
  public:
   Ringer(const Environment& environment, Lobby& lobby) : environment_(environment), lobby_(lobby) {}
 
-  /// Errors: those of Store::release().
+  /// Where `ring_until` is over after the release, a round rings in any case. Where no round comes
+  /// any more, nobody is rung then. Errors: those of Store::release().
   Freed release(const std::string& name, const Token& ts, ReleaseRule rule,
-                RingBy ring_by = RingBy::the_caller);
+                const Limit& ring_until = {}, RingBy ring_by = RingBy::the_caller);
 
   struct Due {
     SteadyTime next;

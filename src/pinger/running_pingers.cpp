@@ -1,17 +1,24 @@
 #include "pinger/running_pingers.h"
 
+#include <pthread.h>
+
 #include <boost/thread/lock_guard.hpp>
 #include <boost/thread/mutex.hpp>
-#include <cstdlib>
 #include <vector>
+
+#include "at_exit.h"
 
 namespace distlock {
 namespace {
 
 void join_at_exit();
 
+constinit AtExit join_at_end{join_at_exit};
+[[maybe_unused]] const int kBeforeForks =
+    pthread_atfork([] { join_at_end.before_fork(); }, nullptr, nullptr);
+
 struct Running {
-  Running() { (void)std::atexit(join_at_exit); }
+  Running() { join_at_end.ensure(); }
 
   boost::mutex mutex;
   std::vector<std::weak_ptr<Session>> pingers;

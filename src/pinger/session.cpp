@@ -13,6 +13,7 @@
 #include "pinger/identity.h"
 #include "pinger/known_tokens.h"
 #include "pinger/of_another.h"
+#include "saturating.h"
 
 namespace distlock {
 namespace {
@@ -100,7 +101,7 @@ void Session::run_ringer() {
 
 void Session::check_usable() const {
   fork_guard.check("the lock");
-  if (!stopped_) return;
+  if (!stopped_ && !stopping.stop_requested()) return;  // The program's end requests it, too.
   throw Error(Errc::stopped, "the pinger was stopped: nothing would keep a hold alive");
 }
 
@@ -119,14 +120,15 @@ std::optional<std::string> Session::holder_of(const Token& ts) const {
   return thread ? std::optional(name_of_thread(environment, *thread)) : std::nullopt;
 }
 
-bool Session::free_if_stray(const Inspection& look) {
+bool Session::free_if_stray(const Inspection& look, const Limit& limit) {
   const LockRecord& seen = *look.lock;
   if (!seen.taken() || !seen.ts || seen.process != environment.process) return false;
   if (whose(environment, look.members, *seen.ts) != Whose::ours) return false;
-  if (KnownTokens(holds, pending).contains(*seen.ts)) return false;
+  const bool known = KnownTokens(holds, pending).contains(*seen.ts);
+  if (known || limit.over(*environment.clock)) return false;
   try {
     // An unlock that ended after the look leaves no stray.
-    const Freed freed = release_and_ring(seen.name, *seen.ts, ReleaseRule::durable);
+    const Freed freed = ringer.release(seen.name, *seen.ts, ReleaseRule::durable, limit);
     if (freed.result == ReleaseResult::freed) log::stray_hold(seen.name);
     return true;
   } catch (...) {
@@ -139,7 +141,7 @@ void Session::free_if_stopped(std::string_view lock, const Limit& limit) noexcep
   const Clock& clock = *environment.clock;
   if (!stopped_ || limit.over(clock)) return;
   Chores::attempt("freeing what is pending", [&] {
-    ChoreTime time(clock, clock.steady_now() + environment.store->call_limit());
+    ChoreTime time(clock, environment.store->call_limit(), limit);
     pending.work_off(environment, ringer, time, lock);
   });
 }
@@ -157,9 +159,8 @@ bool Session::ensure_pinged(nanoseconds validity, const Limit& limit) {
     clock.wait_until(std::min(done_by, limit.deadline), stop.token());
   }
   const auto must_ping = [&] {
-    const SteadyTime now = clock.steady_now();
-    return protocol::must_ping_before_claim(last_ping(), now, validity, options) &&
-           !limit.over(clock);
+    return !limit.over(clock) &&
+           protocol::must_ping_before_claim(last_ping(), clock.steady_now(), validity, options);
   };
   if (must_ping()) ping_unless_stopped(limit);
   check_usable();           // A stop may have come during the wait, or during the ping.
@@ -175,9 +176,8 @@ void Session::ping_unless_stopped(const Limit& limit) {
   const Clock& clock = *environment.clock;
   if (limit.over(clock)) return;
   Chores::attempt("freeing what is pending", [&] {
-    const SteadyTime begin_until = clock.steady_now() + environment.store->call_limit();
     const EitherStop stop(stopping.get_token(), limit.stop);
-    ChoreTime time(clock, std::min(begin_until, limit.deadline - nanoseconds{1}), stop.token());
+    ChoreTime time(clock, environment.store->call_limit(), {limit.deadline, stop.token()});
     pending.work_off(environment, ringer, time);
   });
 }
@@ -218,7 +218,7 @@ StoreNow Session::cutoff() const {
   const SteadyTime now = environment.clock->steady_now();
   const Guard lock(mutex_);
   StoreNow latest = *history_.at_most(now);
-  latest.time += environment.store->call_limit();
+  latest.time = saturating_sum(latest.time, environment.store->call_limit());
   return latest;
 }
 

@@ -78,12 +78,13 @@ class DistributedLockPinger::Session {
   Freed release_and_ring(const std::string& name, const Token& ts, ReleaseRule rule);
 
   /// Frees the hold that was seen if this process states it, on each member that carries it, and no
-  /// lock object knows of it: a quick release was undone (R3). Where that fails it
-  /// is a pending release. True: it was freed.
-  bool free_if_stray(const Inspection& look);
+  /// lock object knows of it: a quick release was undone (R3). Where that fails it is a pending
+  /// release. Where `limit` is over, a round finds it (R8), or takeover ends it after a stop.
+  /// True: it was freed.
+  bool free_if_stray(const Inspection& look, const Limit& limit);
 
-  /// Works off now, after a stop, what is pending of `lock`: no round comes any more. Not where
-  /// `limit` is over: then it is left to takeover.
+  /// Works off now, after a stop, what is pending of `lock`: no round comes any more. Begins no
+  /// call where `limit` is over: then it is left to takeover.
   void free_if_stopped(std::string_view lock, const Limit& limit) noexcept;
 
   /// `process:thread` of the thread of this process that holds validly by that `ts`, if one does.

@@ -18,8 +18,8 @@ using std::chrono::milliseconds;
 
 // A pinger keeps one interval and a store one limit, so that what differs in them is another
 // process to the store.
-using Key =
-    std::tuple<std::string, milliseconds, milliseconds, milliseconds, milliseconds, WitnessRule>;
+using Key = std::tuple<std::string, milliseconds, milliseconds, milliseconds, milliseconds,
+                       WitnessRule, OpeningRule>;
 
 struct SharedPingers {
   boost::mutex mutex;
@@ -36,7 +36,8 @@ std::shared_ptr<DistributedLockPinger> DistributedLockPinger::got(
     const StoreOptions& store_options) {
   SharedPingers& shared = shared_in_this_process.get();
   const Key key{connection.text(),    options.ping_every,       options.forget_after,
-                options.forget_every, store_options.call_limit, store_options.witness};
+                options.forget_every, store_options.call_limit, store_options.witness,
+                store_options.opening};
   const auto running = [&]() -> std::shared_ptr<DistributedLockPinger> {
     const auto found = shared.pingers.find(key);
     return found == shared.pingers.end() ? nullptr : found->second.lock();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string_view>
 #include <tuple>
 
@@ -11,6 +12,14 @@ namespace distlock::deadlock {
 namespace {
 
 constexpr char kHaving = '=';
+constexpr char kWithDeadline = '~';
+constexpr char kInside = '^';
+
+// Whether the mark is in what is added to the end of a `who`.
+bool ends_with_mark(std::string_view who, char mark) {
+  const std::string_view end = who.substr(std::min(who.rfind(':'), who.size()));
+  return end.substr(0, end.find(kHaving)).find(mark) != std::string_view::npos;
+}
 
 // `process:thread` of `process:thread:random`: the same for all that one thread does.
 std::string_view thread_of(std::string_view who) { return who.substr(0, who.rfind(':')); }
@@ -30,29 +39,41 @@ void leave_out_places_of_the_past(Waits& waits, const std::vector<LockRecord>& l
   }
 }
 
-// Those in line whose `who` names holds that their threads have, by each hold's `ts`.
-std::multimap<std::string_view, const Waiter*> holders_in_line(
-    const std::vector<LockRecord>& locks) {
-  std::multimap<std::string_view, const Waiter*> holders;
+std::string list_of(char mark, const std::vector<Token>& holds) {
+  constexpr std::size_t kMost = 8;
+  std::string end;
+  for (std::size_t i = 0; i < std::min(kMost, holds.size()); ++i) {
+    end += end.empty() ? mark : ',';
+    end += to_hex(holds[i]);
+  }
+  return end;
+}
+
+using ByHold = std::multimap<std::string_view, const Waiter*>;
+
+// Those in line whose `who` names holds behind that mark, by each hold's `ts`.
+ByHold named_in_line(const std::vector<LockRecord>& locks, char mark) {
+  ByHold named;
   for (const LockRecord& lock : locks) {
     for (const Waiter& waiter : lock.line) {
       std::string_view rest = waiter.who;
-      rest.remove_prefix(std::min(rest.find(kHaving, rest.rfind(':')), rest.size()));
+      rest.remove_prefix(std::min(rest.find(mark, rest.rfind(':')), rest.size()));
+      if (mark == kInside) rest = rest.substr(0, rest.find(kHaving));
       while (!rest.empty()) {
         rest.remove_prefix(1);
         const std::string_view one = rest.substr(0, rest.find(','));
-        holders.emplace(one, &waiter);
+        named.emplace(one, &waiter);
         rest.remove_prefix(one.size());
       }
     }
   }
-  return holders;
+  return named;
 }
 
 // The same locks. Of a hold that may be passed on, its thread tells where it stands in line: it
 // passes nothing on while it waits.
 std::vector<LockRecord> with_holders_in_line(const std::vector<LockRecord>& all) {
-  const auto holders = holders_in_line(all);
+  const auto holders = named_in_line(all, kHaving);
   std::vector<LockRecord> locks = all;
   for (LockRecord& lock : locks) {
     if (!lock.ts || !may_be_passed_on(lock.who)) continue;
@@ -82,6 +103,9 @@ Waits waits_in(const std::vector<LockRecord>& locks, const std::vector<Hidden>& 
     for (auto one = first; one != last; ++one) add(lock, *one->second, waits);
   }
   leave_out_places_of_the_past(waits, locks);
+  std::erase_if(waits, [](const auto& wait) {
+    return ends_with_mark(wait.second.waiter.who, kWithDeadline);
+  });
   return waits;
 }
 
@@ -99,25 +123,72 @@ Cycle cycle_from(std::string_view thread, const Waits& waits) {
   return {};
 }
 
+bool is_held_by(const Wait& wait, const Wait& next) {
+  return !may_be_passed_on(wait.holder) && thread_of(wait.holder) == thread_of(next.waiter.who);
+}
+
+const Wait& next_in(const Cycle& cycle, std::size_t place) {
+  return cycle[(place + 1) % cycle.size()];
+}
+
+// That of the thread that holds, and those of its command.
+std::vector<const Wait*> waits_behind(const Wait& wait, const Waits& waits,
+                                      const ByHold& in_commands) {
+  std::vector<const Wait*> behind;
+  const auto own = waits.find(thread_of(wait.holder));
+  if (own != waits.end() && is_held_by(wait, own->second)) behind.push_back(&own->second);
+  const std::string hold = to_hex(wait.hold);
+  for (auto [one, last] = in_commands.equal_range(hold); one != last; ++one) {
+    const auto other = waits.find(thread_of(one->second->who));
+    const bool there = other != waits.end() && other->second.waiter.ticket == one->second->ticket;
+    if (there) behind.push_back(&other->second);
+  }
+  return behind;
+}
+
+// Each wait that was reached, with the one that it was reached from.
+using Reached = std::map<const Wait*, const Wait*>;
+
+Cycle way_to(const Wait* last, const Reached& reached) {
+  Cycle way;
+  for (; last != nullptr; last = reached.at(last)) way.push_back(*last);
+  std::reverse(way.begin(), way.end());
+  return way;
+}
+
+// The shortest, or nothing.
+Cycle cycle_through(const Wait& first, const Waits& waits, const ByHold& in_commands) {
+  Reached reached{{&first, nullptr}};
+  std::vector<const Wait*> in_order{&first};
+  std::set<Token> holds;  // All who wait for one hold have the same waits behind them.
+  for (std::size_t at = 0; at < in_order.size(); ++at) {
+    const Wait* const wait = in_order[at];
+    if (!holds.insert(wait->hold).second) continue;
+    for (const Wait* const next : waits_behind(*wait, waits, in_commands)) {
+      if (next == &first) return way_to(wait, reached);
+      if (reached.emplace(next, wait).second) in_order.push_back(next);
+    }
+  }
+  return {};
+}
+
+void begin_with_last(Cycle& cycle) {
+  const auto came_earlier = [](const Wait& a, const Wait& b) { return came_later(b, a); };
+  std::rotate(cycle.begin(), std::max_element(cycle.begin(), cycle.end(), came_earlier),
+              cycle.end());
+}
+
 }  // namespace
 
 std::string passed_on_up_to(std::int64_t times) { return '+' + std::to_string(times); }
 
-bool may_be_passed_on(std::string_view who) {
-  const auto end = who.find(kHaving, who.rfind(':'));
-  const auto passes = who.find('+', who.rfind(':'));
-  return passes != std::string_view::npos && passes < end;
-}
+std::string with_deadline() { return {kWithDeadline}; }
 
-std::string having(const std::vector<Token>& holds) {
-  constexpr std::size_t kMost = 8;
-  std::string end;
-  for (std::size_t i = 0; i < std::min(kMost, holds.size()); ++i) {
-    end += end.empty() ? kHaving : ',';
-    end += to_hex(holds[i]);
-  }
-  return end;
-}
+bool may_be_passed_on(std::string_view who) { return ends_with_mark(who, '+'); }
+
+std::string having(const std::vector<Token>& holds) { return list_of(kHaving, holds); }
+
+std::string inside(const std::vector<Token>& holds) { return list_of(kInside, holds); }
 
 std::vector<Cycle> cycles(const std::vector<LockRecord>& all, const std::vector<Hidden>& hidden) {
   const std::vector<LockRecord> locks = with_holders_in_line(all);
@@ -134,12 +205,43 @@ std::vector<Cycle> cycles(const std::vector<LockRecord>& all, const std::vector<
   return found;
 }
 
-std::string in_words(const Cycle& cycle) {
+bool is_certain(const Cycle& cycle) {
+  for (std::size_t i = 0; i < cycle.size(); ++i) {
+    if (!is_held_by(cycle[i], next_in(cycle, i))) return false;
+  }
+  return true;
+}
+
+std::vector<Cycle> possible_cycles(const std::vector<LockRecord>& all,
+                                   const std::vector<Hidden>& hidden) {
+  const ByHold in_commands = named_in_line(all, kInside);
+  if (in_commands.empty()) return {};
+  const std::vector<LockRecord> locks = with_holders_in_line(all);
+  const Waits waits = waits_in(locks, hidden);
+  std::vector<Cycle> found;
+  for (const auto& [thread, wait] : waits) {
+    Cycle cycle = cycle_through(wait, waits, in_commands);
+    if (is_certain(cycle)) continue;
+    begin_with_last(cycle);
+    if (std::find(found.begin(), found.end(), cycle) == found.end())
+      found.push_back(std::move(cycle));
+  }
+  return found;
+}
+
+std::string in_words(const Cycle& cycle, const std::string& first) {
+  const auto name = [&](std::string_view who) {
+    const std::string_view thread = thread_of(who);
+    const bool is_first = thread == thread_of(cycle.front().waiter.who);
+    return is_first && !first.empty() ? first : escaped(std::string(thread));
+  };
   std::string words;
-  for (const Wait& wait : cycle) {
-    words += words.empty() ? escaped(std::string(thread_of(wait.waiter.who))) : ", which";
-    words += " waits for " + in_quotes(wait.lock) + ", held by ";
-    words += escaped(std::string(thread_of(wait.holder)));
+  for (std::size_t i = 0; i < cycle.size(); ++i) {
+    const Wait& wait = cycle[i];
+    words += i == 0 ? name(wait.waiter.who) : ", which";
+    words += " waits for " + in_quotes(wait.lock) + ", held by " + name(wait.holder);
+    const Wait& next = next_in(cycle, i);
+    if (!is_held_by(wait, next)) words += ", whose command contains " + name(next.waiter.who);
   }
   return words;
 }

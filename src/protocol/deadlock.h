@@ -8,8 +8,9 @@
 
 #include "distlock/record.h"
 
-// Waits that can never end (R22): pure, over what a listing of all locks shows. A thread waits for
-// a lock, its holder is a thread that waits for another lock, and so on, back to the first thread.
+// Waits that can never end (R22): pure, over what a listing of those who wait shows. A thread waits
+// for a lock, its holder is a thread that waits for another lock, and so on, back to the first
+// thread.
 namespace distlock::deadlock {
 
 /// The end of a `who` whose hold may be passed on so many times (R21): it does not tell the thread
@@ -20,6 +21,13 @@ bool may_be_passed_on(std::string_view who);
 /// The end of a `who` in line whose thread has these holds, each of which may be passed on: so
 /// other processes learn the thread. Names the first 8 of them.
 std::string having(const std::vector<Token>& holds);
+/// The same for holds of other processes, in whose commands this one is: they may be waiting for
+/// its end. It stands before having(). An earlier version leaves it alone.
+std::string inside(const std::vector<Token>& holds);
+
+/// The end of a `who` in line whose wait has a deadline: it ends by itself. Stands before what
+/// having() adds.
+std::string with_deadline();
 
 /// A thread in line for a lock, and the hold that it waits for.
 struct Wait {
@@ -44,11 +52,23 @@ struct Hidden {
 };
 
 /// Every cycle among these locks, each once, with `hidden` as more waiters. A thread counts as
-/// waiting at its newest place only, and not there either if it has got a lock since.
+/// waiting at its newest place only. Nor does it wait there if it has got a lock since, or if that
+/// wait has a deadline.
 std::vector<Cycle> cycles(const std::vector<LockRecord>& all,
                           const std::vector<Hidden>& hidden = {});
 
-/// As in: `a:1:2:thread1 waits for "jobs", held by b:1:3:thread4, which waits for …`.
-std::string in_words(const Cycle& cycle);
+/// Whether each wait is for a thread that waits itself. If not, some are for a process that runs a
+/// command with the next waiter in it. Such a wait may end: the command need not wait for its own.
+bool is_certain(const Cycle& cycle);
+
+/// As cycles(), of those that are not certain: for each thread the shortest way back to it. Not for
+/// one whose shortest way is certain.
+std::vector<Cycle> possible_cycles(const std::vector<LockRecord>& all,
+                                   const std::vector<Hidden>& hidden = {});
+
+/// As in: `a:1:2:thread1 waits for "jobs", held by b:1:3:thread4, which waits for …`, or `…, held
+/// by b:1:3:thread4, whose command contains c:1:4:thread1, which waits for …`. `first`: in place of
+/// the first thread's name.
+std::string in_words(const Cycle& cycle, const std::string& first = {});
 
 }  // namespace distlock::deadlock

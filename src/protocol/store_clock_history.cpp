@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "saturating.h"
+
 namespace distlock {
 namespace {
 
@@ -88,7 +90,8 @@ bool StoreClockHistory::stepped(const std::string& clock, SteadyTime now, nanose
 std::optional<StoreNow> StoreClockHistory::at_most(SteadyTime now) const {
   if (!last_) return std::nullopt;
   StoreNow then = *last_;
-  then.time += std::chrono::ceil<std::chrono::milliseconds>(now - last_sent_);
+  const auto since = std::chrono::ceil<std::chrono::milliseconds>(now - last_sent_);
+  then.time = saturating_sum(then.time, since);
   return then;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <compare>
 #include <cstdint>
@@ -123,13 +124,24 @@ std::string id_of(const Document& document);
 /// Whether id_of() is the `_id` itself, and no description of it.
 bool has_name(const Document& document);
 
+/// The fence of a document of `locks` that is malformed otherwise. Nothing where it has none, or
+/// two, or one that no claim can follow.
+inline std::optional<Fence> fence_stated_in(const Document& lock) {
+  const auto* fence = field_as<Fence>(lock, "fence");
+  const auto named = std::count_if(lock.begin(), lock.end(),
+                                   [](const auto& field) { return field.first == "fence"; });
+  const bool sound = named == 1 && fence != nullptr && *fence >= 0 && *fence < kFenceLimit;
+  return sound ? std::optional(*fence) : std::nullopt;
+}
+
 /// The line of a listing for a document, by `judge`, one of the two above.
 template <class Record>
 Listed<Record> listed(const Document& document, Record (*judge)(const Document&)) {
   try {
     return {id_of(document), judge(document), ""};
   } catch (const Error& error) {
-    return {id_of(document), std::nullopt, error.what(), has_name(document)};
+    return {id_of(document), std::nullopt, error.what(), has_name(document),
+            fence_stated_in(document)};
   }
 }
 

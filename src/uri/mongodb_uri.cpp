@@ -1,7 +1,6 @@
 #include "uri/mongodb_uri.h"
 
 #include <algorithm>
-#include <cctype>
 
 #include "uri/mongodb_uri_options.h"
 #include "uri/uri_pieces.h"
@@ -48,6 +47,9 @@ std::string problem_of_port(std::string_view port) {
   return is_port(port) ? "" : "the port is not a number from 1 to 65535";
 }
 
+// Of ASCII, whatever the program's locale.
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+
 // With the name of an interface behind it, or without.
 bool is_ipv6(std::string_view text) {
   constexpr std::string_view kZone = "%25";
@@ -59,8 +61,8 @@ bool is_ipv6(std::string_view text) {
   }
   if (end == text.size()) return true;
   const std::string_view zone = text.substr(end + kZone.size());
-  return !zone.empty() && std::all_of(zone.begin(), zone.end(), [](unsigned char c) {
-    return std::isalnum(c) != 0 || c == '-' || c == '.' || c == '_' || c == '~';
+  return !zone.empty() && std::all_of(zone.begin(), zone.end(), [](char c) {
+    return is_letter(c) || (c >= '0' && c <= '9') || c == '-' || c == '.' || c == '_' || c == '~';
   });
 }
 
@@ -127,9 +129,8 @@ bool has_secret(std::string_view options) {
 std::string named(std::string_view option, std::string_view options) {
   constexpr std::size_t kNameMost = 40;
   const std::string_view name = option.substr(0, option.find('='));
-  const bool plain =
-      !name.empty() && name.size() < option.size() && name.size() <= kNameMost &&
-      std::all_of(name.begin(), name.end(), [](unsigned char c) { return std::isalpha(c) != 0; });
+  const bool plain = !name.empty() && name.size() < option.size() && name.size() <= kNameMost &&
+                     std::all_of(name.begin(), name.end(), is_letter);
   if (!plain || is_mongodb_option(name) || options.find('@') != options.npos) return "";
   return has_secret(options) ? "" : "option " + std::string(name) + ": ";
 }

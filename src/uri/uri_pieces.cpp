@@ -1,9 +1,9 @@
 #include "uri/uri_pieces.h"
 
-#include <algorithm>
-#include <cctype>
 #include <charconv>
 #include <system_error>
+
+#include "text.h"
 
 namespace distlock {
 
@@ -36,10 +36,8 @@ bool is_port(std::string_view text) {
 }
 
 bool is_option(std::string_view option, std::string_view name) {
-  const std::string_view given = option.substr(0, option.find('='));
-  return std::equal(
-      given.begin(), given.end(), name.begin(), name.end(),
-      [](unsigned char a, unsigned char b) { return std::tolower(a) == std::tolower(b); });
+  // Not by the program's locale, which may know other pairs of letters.
+  return in_lower_case(option.substr(0, option.find('='))) == in_lower_case(name);
 }
 
 std::string decoded(std::string_view text) {

@@ -70,6 +70,25 @@ TEST_CASE("a deadline that comes nearer during the grace cuts it short",
   CHECK(countdown.look(kUntil - 3s, kUntil).step == Step::kill);
 }
 
+TEST_CASE("a deadline may come nearer at every look of the grace", "[cli][countdown][R9][M5]") {
+  EndingPlan plan = kUsualPlan;
+  plan.look_every = 2s;
+  Countdown countdown(plan, kUntil);
+  CHECK(countdown.look(kUntil - 6s, kUntil).next == kUntil - 4s);
+  CHECK(countdown.look(kUntil - 4s, kUntil).next == kUntil - 2s);
+  CHECK(countdown.look(kUntil - 2s, kUntil).next == kUntil - 1s);
+}
+
+TEST_CASE("where a deadline may come nearer, looks are closer together than the margin",
+          "[cli][countdown][R9][M5]") {
+  CHECK(for_nearer_deadlines(kUsualPlan).look_every == 500ms);
+  EndingPlan quick = kUsualPlan;
+  quick.look_every = 20ms;
+  CHECK(for_nearer_deadlines(quick).look_every == 20ms);
+  quick.margin = 0ms;
+  CHECK(for_nearer_deadlines(quick).look_every == 1ms);
+}
+
 TEST_CASE("a keeper without news kills in time, but later than its parent would",
           "[cli][countdown][R9]") {
   Countdown countdown(kUsualPlan, kUntil);

@@ -14,6 +14,9 @@
 
 #include "distlock/clock.h"
 #include "processes.h"
+#include "support/forked_child.h"
+#include "support/leave.h"
+#include "support/sleeper.h"
 
 using namespace distlock::cli;
 
@@ -139,4 +142,26 @@ TEST_CASE("the children of a command's process are of the command", "[cli][child
 TEST_CASE("where not all processes can be seen something may be left", "[cli][child][R23]") {
   CHECK(Remains::Found{}.none());
   CHECK_FALSE(Remains::Found{.all = false}.none());
+}
+
+// Processes that outlive their parent get one by which this process is, too.
+TEST_CASE("a process without an environment may be of the command if it has this one's parent",
+          "[cli][child][R23]") {
+  const auto found_beside_it = [] {
+    const pid_t keeper = fork();
+    if (keeper == 0) {
+      Remains remains(kOfHold, {});
+      const auto until = distlock::host_clock()->steady_now() + std::chrono::seconds{20};
+      while (remains.find().perhaps.empty() && distlock::host_clock()->steady_now() < until)
+        std::this_thread::yield();
+      distlock::testing::leave(remains.find().perhaps.empty() ? 1 : 0);
+    }
+    const pid_t orphan = distlock::testing::sleeper();
+    int status = -1;
+    waitpid(keeper, &status, 0);
+    kill(orphan, SIGKILL);
+    waitpid(orphan, nullptr, 0);
+    return status == 0 ? 0 : 1;
+  };
+  CHECK(distlock::testing::answer_of_child(found_beside_it) == 0);
 }

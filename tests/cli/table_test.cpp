@@ -44,3 +44,14 @@ TEST_CASE("a table that is too wide loses letters of its last column, then of it
   CHECK(texts(30) == "a name of 20 let…|b|übung m…");
   CHECK(texts(1) == "a name …|b|übung m…");
 }
+
+TEST_CASE("a table that just fits without some columns loses no other", "[cli][table]") {
+  const std::vector<Row> rows{{{"NAME"}, {"AGE"}, {"WHY"}}, {{"a"}, {"5s"}, {"x"}}};
+  const auto left_out = [&](std::size_t width) {
+    return narrowed(rows, width, {"AGE", "WHY"}).left_out;
+  };
+  CHECK(left_out(14).empty());
+  CHECK(left_out(13) == std::vector<std::string>{"AGE"});
+  CHECK(left_out(9) == std::vector<std::string>{"AGE"});
+  CHECK(left_out(8) == std::vector<std::string>{"AGE", "WHY"});
+}

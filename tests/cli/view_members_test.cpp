@@ -124,13 +124,27 @@ TEST_CASE("a member that is kept out is shown, and for how long still", "[cli][v
   CHECK(json["members"][1]["state"] == "kept_out");
   CHECK(json["members"][1]["kept_out_for_ms"] == 3'600'000);
   CHECK(json["members"][0]["kept_out_for_ms"].is_null());
-  looker.fleet.stores[2].tables.put_lock({{"_id", std::string("x")}, {"state", std::string("?")}});
-  for (int i = 0; i < 130; ++i) {
-    looker.fleet.clock->advance(30s);
-    looker.holder.pinger->ping_round();
-  }
+  looker.fleet.clock->advance(2h);
   CHECK_THAT(looker.status_of({.common = verbose(), .lock = "jobs"}),
              Catch::Contains("2       kept out") && Catch::Contains("says what keeps it out"));
+}
+
+TEST_CASE("a member that a document of another one keeps out is shown with that, and no time",
+          "[cli][view][M6]") {
+  MirrorLooker looker;
+  looker.holder.set_away(2, false);
+  looker.fleet.empty(1);
+  looker.fleet.rounds({&looker.holder}, 3 * 30s);
+  looker.fleet.stores[2].tables.put_lock({{"_id", std::string("x")}, {"state", std::string("?")}});
+  CHECK_THAT(looker.status_of({.common = verbose(), .lock = "jobs"}),
+             Catch::Contains("2       kept out") &&
+                 Catch::Contains("lock \"x\" on member 3 is malformed") &&
+                 Catch::Contains("distlock readmit 2") && !Catch::Contains("counts again in"));
+  const auto json =
+      nlohmann::json::parse(looker.status_of({.lock = "jobs", .format = Format::json}));
+  CHECK(json["members"][1]["state"] == "kept_out");
+  CHECK(json["members"][1]["kept_out_for_ms"].is_null());
+  CHECK(json["members"][1]["problem"].is_string());
 }
 
 TEST_CASE("readmit takes an emptied member back", "[cli][M6]") {
@@ -257,4 +271,15 @@ TEST_CASE("the table of members says how far each clock is off, and why one is a
         "2       away           -                  no \\x1b route\n"
         "3       strange        +5ms     sqlite:c  it is of another set, or named at another "
         "place\n");
+}
+
+TEST_CASE("the note on a member that lacks holds says what else is wrong with it",
+          "[cli][view][M8]") {
+  std::vector<MemberState> members(1);
+  members[0].condition = Condition::counts;
+  members[0].lacks = 1;
+  members[0].problem = "lock jobs is malformed";
+  std::ostringstream out;
+  print_members(out, members, false);
+  CHECK_THAT(out.str(), Catch::EndsWith("lacks 1 hold of a majority; lock jobs is malformed\n"));
 }

@@ -167,6 +167,26 @@ TEST_CASE("waits that can never end are shown", "[cli][view][R22]") {
   CHECK(cycle[0]["ticket"] == to_hex(again.ts));
 }
 
+TEST_CASE("waits that may never end, since a holder's command contains them, are shown",
+          "[cli][view][R22]") {
+  Scene scene;
+  scene.hold("x", "a", 2000, LockState::taken, ":thread1:9");
+  const Claim inner{.process = "b",
+                    .who = "b:thread1:8" + deadlock::inside({kToken}),
+                    .why = "x",
+                    .ts = Token{{7}},
+                    .takeover_after = 2s,
+                    .cutoff = {scene.now() + 1h, "memory"}};
+  REQUIRE(scene.store().line()->stand("x", inner).in_line);
+  CHECK_THAT(listed(scene.all()),
+             Catch::Contains("possible deadlock: b:thread1 waits for \"x\", held by a:thread1, "
+                             "whose command contains b:thread1\n"));
+  const auto json = as_json(scene.all());
+  CHECK(json["deadlocks"].empty());
+  REQUIRE(json["possible_deadlocks"].size() == 1);
+  CHECK(json["possible_deadlocks"][0][0]["ticket"] == to_hex(inner.ts));
+}
+
 TEST_CASE("a free lock shows its last holder and needs no takeover", "[cli][view]") {
   Scene scene;
   scene.tables().put_lock({{"_id", std::string("jobs")},

@@ -166,3 +166,21 @@ TEST_CASE("a claim for less than one fence is an error", "[store][R10][R21]") {
         Errc::invalid_argument);
   CHECK(store->inspect("jobs", Freshness::fresh).lock->fence == 5);
 }
+
+TEST_CASE("a listing tells the fence of a malformed document where that is well-formed",
+          "[store][R10][R14]") {
+  const auto under_test = make_store_under_test();
+  const auto store = under_test->open();
+  const auto told = [&](const Document& lock) {
+    under_test->put_lock(lock);
+    const auto listed = store->list().locks.at(0);
+    CHECK_FALSE(listed.record);
+    return listed.fence;
+  };
+  const Document odd = with(free_lock("jobs"), "state", std::string("x"));
+  CHECK(told(with(odd, "fence", std::int64_t{7})) == 7);
+  CHECK_FALSE(told(odd));
+  CHECK_FALSE(told(with(odd, "fence", std::int64_t{-1})));
+  CHECK_FALSE(told(with(odd, "fence", std::string("7"))));
+  CHECK_FALSE(told(with(odd, "fence", std::numeric_limits<Fence>::max())));
+}

@@ -38,4 +38,11 @@ inline std::vector<Claim> line_up(Store& store, const Processes& processes) {
   return claims;
 }
 
+// By a writer that comes later by the store's clock.
+inline void wait_for_next_millisecond(Store& store) {
+  const StoreTime now = store.list().now.time;
+  while (store.list().now.time <= now) {
+  }
+}
+
 }  // namespace distlock::testing

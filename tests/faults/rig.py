@@ -174,12 +174,13 @@ class Rig:
             lambda e: e["process"] == client.name and e["event"] == kind, 1))
 
     def end_clients(self) -> Any:
-        """In good order; their last words are in the history then. Gives those that failed."""
+        """In good order; their last words are in the history then. Gives those that failed,
+        with their exit status, or the signal that ended them as a negative number."""
         for client in self.clients:
             client.ask_to_end()
         statuses = {client.name: client.wait_ended() for client in self.clients}
         self.clients = []
-        return [name for name, status in statuses.items() if status != 0]
+        return [f"{name} ({status})" for name, status in statuses.items() if status != 0]
 
     def close(self) -> None:
         for client in self.clients:

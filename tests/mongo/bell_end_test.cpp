@@ -49,8 +49,10 @@ Bson answer_to_listener(const Bson& command) {
 
 // Of a server on which the bell's collection is capped or not.
 Bson answer_to_process(const Bson& command, bool capped) {
-  if (is_command(command, "find") && !capped)
+  if (is_command(command, "tailable") && !capped)
     return json(R"({"ok": 0, "code": 2, "errmsg": "tailable cursor requested on non capped"})");
+  if (is_command(command, "find") && !capped)
+    return json(R"({"ok": 1, "cursor": {"id": 0, "firstBatch": []}})");
   if (is_command(command, "findAndModify"))
     return json(R"({"ok": 1, "value": {"_id": "a", "ping": {"$date": {"$numberLong": "0"}}}})");
   return answer_to_listener(command);

@@ -7,13 +7,12 @@
 #include <set>
 #include <vector>
 
-#include "distlock/distributed_lock.h"
 #include "distlock/line.h"
 #include "mongo/attempts.h"
 #include "mongo/faults.h"
 #include "mongo/server.h"
+#include "stores/mongodb/mongo_bell_commands.h"
 #include "stores/mongodb/mongo_documents.h"
-#include "stores/mongodb/mongo_line_commands.h"
 #include "stores/mongodb/mongo_store.h"
 
 using namespace distlock;
@@ -154,33 +153,4 @@ TEST_CASE("a process that listens can ping, however many of its threads wait for
     CHECK(failure_of([&] { store->ping("a"); }) == std::nullopt);
   }
   done = true;
-}
-
-TEST_CASE("where the bell cannot be used a waiter looks, and nobody fails",
-          "[mongo][bell][R15][R19]") {
-  const Server server(standalone_uri());
-  const auto store = open_mongo_store(server.connection(), {});
-  SECTION("a view has its name") {
-    server.run(doc({{"create", kLockBells}, {"viewOn", "locks"}, {"pipeline", array({})}}));
-  }
-  SECTION("its documents must be of another shape") {
-    server.run(
-        json(R"({"create": ")" + std::string(kLockBells) +
-             R"(", "capped": true, "size": 65536, "validator": {"none": {"$exists": true}}})"));
-  }
-  const auto pinger = std::make_shared<DistributedLockPinger>(Environment{.store = store});
-  LockOptions options;
-  options.recheck = 100ms;
-  DistributedLock holder(pinger, "jobs", options);
-  REQUIRE(holder.lock_try("x"));
-  const auto other = std::make_shared<DistributedLockPinger>(
-      Environment{.store = open_mongo_store(server.connection(), {})});
-  auto waiter = std::async(std::launch::async, [&] {
-    DistributedLock lock(other, "jobs", options);
-    return lock.try_lock_for(60s) && lock.unlock() == UnlockResult::released;
-  });
-  wait_until("it stands in line",
-             [&] { return !store->inspect("jobs", Freshness::fresh).lock->line.empty(); });
-  CHECK(holder.unlock() == UnlockResult::released);
-  CHECK(waiter.get());
 }

@@ -17,8 +17,10 @@
 
 #include "distlock/connection_string.h"
 #include "stores/mongodb/mongo_connect.h"
+#include "stores/mongodb/mongo_forks.h"
 #include "stores/mongodb/mongo_open.h"
 #include "support/asleep.h"
+#include "support/forked_child.h"
 #include "support/open_descriptors.h"
 #include "support/temporary_folder.h"
 
@@ -109,6 +111,26 @@ TEST_CASE("a server that is slow to take a connection is connected to", "[mongo]
 
 TEST_CASE("a connection is tried for no longer than its call may last", "[mongo][R12]") {
   CHECK_FALSE(connected_while_slow(1));
+}
+
+TEST_CASE("a thread that connects to a MongoDB server holds up no fork", "[mongo][R16]") {
+  ListeningSocket listener("127.0.0.1");
+  listener.be_busy();
+  std::atomic<pid_t> id = 0;
+  std::atomic<bool> done = false;
+  std::thread connecting([&] {
+    const InMongoc in;
+    id = gettid();
+    (void)connected(at("127.0.0.1", listener.port()), 5000);
+    done = true;
+  });
+  while (!done && (id == 0 || !asleep(id))) std::this_thread::yield();
+  const int refused = answer_of_child([] { return forked_in_call_of(Library::libmongoc) ? 1 : 0; });
+  const bool in_time = !done;
+  listener.accept_one();
+  connecting.join();
+  CHECK(in_time);
+  CHECK(refused == 0);
 }
 
 TEST_CASE("a server on a Unix socket is connected to by its path", "[mongo]") {

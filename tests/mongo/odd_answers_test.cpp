@@ -1,6 +1,10 @@
 // Answers that no MongoDB gives, of something between that only looks like one.
 #include <catch2/catch.hpp>
+#include <cstdint>
+#include <cstring>
+#include <string>
 
+#include "distlock/line.h"
 #include "mongo/attempts.h"
 #include "mongo/mock_server.h"
 #include "mongo/server.h"
@@ -110,6 +114,8 @@ TEST_CASE("a list whose cursor is of another shape is an error", "[mongo][R9]") 
                      R"({"id": 7, "ns": "config.locks", "firstBatch": []})"})));
   CHECK(failure_of([&] { static_cast<void>(odd.store->holds("db7:1:1")); }) == Errc::not_applied);
   CHECK(failure_of([&] { static_cast<void>(odd.store->list()); }) == Errc::not_applied);
+  CHECK(failure_of([&] { static_cast<void>(odd.store->line()->list_waits({})); }) ==
+        Errc::not_applied);
   CHECK(failure_of([&] { odd.store->forget_pings(96h); }) == Errc::not_applied);
 }
 
@@ -178,4 +184,16 @@ TEST_CASE("a write that was refused is refused, whatever the server says of the 
     return json(asks_why ? R"({"ok": 0, "code": 0})" : R"({"ok": 0, "code": 13, "errmsg": "no"})");
   });
   CHECK(failure_of([&] { odd.store->release("jobs", kOurs); }) == Errc::permission_denied);
+}
+
+TEST_CASE("an answer of a length that no message has is refused before the rest is read",
+          "[mongo][R8]") {
+  Odd odd("");
+  // 15 and 16 leave no room for a header, or for what is behind it.
+  const std::int32_t length = GENERATE(-1, 0, 15, 16, 48'000'001);
+  odd.server.spoil_with(
+      [length](std::string& message) { std::memcpy(message.data(), &length, sizeof length); });
+  std::string message;
+  CHECK(failure_of([&] { odd.store->release("jobs", kOurs); }, &message) == Errc::outcome_unknown);
+  CHECK_THAT(message, Catch::Contains("has an impossible length"));
 }

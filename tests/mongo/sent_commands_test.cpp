@@ -68,6 +68,7 @@ const Calls kOrdinaryReads{
     [](Store& store) { store.inspect("jobs", Freshness::ordinary); },
     [](Store& store) { static_cast<void>(store.holds("db7:1:1")); },
     [](Store& store) { static_cast<void>(store.list()); },
+    [](Store& store) { static_cast<void>(store.line()->list_waits({"jobs"})); },
     [](Store& store) { store.forget_pings(96h); },
 };
 

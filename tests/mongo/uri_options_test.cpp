@@ -8,6 +8,7 @@
 #include "stores/mongodb/mongo_bell.h"
 #include "stores/mongodb/mongo_connect.h"
 #include "stores/mongodb/mongo_open.h"
+#include "stores/mongodb/mongo_selection.h"
 #include "support/descriptor_limit.h"
 #include "support/temporary_folder.h"
 #include "support/thrown.h"
@@ -60,6 +61,13 @@ TEST_CASE("the server gives its word before the socket gives up", "[mongo][R8]")
   CHECK(server_limit(tuned("mongodb://db1/?socketTimeoutMS=60000")) == 9s);
   CHECK(server_limit(tuned("mongodb://db1/?socketTimeoutMS=2000")) == 1800ms);
   CHECK(server_limit(tuned("mongodb://db1/?socketTimeoutMS=1")) == 1ms);
+  CHECK(limit_of_one_of_two(9s) == 4500ms);
+  CHECK(limit_of_one_of_two(1ms) == 1ms);
+}
+
+TEST_CASE("the driver, which waits by the wall clock, looks for a server for a moment only",
+          "[mongo][R12]") {
+  CHECK(kOneLook <= 1ms);
 }
 
 TEST_CASE("a bell that nobody rings keeps its connection, however short the socket's limit is",

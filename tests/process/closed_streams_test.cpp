@@ -79,7 +79,7 @@ TEST_CASE("a run with closed standard streams keeps its keeper: a rival's comman
   const auto rival = fixture.start(run({"-w", "100s", "--takeover-after", "2s"}, kStamp));
   CHECK(rival->wait() == 0);
   const double begun = last_stamp(rival->rest_of_output());
-  CHECK(begun > last_stamp(text_of(stamps)));
+  CHECK(begun >= last_stamp(text_of(stamps)));  // A tick may count for both.
   holder->send(SIGCONT);
   CHECK(holder->wait() == 75);
 }

@@ -59,6 +59,16 @@ TEST_CASE("a forked child that ends with its static objects leaves its parent's 
   CHECK(end_by("fork").status == 0);
 }
 
+TEST_CASE("a program that forks before its first lock ends its threads before its objects",
+          "[process][exit][unsanitized][R12][R16]") {
+  CHECK(end_by("daemon").status == 0);
+}
+
+TEST_CASE("once a program's end has joined the threads, nothing is claimed and nobody waits",
+          "[process][exit][R9][R12]") {
+  CHECK(end_by("late").status == 0);
+}
+
 TEST_CASE("locks that are never destroyed do not keep a program from ending", "[process][exit]") {
   CHECK(end_by("leak").status == 0);
 }

@@ -12,7 +12,7 @@
 #include "distlock/distributed_lock.h"
 #include "distlock/stores.h"
 #include "fork_guard.h"
-#include "process/busy_threads.h"
+#include "support/busy_threads.h"
 #include "support/leave.h"
 #include "support/thrown.h"
 

@@ -16,8 +16,8 @@
 #include "distlock/distributed_lock.h"
 #include "distlock/error.h"
 #include "distlock/stores.h"
-#include "process/busy_threads.h"
 #include "process/tool_fixture.h"
+#include "support/busy_threads.h"
 #include "support/forked_child.h"
 #include "support/leave.h"
 #include "support/thrown.h"
@@ -127,20 +127,6 @@ class LongWriter {
   sqlite3* db_ = nullptr;
 };
 
-/// How a child says that it is refused, or nothing.
-std::optional<Errc> refusal_of_child(const std::function<std::optional<Errc>()>& question,
-                                     unsigned seconds) {
-  const int answer = answer_of_child(
-      [&] {
-        const auto errc = question();
-        return errc ? 1 + static_cast<int>(*errc) : 0;
-      },
-      seconds);
-  REQUIRE(WIFEXITED(answer));
-  if (WEXITSTATUS(answer) == 0) return std::nullopt;
-  return static_cast<Errc>(WEXITSTATUS(answer) - 1);
-}
-
 /// Of a child: whether it is let in to its parent's file, or how it is refused.
 std::optional<Errc> refusal_in_child(const ConnectionString& file) {
   return refusal_of_child([&] { return thrown_by([&] { (void)open_store(file)->list(); }); }, 20);
@@ -222,13 +208,7 @@ TEST_CASE("a fork waits until other threads have left SQLite", "[process][R16]")
   const ConnectionString file{"sqlite:" + fixture.file().string()};
   BusyThreads busy;
   for (int i = 0; i < 2; ++i) busy.again([&] { (void)open_store(file)->list(); });
-  int refused = 0;
-  for (int i = 0; i < 50; ++i) {
-    const auto refusal = refusal_in_child(file);
-    REQUIRE(refusal.value_or(Errc::forked) == Errc::forked);
-    refused += refusal ? 1 : 0;
-  }
-  CHECK(refused < 10);
+  CHECK(refused_of_fifty([&] { return refusal_in_child(file); }) < 10);
 }
 
 TEST_CASE("a child that is forked in the middle of a long call of SQLite is refused",

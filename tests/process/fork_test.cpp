@@ -8,6 +8,7 @@
 #include <boost/log/trivial.hpp>
 #include <boost/thread/thread.hpp>
 #include <catch2/catch.hpp>
+#include <cstdlib>
 #include <functional>
 #include <stop_token>
 
@@ -15,6 +16,7 @@
 #include "distlock/log.h"
 #include "distlock/stores.h"
 #include "process/tool_process.h"
+#include "support/busy_threads.h"
 #include "support/forked_child.h"
 #include "support/thrown.h"
 
@@ -60,22 +62,19 @@ bool can_lock() {
   return lock.lock_try("x") && lock.unlock() == UnlockResult::released;
 }
 
-/// How many children of forks, while two threads do something again and again, answer that they can
-/// not do something.
-int children_without(const std::function<bool()>& ability, const std::function<void()>& busy) {
-  std::stop_source stop;
-  boost::thread_group threads;
-  for (int i = 0; i < 2; ++i) {
-    threads.create_thread([&] {
-      while (!stop.stop_requested()) busy();
-    });
+/// The first status of a child that cannot do something, of forks while two threads do something
+/// again and again; 0 if all can.
+int status_without(
+    const std::function<bool()>& ability, const std::function<void()>& busy,
+    const std::function<void()>& before_each = [] {}) {
+  BusyThreads threads;
+  for (int i = 0; i < 2; ++i) threads.again(busy);
+  int status = 0;
+  for (int i = 0; i < 50 && status == 0; ++i) {
+    before_each();
+    status = answer_of_child([&] { return ability() ? 0 : 1; }, kSeconds);
   }
-  int without = 0;
-  for (int i = 0; i < 50; ++i)
-    without += answer_of_child([&] { return ability() ? 0 : 1; }, kSeconds) != 0;
-  stop.request_stop();
-  threads.join_all();
-  return without;
+  return status;
 }
 
 /// A process that holds "jobs" in a SQLite file.
@@ -212,10 +211,24 @@ TEST_CASE("a child that waits for a lock of its parent is told so, whoever is at
 
 TEST_CASE("a child that is forked while other threads log can log", "[process][log][R16]") {
   const BusySink sink;
-  CHECK(children_without([] { return can_lock() && flush_log(1min); }, can_lock) == 0);
+  CHECK(status_without([] { return can_lock() && flush_log(1min); }, can_lock) == 0);
+}
+
+TEST_CASE("a child that is forked while others register what to do at exit can lock",
+          "[process][log][R16]") {
+  const BusySink sink;
+  std::atomic<int> left = 0;  // Since each takes memory.
+  const auto registers = [&] {
+    if (left > 0 && --left > 0) std::atexit([] {});
+  };
+  // With threads that the end of a program joins.
+  const auto can_lock_in_memory = [] {
+    return DistributedLock(ConnectionString{"memory:"}, "a lock").lock_try("x");
+  };
+  CHECK(status_without(can_lock_in_memory, registers, [&] { left = 20000; }) == 0);
 }
 
 TEST_CASE("a child that is forked while the program itself logs can lock", "[process][log][R16]") {
   const BusySink sink;
-  CHECK(children_without(can_lock, [] { BOOST_LOG_TRIVIAL(info) << "busy"; }) == 0);
+  CHECK(status_without(can_lock, [] { BOOST_LOG_TRIVIAL(info) << "busy"; }) == 0);
 }

@@ -1,12 +1,10 @@
 #pragma once
 
-#include <glob.h>
-
 #include <filesystem>
 #include <fstream>
-#include <stdexcept>
 #include <string>
 
+#include "process/found_library.h"
 #include "process/tool_process.h"
 
 namespace distlock::testing {
@@ -29,7 +27,7 @@ class JumpingClock {
   }
 
   ToolProcess::Environment added_to(ToolProcess::Environment variables) const {
-    variables["LD_PRELOAD"] = library();
+    variables["LD_PRELOAD"] = found_library("/usr/lib/*/faketime/libfaketimeMT.so.1");
     variables["FAKETIME_TIMESTAMP_FILE"] = file().string();
     variables["FAKETIME_NO_CACHE"] = "1";
     if (jumping_ == Jumping::wall_clock) {
@@ -40,15 +38,6 @@ class JumpingClock {
   }
 
  private:
-  static std::string library() {
-    glob_t found{};
-    const int result = glob("/usr/lib/*/faketime/libfaketimeMT.so.1", 0, nullptr, &found);
-    const std::string path = result == 0 ? found.gl_pathv[0] : "";
-    globfree(&found);
-    if (path.empty()) throw std::runtime_error("libfaketime is needed: install it (tools/setup)");
-    return path;
-  }
-
   std::filesystem::path file() const { return folder_.path() / "offset"; }
 
   TemporaryFolder folder_;

@@ -92,7 +92,7 @@ TEST_CASE("while mongod does not answer the command ends before the deadline, an
   server.go_on();
   const auto rival = fixture.start(run({"-w", "100s", "--takeover-after", "2s"}, kStamp));
   CHECK(rival->wait() == 0);
-  CHECK(last_stamp(rival->rest_of_output()) > last);
+  CHECK(last_stamp(rival->rest_of_output()) >= last);  // A tick may count for both.
 }
 
 TEST_CASE("a command outlives a fail-over that is shorter than its lease", "[mongo][run][R9]") {

@@ -264,7 +264,7 @@ TEST_CASE("a terminal that goes away ends the command, also where the tool leads
 }
 
 TEST_CASE("a job that ^Z stops for longer than its lease ends before a rival's begins",
-          "[process][run][R9]") {
+          "[process][run][unsanitized][R9]") {
   ToolFixture fixture;
   const auto ready = fifo_of(fixture);
   const auto stamps = fixture.folder.path() / "stamps";

@@ -112,11 +112,11 @@ TEST_CASE("a lock whose holder was killed without a witness is taken over in tim
           "[process][run][R6]") {
   ToolFixture fixture;
   std::filesystem::create_directory(fixture.file().string() + "-witness");
-  const auto holder = fixture.hold({"--takeover-after", "2s"});
+  const auto holder = fixture.hold({"--takeover-after", "10s"});
   holder->send(SIGKILL);
   CHECK(holder->wait() == 128 + SIGKILL);
-  CHECK(fixture.status({"run", "-n", "--takeover-after", "2s", "jobs", "--", "true"}) == 1);
-  CHECK(fixture.status({"run", "-w", "60s", "--takeover-after", "2s", "jobs", "--", "sh", "-c",
+  CHECK(fixture.status({"run", "-n", "--takeover-after", "10s", "jobs", "--", "true"}) == 1);
+  CHECK(fixture.status({"run", "-w", "60s", "--takeover-after", "10s", "jobs", "--", "sh", "-c",
                         "echo $DISTLOCK_FENCE"}) == 0);
   CHECK(fixture.output == "2\n");
 }

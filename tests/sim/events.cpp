@@ -128,8 +128,10 @@ void member_of_another_set(View) { count(Event::strange); }
 void member_of_another_place(View) {}
 void member_is_a_copy(View) {}
 void member_cannot_be_used(View, View) {}
+void deadlocks_not_seen(View) {}
 void place_not_given_up(std::string_view, std::string_view) {}
 void store_failed_while_waiting(View, View) { count(Event::store_failed_while_waiting); }
+void wait_may_never_end(View) {}
 void lost(View, LossReason) { count(Event::lost); }
 void callback_threw(View, View) { count(Event::callback_threw); }
 void no_thread_to_announce(View) {}

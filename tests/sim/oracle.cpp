@@ -33,12 +33,17 @@ void Oracle::lock_changed(const Doer& by, const std::string& name, const StoredL
 
 void Oracle::touched(const std::string& name, const StoredLock& before, const StoredLock& after) {
   if (before.ts) excused_.insert(*before.ts);
-  // A request that was refused may come again, and find what it had asked for.
-  refused_.clear();
+  forget_refusals();
   if (!after.exists || !after.sound || after.fence < before.fence) {
     history(name).greatest_granted = 0;
   }
   if (touched_) touched_(name, before, after);
+}
+
+// A request that was refused may come again, and find what it had asked for.
+void Oracle::forget_refusals() {
+  refused_.clear();
+  ++refusal_;
 }
 
 void Oracle::lock_rolled_back(const std::string& name, const StoredLock& now) {
@@ -133,6 +138,8 @@ void Oracle::release_took_effect(const Doer& by, const std::string& name,
   if (belief != nullptr && belief->lock == name && valid(*belief)) {
     violate("lock " + name + " was freed while " + belief->process + " counted on it");
   }
+  // It is as free as after the release that was undone, from which claims were refused meanwhile.
+  if (before.ts && undone_.contains(*before.ts)) forget_refusals();
   const bool is_named = before.ts && released_ && released_(by, name, *before.ts);
   if (claim != claims_.end() && claim->second.process == by.process) return;
   if (before.ts && excused(*before.ts)) return;

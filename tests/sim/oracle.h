@@ -83,7 +83,7 @@ class Oracle {
   /// An outsider changed a lock, perhaps on a single member. Its hold is excused.
   void touched(const std::string& name, const StoredLock& before, const StoredLock& after);
   /// An outsider changed a lock on so few members that its hold must outlive it.
-  void touched_in_vain() { refused_.clear(); }
+  void touched_in_vain() { forget_refusals(); }
   void excuse(const Token& ts) { excused_.insert(ts); }
   /// A member may have that hold name another process, which may free it.
   void names_another(const Token& ts) { named_another_.insert(ts); }
@@ -124,8 +124,12 @@ class Oracle {
   void granted(const Belief& belief, Time asked);
   void gave_up(const Token& ts, Fence fence);
   void died(std::string_view process);
-  /// The store's port told this process that its claim was refused.
-  void refused(const Token& ts) { refused_.insert(ts); }
+  /// The store's port told this process that its claim was refused. `refusal` is that of the moment
+  /// at which the store refused it.
+  void refused(const Token& ts, int refusal) {
+    if (refusal == refusal_) refused_.insert(ts);
+  }
+  int refusal() const { return refusal_; }
   /// It claims again with that `ts`, as a ticket in line may.
   void claims_again(const Token& ts) { refused_.erase(ts); }
   void unlocked(const std::string& name, const Token& ts, Fence fence, UnlockResult result);
@@ -171,6 +175,7 @@ class Oracle {
   bool something_taken_but(std::string_view name) const;
 
  private:
+  void forget_refusals();
   struct Version {
     Time since;
     StoredLock lock;
@@ -245,6 +250,7 @@ class Oracle {
   std::unordered_map<Token, Time, TokenHash> given_up_;  // when
   std::unordered_set<Token, TokenHash> named_another_;
   std::unordered_set<Token, TokenHash> refused_;
+  int refusal_ = 0;  // How many times they were forgotten.
   std::unordered_set<Token, TokenHash> ended_;
   std::unordered_set<Token, TokenHash> excused_;
   std::unordered_set<Token, TokenHash> undone_;  // their quick releases were lost

@@ -91,3 +91,36 @@ TEST_CASE("a grant that an outsider undid on its way ends no rival's hold", "[si
   scene.oracle.granted({.lock = "jobs", .process = "late", .ts = late, .fence = 3}, Time{0});
   CHECK(scene.oracle.violation().has_value() != undone);
 }
+
+TEST_CASE("a claim that was refused before the lock was touched may come again", "[sim][R8]") {
+  const bool touched_before_it = GENERATE(true, false);
+  Scene scene;
+  const StoredLock taken{
+      .exists = true, .taken = true, .process = "p", .ts = Token{{7}}, .fence = 1};
+  scene.oracle.touched("other", {}, {});
+  const int refusal = scene.oracle.refusal();
+  if (!touched_before_it) scene.oracle.touched("other", {}, {});
+  scene.oracle.refused(Token{{7}}, refusal);
+  scene.oracle.pinged("p", Time{0});
+  scene.oracle.lock_changed({.process = "p", .call = "claim"}, "other", {}, taken);
+  CHECK(scene.oracle.violation().has_value() == touched_before_it);
+}
+
+TEST_CASE("a claim that an undone release made refused may come again when it is released anew",
+          "[sim][R8]") {
+  const bool undone = GENERATE(true, false);
+  Scene scene;
+  const StoredLock held{
+      .exists = true, .taken = true, .process = "p", .ts = Token{{7}}, .fence = 1};
+  const StoredLock again{
+      .exists = true, .taken = true, .process = "p", .ts = Token{{8}}, .fence = 2};
+  StoredLock free = held;
+  free.taken = false;
+  scene.oracle.pinged("p", Time{0});
+  scene.oracle.lock_changed({.process = "p", .call = "claim"}, "other", {}, held);
+  if (undone) scene.oracle.release_undone(Token{{7}});
+  scene.oracle.refused(Token{{8}}, scene.oracle.refusal());
+  scene.oracle.lock_changed({.process = "p", .call = "release"}, "other", held, free);
+  scene.oracle.lock_changed({.process = "p", .call = "claim"}, "other", free, again);
+  CHECK(scene.oracle.violation().has_value() == !undone);
+}

@@ -128,21 +128,22 @@ std::optional<LockRecord> SimStore::claim(std::string_view name, const ClaimBasi
   struct Answer {
     std::optional<LockRecord> record;
     bool not_yet = false;
+    int refusal = 0;
   };
   oracle_.claims_again(claim.ts);
-  Answer answer =
-      call("claim", name, true, true,
-           [lock = std::string(name), basis, claim](MemoryTables& tables, const StoreNow& now) {
-             Answer given{tables.claim(lock, basis, claim, now)};
-             // For those in line, who may let the turn pass before it arrives once more. And a
-             // fail-over may bring back the clock that the cutoff names.
-             const auto left = tables.raw_lock(lock);
-             const bool in_line =
-                 left && state_in(*left) == LockState::free && find_field(*left, "line");
-             given.not_yet = in_line || claim.cutoff.clock != now.clock;
-             return given;
-           });
-  if (!answer.record && !answer.not_yet) oracle_.refused(claim.ts);
+  Answer answer = call(
+      "claim", name, true, true,
+      [this, lock = std::string(name), basis, claim](MemoryTables& tables, const StoreNow& now) {
+        Answer given{.record = tables.claim(lock, basis, claim, now), .refusal = oracle_.refusal()};
+        // For those in line, who may let the turn pass before it arrives once more. And a
+        // fail-over may bring back the clock that the cutoff names.
+        const auto left = tables.raw_lock(lock);
+        const bool in_line =
+            left && state_in(*left) == LockState::free && find_field(*left, "line");
+        given.not_yet = in_line || claim.cutoff.clock != now.clock;
+        return given;
+      });
+  if (!answer.record && !answer.not_yet) oracle_.refused(claim.ts, answer.refusal);
   return std::move(answer.record);
 }
 
@@ -277,6 +278,12 @@ std::vector<StoredHold> SimStore::holds(std::string_view process) {
 Listing SimStore::list() {
   return call("list", "", false, false,
               [](MemoryTables& tables, const StoreNow& now) { return tables.list(now); });
+}
+
+Listing SimStore::list_waits(const std::vector<std::string>& names) {
+  return call(
+      "list of waits", "", false, false,
+      [names](MemoryTables& tables, const StoreNow& now) { return tables.list_waits(names, now); });
 }
 
 }  // namespace distlock::sim

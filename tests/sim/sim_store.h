@@ -62,6 +62,7 @@ class SimStore : public Store, private Line {
   Standing stand(std::string_view name, const Claim& claim) override;
   void leave(std::string_view name, const Token& ticket) override;
   Freed release_and_tell(std::string_view name, const Token& ts, ReleaseRule rule) override;
+  Listing list_waits(const std::vector<std::string>& names) override;
   void ring(std::string_view name, const std::vector<std::string>& processes) override;
   void ring_for(const std::string& process, const std::string& name);
   std::shared_ptr<void> listen(std::string_view process, Rung rung) override;

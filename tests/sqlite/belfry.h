@@ -19,6 +19,7 @@
 #include "distlock/clock.h"
 #include "sqlite/file_under_fault.h"
 #include "stores/sqlite/sqlite_bell.h"
+#include "support/asleep.h"
 #include "support/captured_log.h"
 
 namespace distlock::testing {
@@ -44,6 +45,7 @@ class Waiting {
  public:
   explicit Waiting(SqliteBell& bell)
       : bell_(bell), listening_(bell.listen("waiter", [this](std::string_view name) {
+          thread_ = gettid();
           if (name == "jobs") ++heard_;
         })) {
     bell_.attend("waiter", ticket_, "jobs");
@@ -61,11 +63,16 @@ class Waiting {
       clock->wait_until(clock->steady_now() + 1ms, {});
     }
   }
+  /// Once it has heard something: until it sleeps on the bell again.
+  void until_asleep() const {
+    while (!asleep(thread_)) boost::this_thread::yield();
+  }
   void leave() { bell_.ignore(ticket_); }
 
  private:
   SqliteBell& bell_;
   Token ticket_ = new_token();
+  std::atomic<pid_t> thread_ = 0;
   std::atomic<int> heard_ = 0;
   std::shared_ptr<void> listening_;  // Last, so that it ends first.
 };

@@ -51,6 +51,42 @@ TEST_CASE("a program that closes all its descriptors has an idle look at witness
   CHECK(told.next() == 'i');
 }
 
+TEST_CASE("a store whose program has closed all descriptors writes and confirms nothing",
+          "[sqlite][R1][R9][R11]") {
+  const TemporaryFolder folder;
+  const std::string options = GENERATE("", "?synchronous=off");
+  const bool calls = GENERATE(true, false);  // Else the store is closed at once.
+  const Told told;
+  const Child program([&] {
+    auto idle = open_with(folder, options);
+    auto store = open_with(folder, options);
+    const auto opens = [&] {
+      return !error_of([&] { open_with(folder, options)->ping("holder"); });
+    };
+    held(*store, "jobs");
+    store->ping("holder");
+    constexpr int kTold = 3;
+    dup2(told.writing_end(), kTold);
+    close_range(kTold + 1, ~0U, 0);
+    std::vector<int> own;
+    for (int i = 0; i < 64; ++i)
+      own.push_back(open((folder.path() / std::to_string(i)).c_str(), O_RDWR | O_CREAT, 0600));
+    const auto error = calls ? error_of([&] { store->ping("holder"); }) : std::nullopt;
+    bool right = calls == (error && error->errc() == Errc::store_replaced);
+    idle.reset();
+    right = right && !opens();  // SQLite would use the numbers of the one that is left.
+    store.reset();
+    right = right && opens();
+    const bool untouched = std::all_of(own.begin(), own.end(), [](int number) {
+      return lseek(number, 0, SEEK_END) == 0 && close(number) == 0;
+    });
+    const char what = !right ? 'c' : untouched ? 'u' : 't';
+    if (write(kTold, &what, 1) != 1) _exit(3);
+  });
+  CHECK(told.next() == 'u');
+  CHECK(open_with(folder, options)->inspect("jobs", Freshness::fresh).lock->taken());
+}
+
 TEST_CASE("a program that closes all its descriptors has those that it makes then for itself",
           "[sqlite][R23]") {
   const Room room;

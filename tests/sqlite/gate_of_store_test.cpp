@@ -12,6 +12,8 @@
 #include <fstream>
 #include <functional>
 #include <iterator>
+#include <memory>
+#include <optional>
 #include <vector>
 
 #include "sqlite/file_under_fault.h"
@@ -71,6 +73,29 @@ TEST_CASE("there is a gate once two writers have met, and none when the last has
   CHECK(fs::exists(gate));
   another.reset();
   CHECK_FALSE(fs::exists(gate));
+}
+
+TEST_CASE("a write whose file is moved away while it waits at the gate is refused",
+          "[sqlite][gate][R1]") {
+  const TemporaryFolder folder;
+  const auto file = folder.path() / "locks.db";
+  const auto hasty = open_hasty(file);
+  meet_a_writer(*hasty, file);
+  const auto store = open_at(file);
+  const Claim claim = claim_by(*store, "holder");
+  auto sitter = std::make_unique<Sitter>(file.string() + "-gate");
+  std::atomic<pid_t> id = 0;
+  std::optional<Error> refusal;
+  boost::thread writer([&] {
+    id = gettid();
+    refusal = error_of([&] { store->claim("jobs", FromAbsent{}, claim); });
+  });
+  await_sleep(id);
+  fs::rename(file, folder.path() / "moved.db");
+  sitter.reset();
+  writer.join();
+  REQUIRE(refusal);
+  CHECK(refusal->errc() == Errc::store_replaced);
 }
 
 TEST_CASE("without syncs there is no gate", "[sqlite][gate]") {

@@ -124,6 +124,19 @@ TEST_CASE("a gate's file that is cut short or removed while in use harms nobody"
   first.leave();
 }
 
+TEST_CASE("a writer whose gate was removed comes to the new one with its next write",
+          "[sqlite][gate]") {
+  const Gated gated;
+  SqliteGate first(gated.database);
+  REQUIRE(first.enter(in_a_minute()));
+  fs::remove(gated.gate);
+  SqliteGate second(gated.database);
+  second.make();
+  REQUIRE(second.enter(in_a_minute()));
+  first.leave();
+  CHECK_FALSE(first.enter(since_boot() + 20ms));
+}
+
 TEST_CASE("a gate leaves no descriptor behind, whatever stands in its place", "[sqlite][gate]") {
   const Gated gated;
   const auto before = open_descriptors();

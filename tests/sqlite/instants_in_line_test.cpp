@@ -54,7 +54,8 @@ TEST_CASE("a claim beside a line goes by the time when its own transaction has b
   SqliteBell bell(path);
   const SqliteWitness witness(path, boot_clock().boot, WitnessRule::none);
   SqliteConnection connection(ConnectionString("sqlite:" + path), StoreOptions{});
-  SqliteLine line(connection, bell, witness);
+  SqliteLists lists(connection, witness);
+  SqliteLine line(connection, bell, witness, lists);
   const Claim claim = claim_by(*store, "late");
   const BootTimeAhead ahead;
   const auto lock = connection.write_durably(SqliteConnection::Access::write, [&] {

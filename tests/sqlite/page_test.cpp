@@ -33,6 +33,21 @@ TEST_CASE("a link to another database's page is no page", "[sqlite][R12][R19]") 
   CHECK_FALSE(linked.open());
 }
 
+TEST_CASE("a page leaves alone what the program has opened by its number", "[sqlite][R19]") {
+  const TemporaryFolder folder;
+  const std::string database = (folder.path() / "locks.db").string();
+  std::ofstream(database).close();
+  SqlitePage page(database, "-bell", "distlock bell 1\n");
+  page.make();
+  REQUIRE(page.open());
+  const int number = page.file();
+  REQUIRE(dup2(STDOUT_FILENO, number) == number);
+  SECTION("when it is closed") { page.close(); }
+  SECTION("when it is opened anew") { CHECK(page.open()); }
+  CHECK(page.file() != number);
+  CHECK(close(number) == 0);
+}
+
 TEST_CASE("a gate lets a writer that waits come first after each fourth time", "[sqlite][gate]") {
   const TemporaryFolder folder;
   const std::string database = (folder.path() / "locks.db").string();

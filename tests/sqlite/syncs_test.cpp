@@ -199,6 +199,20 @@ TEST_CASE("a look waits for a sync of what a thread wrote that did not wait for 
   CHECK(syncs() == begun + 1);
 }
 
+TEST_CASE("a fresh look waits for the disk also where a trigger has failed a claim that stands",
+          "[sqlite][R8]") {
+  const SyncedFile file;
+  const Claim claim = claim_by(*file.store, "holder");
+  SqliteFile(file.path.string())
+      .execute("CREATE TRIGGER stands AFTER INSERT ON locks BEGIN SELECT RAISE(FAIL, 'so'); END");
+  REQUIRE(error_of([&] { file.store->claim("jobs", FromAbsent{}, claim); }));
+  REQUIRE(file.shows("jobs"));
+  const FailingSyncs failing(1);
+  const auto error = error_of([&] { file.store->inspect("jobs", Freshness::fresh); });
+  REQUIRE(error);
+  CHECK(error->errc() == Errc::not_applied);
+}
+
 // The claimer's own thread hangs in the sync. A member of a mirrored store is asked by others then.
 TEST_CASE("a fresh look shows no claim that the disk does not have yet", "[sqlite][R8][M3]") {
   const SyncedFile file{.call_limit = 200ms};

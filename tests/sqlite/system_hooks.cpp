@@ -32,6 +32,7 @@ thread_local std::set<int> to_be_told;
 thread_local Hook hook;
 thread_local std::function<void(int)> after_sync;
 thread_local std::function<void()> after_naming;
+thread_local std::function<void()> before_removal;
 thread_local bool no_such_rename = false;
 thread_local std::chrono::milliseconds boot_time_ahead{};
 
@@ -79,6 +80,11 @@ int named_by(long result) {
   return static_cast<int>(result);
 }
 
+int remove_by_name(const char* path) {
+  if (const auto act = std::exchange(before_removal, {})) act();
+  return static_cast<int>(syscall(SYS_unlinkat, AT_FDCWD, path, 0));
+}
+
 int rename_by(int from_folder, const char* from, int to_folder, const char* to, unsigned flags) {
   if (no_such_rename) {
     errno = EINVAL;
@@ -110,6 +116,9 @@ AtSync::~AtSync() { after_sync = {}; }
 
 AtNaming::AtNaming(std::function<void()> act) { after_naming = std::move(act); }
 AtNaming::~AtNaming() { after_naming = {}; }
+
+BeforeRemoval::BeforeRemoval(std::function<void()> act) { before_removal = std::move(act); }
+BeforeRemoval::~BeforeRemoval() { before_removal = {}; }
 
 NoSuchRename::NoSuchRename() { no_such_rename = true; }
 NoSuchRename::~NoSuchRename() { no_such_rename = false; }
@@ -169,6 +178,7 @@ extern "C" int link(const char* from, const char* to) noexcept {
 extern "C" int rename(const char* from, const char* to) noexcept {
   return distlock::testing::named_by(syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0));
 }
+extern "C" int unlink(const char* path) noexcept { return distlock::testing::remove_by_name(path); }
 extern "C" int mknod(const char* path, mode_t mode, dev_t device) noexcept {
   return distlock::testing::named_by(syscall(SYS_mknodat, AT_FDCWD, path, mode, device));
 }

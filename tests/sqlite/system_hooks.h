@@ -30,6 +30,15 @@ class AtNaming {
   AtNaming& operator=(const AtNaming&) = delete;
 };
 
+/// Something that happens on this thread once, right before a file loses its name by unlink().
+class BeforeRemoval {
+ public:
+  explicit BeforeRemoval(std::function<void()> act);
+  ~BeforeRemoval();
+  BeforeRemoval(const BeforeRemoval&) = delete;
+  BeforeRemoval& operator=(const BeforeRemoval&) = delete;
+};
+
 /// The file system knows no rename that fails where the name is taken, for as long as one of these
 /// lives.
 class NoSuchRename {

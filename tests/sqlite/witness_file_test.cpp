@@ -158,6 +158,12 @@ TEST_CASE("a number that the program has given to another file is not closed", "
     witness.reset();
     CHECK(close(number) == 0);
   }
+  SECTION("nor shared") {
+    SqliteWitness witness = room.witness();
+    const int number = give_number(witness);
+    CHECK(witness.share("me") < 0);
+    CHECK(close(number) == 0);
+  }
 }
 
 TEST_CASE("a statement of another namespace of processes says nothing", "[sqlite][R23][R1]") {

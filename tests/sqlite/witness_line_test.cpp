@@ -28,21 +28,40 @@ using namespace distlock;
 using namespace distlock::testing;
 using namespace std::chrono_literals;
 
-TEST_CASE("an end that a waiter knows rings for it no more", "[sqlite][R23][R19]") {
-  const Room room;
+namespace {
+
+/// Two holders, of which one has ended, and a process that may attend them.
+struct TwoHolders {
+  TwoHolders() { holders.give_up("dead"); }
+
+  void check_that_it_learns_of_both() {
+    // Listeners look at tickets in their order.
+    CHECK(deaths.attend(Token{1}, "d", ended));
+    CHECK_FALSE(deaths.attend(Token{2}, "l", living));
+  }
+
+  Room room;
   SqliteWitness holders = room.witness();
-  const std::string ended = holders.statement_of("dead").value_or("");
-  const std::string living = holders.statement_of("living").value_or("");
-  holders.give_up("dead");
-  const SqliteWitness own = room.witness();
-  SqliteDeaths deaths(own);
+  std::string ended = holders.statement_of("dead").value_or("");
+  std::string living = holders.statement_of("living").value_or("");
+  SqliteWitness own = room.witness();
+  SqliteDeaths deaths{own};
+};
+
+}  // namespace
+
+TEST_CASE("an end that a waiter knows rings for it no more", "[sqlite][R23][R19]") {
+  TwoHolders two;
   const Told told;
-  const auto listening = deaths.listen([&](std::string_view name) { told.tell(name.back()); });
-  // Listeners look at tickets in their order.
-  CHECK(deaths.attend(Token{1}, "d", ended));
-  CHECK_FALSE(deaths.attend(Token{2}, "l", living));
-  holders.give_up("living");
+  const auto listening = two.deaths.listen([&](std::string_view name) { told.tell(name.back()); });
+  two.check_that_it_learns_of_both();
+  two.holders.give_up("living");
   CHECK(told.next() == 'l');
+}
+
+TEST_CASE("a waiter whose process listens for no ends learns that its holder has ended",
+          "[sqlite][R23]") {
+  TwoHolders().check_that_it_learns_of_both();
 }
 
 TEST_CASE("a place says for which holder it was kept", "[sqlite][line][R23]") {

@@ -163,7 +163,8 @@ class Candidate {
   boost::thread thread_;
 };
 
-/// A thread that tries a lock object, and is kept in the middle of its look at the store.
+/// A thread that tries a lock object, and is kept in the middle of its look at the store. No other
+/// thread may look until then.
 class KeptTry {
  public:
   KeptTry(Crowd& crowd, DistributedLock& lock) {

@@ -110,13 +110,7 @@ class FaultyStore : public Store, private distlock::Line {
     return call("holds", [this, process = std::string(process)] { return inner_->holds(process); });
   }
   Listing list() override {
-    return call("list", [this] {
-      Listing all = inner_->list();
-      for (auto& ping : all.pings) {
-        if (ping.record && ping.id == ended_in_lists) ping.record->ended = true;
-      }
-      return all;
-    });
+    return call("list", [this] { return shown(inner_->list()); });
   }
 
   distlock::Line* line() override { return has_line ? this : nullptr; }
@@ -159,6 +153,9 @@ class FaultyStore : public Store, private distlock::Line {
       return inner_->line()->release_and_tell(name, ts, rule);
     });
   }
+  Listing list_waits(const std::vector<std::string>& names) override {
+    return call("list_waits", [this, names] { return shown(inner_->line()->list_waits(names)); });
+  }
   void ring(std::string_view name, const std::vector<std::string>& processes) override {
     call("ring", [this, name = std::string(name), processes] {
       inner_->line()->ring(name, processes);
@@ -167,6 +164,13 @@ class FaultyStore : public Store, private distlock::Line {
   }
   std::shared_ptr<void> listen(std::string_view process, Rung rung) override {
     return inner_->line()->listen(process, std::move(rung));
+  }
+
+  Listing shown(Listing all) const {
+    for (auto& ping : all.pings) {
+      if (ping.record && ping.id == ended_in_lists) ping.record->ended = true;
+    }
+    return all;
   }
 
   template <class Action>

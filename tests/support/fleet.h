@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "distlock/distributed_lock.h"
 #include "distlock/store.h"
@@ -54,8 +55,12 @@ class Fleet {
       while (!state->compare_exchange_weak(last, next())) continue;
       return next();
     };
-    const Environment environment{
-        .store = handle, .clock = clock, .process = name, .random = random};
+    const Environment environment{.store = handle,
+                                  .clock = clock,
+                                  .process = name,
+                                  .random = random,
+                                  .label = {},
+                                  .outer_holds = outer_holds};
     return {handle,
             std::make_shared<DistributedLockPinger>(environment, options, PingerDrive::caller)};
   }
@@ -83,6 +88,7 @@ class Fleet {
   std::shared_ptr<ManualClock> clock = std::make_shared<ManualClock>();
   OpenedMemoryStore memory = open_memory_store(clock, {});
   std::shared_ptr<Store> store = memory.store;
+  std::vector<Token> outer_holds;  ///< Of the processes that are made from now on.
 };
 
 }  // namespace distlock::testing

@@ -3,8 +3,6 @@
 #include <unistd.h>
 
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <optional>
 #include <string>
@@ -22,8 +20,7 @@ inline std::optional<std::map<pid_t, std::string>> turns_of_sleeping_threads() {
     const auto thread = static_cast<pid_t>(std::stol(entry.path().filename().string()));
     if (thread == gettid()) continue;
     if (!asleep(thread)) return std::nullopt;
-    std::ifstream file(entry.path() / "status");
-    const std::string status{std::istreambuf_iterator<char>(file), {}};
+    const std::string status = said_of(thread, "status");
     const auto found = status.find("voluntary_ctxt_switches");
     if (found == std::string::npos) return std::nullopt;
     turns[thread] = status.substr(found);

@@ -108,6 +108,19 @@ TEST_CASE("lines that were written make room for others, however many they were"
   CHECK(written == kLines);
 }
 
+TEST_CASE("a flush waits for the number of lines that were dropped", "[log][threads]") {
+  for (int i = 0; i < 100; ++i) {
+    std::atomic<bool> told = false;
+    LineWriter writer("speaker", [&](LogLevel, const std::string& line) {
+      if (line.find("speaker: 1 lines were dropped") != line.npos) told = true;
+    });
+    writer.drop();
+    REQUIRE(writer.flush(1min));
+    REQUIRE(told);
+    REQUIRE(writer.end(1min));
+  }
+}
+
 TEST_CASE("a line that cannot be written counts as dropped", "[log][threads]") {
   std::atomic<int> tried = 0;
   std::promise<void> told;

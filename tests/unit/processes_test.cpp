@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -113,6 +114,20 @@ TEST_CASE("a token of a run around another is that of the inner run's processes,
   CHECK_FALSE(may_be_had_with(""));
   CHECK_FALSE(may_be_had_with(kToken + "0"));
   CHECK_FALSE(may_be_had_with("0" + kToken + ",0"));
+}
+
+TEST_CASE("a process knows the tokens of the runs around it, the nearest first",
+          "[processes][R22][R23]") {
+  unsetenv("DISTLOCK_TOKEN");
+  setenv("DISTLOCK_OUTER_TOKENS", ("cd," + std::string(100'000, 'e')).c_str(), 1);
+  CHECK_THAT(outer_tokens(), Catch::StartsWith("cd,e"));
+  setenv("DISTLOCK_TOKEN", "ab", 1);
+  const std::string tokens = outer_tokens();
+  unsetenv("DISTLOCK_OUTER_TOKENS");
+  CHECK(outer_tokens() == "ab");
+  unsetenv("DISTLOCK_TOKEN");
+  CHECK_THAT(tokens, Catch::StartsWith("ab,cd,e"));
+  CHECK(tokens.size() < 10'000);
 }
 
 TEST_CASE("variables of many kilobytes are read whole", "[processes][R23]") {

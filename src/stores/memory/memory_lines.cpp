@@ -2,6 +2,7 @@
 
 #include "stores/memory/memory_documents.h"
 #include "stores/memory/memory_tables.h"
+#include "stores/those_in_line.h"
 #include "turns.h"
 
 // The lines of the memory store: R17 as it is written in line.h.
@@ -56,6 +57,24 @@ Freed MemoryTables::release_and_tell(std::string_view name, const Token& ts, con
   const ReleaseResult result = release(name, ts, now);
   if (result != ReleaseResult::freed) return {.result = result};
   return line::freed(line_of(*locks_.find(name)));
+}
+
+Listing MemoryTables::list_waits(const std::vector<std::string>& names, const StoreNow& now) const {
+  Listing listing{.locks = {}, .pings = {}, .now = now};
+  for (const auto& [id, lock] : locks_.named) {
+    if (find_field(lock, "line") != nullptr) listing.locks.push_back(listed(lock, lock_from));
+  }
+  const ThoseInLine those = those_in_line(listing.locks);
+  for (const auto& [id, lock] : locks_.named) {
+    const bool asked_for = std::find(names.begin(), names.end(), id) != names.end();
+    if (find_field(lock, "line") == nullptr && (asked_for || those.took(lock)))
+      listing.locks.push_back(listed(lock, lock_from));
+  }
+  for (const std::string& process : those.processes) {
+    if (const Document* ping = pings_.find(process))
+      listing.pings.push_back(listed(*ping, ping_from));
+  }
+  return listing;
 }
 
 }  // namespace distlock

@@ -117,6 +117,11 @@ class MemoryStore : public Store, private Line {
     return data_->tables.release_and_tell(name, ts, data_->clock.now());
   }
 
+  Listing list_waits(const std::vector<std::string>& names) override {
+    const Guard guard(data_->mutex);
+    return data_->tables.list_waits(names, data_->clock.now());
+  }
+
   void ring(std::string_view name, const std::vector<std::string>& processes) override {
     data_->bell.ring(name, processes);
   }

@@ -29,6 +29,7 @@ class MemoryTables {
   Standing stand(std::string_view name, const Claim& claim, const StoreNow& now);
   void leave(std::string_view name, const Token& ticket);
   Freed release_and_tell(std::string_view name, const Token& ts, const StoreNow& now);
+  Listing list_waits(const std::vector<std::string>& names, const StoreNow& now) const;
   PingRecord ping(std::string_view process, const PingHealth& health, const StoreNow& now);
   void remove_ping(std::string_view process);
   std::int64_t forget_pings(std::chrono::milliseconds age, const StoreNow& now);

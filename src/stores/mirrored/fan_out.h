@@ -237,13 +237,14 @@ Replies<Answer> ask(const MemberList& asked, std::size_t all, MirrorDrive drive,
   const auto answers = std::make_shared<Answers<Answer>>(asked, all, rules, until);
   for (const auto& member : asked) {
     const std::size_t number = member->place.number;
-    // The member owns the thread that runs the job. So the job must not own the member.
-    const auto job = [answers, one = member.get(), number, rules, call, no_memory] {
-      if (answers->begin(number, one->now()))
-        answers->give(number, reply_of(*one, rules, call, no_memory));
-    };
+    // The member owns the thread that runs the job. So the job must not own the member. It takes
+    // memory, and other members may have been asked by then: their answers are waited for.
     try {
-      member->workers(rules.kind).add(job);
+      member->workers(rules.kind)
+          .add([answers, one = member.get(), number, rules, call, no_memory] {
+            if (answers->begin(number, one->now()))
+              answers->give(number, reply_of(*one, rules, call, no_memory));
+          });
     } catch (...) {
       answers->give(number, {std::nullopt, never_sent(*member, no_memory), std::nullopt});
     }

@@ -16,8 +16,8 @@ namespace {
 using Looks = std::vector<std::optional<MemberLook>>;
 using Hold = std::pair<std::string, Token>;
 
-std::optional<std::chrono::nanoseconds> middle_clock(const Looks& looks) {
-  std::vector<std::chrono::nanoseconds> offs;
+std::optional<std::chrono::milliseconds> middle_clock(const Looks& looks) {
+  std::vector<std::chrono::milliseconds> offs;
   for (const auto& look : looks) {
     if (look) offs.push_back(look->off);
   }
@@ -165,6 +165,28 @@ void tell_of_documents(std::vector<MemberState>& states, const Looks& looks) {
   }
 }
 
+// A document of another member keeps it out (M6), so that no time says when it is back.
+void tell_of_hidden_fences(std::vector<MemberState>& states, const Looks& looks) {
+  const std::size_t majority = majority_of(looks.size());
+  ListingsByPlace listings;
+  for (std::size_t i = 0; i < looks.size(); ++i) {
+    if (counts(states[i])) listings.emplace(i, looks[i]->listing);
+  }
+  const KnownFences fences = known_fences(listings, majority);
+  if (listings.size() < majority || fences.known >= majority) return;
+  const auto& [place, lock] = *fences.hidden.begin();
+  const std::string why = hidden_in_words(lock, "member " + std::to_string(place + 1));
+  for (std::size_t i = 0; i < looks.size(); ++i) {
+    MemberState& state = states[i];
+    if (state.condition != MemberState::Condition::kept_out || !state.problem.empty()) continue;
+    state.kept_out_for.reset();
+    state.problem = "it lost its data, and stays out: " + why +
+                    "; mend that document, and it comes back after its wait, or at once by "
+                    "distlock readmit " +
+                    std::to_string(i + 1);
+  }
+}
+
 }  // namespace
 
 std::vector<MemberState> states_of(const Looks& looks) {
@@ -175,7 +197,7 @@ std::vector<MemberState> states_of(const Looks& looks) {
     if (!looks[i]) continue;
     MemberState& state = states[i];
     state.condition = condition_of(*looks[i], {i, looks.size()}, set);
-    state.ahead = std::chrono::round<std::chrono::milliseconds>(looks[i]->off - *middle);
+    state.ahead = saturating_difference(StoreTime{looks[i]->off}, StoreTime{*middle});
     if (state.condition == MemberState::Condition::counts) {
       state.member = *looks[i]->identity.lock->ts;
     }
@@ -186,6 +208,7 @@ std::vector<MemberState> states_of(const Looks& looks) {
   }
   count_lacking(states, looks);
   tell_of_documents(states, looks);
+  tell_of_hidden_fences(states, looks);
   return states;
 }
 

@@ -15,7 +15,7 @@ namespace distlock::mirrored {
 struct MemberLook {
   Inspection identity;
   Listing listing;
-  std::chrono::nanoseconds off{0};  ///< Of its clock, from one that is the same for all members.
+  std::chrono::milliseconds off{0};  ///< Of its clock, from one that is the same for all members.
   std::optional<std::string> malformed = {};  ///< The fault of the identity's document.
   bool of_before = false;  ///< Its place was given anew since: Member::is_of_before().
 };

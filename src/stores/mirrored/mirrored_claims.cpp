@@ -76,6 +76,8 @@ std::vector<MirroredStore::Candidate> MirroredStore::candidates(
   return chosen;
 }
 
+MemberBasis MirroredStore::basis_on(const Candidate& one) { return {one.life->token, one.basis}; }
+
 // As long as R8 keeps a claim pending: clocks of stores may be half a minute behind and ahead (R9).
 std::chrono::nanoseconds MirroredStore::longest_under_way() const {
   return 3 * call_limit_ + std::chrono::minutes{1};
@@ -112,15 +114,18 @@ void MirroredStore::send(std::string_view name, const std::vector<Candidate>& to
   forget_those_of_before(replies);
 }
 
-// At least a majority to be claimed, those that answered their last write first; or none.
-std::vector<MirroredStore::Candidate> MirroredStore::to_claim(const std::vector<MemberBasis>& bases,
+// At least a majority to be claimed, or none. Those that did not answer their last write come last,
+// and those that have refused a claim from what they still show.
+std::vector<MirroredStore::Candidate> MirroredStore::to_claim(std::string_view name,
+                                                              const std::vector<MemberBasis>& bases,
                                                               const Claim& claim) const {
   const auto left = time_left(claim.cutoff);
   if (!left) return {};
   std::vector<Candidate> to = candidates(bases, claim, *left);
   if (to.size() < majority()) return {};
-  std::stable_partition(to.begin(), to.end(),
-                        [](const Candidate& one) { return one.member->answers(CallKind::write); });
+  std::stable_partition(to.begin(), to.end(), [&](const Candidate& one) {
+    return one.member->answers(CallKind::write) && !refused_.contains(name, basis_on(one));
+  });
   return to;
 }
 
@@ -132,12 +137,15 @@ std::optional<LockRecord> MirroredStore::claim_until(SteadyTime until, std::stri
   check_not_identity(name);
   const Token set = this->set();
   CallRules rules = kClaim.ending(until);
-  const std::vector<Candidate> to = to_claim(bases, claim);
+  const std::vector<Candidate> to = to_claim(name, bases, claim);
   if (to.empty()) return std::nullopt;
   Replies<ClaimAnswer> replies(all_.size());
   send(name, {to.front()}, replies, rules);
   const Reply<ClaimAnswer>& first = replies[to.front().member->place.number];
-  if (first.answer && !first.answer->granted) return std::nullopt;
+  if (first.answer && !first.answer->granted) {
+    refused_.note(name, basis_on(to.front()));
+    return std::nullopt;
+  }
   if (first.answer) ++rules.answered;
   send(name, {to.begin() + 1, to.end()}, replies, rules);
   return settled(name, claim, {set, until}, replies);
@@ -167,7 +175,7 @@ std::optional<LockRecord> MirroredStore::claim_from_own_release(std::string_view
   for (const auto& member : all_) {
     if (const auto identity = member->identity()) bases.push_back({identity->token, basis});
   }
-  const std::vector<Candidate> to = to_claim(bases, claim);
+  const std::vector<Candidate> to = to_claim(name, bases, claim);
   if (to.empty()) return std::nullopt;
   Replies<ClaimAnswer> replies(all_.size());
   const bool known = lives_are_known(freed, to);

@@ -206,6 +206,12 @@ void MirroredStore::tell_of_hidden_fences(Member& returning, const KnownFences& 
   }
 }
 
+void MirroredStore::refuse_hidden(const Member& returning, const KnownFences& fences) const {
+  const auto& [place, lock] = *fences.hidden.begin();
+  const std::string where = all_[place]->store->description();
+  throw cannot_return(returning, hidden_in_words(lock, where) + ": mend that document");
+}
+
 // The greatest fence that Q other members know. A hold that counted on the lost data was granted by
 // Q - 1 of the other 2Q - 2. So one of any Q knows its fence. `pinged_since`: a listing counts only
 // if it shows a ping that was sent since then. The server was no deposed one then.
@@ -215,7 +221,7 @@ std::optional<Fence> MirroredStore::fence_for(Member& returning, const SetTerms&
   const auto& own = replies[returning.place.number].answer;
   if (own && carries_locks(*own)) tell_of_locks(returning);
   if (!own || carries_locks(*own)) return std::nullopt;
-  std::map<std::size_t, Listing> listings;
+  ListingsByPlace listings;
   for (const auto& member : all_) {
     auto& reply = replies[member->place.number];
     if (member.get() == &returning || !counts(reply, terms.set)) continue;
@@ -229,7 +235,9 @@ std::optional<Fence> MirroredStore::fence_for(Member& returning, const SetTerms&
       greatest = std::max(greatest, replies[place].identity->fence);
   }
   if (fences.known >= majority()) return greatest;
-  if (listings.size() >= majority()) tell_of_hidden_fences(returning, fences);
+  if (listings.size() < majority()) return std::nullopt;
+  if (!pinged_since) refuse_hidden(returning, fences);
+  tell_of_hidden_fences(returning, fences);
   return std::nullopt;
 }
 

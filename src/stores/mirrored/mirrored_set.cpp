@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "local_span.h"
+#include "saturating.h"
 #include "stores/mirrored/agreement.h"
 #include "stores/mirrored/member_states.h"
 #include "stores/mirrored/mirrored_store.h"
@@ -35,7 +36,9 @@ MemberLook look_at(Member& member, Clock& clock) {
   const auto [listing, span] = timed(clock, [&] { return member.list(); });
   look.listing = listing;
   const auto middle = span.sent + (span.received - span.sent) / 2;
-  look.off = listing.now.time.time_since_epoch() - middle.time_since_epoch();
+  using std::chrono::milliseconds;
+  const auto here = std::chrono::round<milliseconds>(middle.time_since_epoch());
+  look.off = saturating_difference(listing.now.time, StoreTime{here});
   return look;
 }
 

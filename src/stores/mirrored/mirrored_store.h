@@ -13,6 +13,7 @@
 #include "stores/mirrored/fan_out.h"
 #include "stores/mirrored/freed_by_all.h"
 #include "stores/mirrored/quorum.h"
+#include "stores/mirrored/refused_claims.h"
 #include "stores/mirrored/returning.h"
 #include "stores/mirrored/votes.h"
 
@@ -24,6 +25,7 @@
 //   member_states.h          how the members fare, for people: pure
 //   member.h                 one member: its threads, its clock, pings that it has confirmed
 //   freed_by_all.h           holds from which a claim may start without a look
+//   refused_claims.h         claims that members refused, of which some refuse all
 //   fan_out.h                one call to several members at once
 //   too_few.h                the failure of a call that too few of them answer
 //   votes.h                  the replies to a claim, as votes
@@ -36,7 +38,8 @@
 // How a lock is claimed, on three members with the majority 2:
 //
 //   look     all at once      the document and ping of each; after them its identity (M6)
-//   claim    the first        if it refuses, the claim is over, and no other was touched (M2)
+//   claim    the first        if it refuses, the claim is over, and no other was touched (M2). If
+//                             it shows the same again, the next claim begins with another member
 //   claim    the others       at once, with one fence for all (M3)
 //   settle   by their votes   2 granted it: held. 2 certainly refused it: freed where it was
 //                             granted, and refused. Otherwise unknown: read back later (R8)
@@ -189,6 +192,8 @@ class MirroredStore : public Store, private Members {
   static void tell_of_change(Member& member);
   static void tell_of_locks(Member& member);
   void tell_of_hidden_fences(Member& returning, const KnownFences& fences) const;
+  /// To an operator, who mends it.
+  [[noreturn]] void refuse_hidden(const Member& returning, const KnownFences& fences) const;
   void tell_if_strange(Member& member, const Token& set) const;
   const Member* twin_of(const Member& member) const;
   bool is_one_store(const Member& one, const Member& twin) const;
@@ -210,7 +215,10 @@ class MirroredStore : public Store, private Members {
 
   std::vector<Candidate> candidates(const std::vector<MemberBasis>& bases, const Claim& claim,
                                     std::chrono::milliseconds left) const;
-  std::vector<Candidate> to_claim(const std::vector<MemberBasis>& bases, const Claim& claim) const;
+  /// Of a member whose life is known.
+  static MemberBasis basis_on(const Candidate& one);
+  std::vector<Candidate> to_claim(std::string_view name, const std::vector<MemberBasis>& bases,
+                                  const Claim& claim) const;
   std::optional<LockRecord> claim_until(SteadyTime until, std::string_view name,
                                         const std::vector<MemberBasis>& bases, const Claim& claim);
   bool lives_are_known(const FreedHold& freed, const std::vector<Candidate>& to) const;
@@ -242,6 +250,7 @@ class MirroredStore : public Store, private Members {
   std::optional<SteadyTime> gone_since_;  // From then on each look has shown that it is gone.
 
   FreedByAll freed_;
+  RefusedClaims refused_;
   std::atomic<std::size_t> mended_{0};  // How many calls have mended a member.
 };
 

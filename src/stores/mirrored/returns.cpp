@@ -70,7 +70,7 @@ void KnownReturns::note(const Token& set, const Returns& returns) {
   const Guard lock(mutex_);
   if (known_.size() >= kSetsMost && !known_.contains(set)) return;
   Returns& known = known_[set];
-  known = merged(std::move(known), returns);
+  known = merged(known, returns);  // Of a copy: want of memory must not lose what is known.
 }
 
 std::uint64_t KnownReturns::at(const Token& set, std::size_t place) const {

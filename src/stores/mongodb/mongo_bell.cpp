@@ -6,12 +6,14 @@
 #include <boost/thread/lock_guard.hpp>
 #include <boost/thread/thread.hpp>
 #include <chrono>
+#include <functional>
 #include <stop_token>
 #include <utility>
 
 #include "log.h"
+#include "stores/mongodb/mongo_bell_commands.h"
 #include "stores/mongodb/mongo_documents.h"
-#include "stores/mongodb/mongo_line_commands.h"
+#include "text.h"
 
 namespace distlock {
 namespace {
@@ -23,6 +25,28 @@ using Guard = boost::lock_guard<boost::mutex>;
 constexpr std::chrono::milliseconds kAwaitMost{2000};
 constexpr std::chrono::milliseconds kBeforeNextTry{500};
 constexpr std::chrono::minutes kRefusedMost{5};
+
+// A server that cannot be asked fails the next command too.
+bool heeds(const std::function<void()>& send) {
+  try {
+    send();
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+// Throws where there is anything else than rings.
+void check_bells(const MongoCall& call) {
+  bool others = false;
+  call.read_each(find_other_than_rings_command(), ReadConcern::local,
+                 [&](const Document&) { others = true; });
+  if (others)
+    throw Error(Errc::permission_denied,
+                call.what() + ": the collection " + in_quotes(kLockBells) +
+                    " has other documents than rings, by which distlock wakes waiters: rename it, "
+                    "or give distlock another database");
+}
 
 }  // namespace
 
@@ -40,9 +64,10 @@ struct MongoBell::Ear {
     const std::shared_ptr<Clock> clock = host_clock();
     const std::stop_token stopped = stop.get_token();
     while (!stopped.stop_requested()) {
-      refused = false;
+      bool refused = false;
       try {
         ring_oneself();
+        listens = true;
         if (!stopped.stop_requested()) listen(stopped);
       } catch (const Error& error) {
         refused = error.errc() == Errc::permission_denied;
@@ -50,6 +75,7 @@ struct MongoBell::Ear {
       } catch (...) {
         // Waiters look by themselves until the trouble has passed.
       }
+      listens = false;
       const std::chrono::milliseconds pause = pause_of_bell(refusals->pause, refused);
       refusals->pause = refused ? pause : std::chrono::milliseconds{};
       clock->wait_until(clock->steady_now() + pause, stopped);
@@ -82,6 +108,7 @@ struct MongoBell::Ear {
     };
     if (call.follow(listen_command(process), bell_await(settings), hear_all)) return;
     // Somebody has removed the collection, and a ring came before it was made anew.
+    check_bells(call);
     call.write_quickly(cap_bells_command());
   }
 
@@ -95,7 +122,7 @@ struct MongoBell::Ear {
   const std::string process;
   const Rung rung;
   const std::shared_ptr<BellRefusals> refusals;
-  std::atomic<bool> refused = false;  // The last try. Then no getMore waits.
+  std::atomic<bool> listens = false;  // Else no getMore waits.
   std::stop_source stop;
   boost::thread thread;
 };
@@ -126,7 +153,7 @@ MongoBell::~MongoBell() {
   ear_->stop.request_stop();
   try {
     // Nothing else ends a getMore that waits.
-    if (!ear_->refused) ear_->end_waiting();
+    if (ear_->listens) ear_->end_waiting();
   } catch (...) {
     // The getMore ends by itself, within seconds.
   }
@@ -152,11 +179,9 @@ void RefusedRings::heeded() {
 }
 
 void make_bells(const MongoCall& call) {
-  try {
-    call.write_quickly(create_bells_command());
-  } catch (const Error&) {
-    return;
-  }
+  if (heeds([&] { call.write_quickly(create_bells_command()); })) return;
+  if (heeds([&] { call.read(explain_tail_command(), ReadConcern::local); })) return;
+  check_bells(call);
 }
 
 void ring_bell(const MongoCall& call, std::string_view name,

@@ -44,11 +44,11 @@ class MongoBell {
 std::chrono::milliseconds bell_await(const MongoSettings& settings);
 
 /// How long a listener waits before its next try, after it has waited `last`: longer and longer
-/// while it has not the right to ring or to hear, since each try is a line in the server's log.
+/// while it may not ring or hear, since each try is a line in the server's log.
 std::chrono::milliseconds pause_of_bell(std::chrono::milliseconds last, bool refused);
 
-/// After a ring that was refused for want of a right no other is sent until a pause_of_bell() is
-/// over. Rings in between are lost (R19).
+/// After a ring that was refused, for want of a right or beside documents of others, no other is
+/// sent until a pause_of_bell() is over. Rings in between are lost (R19).
 ///
 /// Threads: any number.
 class RefusedRings {
@@ -64,8 +64,10 @@ class RefusedRings {
   SteadyTime over_ = SteadyTime::min();
 };
 
-/// Makes the bell's collection if there is none. Without the right to make it there is no bell, and
-/// waiters look by themselves.
+/// Makes the bell's collection if there is none. If there is, it has to be capped, or to have
+/// nothing but rings: another one would grow with each ring, for ever.
+/// Errors: as MongoCall::read_each(); `permission_denied` where documents of others are in it, or
+/// in the view that has its name. Then waiters look by themselves.
 void make_bells(const MongoCall& call);
 
 /// Rings. Errors: as MongoCall::write_quickly().

@@ -58,6 +58,16 @@ Bson array(std::initializer_list<BsonValue> values);
 
 void append(Bson& to, std::string_view key, const BsonValue& value);
 
+/// The array of these strings.
+template <class Texts>
+Bson array_of(const Texts& texts) {
+  Bson made(Bson::Kind::array);
+  std::uint32_t index = 0;
+  for (const std::string& text : texts)
+    append(made, std::to_string(index++), std::string_view(text));
+  return made;
+}
+
 /// `text` as a value inside a pipeline, where a bare string that starts with `$` names a field.
 Bson literal(std::string_view text);
 

@@ -9,6 +9,7 @@
 #include "stores/mongodb/mongo_documents.h"
 #include "stores/mongodb/mongo_options.h"
 #include "stores/mongodb/mongo_privileges.h"
+#include "stores/mongodb/mongo_selection.h"
 #include "stores/mongodb/mongo_stream.h"
 #include "text.h"
 
@@ -115,20 +116,28 @@ MongoCall::MongoCall(mongoc_client_pool_t* pool, const MongoSettings& settings, 
       client_(pool) {
   bson_error_t error;
   take_why_unsound();
-  server_.reset(mongoc_client_select_server(client_.get(), true, nullptr, &error));
+  server_ = select_server(client_.get(), settings.selection_limit, error);
   if (!server_) throw_error(error, Effect::reads, what());
   const std::string type = type_of(server_);
   replica_set_ = type == "RSPrimary";
-  // A connection to one named member is kept to it when it steps down.
-  if (!replica_set_ && type != "Standalone")
-    throw Error(Errc::not_applied, what() + ": the server is no primary now (" + type + ")");
   const bson_t* hello = mongoc_server_description_hello_response(server_.get());
-  if (!settings_.set.empty() && set_of(hello) != settings_.set)
-    throw Error(Errc::not_applied, what() + ": the server is no member of the replica set " +
-                                       in_quotes(settings_.set) + " now, as it was at the opening");
+  if (const auto unfit = why_unfit(type, hello))
+    throw Error(Errc::not_applied, what() + ": " + *unfit);
   clock_ = clock_of(hello, address_of(server_));
   if (time_left() <= std::chrono::milliseconds{0})
     throw Error(Errc::not_applied, what() + ": its limit is over before it was sent");
+}
+
+// The server may be another one by now than it was at the opening. Nothing: it can serve.
+std::optional<std::string> MongoCall::why_unfit(const std::string& type,
+                                                const bson_t* hello) const {
+  // A connection to one named member is kept to it when it steps down.
+  if (!replica_set_ && type != "Standalone") return "the server is no primary now (" + type + ")";
+  if (!settings_.set.empty() && set_of(hello) != settings_.set)
+    return "the server is no member of the replica set " + in_quotes(settings_.set) +
+           " now, as it was at the opening";
+  if (!updates_by_pipeline(hello)) return "the server is older than MongoDB 4.2 now";
+  return std::nullopt;
 }
 
 // The server has an answer ready before its client gives up. It is told a new limit for each
@@ -232,7 +241,8 @@ void MongoCall::give_up_cursor(const Bson& find, std::int64_t cursor, const Bson
 }
 
 bool MongoCall::still_primary() const {
-  const ServerDescription now(mongoc_client_select_server(client_.get(), true, nullptr, nullptr));
+  bson_error_t error;
+  const ServerDescription now = select_server(client_.get(), settings_.selection_limit, error);
   return now &&
          mongoc_server_description_id(now.get()) == mongoc_server_description_id(server_.get());
 }

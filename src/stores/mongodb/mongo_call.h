@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,6 +29,8 @@ struct MongoSettings {
   std::string set;
   /// So long one call waits for answers, however many commands it sends.
   std::chrono::milliseconds call_limit = std::chrono::hours{24};
+  /// So long it looks for a server that takes writes. The driver's own limit if nothing is said.
+  std::chrono::milliseconds selection_limit = std::chrono::seconds{30};
 };
 
 /// The operation and its object, for messages: "claim of lock" and "x".
@@ -89,6 +92,7 @@ class MongoCall {
   void check_answered(const bson_t* reply, Effect effect) const;
   [[noreturn]] void fail(const bson_error_t& error, Effect effect, const Bson& command) const;
   std::string why_refused(const Bson& command) const;
+  std::optional<std::string> why_unfit(const std::string& type, const bson_t* hello) const;
   Bson with_limit(const Bson& command) const;
   std::int64_t server_limit_ms() const;
 
@@ -101,6 +105,11 @@ class MongoCall {
   std::string clock_;
   bool replica_set_ = false;
 };
+
+/// The concern of an ordinary read: no fail-over undoes the answer.
+inline ReadConcern ordinary(const MongoCall& call) {
+  return call.replica_set() ? ReadConcern::majority : ReadConcern::local;
+}
 
 /// The document that a findAndModify gives, or nothing if none matched. Errors: `outcome_unknown`
 /// for an answer that says neither, as from a service that is only like MongoDB.

@@ -101,6 +101,18 @@ Bson index_command(std::string_view collection, std::string_view name, Bson key)
               {"indexes", array({doc({{"key", std::move(key)}, {"name", name}})})}});
 }
 
+// Other programs may have put anything beside the fields that are known.
+Bson find_command(std::string_view collection, Bson filter) {
+  Bson known;
+  for (const std::string_view field :
+       {"state", "process", "who", "when", "why", "ts", "fence", "takeover_after", "freed_at",
+        "line", "ping", "clock", "ping_successes", "ping_failures", "ping_round_trip_ms",
+        "ping_late_by_ms"})
+    append(known, field, 1);
+  return doc(
+      {{"find", collection}, {"filter", std::move(filter)}, {"projection", std::move(known)}});
+}
+
 }  // namespace
 
 Bson claim_command(std::string_view name, const ClaimBasis& basis, const Claim& claim) {
@@ -183,18 +195,24 @@ Bson holds_command(std::string_view process) {
       doc({{"batchSize", kHoldsAtOnce}}));
 }
 
+Bson lines_command() { return find_command(kLocks, doc({{"line", doc({{"$exists", true}})}})); }
+
+Bson taken_since_command(const ThoseInLine& those, const std::vector<std::string>& names) {
+  Bson taken = doc({{"state", doc({{"$in", array({1, 2})}})},
+                    {"process", doc({{"$in", array_of(those.processes)}})},
+                    {"when", doc({{"$gte", those.since}})}});
+  Bson named = doc({{"_id", doc({{"$in", array_of(names)}})}});
+  return find_command(kLocks, doc({{"$or", array({std::move(taken), std::move(named)})}}));
+}
+
+Bson pings_command(const std::set<std::string, std::less<>>& processes) {
+  return find_command(kLockPings, doc({{"_id", doc({{"$in", array_of(processes)}})}}));
+}
+
 Bson everything_command(std::string_view collection) {
-  // Other programs may have put anything beside these.
-  Bson known;
-  for (const std::string_view field :
-       {"state", "process", "who", "when", "why", "ts", "fence", "takeover_after", "freed_at",
-        "line", "ping", "clock", "ping_successes", "ping_failures", "ping_round_trip_ms",
-        "ping_late_by_ms"})
-    append(known, field, 1);
-  return doc({{"find", collection},
-              {"filter", doc({})},
-              {"projection", std::move(known)},
-              {"sort", doc({{"_id", 1}})}});
+  Bson all = find_command(collection, doc({}));
+  append(all, "sort", doc({{"_id", 1}}));
+  return all;
 }
 
 Bson hello_command() { return doc({{"isMaster", 1}}); }

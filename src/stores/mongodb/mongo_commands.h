@@ -6,6 +6,7 @@
 
 #include "distlock/store.h"
 #include "stores/mongodb/mongo_bson.h"
+#include "stores/those_in_line.h"
 
 namespace distlock {
 
@@ -42,6 +43,13 @@ Bson holds_command(std::string_view process);
 
 /// find of all documents, by `_id`.
 Bson everything_command(std::string_view collection);
+
+/// find of all locks with a line.
+Bson lines_command();
+/// find of the locks of these names, and of what the processes in line hold and have taken since.
+Bson taken_since_command(const ThoseInLine& those, const std::vector<std::string>& names);
+/// find of the pings of these processes.
+Bson pings_command(const std::set<std::string, std::less<>>& processes);
 
 /// Gives `localTime`, among much else. Under its old name, the only one that every version knows.
 Bson hello_command();

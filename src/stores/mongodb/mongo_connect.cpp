@@ -10,6 +10,8 @@
 #include <string>
 #include <string_view>
 
+#include "stores/mongodb/mongo_forks.h"
+
 namespace distlock {
 namespace {
 
@@ -30,13 +32,19 @@ std::int32_t ms_until(std::int64_t end) {
   return static_cast<std::int32_t>(std::max<std::int64_t>(left, 0));
 }
 
+bool connects(mongoc_socket_t* socket, const sockaddr* address, socklen_t size,
+              std::int64_t expires) {
+  const WaitInMongoc wait;
+  return mongoc_socket_connect(socket, address, size, expires) == 0;
+}
+
 // Null if it cannot be reached by then, on the driver's monotonic clock.
 mongoc_stream_t* socket_to(int family, const sockaddr* address, socklen_t size,
                            std::int64_t expires) {
   mongoc_socket_t* socket = mongoc_socket_new(family, SOCK_STREAM, 0);
   if (socket == nullptr) return nullptr;
-  if (mongoc_socket_connect(socket, address, size, expires) == 0)
-    return mongoc_stream_socket_new(socket);
+  if (connects(socket, address, size, expires))
+    return with_waits_beside_forks(mongoc_stream_socket_new(socket));
   mongoc_socket_destroy(socket);
   return nullptr;
 }

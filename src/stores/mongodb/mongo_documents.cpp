@@ -137,4 +137,11 @@ std::optional<Found> find(const bson_t* bson, const char* path) {
   return found;
 }
 
+StoreTime time_at(const bson_t* document, const char* path) {
+  const auto time = find(document, path);
+  if (!time || !BSON_ITER_HOLDS_DATE_TIME(&*time))
+    throw Error(Errc::not_applied, "the MongoDB server did not tell its time");
+  return StoreTime(StoreTime::duration(bson_iter_date_time(&*time)));
+}
+
 }  // namespace distlock

@@ -23,4 +23,7 @@ struct alignas(bson_iter_t) Found : bson_iter_t {};
 /// The value under `path` (dots descend) in `bson`, or nothing.
 std::optional<Found> find(const bson_t* bson, const char* path);
 
+/// The date under `path`. Errors: `not_applied` if there is none.
+StoreTime time_at(const bson_t* document, const char* path);
+
 }  // namespace distlock

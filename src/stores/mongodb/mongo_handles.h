@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "distlock/error.h"
+#include "stores/mongodb/mongo_forks.h"
 #include "stores/mongodb/mongo_stream.h"
 
 namespace distlock {
@@ -19,14 +20,21 @@ struct Deleter {
   }
 };
 using Uri = std::unique_ptr<mongoc_uri_t, Deleter<mongoc_uri_destroy>>;
-using Pool = std::unique_ptr<mongoc_client_pool_t, Deleter<mongoc_client_pool_destroy>>;
 using ServerDescription =
     std::unique_ptr<mongoc_server_description_t, Deleter<mongoc_server_description_destroy>>;
 using ClientSession =
     std::unique_ptr<mongoc_client_session_t, Deleter<mongoc_client_session_destroy>>;
 
+struct DestroyPool {
+  void operator()(mongoc_client_pool_t* pool) const noexcept {
+    const InMongoc in;
+    mongoc_client_pool_destroy(pool);
+  }
+};
+using Pool = std::unique_ptr<mongoc_client_pool_t, DestroyPool>;
+
 /// A client borrowed from the pool and returned to it on destruction. libmongoc's clients are
-/// single-threaded, so one of these never crosses threads.
+/// single-threaded, so one of these never crosses threads. Its thread is in libmongoc meanwhile.
 class PooledClient {
  public:
   explicit PooledClient(mongoc_client_pool_t* pool)
@@ -42,6 +50,7 @@ class PooledClient {
   mongoc_client_t* get() const { return client_; }
 
  private:
+  InMongoc in_;
   mongoc_client_pool_t* pool_;
   mongoc_client_t* client_;
 };

@@ -1,6 +1,7 @@
 #include "stores/mongodb/mongo_hello.h"
 
 #include <array>
+#include <cstdint>
 
 #include "stores/mongodb/mongo_documents.h"
 
@@ -22,6 +23,12 @@ std::string clock_of(const bson_t* hello, std::string_view address) {
 std::string set_of(const bson_t* hello) {
   const auto name = find(hello, "setName");
   return name && BSON_ITER_HOLDS_UTF8(&*name) ? bson_iter_utf8(&*name, nullptr) : "";
+}
+
+bool updates_by_pipeline(const bson_t* hello) {
+  constexpr std::int64_t kWireVersion42 = 8;
+  const auto version = find(hello, "maxWireVersion");
+  return version && bson_iter_as_int64(&*version) >= kWireVersion42;
 }
 
 }  // namespace distlock

@@ -13,4 +13,7 @@ std::string clock_of(const bson_t* hello, std::string_view address);
 /// The name of its replica set, or nothing.
 std::string set_of(const bson_t* hello);
 
+/// Whether it is of MongoDB 4.2 or newer. Older ones cannot put their own time into a document.
+bool updates_by_pipeline(const bson_t* hello);
+
 }  // namespace distlock

@@ -7,6 +7,7 @@
 #include "stores/mongodb/mongo_bell.h"
 #include "stores/mongodb/mongo_documents.h"
 #include "stores/mongodb/mongo_line_commands.h"
+#include "stores/mongodb/mongo_lists.h"
 #include "turns.h"
 
 namespace distlock {
@@ -21,6 +22,9 @@ class MongoLine : public Line {
   void leave(std::string_view name, const Token& ticket) override;
   Freed release_and_tell(std::string_view name, const Token& ts, ReleaseRule rule) override;
   void ring(std::string_view name, const std::vector<std::string>& processes) override;
+  Listing list_waits(const std::vector<std::string>& names) override {
+    return distlock::list_waits(call("looking for deadlocks", {}), names);
+  }
   std::shared_ptr<void> listen(std::string_view process, MongoBell::Rung rung) override {
     return std::make_shared<MongoBell>(pool_, settings_, std::string(process), std::move(rung),
                                        bell_refusals_);
@@ -88,7 +92,8 @@ void MongoLine::ring(std::string_view name, const std::vector<std::string>& proc
   try {
     const MongoCall call = this->call("ringing for lock", name);
     // A ring into a collection that is not there would make one that is not capped.
-    if (!bells_made_.exchange(true)) make_bells(call);
+    if (!bells_made_) make_bells(call);
+    bells_made_ = true;
     ring_bell(call, name, processes);
     refused_rings_.heeded();
   } catch (const Error& error) {

@@ -270,29 +270,4 @@ Bson release_and_tell_command(std::string_view name, const Token& ts) {
   return release_and_show(name, ts, doc({{"state", 1}, {"line", 1}}));
 }
 
-Bson create_bells_command() {
-  return doc({{"create", kLockBells}, {"capped", true}, {"size", kLockBellsBytes}});
-}
-
-Bson cap_bells_command() {
-  return doc({{"convertToCapped", kLockBells}, {"size", kLockBellsBytes}});
-}
-
-Bson listen_command(std::string_view process) {
-  return doc({{"find", kLockBells},
-              {"filter", doc({{"to", process}})},
-              {"projection", doc({{"lock", 1}})},
-              {"tailable", true},
-              {"awaitData", true}});
-}
-
-Bson ring_command(std::string_view name, const std::vector<std::string>& processes) {
-  Bson to(Bson::Kind::array);
-  std::uint32_t index = 0;
-  for (const std::string& process : processes)
-    append(to, std::to_string(index++), std::string_view(process));
-  return doc({{"insert", kLockBells},
-              {"documents", array({doc({{"to", std::move(to)}, {"lock", name}})})}});
-}
-
 }  // namespace distlock

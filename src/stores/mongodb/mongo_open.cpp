@@ -11,12 +11,12 @@
 #include "stores/mongodb/mongo_connect.h"
 #include "stores/mongodb/mongo_documents.h"
 #include "stores/mongodb/mongo_errors.h"
+#include "stores/mongodb/mongo_forks.h"
+#include "stores/mongodb/mongo_selection.h"
 #include "text.h"
 
 namespace distlock {
 namespace {
-
-constexpr std::int32_t kWireVersion42 = 8;
 
 // So soon a new primary is seen where the server cannot announce it (before 4.4). So often an
 // unreachable one is tried again. So old may the name of a restarted server's clock be. One tiny
@@ -30,6 +30,7 @@ constexpr std::int32_t kConnectionsOfDriver = 100;
 // For a bell that ends one to listen and one to ring, one for a bell that begins meanwhile, and one
 // for the ping.
 constexpr std::int32_t kConnectionsKept = 4;
+constexpr std::chrono::milliseconds kServerLimitLeast{1};  // The server takes 0 for no limit.
 
 // The driver writes to stderr on its own account. A library does not. A child that is forked in the
 // middle of it does it anew: glibc's pthread_once() knows forks.
@@ -95,8 +96,7 @@ void check_kind(const std::string& type, const ConnectionString& connection) {
 }
 
 void check_version(const bson_t* hello, const ConnectionString& connection) {
-  const auto version = find(hello, "maxWireVersion");
-  if (!version || bson_iter_as_int64(&*version) < kWireVersion42)
+  if (!updates_by_pipeline(hello))
     refuse(connection, "the server is older than MongoDB 4.2, which is the first that can do this");
 }
 
@@ -174,6 +174,8 @@ void check_tls_files(const mongoc_uri_t* uri, const ConnectionString& connection
 
 Uri tuned_uri(const ConnectionString& connection, std::chrono::milliseconds call_limit,
               MongoServers servers) {
+  const InMongoc in;
+  check_no_call_was_forked(Library::libmongoc, what(connection));
   silence_driver();
   bson_error_t error;
   Uri uri(mongoc_uri_new_with_error(connection.text().c_str(), &error));
@@ -205,26 +207,37 @@ std::unique_ptr<MongoRoom> room_beside_pings(const Uri& tuned) {
 }
 
 std::chrono::milliseconds server_limit(const Uri& tuned) {
-  constexpr std::chrono::milliseconds kLeast{1};  // The server takes 0 for no limit.
   const std::chrono::milliseconds socket_limit{
       mongoc_uri_get_option_as_int32(tuned.get(), MONGOC_URI_SOCKETTIMEOUTMS, 0)};
-  return std::max(socket_limit * 9 / 10, kLeast);
+  return std::max(socket_limit * 9 / 10, kServerLimitLeast);
+}
+
+std::chrono::milliseconds limit_of_one_of_two(std::chrono::milliseconds server_limit) {
+  return std::max(server_limit / 2, kServerLimitLeast);
+}
+
+std::chrono::milliseconds selection_limit(const Uri& tuned) {
+  return std::chrono::milliseconds{
+      mongoc_uri_get_option_as_int32(tuned.get(), MONGOC_URI_SERVERSELECTIONTIMEOUTMS, 0)};
 }
 
 Pool open_pool(const Uri& uri, const ConnectionString& connection) {
+  const InMongoc in;
+  const Uri with_short_looks(mongoc_uri_copy(uri.get()));
+  limit(with_short_looks.get(), MONGOC_URI_SERVERSELECTIONTIMEOUTMS, kOneLook);
   bson_error_t error;
-  Pool pool(mongoc_client_pool_new_with_error(uri.get(), &error));
+  Pool pool(mongoc_client_pool_new_with_error(with_short_looks.get(), &error));
   if (!pool) throw_error(error, Effect::reads, what(connection));
   mongoc_client_pool_set_error_api(pool.get(), MONGOC_ERROR_API_VERSION_2);
   mongoc_client_pool_set_appname(pool.get(), "distlock");
   return pool;
 }
 
-std::string check_server(mongoc_client_pool_t* pool, const std::string& database,
+std::string check_server(mongoc_client_pool_t* pool, const MongoSettings& settings,
                          const ConnectionString& connection, MongoServers servers) {
   const PooledClient client(pool);
   bson_error_t error;
-  const ServerDescription server(mongoc_client_select_server(client.get(), true, nullptr, &error));
+  const ServerDescription server = select_server(client.get(), settings.selection_limit, error);
   if (!server && error.domain == MONGOC_ERROR_PROTOCOL) refuse(connection, error.message);
   if (!server) throw_error(error, Effect::reads, what(connection));
   const std::string type = mongoc_server_description_type(server.get());
@@ -233,7 +246,7 @@ std::string check_server(mongoc_client_pool_t* pool, const std::string& database
   const bson_t* hello = mongoc_server_description_hello_response(server.get());
   check_version(hello, connection);
   greet(client, server, connection);
-  if (type == "RSPrimary") check_majority_reads(client, server, database, connection);
+  if (type == "RSPrimary") check_majority_reads(client, server, settings.database, connection);
   return set_of(hello);
 }
 

@@ -12,7 +12,8 @@
 namespace distlock {
 
 /// The URI with the options that this library needs set, and the limits of time where it has none
-/// or longer ones. Errors: `invalid_argument`.
+/// or longer ones. Errors: `invalid_argument`; `forked` in a child that was forked in the middle of
+/// another thread's call of libmongoc.
 Uri tuned_uri(const ConnectionString& connection, std::chrono::milliseconds call_limit,
               MongoServers servers = MongoServers::any);
 
@@ -20,17 +21,24 @@ Uri tuned_uri(const ConnectionString& connection, std::chrono::milliseconds call
 /// own word on the outcome comes first.
 std::chrono::milliseconds server_limit(const Uri& tuned);
 
+/// The same for each of two commands in a row.
+std::chrono::milliseconds limit_of_one_of_two(std::chrono::milliseconds server_limit);
+
+/// How long a call looks for a server that takes writes.
+std::chrono::milliseconds selection_limit(const Uri& tuned);
+
 /// The room for calls that leaves the pool connections for the bell, as it ends and begins, and for
 /// a ping.
 std::unique_ptr<MongoRoom> room_beside_pings(const Uri& tuned);
 
-/// A pool for the URI. Nothing is connected yet. Errors: `invalid_argument`.
+/// A pool for the URI, of which select_server() finds the servers. Nothing is connected yet.
+/// Errors: `invalid_argument`.
 Pool open_pool(const Uri& uri, const ConnectionString& connection);
 
-/// Connects and looks at the server, which is to serve with this database. Gives the name of its
+/// Connects and looks at the server, which is to serve with these settings. Gives the name of its
 /// replica set, or nothing. Errors: `not_applied`, `permission_denied`; `invalid_argument` for a
 /// server that cannot serve.
-std::string check_server(mongoc_client_pool_t* pool, const std::string& database,
+std::string check_server(mongoc_client_pool_t* pool, const MongoSettings& settings,
                          const ConnectionString& connection, MongoServers servers);
 
 }  // namespace distlock

@@ -8,6 +8,7 @@
 #include "stores/mongodb/mongo_commands.h"
 #include "stores/mongodb/mongo_documents.h"
 #include "stores/mongodb/mongo_line.h"
+#include "stores/mongodb/mongo_lists.h"
 #include "stores/mongodb/mongo_open.h"
 
 namespace distlock {
@@ -56,10 +57,11 @@ class MongoStore : public Store {
     const Uri uri = tuned_uri(connection, call_limit_, servers);
     const char* database = mongoc_uri_get_database(uri.get());
     settings_ = {database == nullptr ? "config" : database, server_limit(uri), {}, call_limit_};
+    settings_.selection_limit = selection_limit(uri);
     pool_ = open_pool(uri, connection);
-    settings_.set = check_server(pool_.get(), settings_.database, connection, servers);
+    settings_.set = check_server(pool_.get(), settings_, connection, servers);
     settings_of_two_ = settings_;
-    settings_of_two_.server_limit = settings_.server_limit / 2;
+    settings_of_two_.server_limit = limit_of_one_of_two(settings_.server_limit);
     room_ = room_beside_pings(uri);
     line_ = make_mongo_line(pool_.get(), settings_, *room_);
   }
@@ -75,7 +77,7 @@ class MongoStore : public Store {
   void remove_ping(std::string_view process) override;
   std::int64_t forget_pings(std::chrono::milliseconds age) override;
   std::vector<StoredHold> holds(std::string_view process) override;
-  Listing list() override;
+  Listing list() override { return list_all(call("listing")); }
   Line* line() override { return line_.get(); }
 
  private:
@@ -98,21 +100,9 @@ class MongoStore : public Store {
   std::atomic<bool> indexes_made_ = false;
 };
 
-// No fail-over undoes the answer.
-ReadConcern ordinary(const MongoCall& call) {
-  return call.replica_set() ? ReadConcern::majority : ReadConcern::local;
-}
-
 // A standalone refuses linearizable reads; having no peer, it cannot be overtaken.
 ReadConcern fresh(const MongoCall& call) {
   return call.replica_set() ? ReadConcern::linearizable : ReadConcern::local;
-}
-
-StoreTime time_at(const bson_t* document, const char* field_name) {
-  const auto time = find(document, field_name);
-  if (!time || !BSON_ITER_HOLDS_DATE_TIME(&*time))
-    throw Error(Errc::not_applied, "the MongoDB server did not tell its time");
-  return StoreTime(StoreTime::duration(bson_iter_date_time(&*time)));
 }
 
 // The server fixes its now before it looks the ping up, so a ping that was stamped in between is
@@ -242,20 +232,6 @@ std::vector<StoredHold> MongoStore::holds(std::string_view process) {
       holds.push_back({std::get<std::string>(*id), std::get<Token>(*ts)});
   });
   return holds;
-}
-
-Listing MongoStore::list() {
-  const MongoCall call = this->call("listing");
-  Listing listing;
-  call.read_each(everything_command(kLocks), ordinary(call), [&](const Document& lock) {
-    listing.locks.push_back(listed<LockRecord>(lock, lock_from));
-  });
-  call.read_each(everything_command(kLockPings), ordinary(call), [&](const Document& ping) {
-    listing.pings.push_back(listed<PingRecord>(ping, ping_from));
-  });
-  const Bson hello = call.read(hello_command(), ReadConcern::local);
-  listing.now = {time_at(hello.get(), "localTime"), call.clock()};
-  return listing;
 }
 
 }  // namespace

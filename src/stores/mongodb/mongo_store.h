@@ -9,7 +9,8 @@
 
 // The room src/stores/mongodb/, from the bottom up:
 //
-//   mongo_commands.h, mongo_line_commands.h        what is sent: pure
+//   mongo_commands.h, mongo_line_commands.h,
+//   mongo_bell_commands.h                          what is sent: pure
 //   mongo_documents.h, mongo_errors.h              what an answer means: pure
 //   mongo_message.h, mongo_privileges.h            whether it is sound, or why it refuses: pure
 //   mongo_open.h, mongo_connect.h, mongo_stream.h  connections, whose answers are judged

@@ -13,6 +13,7 @@
 
 #include "stores/mongodb/mongo_connect.h"
 #include "stores/mongodb/mongo_message.h"
+#include "stores/mongodb/mongo_stream_on_top.h"
 
 // A stream of libmongoc's between its own one and the commands that read from it.
 namespace distlock {
@@ -24,16 +25,13 @@ thread_local std::string_view last_unsound;
 thread_local std::optional<std::uint32_t> last_code;
 thread_local SteadyTime answers_until = SteadyTime::max();
 
-struct GuardedStream : mongoc_stream_t {
-  mongoc_stream_t* inner = nullptr;
+struct GuardedStream : StreamOnTop {
   MessageHeader request;              // the last that was sent
   std::vector<std::uint8_t> message;  // the last that came
   std::size_t taken = 0;              // of its bytes
 };
 
 GuardedStream& guarded(mongoc_stream_t* stream) { return static_cast<GuardedStream&>(*stream); }
-
-mongoc_stream_t* inner(mongoc_stream_t* stream) { return guarded(stream).inner; }
 
 ssize_t refuse(std::string_view why) {
   last_unsound = why;
@@ -115,37 +113,14 @@ ssize_t writev(mongoc_stream_t* stream, mongoc_iovec_t* iov, std::size_t count,
   }
   guarded(stream).request = header_of(header);
   last_code.reset();
-  return mongoc_stream_writev(inner(stream), iov, count, timeout);
+  return mongoc_stream_writev(inner_of(stream), iov, count, timeout);
 }
 
-void destroy_stream(mongoc_stream_t* stream) {
-  const std::unique_ptr<GuardedStream> self(&guarded(stream));
-  mongoc_stream_destroy(self->inner);
-}
-
-void stream_failed(mongoc_stream_t* stream) {
-  const std::unique_ptr<GuardedStream> self(&guarded(stream));
-  mongoc_stream_failed(self->inner);
-}
-
-mongoc_stream_t* guard(mongoc_stream_t* inner_stream) {
+mongoc_stream_t* guard(mongoc_stream_t* inner) {
   auto made = std::make_unique<GuardedStream>();
-  made->inner = inner_stream;
-  made->destroy = destroy_stream;
-  made->failed = stream_failed;
   made->readv = readv;
   made->writev = writev;
-  made->close = [](mongoc_stream_t* s) { return mongoc_stream_close(inner(s)); };
-  made->flush = [](mongoc_stream_t* s) { return mongoc_stream_flush(inner(s)); };
-  made->setsockopt = [](mongoc_stream_t* s, int level, int name, void* value,
-                        mongoc_socklen_t size) {
-    return mongoc_stream_setsockopt(inner(s), level, name, value, size);
-  };
-  made->get_base_stream = [](mongoc_stream_t* s) { return inner(s); };
-  made->check_closed = [](mongoc_stream_t* s) { return mongoc_stream_check_closed(inner(s)); };
-  made->timed_out = [](mongoc_stream_t* s) { return mongoc_stream_timed_out(inner(s)); };
-  made->should_retry = [](mongoc_stream_t* s) { return mongoc_stream_should_retry(inner(s)); };
-  return made.release();
+  return on_top_of(inner, std::move(made));
 }
 
 mongoc_stream_t* connect_guarded(const mongoc_uri_t* uri, const mongoc_host_list_t* host,

@@ -3,6 +3,7 @@
 #include <sys/types.h>
 
 #include <array>
+#include <atomic>
 
 namespace distlock {
 
@@ -19,7 +20,11 @@ class OwnDescriptor {
 
   int number() const { return number_; }
   /// Whether the number is still of that file. One inotify instance cannot be told from another.
-  bool is_there() const { return number_ >= 0 && file_ == file_of(number_); }
+  /// Once it was another's it is not ours any more, whatever it is of later.
+  bool is_there() const {
+    if (number_ < 0 || file_ != file_of(number_)) lost_ = true;
+    return !lost_;
+  }
 
  private:
   /// All of the kernel's nameless files, as those of eventfd(2), have one inode: their names say of
@@ -36,6 +41,7 @@ class OwnDescriptor {
 
   const int number_;
   const File file_;
+  mutable std::atomic<bool> lost_ = false;
 };
 
 }  // namespace distlock

@@ -73,15 +73,16 @@ class SqliteBell::Ear {
   Ear(const Ear&) = delete;
   Ear& operator=(const Ear&) = delete;
 
-  void attend(std::string_view process, const Token& ticket, std::string_view name) {
-    if (process != process_) return;
+  bool attend(std::string_view process, const Token& ticket, std::string_view name) {
+    if (process != process_) return false;
     const Guard lock(mutex_);
-    if (attended_.contains(ticket)) return;
+    if (attended_.contains(ticket)) return false;
     const auto now = [&](News news) {
       const std::size_t word = SqliteBell::word_of(process, name, news);
       return Heard{word, page_.word(word)};
     };
     attended_.emplace(ticket, Attended{std::string(name), now(News::turn), now(News::holder)});
+    return true;
   }
 
   void ignore(const Token& ticket) {
@@ -103,14 +104,26 @@ class SqliteBell::Ear {
     std::uint32_t count;
   };
   struct Attended {
+    bool has_news(const SqlitePage::Words& words) const {
+      return missed || turn.changed(words) || holder.changed(words);
+    }
     std::string name;
     Heard turn;
     Heard holder;
     bool rung = false;
+    bool missed = false;  // Perhaps a ring.
   };
 
   bool open() {
     const Guard lock(mutex_);
+    const int files = page_.files();
+    const bool opened = open_or_make();
+    if (page_.files() == files) return opened;
+    for (auto& [ticket, attended] : attended_) attended.missed = true;
+    return opened;
+  }
+
+  bool open_or_make() {
     if (page_.open()) return true;
     page_.make();
     if (page_.open()) return true;
@@ -136,7 +149,7 @@ class SqliteBell::Ear {
       // Before the look, so that a ring between the two is not slept through.
       const std::uint32_t heard = page_.word(own);
       tell();
-      if (stopped.stop_requested()) return true;
+      if (stopped.stop_requested() || page_.is_removed()) return true;
       const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - now);
       if (!page_.wait(own, heard, left)) return false;
     }
@@ -157,12 +170,16 @@ class SqliteBell::Ear {
     if (attended_.empty()) return names;
     names.reserve(attended_.size());
     const SqlitePage::Words words = page_.words();
+    // Heard once all are named: want of memory must not lose the news of the first.
+    for (const auto& [ticket, attended] : attended_) {
+      if (attended.has_news(words)) names.push_back(attended.name);
+    }
     for (auto& [ticket, attended] : attended_) {
-      if (!attended.turn.changed(words) && !attended.holder.changed(words)) continue;
-      names.push_back(attended.name);
+      if (!attended.has_news(words)) continue;
       attended.rung = attended.rung || attended.turn.changed(words);
       attended.turn.hear(words);
       attended.holder.hear(words);
+      attended.missed = false;
     }
     return names;
   }
@@ -214,8 +231,10 @@ std::vector<std::shared_ptr<SqliteBell::Ear>> SqliteBell::ears() {
   return living;
 }
 
-void SqliteBell::attend(std::string_view process, const Token& ticket, std::string_view name) {
-  for (const auto& ear : ears()) ear->attend(process, ticket, name);
+bool SqliteBell::attend(std::string_view process, const Token& ticket, std::string_view name) {
+  bool anew = false;
+  for (const auto& ear : ears()) anew = ear->attend(process, ticket, name) || anew;
+  return anew;
 }
 
 void SqliteBell::ignore(const Token& ticket) {

@@ -23,7 +23,8 @@ namespace distlock {
 //
 // Words are found by a hash, so that two may share one: then a ring is heard by one too many, which
 // costs a look at the store (R19). There is a bell once somebody waits, until the last who has the
-// database open closes it. A process that cannot use it looks by itself.
+// database open closes it. A listener whose bell was removed opens another, and looks at all locks
+// that it waits for: rings may be lost. A process that cannot use a bell looks by itself.
 
 /// The bell of one database, for one process.
 ///
@@ -46,8 +47,9 @@ class SqliteBell {
     ring(name, {process}, News::holder);
   }
 
-  /// Before `process` gets a place: from now on rings for `name` are for it.
-  void attend(std::string_view process, const Token& ticket, std::string_view name);
+  /// Before `process` gets a place: from now on rings for `name` are for it. Gives whether they
+  /// were not before.
+  bool attend(std::string_view process, const Token& ticket, std::string_view name);
   void ignore(const Token& ticket);
   /// Whether a ring for `ticket` was heard since this was asked last.
   bool take_ring(const Token& ticket);

@@ -77,11 +77,6 @@ BootClock boot_clock() {
 
 std::chrono::milliseconds since_boot() { return read(CLOCK_BOOTTIME); }
 
-void nap(std::chrono::microseconds time) {
-  const timespec wait{.tv_sec = 0, .tv_nsec = std::chrono::nanoseconds{time}.count()};
-  clock_nanosleep(CLOCK_MONOTONIC, 0, &wait, nullptr);
-}
-
 std::chrono::milliseconds new_epoch() { return read(CLOCK_REALTIME) - since_boot(); }
 
 }  // namespace distlock

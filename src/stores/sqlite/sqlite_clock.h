@@ -45,7 +45,4 @@ std::chrono::milliseconds since_boot();
 /// An epoch for a clock that has none yet: the wall clock less CLOCK_BOOTTIME.
 std::chrono::milliseconds new_epoch();
 
-/// Waits for about so long.
-void nap(std::chrono::microseconds time);
-
 }  // namespace distlock

@@ -37,6 +37,7 @@ SqliteConnection::SqliteConnection(const ConnectionString& connection, const Sto
   // From here on SQLite itself syncs for checkpoints alone. It does so with `synchronous=off`, too:
   // the log, which then begins anew, has what other processes have confirmed.
   db_.execute("open", Effect::reads, "PRAGMA synchronous = normal");
+  db_.watch_descriptors();
   if (durable_) syncs_.emplace(db_.file());
   db_.add_function("store_now", store_now_);
   statements_.emplace(db_);
@@ -98,7 +99,16 @@ void SqliteConnection::refuse_in_doubt() const {
                                      "was changed, look at the disk, and for room on it");
 }
 
+void SqliteConnection::check_descriptors() const {
+  if (db_.has_its_descriptors()) return;
+  throw Error(Errc::store_replaced,
+              in_quotes(db_.path()) +
+                  ": this program has closed all its descriptors, those of the open file included; "
+                  "destroy the store and its locks, and open it anew");
+}
+
 SqliteCall SqliteConnection::begin_call(Access access, std::chrono::milliseconds give_up_at) {
+  check_descriptors();
   if (access == Access::read) cover_owed(give_up_at);
   SqliteTurns::Turn turn =
       access == Access::ping ? turns_.enter_first(give_up_at) : turns_.enter(give_up_at);
@@ -107,6 +117,7 @@ SqliteCall SqliteConnection::begin_call(Access access, std::chrono::milliseconds
                                        ": other threads of this process were using it all the "
                                        "time; nothing was changed");
   }
+  check_descriptors();
   db_.wait_until(give_up_at);
   SqliteGate* gate = access != Access::read && gate_ ? &*gate_ : nullptr;
   // The other half of the time is for programs that write without the gate.

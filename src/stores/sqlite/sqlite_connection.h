@@ -107,6 +107,7 @@ class SqliteConnection {
   void cover_refusal(std::chrono::milliseconds give_up_at);
   void cover_seen(std::uint64_t commit, std::chrono::milliseconds give_up_at);
   void settle_doubt(Access access);
+  void check_descriptors() const;
   [[noreturn]] void refuse_in_doubt() const;
   /// The number of the call's commit, if it made one.
   std::optional<std::uint64_t> commit_since(std::int64_t changes, std::string_view lock);
@@ -117,7 +118,8 @@ class SqliteConnection {
   SqliteTurns turns_;
   std::optional<std::int64_t> write_time_;
   std::function<std::int64_t()> store_now_ = [this] {
-    if (!write_time_) write_time_ = now().time.time_since_epoch().count();
+    // Without names: SQLite calls it, and no exception may go through it.
+    if (!write_time_) write_time_ = (epoch_ + since_boot()).count();
     return *write_time_;
   };
   std::optional<SqliteGate> gate_;  // Outlives the connection.
@@ -137,9 +139,14 @@ auto SqliteConnection::write_durably(Access access, std::chrono::milliseconds gi
   auto result = [&] {
     const SqliteCall call = begin_call(access, give_up_at);
     const std::int64_t before = db_.all_changes();
-    auto written = write();
-    commit = commit_since(before, lock);
-    return written;
+    try {
+      auto written = write();
+      commit = commit_since(before, lock);
+      return written;
+    } catch (...) {
+      commit_since(before, lock);  // A trigger may fail a write and let it stand.
+      throw;
+    }
   }();
   if (commit) {
     syncs_->cover(*commit, give_up_at);

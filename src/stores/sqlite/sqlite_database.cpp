@@ -10,8 +10,10 @@
 #include <utility>
 
 #include "fork_guard.h"
+#include "stores/nap.h"
 #include "stores/sqlite/sqlite_clock.h"
 #include "stores/sqlite/sqlite_errors.h"
+#include "stores/sqlite/sqlite_file.h"
 #include "stores/sqlite/sqlite_forks.h"
 #include "text.h"
 
@@ -54,6 +56,7 @@ void SqliteStatement::Finalize::operator()(sqlite3_stmt* statement) const noexce
 void SqliteDatabase::Close::operator()(sqlite3* db) const noexcept {
   const boost::lock_guard<boost::mutex> lock(*one_at_a_time);
   const InSqlite in;
+  if (own && !own->is_there()) return close_without_files(db);
   note_closing(db);
   sqlite3_close_v2(db);
 }
@@ -193,6 +196,18 @@ SqliteDatabase::Look SqliteDatabase::look_at_files() {
     if (look.error != 0) all.error = look.error;
   }
   return all;
+}
+
+void SqliteDatabase::watch_descriptors() {
+  const InSqlite in;
+  const auto own = std::make_shared<const OwnDescriptor>(open_log(file()));
+  db_.get_deleter().own = own;
+  note_descriptor(db_.get(), own);
+}
+
+bool SqliteDatabase::has_its_descriptors() const {
+  const auto& own = db_.get_deleter().own;
+  return !own || own->is_there();
 }
 
 void SqliteDatabase::look_before_commits() { sqlite3_commit_hook(db_.get(), refuse_commit, this); }

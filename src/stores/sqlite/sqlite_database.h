@@ -17,6 +17,7 @@
 
 #include "distlock/error.h"
 #include "stores/effect.h"
+#include "stores/sqlite/own_descriptor.h"
 
 namespace distlock {
 
@@ -106,6 +107,11 @@ class SqliteDatabase {
   };
   /// The log is watched from the first call on that finds it.
   Look look_at_files();
+  /// From now on has_its_descriptors() knows. Its log is there. Errors: `not_applied`.
+  void watch_descriptors();
+  /// False where the program has closed them, as one that closes all does. Their numbers may be of
+  /// other files by now: SQLite must not be called any more.
+  bool has_its_descriptors() const;
   /// From now on a write that has waited for another writer looks again before its commit, while it
   /// has the write lock. Errors of such a write: as errc_of_look().
   void look_before_commits();
@@ -123,6 +129,8 @@ class SqliteDatabase {
   /// once SQLite takes neither for the last, and both leave its log behind.
   struct Close {
     std::shared_ptr<boost::mutex> one_at_a_time;
+    /// The program may close all descriptors, and will not close SQLite's and leave this one.
+    std::shared_ptr<const OwnDescriptor> own = nullptr;
     void operator()(sqlite3* db) const noexcept;
   };
 

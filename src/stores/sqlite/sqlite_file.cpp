@@ -183,6 +183,14 @@ class LostFile {
 
 }  // namespace
 
+int open_log(const std::string& database) {
+  const std::string log = database + "-wal";
+  const int opened = open(log.c_str(), O_RDONLY | O_CLOEXEC);
+  if (opened >= 0) return opened;
+  const int error = errno;
+  throw Error(Errc::not_applied, "open " + in_quotes(log) + ": " + system_failure(error));
+}
+
 void make_side_file(const char* database, const char* path, const SideFile& content) noexcept {
   struct stat status {};
   const bool exists = lstat(path, &status) == 0;

@@ -18,6 +18,10 @@ std::string make_private_file(const std::string& path);
 /// For those that only look. Errors: `not_applied` if there is no such file.
 void check_is_there(const std::string& path);
 
+/// Another descriptor of the write-ahead log of `database`, which is there. SQLite has no locks on
+/// that file, which a close would end. Errors: `not_applied`.
+int open_log(const std::string& database);
+
 /// The content of a new file: all zeros but for `mark`.
 struct SideFile {
   std::string_view mark;

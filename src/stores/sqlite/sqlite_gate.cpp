@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "stores/nap.h"
 #include "stores/sqlite/sqlite_clock.h"
 
 namespace distlock {

@@ -66,8 +66,15 @@ Standing SqliteLine::stand(std::string_view name, const Claim& claim) {
   check_fences(claim);
   // Another clock than the one that the cutoff is by cannot tell whether it has passed (R4, R8).
   if (claim.cutoff.clock != connection_.clock().name) return {};
-  bell_.attend(claim.process, claim.ts, name);
-  Plan done = stand_in_turn(name, claim);
+  const bool attended_anew = bell_.attend(claim.process, claim.ts, name);
+  Plan done = [&] {
+    try {
+      return stand_in_turn(name, claim);
+    } catch (...) {
+      if (attended_anew) forget(claim.ts);  // Perhaps nobody asks for this place again.
+      throw;
+    }
+  }();
   Standing& standing = done.standing;
   if (!standing.in_line) forget(claim.ts);
   if (standing.in_line) standing.holder_ended = attend_holder(name, claim.ts, done.witness);

@@ -7,20 +7,25 @@
 #include "stores/sqlite/sqlite_bell.h"
 #include "stores/sqlite/sqlite_connection.h"
 #include "stores/sqlite/sqlite_deaths.h"
+#include "stores/sqlite/sqlite_lists.h"
 
 namespace distlock {
 
 /// The lines of a SQLite file, in its table `waiters`.
 class SqliteLine : public Line {
  public:
-  SqliteLine(SqliteConnection& connection, SqliteBell& bell, const SqliteWitness& witness)
-      : connection_(connection), bell_(bell), deaths_(witness) {}
+  SqliteLine(SqliteConnection& connection, SqliteBell& bell, const SqliteWitness& witness,
+             SqliteLists& lists)
+      : connection_(connection), bell_(bell), deaths_(witness), lists_(lists) {}
 
   Standing stand(std::string_view name, const Claim& claim) override;
   void leave(std::string_view name, const Token& ticket) override;
   Freed release_and_tell(std::string_view name, const Token& ts, ReleaseRule rule) override;
   void ring(std::string_view name, const std::vector<std::string>& processes) override;
   std::shared_ptr<void> listen(std::string_view process, Rung rung) override;
+  Listing list_waits(const std::vector<std::string>& names) override {
+    return lists_.list_waits(names);
+  }
 
   /// Whether a claim from a free lock would be refused now, as far as is worth a look: if somebody
   /// stood in line at its last release, it is mostly not a newcomer's turn, and this writes
@@ -54,6 +59,7 @@ class SqliteLine : public Line {
   SqliteConnection& connection_;
   SqliteBell& bell_;
   SqliteDeaths deaths_;
+  SqliteLists& lists_;
   // By the name's hash: somebody stood in line when this process released it last.
   std::array<std::atomic<bool>, 256> awaited_{};
 };

@@ -9,6 +9,7 @@
 
 #include <array>
 #include <cerrno>
+#include <climits>
 #include <ctime>
 #include <utility>
 
@@ -24,6 +25,14 @@ long futex(void* word, int operation, std::uint32_t value, const timespec* time,
   return syscall(SYS_futex, word, operation, value, time, other, more);
 }
 
+// Of the whole file, against others that call this. It is no flock, as the gate's is.
+bool lock_for_removal(int file) noexcept {
+  struct flock lock {};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  return fcntl(file, F_OFD_SETLK, &lock) == 0;
+}
+
 }  // namespace
 
 SqlitePage::SqlitePage(std::string database, std::string_view suffix, std::string_view mark)
@@ -33,19 +42,36 @@ SqlitePage::SqlitePage(std::string database, std::string_view suffix, std::strin
       mark_(mark.substr(0, kMarkSize)) {}
 
 SqlitePage::~SqlitePage() {
-  // SQLite removes its log when the last one closes the database.
-  const bool log_is_gone = access(log_path_.c_str(), F_OK) != 0 && errno == ENOENT;
-  if (log_is_gone && open()) unlink(path_.c_str());
+  if (log_is_gone() && open()) remove();
   close();
   if (page_ != nullptr) munmap(page_, kSize);
 }
 
+// SQLite removes its log when the last one closes the database.
+bool SqlitePage::log_is_gone() const noexcept {
+  return access(log_path_.c_str(), F_OK) != 0 && errno == ENOENT;
+}
+
+// Locked: of two that remove it at once, the second would remove the file that a newcomer makes in
+// between. A newcomer may also have opened the database and this file since the look at the log. It
+// is woken, and sees that the file is gone.
+void SqlitePage::remove() const noexcept {
+  if (!lock_for_removal(file()) || is_removed() || unlink(path_.c_str()) != 0) return;
+  if (log_is_gone()) return;
+  constexpr std::size_t kWords = kSize / sizeof(std::uint32_t);
+  for (std::size_t word = kFirstWord; word < kWords; ++word) ring(word, INT_MAX);
+}
+
+bool SqlitePage::is_removed() const noexcept {
+  struct stat status {};
+  return fstat(file(), &status) == 0 && status.st_nlink == 0;
+}
+
 bool SqlitePage::open() {
   close();
-  file_ = ::open(path_.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
-  if (file_ < 0) return false;
+  file_.emplace(::open(path_.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY));
   struct stat status {};
-  const bool sound = fstat(file_, &status) == 0 && S_ISREG(status.st_mode) &&
+  const bool sound = fstat(file(), &status) == 0 && S_ISREG(status.st_mode) &&
                      status.st_nlink == 1 && status.st_size == kSize;
   if (sound && map(status.st_dev, status.st_ino)) return true;
   close();
@@ -56,9 +82,10 @@ bool SqlitePage::map(dev_t device, ino_t number) {
   if (page_ != nullptr && device == device_ && number == number_) return true;
   if (page_ != nullptr) munmap(std::exchange(page_, nullptr), kSize);
   if (!is_marked()) return false;
-  void* page = mmap(nullptr, kSize, PROT_READ | PROT_WRITE, MAP_SHARED, file_, 0);
+  void* page = mmap(nullptr, kSize, PROT_READ | PROT_WRITE, MAP_SHARED, file(), 0);
   if (page == MAP_FAILED) return false;
   page_ = page;
+  ++files_;
   device_ = device;
   number_ = number;
   return true;
@@ -67,14 +94,11 @@ bool SqlitePage::map(dev_t device, ino_t number) {
 bool SqlitePage::is_marked() const {
   std::array<char, kMarkSize> mark{};
   const auto size = static_cast<ssize_t>(mark_.size());
-  return pread(file_, mark.data(), mark_.size(), kMarkAt) == size &&
+  return pread(file(), mark.data(), mark_.size(), kMarkAt) == size &&
          std::string_view(mark.data(), mark_.size()) == mark_;
 }
 
-void SqlitePage::close() noexcept {
-  if (file_ >= 0) ::close(file_);
-  file_ = -1;
-}
+void SqlitePage::close() noexcept { file_.reset(); }
 
 void SqlitePage::make() const noexcept {
   make_side_file(database_.c_str(), path_.c_str(), {mark_, kMarkAt, kSize});
@@ -83,12 +107,12 @@ void SqlitePage::make() const noexcept {
 std::uint32_t SqlitePage::word(std::size_t index) const {
   std::uint32_t word = 0;
   const auto at = static_cast<off_t>(index * sizeof word);
-  return pread(file_, &word, sizeof word, at) == sizeof word ? word : 0;
+  return pread(file(), &word, sizeof word, at) == sizeof word ? word : 0;
 }
 
 SqlitePage::Words SqlitePage::words() const {
   Words words{};
-  if (pread(file_, words.data(), sizeof words, 0) != sizeof words) words.fill(0);
+  if (pread(file(), words.data(), sizeof words, 0) != sizeof words) words.fill(0);
   return words;
 }
 

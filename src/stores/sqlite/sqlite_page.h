@@ -5,8 +5,11 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+
+#include "stores/sqlite/own_descriptor.h"
 
 namespace distlock {
 
@@ -35,7 +38,8 @@ class SqlitePage {
 
   /// The file is `database` with `suffix` added.
   SqlitePage(std::string database, std::string_view suffix, std::string_view mark);
-  /// Removes the file if nobody has the database open any more.
+  /// Removes the file if nobody has the database open any more. A process that opens it at that
+  /// moment, and sleeps in wait() on the removed file, is woken.
   ~SqlitePage();
   SqlitePage(const SqlitePage&) = delete;
   SqlitePage& operator=(const SqlitePage&) = delete;
@@ -48,9 +52,12 @@ class SqlitePage {
   void make() const noexcept;
 
   const std::string& path() const { return path_; }
-  int file() const { return file_; }
+  int file() const { return file_ ? file_->number() : -1; }
+  /// How many files it has opened, one after the other: a new one lacks what the last one had.
+  int files() const { return files_; }
 
   // Of the file that is open.
+  bool is_removed() const noexcept;
   std::uint32_t word(std::size_t index) const;
   Words words() const;
   /// Sleeps while the word is `heard`, for `time` at most. False: the file has no such page.
@@ -61,6 +68,8 @@ class SqlitePage {
   int ring(std::size_t index, int sleepers) const noexcept;
 
  private:
+  bool log_is_gone() const noexcept;
+  void remove() const noexcept;
   bool map(dev_t device, ino_t number);
   bool is_marked() const;
   std::uint32_t* at(std::size_t index) const { return static_cast<std::uint32_t*>(page_) + index; }
@@ -69,10 +78,11 @@ class SqlitePage {
   std::string path_;
   std::string log_path_;  // Made beforehand: the destructor takes no memory.
   std::string_view mark_;
-  int file_ = -1;
+  std::optional<OwnDescriptor> file_;
   void* page_ = nullptr;
   dev_t device_ = 0;
   ino_t number_ = 0;
+  int files_ = 0;
 };
 
 }  // namespace distlock

@@ -67,7 +67,18 @@ constexpr std::string_view kForgetPings = R"(
                     WHERE process = lockpings._id AND (state IS NULL OR state <> 0)))";
 
 constexpr std::string_view kHolds =
-    "SELECT _id, ts FROM locks WHERE process = ?1 AND state IN (1, 2)";
+    R"(SELECT _id, ts, "when" FROM locks WHERE process = ?1 AND state IN (1, 2))";
+
+// As ThoseInLine::took().
+constexpr std::string_view kLocksOfWaits = R"(
+  SELECT * FROM locks WHERE _id IN (
+    SELECT lock FROM waiters
+    UNION
+    SELECT _id FROM locks WHERE state IN (1, 2) AND process IN (SELECT process FROM waiters)
+                            AND "when" >= (SELECT min(since) FROM waiters))
+  ORDER BY _id)";
+constexpr std::string_view kPingsOfWaits =
+    "SELECT * FROM lockpings WHERE _id IN (SELECT process FROM waiters) ORDER BY _id";
 
 std::string claim_stored(std::string_view condition) {
   return std::string(kClaimStored) + std::string(condition) + std::string(kReturning);
@@ -99,6 +110,8 @@ SqliteStatements::SqliteStatements(const SqliteDatabase& db)
       locks(db.prepare("list", Effect::reads, "SELECT * FROM locks ORDER BY _id")),
       pings(db.prepare("list", Effect::reads, "SELECT * FROM lockpings ORDER BY _id")),
       places(db.prepare("list", Effect::reads,
-                        "SELECT lock, ticket, number, process, who, since, passed FROM waiters")) {}
+                        "SELECT lock, ticket, number, process, who, since, passed FROM waiters")),
+      locks_of_waits(db.prepare("look for deadlocks", Effect::reads, kLocksOfWaits)),
+      pings_of_waits(db.prepare("look for deadlocks", Effect::reads, kPingsOfWaits)) {}
 
 }  // namespace distlock

@@ -29,10 +29,14 @@ struct SqliteStatements {
   SqliteStatement ping;  ///< ?1 process, ?2 clock, ?3 to ?6 health, ?7 witness. A row of ping.
   SqliteStatement remove_ping;   ///< ?1 process
   SqliteStatement forget_pings;  ///< ?1 age, ?2 clock, ?3 what clocks beside it begin with
-  SqliteStatement holds;         ///< ?1 process. Columns: _id, ts.
+  SqliteStatement holds;         ///< ?1 process. Columns: _id, ts, when.
   SqliteStatement locks;
   SqliteStatement pings;
   SqliteStatement places;  ///< Columns: lock, then those of one place.
+  /// Locks with a line, and those that the processes in line hold, if they took them since the
+  /// first of them came.
+  SqliteStatement locks_of_waits;
+  SqliteStatement pings_of_waits;  ///< Of the processes in line.
 };
 
 // Each ends before this column of `inspect`.

@@ -1,13 +1,12 @@
 #include "stores/sqlite/sqlite_store.h"
 
 #include <algorithm>
-#include <map>
 #include <utility>
 
-#include "processes.h"
 #include "stores/sqlite/sqlite_connection.h"
 #include "stores/sqlite/sqlite_file.h"
 #include "stores/sqlite/sqlite_line.h"
+#include "stores/sqlite/sqlite_lists.h"
 #include "stores/sqlite/sqlite_locks.h"
 #include "stores/sqlite/sqlite_rows.h"
 
@@ -20,9 +19,9 @@ class SqliteStore : public Store {
  public:
   SqliteStore(const ConnectionString& connection, const StoreOptions& options)
       : connection_(connection, options),
-        line_(
-            connection_, bell_.emplace(connection_.db().file()),
-            witness_.emplace(connection_.db().file(), connection_.clock().boot, options.witness)) {}
+        lists_(connection_, witness_.emplace(connection_.db().file(), connection_.clock().boot,
+                                             options.witness)),
+        line_(connection_, bell_.emplace(connection_.db().file()), *witness_, lists_) {}
 
   std::chrono::milliseconds call_limit() const override { return connection_.call_limit(); }
 
@@ -35,7 +34,7 @@ class SqliteStore : public Store {
   void remove_ping(std::string_view process) override;
   std::int64_t forget_pings(std::chrono::milliseconds age) override;
   std::vector<StoredHold> holds(std::string_view process) override;
-  Listing list() override;
+  Listing list() override { return lists_.list(); }
   Line* line() override { return &line_; }
   int share_witness(std::string_view process) override { return witness_->share(process); }
 
@@ -47,8 +46,6 @@ class SqliteStore : public Store {
   };
 
   Seen see(std::string_view name);
-  bool has_ended(const PingRecord& ping, const std::string& witness, const LockRecord& lock) const;
-  Listing list_all(std::vector<std::string>& witnesses);
   bool is_awaited(std::string_view name) const;
   std::optional<LockRecord> write_claim(std::string_view name, const ClaimBasis& basis,
                                         const Claim& claim);
@@ -59,21 +56,9 @@ class SqliteStore : public Store {
   std::optional<SqliteBell> bell_;
   std::optional<SqliteWitness> witness_;
   SqliteConnection connection_;
+  SqliteLists lists_;
   SqliteLine line_;
 };
-
-// A command of `distlock run` may have closed its descriptors before its run was killed. By a clock
-// with another name nobody tells which processes are older than the hold.
-bool SqliteStore::has_ended(const PingRecord& ping, const std::string& witness,
-                            const LockRecord& lock) const {
-  if (!witness_->has_ended(witness)) return false;
-  if (!SqliteWitness::counts_tokens(witness)) return true;
-  if (!lock.ts) return false;
-  const bool comparable = lock.when && ping.clock == connection_.clock().name;
-  const auto given =
-      comparable ? connection_.since_boot_at(*lock.when) : std::chrono::milliseconds{};
-  return !may_be_had(to_hex(*lock.ts), given);
-}
 
 // The time is read before the row. A process that is stopped between the two then finds the ping
 // too young; the other way round it would find a living holder's too old and take over from it.
@@ -101,7 +86,8 @@ Inspection SqliteStore::inspect(std::string_view name, Freshness freshness) {
   auto [inspection, witness] = see(name);
   if (freshness == Freshness::fresh) connection_.cover_claims_of(name, give_up_at);
   if (inspection.ping) {
-    inspection.ping->ended = has_ended(*inspection.ping, witness, *inspection.lock);
+    inspection.ping->ended =
+        has_ended(connection_, *witness_, *inspection.ping, witness, *inspection.lock);
   }
   return inspection;
 }
@@ -188,74 +174,9 @@ std::int64_t SqliteStore::forget_pings(std::chrono::milliseconds age) {
 }
 
 std::vector<StoredHold> SqliteStore::holds(std::string_view process) {
-  const SqliteCall call = connection_.begin_call(Access::read);
   std::vector<StoredHold> holds;
-  SqliteRun run(connection_.statements().holds);
-  run.bind(1, process);
-  while (run.step()) {
-    const Document hold = document_in(run.get(), 0, 2);
-    if (hold.size() != 2) continue;
-    const auto* name = std::get_if<std::string>(&hold[0].second);
-    const auto* ts = std::get_if<Token>(&hold[1].second);
-    if (name != nullptr && ts != nullptr) holds.push_back({*name, *ts});
-  }
+  for (const LockRecord& hold : lists_.holds(process)) holds.push_back({hold.name, *hold.ts});
   return holds;
-}
-
-template <class Record, class Judge>
-std::vector<Listed<Record>> listed_rows(const SqliteStatement& statement, const Judge& judge) {
-  std::vector<Listed<Record>> all;
-  SqliteRun run(statement);
-  while (run.step()) {
-    all.push_back(judge(document_in(run.get(), 0, sqlite3_column_count(run.get()))));
-  }
-  return all;
-}
-
-// By the lock's name. A row whose lock is no text is nobody's place.
-std::map<std::string, SqlitePlaces> stored_lines(const SqliteStatement& statement) {
-  std::map<std::string, SqlitePlaces> lines;
-  SqliteRun run(statement);
-  while (run.step()) {
-    const Document lock = document_in(run.get(), 0, 1);
-    if (const auto* name = field_as<std::string>(lock, "lock")) lines[*name].add(run.get(), 1);
-  }
-  return lines;
-}
-
-// The statements on witnesses are those of the pings, in their order.
-Listing SqliteStore::list_all(std::vector<std::string>& witnesses) {
-  const SqliteCall call = connection_.begin_call(Access::read);
-  SqliteTransaction one_view(connection_.db(), "list", "BEGIN");
-  Listing listing;
-  auto lines = stored_lines(connection_.statements().places);
-  const auto judge_lock = [&](Document lock) {
-    const auto* name = field_as<std::string>(lock, "_id");
-    if (name != nullptr && lines.contains(*name)) lines[*name].put_into(lock);
-    return listed(lock, lock_from);
-  };
-  listing.locks = listed_rows<LockRecord>(connection_.statements().locks, judge_lock);
-  const auto judge_ping = [&](const Document& ping) {
-    witnesses.push_back(witness_stated_in(ping));
-    return listed(ping, ping_from);
-  };
-  listing.pings = listed_rows<PingRecord>(connection_.statements().pings, judge_ping);
-  listing.now = connection_.now();
-  return listing;
-}
-
-Listing SqliteStore::list() {
-  std::vector<std::string> witnesses;
-  Listing listing = list_all(witnesses);
-  for (std::size_t i = 0; i < witnesses.size(); ++i) {
-    auto& ping = listing.pings[i].record;
-    if (!ping || !witness_->has_ended(witnesses[i])) continue;
-    ping->ended = std::all_of(listing.locks.begin(), listing.locks.end(), [&](const auto& lock) {
-      return !lock.record || !lock.record->taken() || lock.record->process != ping->process ||
-             has_ended(*ping, witnesses[i], *lock.record);
-    });
-  }
-  return listing;
 }
 
 }  // namespace

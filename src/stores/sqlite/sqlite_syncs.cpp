@@ -15,6 +15,7 @@
 #include "distlock/error.h"
 #include "failure.h"
 #include "stores/sqlite/sqlite_clock.h"
+#include "stores/sqlite/sqlite_file.h"
 #include "text.h"
 
 namespace distlock {
@@ -32,18 +33,9 @@ int sync_folder(const std::string& folder) noexcept {
 
 }  // namespace
 
-// By a descriptor of its own, as SQLite's belongs to whoever has the connection's turn. SQLite has
-// no locks on the log, which the close would end.
+// By a descriptor of its own, as SQLite's belongs to whoever has the connection's turn.
 SqliteSyncs::SqliteSyncs(std::string database)
-    : database_(std::move(database)),
-      log_(open((database_ + "-wal").c_str(), O_RDONLY | O_CLOEXEC)) {
-  if (log_ >= 0) return;
-  const int error = errno;
-  throw Error(Errc::not_applied,
-              "open " + in_quotes(database_ + "-wal") + ": " + system_failure(error));
-}
-
-SqliteSyncs::~SqliteSyncs() { close(log_); }
+    : database_(std::move(database)), log_(open_log(database_)) {}
 
 void SqliteSyncs::cover(std::uint64_t number, std::chrono::milliseconds give_up_at) {
   // The commit is there: an interrupted thread has to learn what became of it.
@@ -88,7 +80,8 @@ int SqliteSyncs::sync() {
     if (error != 0) return error;
     folder_synced_ = true;
   }
-  return fdatasync(log_) == 0 ? 0 : errno;
+  if (!log_.is_there()) return EBADF;
+  return fdatasync(log_.number()) == 0 ? 0 : errno;
 }
 
 void SqliteSyncs::fail(int error) {

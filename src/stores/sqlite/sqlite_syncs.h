@@ -8,6 +8,8 @@
 #include <optional>
 #include <string>
 
+#include "stores/sqlite/own_descriptor.h"
+
 namespace distlock {
 
 // ONE SYNC FOR SEVERAL THREADS
@@ -30,7 +32,6 @@ class SqliteSyncs {
   /// other processes either: the system tells each descriptor that was open by then. Errors:
   /// `not_applied` if none is to be had.
   explicit SqliteSyncs(std::string database);
-  ~SqliteSyncs();
   SqliteSyncs(const SqliteSyncs&) = delete;
   SqliteSyncs& operator=(const SqliteSyncs&) = delete;
 
@@ -61,7 +62,7 @@ class SqliteSyncs {
   [[noreturn]] void throw_unknown(int error) const;
 
   const std::string database_;
-  const int log_;
+  const OwnDescriptor log_;
   bool folder_synced_ = false;
   std::atomic<std::uint64_t> committed_ = 0;
   std::atomic<std::uint64_t> owed_ = 0;

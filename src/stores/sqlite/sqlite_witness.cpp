@@ -107,15 +107,22 @@ SqliteWitness::Kept SqliteWitness::inherited(int file, std::string statement) co
 }
 
 // The program may have closed the descriptor, and its number may be another file's by now.
-void SqliteWitness::close(const Kept& kept) noexcept {
-  if (kept.file < 0 || !kept.statement) return;
+bool SqliteWitness::has_descriptor(const Kept& kept) noexcept {
+  if (kept.file < 0 || !kept.statement) return false;
   File file(kept.file);
+  bool ours = false;
   try {
     const auto identity = file.identity();
-    if (!identity || kept.statement->find(*identity + '/') == std::string::npos) file.take();
+    ours = identity && kept.statement->find(*identity + '/') != std::string::npos;
   } catch (const std::bad_alloc&) {
-    file.take();
+    // Better one that stays open than another file's that is closed.
   }
+  file.take();
+  return ours;
+}
+
+void SqliteWitness::close(const Kept& kept) noexcept {
+  if (has_descriptor(kept)) ::close(kept.file);
 }
 
 void SqliteWitness::let_go(const Kept& kept) {
@@ -126,7 +133,7 @@ void SqliteWitness::let_go(const Kept& kept) {
 int SqliteWitness::share(std::string_view process) {
   const Guard lock(mutex_);
   const auto known = kept_.find(process);
-  if (known == kept_.end() || known->second.file < 0) return -1;
+  if (known == kept_.end() || !has_descriptor(known->second)) return -1;
   return fcntl(known->second.file, F_DUPFD_CLOEXEC, 0);
 }
 

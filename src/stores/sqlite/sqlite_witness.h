@@ -71,6 +71,7 @@ class SqliteWitness {
   bool is_fit();
   Kept locked_byte();
   Kept inherited(int file, std::string statement) const;
+  static bool has_descriptor(const Kept& kept) noexcept;
   static void close(const Kept& kept) noexcept;
   static void let_go(const Kept& kept);
 

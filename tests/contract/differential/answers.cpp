@@ -73,8 +73,10 @@ std::string field_in(const std::string& message) {
 template <class Record>
 std::string shown(const std::vector<Listed<Record>>& all, const StoreNow& now) {
   std::string lines;
-  for (const auto& [id, record, problem, named] : all) {
-    lines += "  " + (record ? shown(*record, now) : id + " malformed " + field_in(problem)) + '\n';
+  for (const auto& [id, record, problem, named, fence] : all) {
+    const std::string told = fence ? " with the fence " + std::to_string(*fence) : "";
+    const std::string malformed = id + " malformed " + field_in(problem) + told;
+    lines += "  " + (record ? shown(*record, now) : malformed) + '\n';
   }
   return lines;
 }
@@ -187,7 +189,7 @@ Claim Answering::claim_of(const Step& step, const Token& ts) {
 }
 
 std::string Answering::stand(const Step& step) {
-  for (const auto& [id, lock, problem, named] : store_->list().locks) {
+  for (const auto& [id, lock, problem, named, fence] : store_->list().locks) {
     if (id == step.name && !lock) return stand_for_malformed(step);
     if (id == step.name && step.cutoff != Cutoff::ahead && is_marked(*lock, step.place)) {
       return "late";
@@ -257,7 +259,7 @@ std::string Answering::put(const Step& step) {
 }
 
 Token Answering::ticket_for(const Step& step) {
-  for (const auto& [id, lock, problem, named] : store_->list().locks) {
+  for (const auto& [id, lock, problem, named, fence] : store_->list().locks) {
     if (id == step.name && lock && step.place < lock->line.size()) {
       return lock->line[step.place].ticket;
     }
@@ -268,7 +270,7 @@ Token Answering::ticket_for(const Step& step) {
 // A lock without a token gives one that no hold has.
 Token Answering::ts_for(const Step& step) {
   if (!step.right_ts) return step.other_ts;
-  for (const auto& [id, lock, problem, named] : store_->list().locks) {
+  for (const auto& [id, lock, problem, named, fence] : store_->list().locks) {
     if (id == step.name && lock && lock->ts) return *lock->ts;
   }
   return step.other_ts;

@@ -28,7 +28,7 @@ TEST_CASE("a place that a wait left long ago is in no deadlock when its process 
   int looks = 0;
   bool got = false;
   p.store->during_each_call([&](const std::string& call) {
-    if (call != "list") return;
+    if (call != "list_waits") return;
     ++looks;
     if (looks == 1) boost::thread([&] { got = qz->lock_try("more"); }).join();
     if (looks == 3) (void)qy->unlock();

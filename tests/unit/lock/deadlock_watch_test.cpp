@@ -271,7 +271,7 @@ TEST_CASE("a wait with a deadline looks for no deadlock, nor does one that is to
   const auto held = process.lock("x");
   REQUIRE(held->lock_try("work"));
   bool listed = false;
-  process.store->before("list", [&] { listed = true; });
+  process.store->before("list_waits", [&] { listed = true; });
   SECTION("with a deadline") { CHECK_FALSE(process.lock("x")->try_lock_for(10min)); }
   SECTION("told not to") {
     LockOptions options;

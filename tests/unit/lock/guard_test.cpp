@@ -88,6 +88,7 @@ TEST_CASE("a guard that was moved from frees nothing", "[lock][R3]") {
   {
     const dist_lock to(std::move(from));
     CHECK_FALSE(from.got());
+    CHECK(from.fence() == 0);
     CHECK(to.got());
     CHECK(to.fence() == 1);
   }

@@ -86,6 +86,16 @@ TEST_CASE("locks that forget pings after different times have different pingers"
   CHECK(DistributedLockPinger::got(config, {}, {.call_limit = 9s}) != usual);
 }
 
+TEST_CASE("handles that look and handles that lock have different pingers", "[pinger][R12][M6]") {
+  const TemporaryFolder folder;
+  const ConnectionString config = sqlite_in(folder);
+  const auto locks = DistributedLockPinger::got(config);  // Makes the file.
+  const StoreOptions to_look{.opening = OpeningRule::to_look};
+  const auto looks = DistributedLockPinger::got(config, {}, to_look);
+  CHECK(looks != locks);
+  CHECK(DistributedLockPinger::got(config, {}, to_look) == looks);
+}
+
 TEST_CASE("locks with different witnesses have different pingers", "[pinger][R12][R23]") {
   const TemporaryFolder folder;
   const ConnectionString config = sqlite_in(folder);

@@ -135,6 +135,7 @@ TEST_CASE("a thread behind another waits on while that one pauses after a failur
   REQUIRE(held.lock_try("x"));
   Candidate first(crowd, pausing);
   Candidate second(crowd, looking);
+  comes_to_be([&] { return first.rests(*crowd.clock) && second.rests(*crowd.clock); });
   crowd.store->fail("inspect", Fault::rejected);
   const int before = crowd.store->calls("inspect");
   for (int i = 0; i < 60; ++i) {
@@ -176,6 +177,8 @@ TEST_CASE("a thread whose object is not free forgets what the store did to the o
   std::optional<Candidate> first(std::in_place, crowd, looking);
   const auto tried = std::make_shared<DistributedLock>(crowd.pinger, "jobs", looking);
   Candidate second(crowd, tried);
+  // Else a look of the first might be kept in place of that of the try.
+  comes_to_be([&] { return first->rests(*crowd.clock) && second.rests(*crowd.clock); });
   KeptTry trying(crowd, *tried);
   go_away(*crowd.store);
   for (int i = 0; i < 10; ++i) {

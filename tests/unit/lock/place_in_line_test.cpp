@@ -123,6 +123,14 @@ TEST_CASE("a takeover that fails leaves no place in line", "[waiting][R6][R17]")
   CHECK(one.places() == 0);
 }
 
+TEST_CASE("a takeover of unknown outcome leaves no place in line", "[waiting][R8][R17]") {
+  InLine one;
+  const auto dead = one.held_by("dead");
+  one.a.store->fail("claim", Fault::lost_request);
+  REQUIRE(one.lock->try_lock_for(1h));
+  CHECK(one.places() == 0);
+}
+
 TEST_CASE("a wait claims the thread's own hold anew that ran out, and stands in no line",
           "[waiting][R9][R17]") {
   InLine one;

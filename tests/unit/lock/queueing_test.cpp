@@ -91,7 +91,7 @@ TEST_CASE("a stop while a wait behind another is told lets it look for no deadlo
   bool got = true;
   boost::thread([&] { got = held.lock->lock(stop.get_token()); }).join();
   CHECK_FALSE(got);
-  CHECK(held.a.store->calls("list") == 0);
+  CHECK(held.a.store->calls("list_waits") == 0);
   CHECK(held.fleet.clock->waited() == 500ms);
 }
 

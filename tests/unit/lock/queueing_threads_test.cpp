@@ -63,7 +63,7 @@ TEST_CASE("no hold is passed on to a thread that is busy with its program or the
     go_on.wait();
   };
   if (with_program) lock.on_waiting([&](const WaitReport&) { be_busy(); });
-  if (!with_program) crowd.store->before("list", be_busy);
+  if (!with_program) crowd.store->before("list_waits", be_busy);
   const Queued behind(lock);
   comes_to_be([&] { return crowd.clock->waits(behind.id); });
   REQUIRE(before.unlock() == UnlockResult::released);

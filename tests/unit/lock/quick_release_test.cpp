@@ -163,6 +163,15 @@ TEST_CASE("a stop frees what was undone before it takes the ping away", "[unlock
   }
 }
 
+TEST_CASE("a stop frees what is undone just before its last ping", "[unlock][R3][R7][R12]") {
+  Undoing scene;
+  scene.release();
+  scene.a.store->before("ping", [&] { scene.undo(); });
+  scene.a.pinger->stop();
+  CHECK_FALSE(scene.pinged());
+  CHECK_FALSE(scene.fleet.stored("jobs").taken());
+}
+
 TEST_CASE("a stop after durable releases asks for nothing more", "[unlock][R3][R12][cost]") {
   Undoing scene(ReleaseRule::durable);
   scene.release();

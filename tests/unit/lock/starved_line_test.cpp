@@ -34,6 +34,9 @@ class StarvedLine : public distlock::Line {
   void ring(std::string_view name, const std::vector<std::string>& processes) override {
     inner_->line()->ring(name, processes);
   }
+  Listing list_waits(const std::vector<std::string>& names) override {
+    return inner_->line()->list_waits(names);
+  }
   std::shared_ptr<void> listen(std::string_view process, Rung rung) override {
     return inner_->line()->listen(process, std::move(rung));
   }

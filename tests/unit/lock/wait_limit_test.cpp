@@ -89,6 +89,28 @@ TEST_CASE("a hold that nobody knows of is not freed by a wait that is over", "[w
   const Slowly slowly(fleet, a, 600ms);
   CHECK_FALSE(lock->try_lock_for(limit));
   CHECK(a.store->calls() == calls);
+  a.pinger->ping_round();
+  CHECK_FALSE(fleet.stored("balancer").taken());
+}
+
+TEST_CASE("a wait that has freed a hold that nobody knows of rings for nobody once it is over",
+          "[waiting][R8][R15][R19]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  a.store->has_line = true;
+  const auto lock = a.lock("balancer", {.wait_rule = WaitRule::polling});
+  make_known_free(*a.lock("another"));
+  fleet.put_stray("a", "balancer", Token{{9}});
+  REQUIRE(fleet.store->line()->stand("balancer", fleet.claim_by("b", Token{{8}})).in_line);
+  {
+    const Slowly slowly(fleet, a, 600ms);
+    CHECK_FALSE(lock->try_lock_for(1s));
+    CHECK(a.store->calls() == 2);
+  }
+  CHECK(a.store->calls("release") == 1);
+  CHECK_FALSE(fleet.stored("balancer").taken());
+  a.pinger->ring_round();
+  CHECK(a.store->calls("ring") == 1);
 }
 
 TEST_CASE("a claim of unknown outcome does not outlast the wait", "[waiting][R8][R15]") {

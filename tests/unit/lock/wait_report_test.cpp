@@ -217,3 +217,17 @@ TEST_CASE("an error that stays ends a wait behind another one of its process",
   CHECK_FALSE(room.lock->try_lock_for(1min));
   CHECK_FALSE(told);
 }
+
+TEST_CASE("a wait that was told what it waits for is told once that the store fails since",
+          "[waiting][R15]") {
+  WaitingRoom room(GENERATE(true, false));
+  room.lock->on_waiting([&](const WaitReport& report) {
+    room.reports.push_back(report);
+    if (report.lock) room.waiter.store->fail("inspect", Fault::rejected, 3);
+  });
+  CHECK_FALSE(room.lock->try_lock_for(1min));
+  REQUIRE(room.reports.size() == 2);
+  CHECK(room.reports[0].lock);
+  CHECK_FALSE(room.reports[1].lock);
+  CHECK_THAT(room.reports[1].failure, Catch::Contains("inspect rejected by the test"));
+}

@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 #include <future>
 #include <latch>
+#include <memory>
 #include <random>
 
 #include "distlock/error.h"
@@ -17,23 +18,49 @@ using namespace distlock;
 using namespace std::chrono_literals;
 using namespace distlock::testing;
 
+namespace {
+
+/// "a" is to wait in line for what "b" holds.
+struct ToStand {
+  ToStand() {
+    a.store->has_line = true;
+    REQUIRE(held->lock_try("x"));
+  }
+
+  Fleet fleet;
+  std::unique_ptr<DistributedLock> held = fleet.process("b").lock("balancer");
+  distlock::testing::Process a = fleet.process("a");
+  std::unique_ptr<DistributedLock> lock = a.lock("balancer");
+};
+
+}  // namespace
+
 TEST_CASE("a stop in the middle of a call from a place in line is heeded after it",
           "[waiting][R15][R17]") {
-  Fleet fleet;
-  const auto held = fleet.process("b").lock("balancer");
-  REQUIRE(held->lock_try("x"));
-  const auto a = fleet.process("a");
-  a.store->has_line = true;
-  const auto lock = a.lock("balancer");
+  const ToStand scene;
   const std::string call = GENERATE("stand", "inspect");
   std::stop_source stop;
-  a.store->before(call, [&] { stop.request_stop(); });
-  if (GENERATE(true, false)) a.store->fail(call, Fault::rejected);
-  CHECK_FALSE(lock->lock(stop.get_token()));
-  CHECK(a.store->calls("stand") == 1);
-  CHECK(a.store->calls("inspect") == (call == "inspect" ? 1 : 0));
-  CHECK(a.store->calls("leave") == 0);
-  CHECK(fleet.clock->waited() == (call == "inspect" ? 500ms : 0ms));
+  scene.a.store->before(call, [&] { stop.request_stop(); });
+  if (GENERATE(true, false)) scene.a.store->fail(call, Fault::rejected);
+  CHECK_FALSE(scene.lock->lock(stop.get_token()));
+  CHECK(scene.a.store->calls("stand") == 1);
+  CHECK(scene.a.store->calls("inspect") == (call == "inspect" ? 1 : 0));
+  CHECK(scene.a.store->calls("leave") == 0);
+  CHECK(scene.fleet.clock->waited() == (call == "inspect" ? 500ms : 0ms));
+}
+
+TEST_CASE("a stop in the middle of a call that ends the wait is followed by no other call",
+          "[waiting][R15][R17]") {
+  const ToStand scene;
+  std::stop_source stop;
+  scene.a.store->before("inspect", [&] {
+    stop.request_stop();
+    throw Error(Errc::bad_record, "somebody has spoilt it");
+  });
+  CHECK(thrown_by([&] { return scene.lock->lock(stop.get_token()); }) == Errc::bad_record);
+  CHECK(scene.a.store->calls("leave") == 0);
+  scene.a.pinger->ping_round();
+  CHECK(scene.a.store->calls("leave") == 1);
 }
 
 TEST_CASE("a stop in the middle of a call is heeded after it", "[waiting][R15]") {

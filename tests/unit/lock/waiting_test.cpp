@@ -169,6 +169,17 @@ TEST_CASE("a deadline in the distant past is no wait", "[waiting][R15]") {
   CHECK(fleet.clock->waited() == 0s);
 }
 
+TEST_CASE("a deadline that has passed is no wait, also where its clock counts without a sign",
+          "[waiting][R15]") {
+  using Unsigned = std::chrono::duration<std::uint64_t, std::milli>;
+  const auto now = std::chrono::system_clock::now();
+  const std::chrono::time_point<std::chrono::system_clock, Unsigned> before{
+      std::chrono::duration_cast<Unsigned>((now - 5s).time_since_epoch())};
+  CHECK(bounded_wait(before, now) == 0ns);
+  CHECK(bounded_wait(before, now - 6s) > 0ns);
+  CHECK(bounded_wait(before, now - 6s) <= 1s);
+}
+
 TEST_CASE("a wait without a limit goes on for months", "[waiting][R15]") {
   Fleet fleet;
   const auto held = fleet.process("a").lock("balancer");

@@ -6,8 +6,10 @@
 
 #include <array>
 #include <catch2/catch.hpp>
+#include <cstdlib>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "support/fleet.h"
 #include "support/forked_child.h"
@@ -81,6 +83,26 @@ TEST_CASE("a process that is not named by its maker has its host's name and a la
   it.environment.process = "db7";
   CHECK(completed(it.environment).process == "db7");
   CHECK(completed(it.environment).clock == it.clock);
+}
+
+TEST_CASE("a process that its maker does not name knows the holds of the runs around it",
+          "[pinger][R22]") {
+  Identified it;
+  const std::string hold = "ab0102030405060708090a0b";
+  setenv("DISTLOCK_TOKEN", hold.c_str(), 1);
+  setenv("DISTLOCK_OUTER_TOKENS", ("no token,," + hold + ",ab").c_str(), 1);
+  const std::vector<Token> read = completed(it.environment).outer_holds;
+  it.environment.outer_holds = {Token{{1}}};
+  const std::vector<Token> given = completed(it.environment).outer_holds;
+  it.environment.outer_holds.clear();
+  it.environment.process = "db7";
+  const std::vector<Token> of_named = completed(it.environment).outer_holds;
+  unsetenv("DISTLOCK_TOKEN");
+  unsetenv("DISTLOCK_OUTER_TOKENS");
+  const Token token = *token_from_hex(hold);
+  CHECK(read == std::vector<Token>{token, token});
+  CHECK(given == std::vector<Token>{Token{{1}}});
+  CHECK(of_named.empty());
 }
 
 TEST_CASE("the random numbers of a process differ, however many it draws", "[pinger][R1]") {

@@ -234,3 +234,14 @@ TEST_CASE("a wait that gets no memory to listen leaves no place in the queue",
   CHECK(next.first());
   CHECK_FALSE(next.others_wait());
 }
+
+TEST_CASE("a process that has given its bell up has no other to give up", "[waiting][R19][R20]") {
+  const auto store = std::make_shared<Belfry>();
+  Lobby lobby(store, "a");
+  { const Lobby::Place before(lobby, "jobs"); }
+  CHECK_FALSE(lobby.quiet(SteadyTime{1h}));
+  REQUIRE(lobby.quiet(SteadyTime{2h}));
+  lobby.end_quiet_listening();
+  REQUIRE(store->listener.expired());
+  CHECK_FALSE(lobby.quiet(SteadyTime{3h}));
+}

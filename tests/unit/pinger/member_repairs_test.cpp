@@ -170,3 +170,13 @@ TEST_CASE("a hold that is nobody's is over after the longest window that a membe
   CHECK_FALSE(holds.is_over(seen, kHold, first + 16min - 1ns));
   CHECK(holds.is_over(seen, kHold, first + 16min));
 }
+
+TEST_CASE("a hold that is nobody's may state a window that nanoseconds cannot count",
+          "[mirrored][R8][R14]") {
+  Inspection edited = carrier(1);
+  edited.lock->takeover_after = std::chrono::milliseconds::max();
+  HoldsOfNobody holds;
+  const SteadyTime first{1h};
+  CHECK_FALSE(holds.is_over({edited}, kHold, first));
+  CHECK_FALSE(holds.is_over({edited}, kHold, first + 24h));
+}

@@ -7,6 +7,7 @@
 #include <map>
 #include <new>
 
+#include "support/captured_log.h"
 #include "support/fleet.h"
 
 using namespace distlock;
@@ -16,6 +17,8 @@ using namespace std::chrono_literals;
 namespace {
 
 struct OneProcess {
+  OneProcess() { store->has_line = true; }
+
   Fleet fleet;
   std::shared_ptr<FaultyStore> store = std::make_shared<FaultyStore>(fleet.store);
   std::vector<deadlock::Hidden> behind;
@@ -33,7 +36,7 @@ TEST_CASE("a thread gets the look that another had, if it is not too old", "[dea
   process.clock.advance(1s);
   CHECK(process.overviews.get(begun, process.clock) == first);
   CHECK(process.overviews.get(begun + 1ns, process.clock) != first);
-  CHECK(process.store->calls("list") == 2);
+  CHECK(process.store->calls("list_waits") == 2);
 }
 
 TEST_CASE("a look that nobody has any more is not kept", "[deadlock][R20][R22]") {
@@ -45,12 +48,26 @@ TEST_CASE("a look that nobody has any more is not kept", "[deadlock][R20][R22]")
 
 TEST_CASE("a store that fails is asked once for all threads", "[deadlock][R20][R22]") {
   OneProcess process;
-  process.store->fail("list", Fault::rejected);
+  process.store->fail("list_waits", Fault::rejected);
   const SteadyTime begun = process.clock.steady_now();
   const auto nothing = process.overviews.get(begun, process.clock);
   CHECK_FALSE(nothing->now);
   CHECK(process.overviews.get(begun, process.clock) == nothing);
-  CHECK(process.store->calls("list") == 1);
+  CHECK(process.store->calls("list_waits") == 1);
+}
+
+TEST_CASE("the log tells once that looks for deadlocks go on to fail, and again after a good one",
+          "[deadlock][R22]") {
+  OneProcess process;
+  Captured log;
+  const auto told = [&] { return log.count(severity_level::warning, "can never end"); };
+  for (const int times : {1, 2}) {
+    process.store->fail("list_waits", Fault::rejected, 3);
+    for (const int before : {1, 0, 0, 0}) {
+      process.overviews.get(SteadyTime::max(), process.clock);
+      CHECK(told() == times - before);
+    }
+  }
 }
 
 TEST_CASE("one thread of a process looks at a time, and those that come meanwhile do not wait",
@@ -59,7 +76,7 @@ TEST_CASE("one thread of a process looks at a time, and those that come meanwhil
   const SteadyTime begun = process.clock.steady_now();
   std::promise<void> looking;
   std::promise<void> go_on;
-  process.store->before("list", [&] {
+  process.store->before("list_waits", [&] {
     looking.set_value();
     go_on.get_future().wait();
   });
@@ -70,7 +87,7 @@ TEST_CASE("one thread of a process looks at a time, and those that come meanwhil
   go_on.set_value();
   looks.join();
   CHECK(process.overviews.get(begun, process.clock) == first);
-  CHECK(process.store->calls("list") == 1);
+  CHECK(process.store->calls("list_waits") == 1);
 }
 
 TEST_CASE("a look knows what its process has given up or passed on, and nothing of others",
@@ -95,7 +112,9 @@ TEST_CASE("a look knows what its process has given up or passed on, and nothing 
       [](const Token& ts) {
         return ts == Token{{2}} ? std::optional<std::string>("a:thread7") : std::nullopt;
       },
-      [] { return std::vector<deadlock::Hidden>{}; });
+      [] {
+        return std::vector<deadlock::Hidden>{{"of another thread", {}}, {"free", {}}, {"free", {}}};
+      });
   const auto seen = overviews.get(SteadyTime::min(), *fleet.clock);
   std::map<std::string, LockRecord> locks;
   for (const LockRecord& lock : seen->locks) locks[lock.name] = lock;
@@ -129,7 +148,7 @@ TEST_CASE("a look says what time it is, how long it took, and which waits can ne
   const auto second = deadlocked("two", "one", "c", 2);
   first();
   second();
-  process.store->before("list", [&] { process.clock.advance(3s); });
+  process.store->before("list_waits", [&] { process.clock.advance(3s); });
   const SteadyTime begun = process.clock.steady_now();
   const auto seen = process.overviews.get(begun, process.clock);
   CHECK(seen->begun == begun);
@@ -144,7 +163,7 @@ TEST_CASE("a look that ends in another exception keeps no thread from the next",
           "[deadlock][R20][R22]") {
   OneProcess process;
   const SteadyTime begun = process.clock.steady_now();
-  process.store->before("list", [] { throw std::bad_alloc(); });
+  process.store->before("list_waits", [] { throw std::bad_alloc(); });
   CHECK_THROWS_AS(process.overviews.get(begun, process.clock), std::bad_alloc);
   const auto seen = process.overviews.get(begun, process.clock);
   REQUIRE(seen);

@@ -188,17 +188,26 @@ TEST_CASE("a ping that is confirmed during a repair counts for the member that i
   CHECK(a.lock.remaining() == whole);
 }
 
+namespace {
+
+bool looks_for_pingers_at_the_end = false;
+
+// Runs after all that is registered for the end. A thread that was joined is in the list of threads
+// for a moment still.
+__attribute__((destructor)) void look_for_pingers() {
+  if (!looks_for_pingers_at_the_end) return;
+  for (int i = 0; i < 1000 && names_of_threads().count("LockPinger") > 0; ++i) {
+    boost::this_thread::yield();
+  }
+  leave(names_of_threads().count("LockPinger") == 0 ? 0 : 1);
+}
+
+}  // namespace
+
 TEST_CASE("the end of a program joins the threads of all pingers that are left",
           "[pinger][R12][threads]") {
   const auto end_with_pingers = []() -> int {
-    // Runs after what the library does at the end. A thread that was joined is in the list of
-    // threads for a moment still.
-    std::atexit([] {
-      for (int i = 0; i < 1000 && names_of_threads().count("LockPinger") > 0; ++i) {
-        boost::this_thread::yield();
-      }
-      leave(names_of_threads().count("LockPinger") == 0 ? 0 : 1);
-    });
+    looks_for_pingers_at_the_end = true;
     for (int i = 0; i < 3; ++i) {
       const auto store = make_memory_store();
       new DistributedLockPinger(Environment{.store = store});  // Never destroyed.

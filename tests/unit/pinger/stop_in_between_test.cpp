@@ -248,3 +248,40 @@ TEST_CASE("a wait that is over calls no store after a stop", "[pinger][R12][R15]
   (void)thrown_by([&] { return lock->try_lock_for(1min, stop.get_token()); });
   CHECK(b.store->calls() == 0);
 }
+
+TEST_CASE("a wait that a stop ends begins no call at its deadline or later", "[pinger][R12][R15]") {
+  Fleet fleet;
+  const auto held = fleet.process("a").lock("balancer");
+  REQUIRE(held->lock_try("x"));
+  const auto b = fleet.process("b");
+  b.store->has_line = true;
+  const auto lock = b.lock("balancer");
+  b.pinger->ping_round();
+  b.store->fail("stand", Fault::lost_request);
+  b.store->before("stand", [&] {
+    b.pinger->stop();
+    b.store->forget_calls();
+    b.store->before("release", [&] { fleet.clock->advance(2s); });
+  });
+  (void)thrown_by([&] { return lock->try_lock_for(1s); });
+  CHECK(b.store->calls("release") == 1);
+  CHECK(b.store->calls() == 1);  // The place is left to others, who pass it over.
+}
+
+TEST_CASE("a wait that a stop ends rings for nobody once it is over", "[pinger][R12][R15][R19]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  a.store->has_line = true;
+  const auto lock = a.lock("balancer");
+  REQUIRE(lock->lock_try("x"));
+  REQUIRE(fleet.store->line()->stand("balancer", fleet.claim_by("b", Token{{8}})).in_line);
+  fleet.clock->advance(16min);
+  a.store->before("ping", [&] {
+    a.pinger->stop();
+    a.store->forget_calls();
+    a.store->after("release", [&] { fleet.clock->advance(2s); });
+  });
+  CHECK(thrown_by([&] { return lock->try_lock_for(1s); }) == Errc::stopped);
+  CHECK_FALSE(fleet.stored("balancer").taken());
+  CHECK(a.store->calls() == 1);
+}

@@ -89,6 +89,25 @@ TEST_CASE("a place that its thread has left behind is no wait", "[deadlock][R22]
   }
 }
 
+TEST_CASE("a wait with a deadline is in no cycle, nor is an earlier one of its thread",
+          "[deadlock][R22]") {
+  const auto marked = [](LockRecord lock) {
+    lock.line.front().who += deadlock::with_deadline() + deadlock::having({Token{{3}}});
+    return lock;
+  };
+  const LockRecord x = held("x", "p:a", {{"p:b", 9s}});
+  const LockRecord y = held("y", "p:b", {{"p:a", 5s}});
+  REQUIRE(deadlock::cycles({x, y}).size() == 1);
+  CHECK(deadlock::cycles({marked(x), y}).empty());
+  CHECK(deadlock::cycles({x, marked(y)}).empty());
+  CHECK(deadlock::cycles({x, y, marked(held("z", "p:c", {{"p:a", 7s}}))}).empty());
+  LockRecord block = x;
+  block.who += deadlock::passed_on_up_to(63) + deadlock::with_deadline();
+  CHECK(deadlock::may_be_passed_on(block.who));
+  block.who = x.who + deadlock::with_deadline();
+  CHECK(deadlock::cycles({block, y}).size() == 1);
+}
+
 TEST_CASE("each cycle is found once, at any length", "[deadlock][R22]") {
   const int length = GENERATE(1, 2, 3, 50);
   std::vector<LockRecord> locks;

@@ -118,6 +118,12 @@ TEST_CASE("a store time beyond all sense does not overflow", "[clock][R5]") {
   CHECK(history.stepped("c1", SteadyTime{}, kHistoryWindow, kLimit));
 }
 
+TEST_CASE("the latest time of a clock beyond all sense does not overflow", "[clock][R8]") {
+  StoreClockHistory history(15s);
+  history.note({StoreTime::max() - 1ms, "c1"}, {});
+  CHECK(history.at_most(SteadyTime{1h})->time == StoreTime::max());
+}
+
 TEST_CASE("readings within a grain count together, each with its step", "[clock][R5]") {
   const auto sign = GENERATE(1, -1);
   History history;
@@ -146,6 +152,13 @@ TEST_CASE("readings a whole grain apart are two", "[clock][R5]") {
   history.read(17min, 10min);
   CHECK(history.stepped(16min + 60s));
   CHECK_FALSE(history.stepped(16min + 60s + 1ms));
+}
+
+TEST_CASE("a step is over, however close together the readings are", "[clock][R5]") {
+  History history;
+  history.read(0s, 0ms);
+  for (auto at = 10s; at <= 40min; at += 10s) history.read(at, 10min);
+  CHECK_FALSE(history.stepped(40min));
 }
 
 TEST_CASE("readings of different clocks within a grain are not compared", "[clock][R4]") {

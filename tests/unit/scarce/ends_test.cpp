@@ -20,6 +20,8 @@
 #include "distlock/pinger.h"
 #include "distlock/stores.h"
 #include "line_writer.h"
+#include "mongo/mock_server.h"
+#include "mongo/server.h"
 #include "pinger/holds.h"
 #include "stores/mongodb/mongo_bell.h"
 #include "stores/sqlite/sqlite_page.h"
@@ -218,12 +220,20 @@ TEST_CASE("a witness that keeps a byte ends without memory", "[scarce][sqlite][R
 }
 
 TEST_CASE("the bell of a MongoDB store ends without memory", "[scarce][mongo][R19]") {
-  const std::string nowhere = "mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=10";
-  const Uri uri(mongoc_uri_new(nowhere.c_str()));
+  std::atomic<bool> waits = false;
+  MockServer server(json("{" + standalone_hello() + "}"));
+  server.answer_with([&](const Bson& command) {
+    const bool more = bson_has_field(command.get(), "getMore");
+    waits = waits || more;
+    return doc(
+        {{"ok", 1}, {"cursor", doc({{"id", 77}, {more ? "nextBatch" : "firstBatch", array({})}})}});
+  });
+  const Uri uri(mongoc_uri_new(("mongodb://127.0.0.1:" + std::to_string(server.port())).c_str()));
   const Pool pool(mongoc_client_pool_new(uri.get()));
-  const MongoSettings settings{"distlock", 100ms};
+  const MongoSettings settings{"distlock", 10s};
   auto bell = std::make_unique<MongoBell>(
       pool.get(), settings, "a process whose name no short string holds", [](std::string_view) {});
+  REQUIRE(comes_true([&] { return waits.load(); }));
   without_memory([&] { bell.reset(); });
   CHECK_FALSE(bell);
 }

@@ -7,12 +7,12 @@
 #include <cstring>
 #include <future>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "distlock/distributed_lock.h"
 #include "distlock/stores.h"
-#include "line_writer.h"
 #include "support/captured_log.h"
 #include "support/crowd.h"
 #include "support/faulty_store.h"
@@ -215,21 +215,6 @@ TEST_CASE("rounds of pings that get no memory end no process, and the next ones 
   world.lose(*lock);
   CHECK(comes_true([&] { return lock->lost().has_value(); }));
   CHECK(other->held());
-}
-
-TEST_CASE("where no thread can be had, a flush and an end write the lines that wait",
-          "[scarce][log][R12][threads]") {
-  const bool at_the_end = GENERATE(false, true);
-  std::vector<std::string> written;
-  LineWriter writer("scarce",
-                    [&](LogLevel /*level*/, const std::string& line) { written.push_back(line); });
-  const ThreadsLeft none(0);
-  writer.add(LogLevel::error, "a");
-  writer.add(LogLevel::error, "b");
-  CHECK(written.empty());
-  CHECK((at_the_end ? writer.end(1min) : writer.flush(1min)));
-  CHECK(writer.flush(1min));
-  CHECK(written == std::vector<std::string>{"a", "b"});
 }
 
 TEST_CASE("the log says that callbacks wait for want of a thread",

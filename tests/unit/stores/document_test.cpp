@@ -105,6 +105,13 @@ TEST_CASE("a documented field that is there twice is refused", "[document][R14]"
   }
 }
 
+TEST_CASE("a document with two fences tells none", "[document][R10][R14]") {
+  Document lock{{"_id", "a"s}, {"state", "x"s}, {"fence", std::int64_t{1}}};
+  CHECK(listed<LockRecord>(lock, lock_from).fence == 1);
+  lock.emplace_back("fence", std::int64_t{2});
+  CHECK_FALSE(listed<LockRecord>(lock, lock_from).fence);
+}
+
 TEST_CASE("a text of 65536 bytes is read, and no longer one", "[document][R14]") {
   const auto lock_because = [](std::size_t bytes) {
     return Document{{"_id", "a"s}, {"state", std::int32_t{0}}, {"why", std::string(bytes, 'y')}};

@@ -1,6 +1,8 @@
 #include "stores/mirrored/fan_out.h"
 
 #include <catch2/catch.hpp>
+#include <memory>
+#include <new>
 
 #include "support/manual_clock.h"
 
@@ -124,6 +126,22 @@ std::vector<std::shared_ptr<Member>> three_away(const std::shared_ptr<ManualCloc
   return members;
 }
 
+/// A call for one of whose copies there is no memory.
+struct CopiedInVain {
+  explicit CopiedInVain(std::shared_ptr<int> copies) : copies_left(std::move(copies)) {}
+  CopiedInVain(const CopiedInVain& other) : copies_left(other.copies_left) {
+    if ((*copies_left)-- == 0) throw std::bad_alloc();
+  }
+  CopiedInVain(CopiedInVain&&) = default;
+  CopiedInVain& operator=(const CopiedInVain&) = delete;
+  CopiedInVain& operator=(CopiedInVain&&) = delete;
+  ~CopiedInVain() = default;
+
+  int operator()(Member& member) const { return static_cast<int>(member.place.number); }
+
+  std::shared_ptr<int> copies_left;
+};
+
 }  // namespace
 
 TEST_CASE("members that were away are waited for until a majority has answered, not failed",
@@ -191,4 +209,23 @@ TEST_CASE("an answer that does not count is not waited for as one of a majority"
     answers.give(2, {.answer = std::optional(5), .failure = {}, .identity = {}});
     CHECK(answers.enough().stop_requested());
   }
+}
+
+TEST_CASE("want of memory for the call of one member loses no answer of the others",
+          "[mirrored][M2][R8]") {
+  MemberList members;
+  for (std::size_t i = 0; i < 3; ++i) {
+    members.push_back(std::make_shared<Member>(make_memory_store(), Place{i, 3}, host_clock(),
+                                               std::make_shared<KnownReturns>()));
+  }
+  const auto copies_left = std::make_shared<int>(100);
+  const MemberCall<int> call{CopiedInVain(copies_left)};
+  *copies_left = 0;
+  const CallRules rules{.kind = CallKind::write, .with_identity = false};
+  const auto replies =
+      ask<int>(members, 3, MirrorDrive::own_threads, *host_clock(), 60s, rules, call);
+  REQUIRE(replies.at(0).failure);
+  CHECK(replies[0].failure->errc() == Errc::not_applied);
+  CHECK(replies[1].answer == 1);
+  CHECK(replies[2].answer == 2);
 }

@@ -14,7 +14,7 @@ namespace {
 
 constexpr SteadyTime kAsked{1h};
 const Token kHold{{1}};
-const Token kOther{{2}};
+const Token kOthers{{2}};
 const Token kMember{{11}};
 
 LockRecord granted_by(const Token& member, const Token& ts) {
@@ -33,8 +33,8 @@ TEST_CASE("the members that granted a hold are known of that hold alone", "[mirr
     CHECK(freed.take("jobs", kHold).value().members == std::vector<Token>{kMember});
   }
   SECTION("and not of another one that was freed") {
-    freed.note_freed("jobs", kOther, kAsked);
-    CHECK(freed.take("jobs", kOther).value().members.empty());
+    freed.note_freed("jobs", kOthers, kAsked);
+    CHECK(freed.take("jobs", kOthers).value().members.empty());
   }
 }
 
@@ -44,7 +44,7 @@ TEST_CASE("a claim starts without a look from the hold that was freed, and from 
   freed.note_granted("jobs", granted_by(kMember, kHold));
   CHECK_FALSE(freed.take("jobs", kHold));
   freed.note_freed("jobs", kHold, kAsked);
-  CHECK_FALSE(freed.take("jobs", kOther));
+  CHECK_FALSE(freed.take("jobs", kOthers));
   CHECK_FALSE(freed.take("rotate", kHold));
   CHECK(freed.take("jobs", kHold).value().asked == kAsked);
   CHECK_FALSE(freed.take("jobs", kHold));

@@ -2,6 +2,7 @@
 
 #include "pinger/holds.h"
 #include "support/mirror_fleet.h"
+#include "support/thrown.h"
 
 // A hold that some members do not carry any more, because an operator freed it there (M5).
 using namespace distlock;

@@ -53,6 +53,18 @@ Bson nested(int levels) {
 
 }  // namespace
 
+TEST_CASE("a hello whose compressors are not all texts is unsound", "[mongo][store]") {
+  const auto hello = [](BsonValue compression) {
+    return why(answer(doc({{"ok", 1}, {"compression", std::move(compression)}})));
+  };
+  CHECK(hello(array({})).empty());
+  CHECK(hello(array({"snappy", "zlib"})).empty());
+  CHECK(hello("snappy").empty());
+  CHECK_FALSE(hello(array({1})).empty());
+  CHECK_FALSE(hello(array({"zlib", doc({})})).empty());
+  CHECK_FALSE(why(answer(doc({{"compression", array({})}, {"compression", array({1})}}))).empty());
+}
+
 TEST_CASE("an answer of one document is sound, whatever it says", "[mongo][store]") {
   CHECK(why(answer(doc({}))).empty());
   CHECK(why(answer(doc({{"ok", "yes"}, {"code", "x"}, {"cursor", 5}}))).empty());

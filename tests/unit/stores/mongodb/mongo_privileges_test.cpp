@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 #include <string>
 
+#include "stores/mongodb/mongo_bell_commands.h"
 #include "stores/mongodb/mongo_commands.h"
 #include "stores/mongodb/mongo_line_commands.h"
 
@@ -51,6 +52,7 @@ TEST_CASE("each command needs the privileges of what it reads, writes and makes"
   CHECK(needed_by(holds_command("db7")) == Privileges{{"find", "locks"}});
   CHECK(needed_by(ring_command("jobs", {"db7"})) == Privileges{{"insert", "lockbells"}});
   CHECK(needed_by(create_bells_command()) == Privileges{{"createCollection", "lockbells"}});
+  CHECK(needed_by(find_other_than_rings_command()) == Privileges{{"find", "lockbells"}});
 }
 
 TEST_CASE("a refusal names the privileges that the user lacks, and no other", "[mongo][R14]") {

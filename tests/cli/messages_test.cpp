@@ -1,0 +1,78 @@
+// The lines that a tool has written when it ends. A thread writes them, so that each test ends many
+// times: a tool that does not wait for that thread is ahead of it at least once.
+#include "cli/messages.h"
+
+#include <boost/log/core.hpp>
+#include <catch2/catch.hpp>
+#include <iostream>
+#include <limits>
+#include <string>
+
+#include "cli/error_pipe.h"
+#include "cli/log_sink.h"
+#include "distlock/log.h"
+#include "log.h"
+
+using namespace distlock;
+using namespace distlock::cli;
+using distlock::cli::testing::ErrorPipe;
+
+namespace {
+
+constexpr int kEnds = 300;
+
+/// While it lives, the tool writes each record of the library.
+class EachRecord {
+ public:
+  EachRecord() {
+    set_log_level(LogLevel::debug);
+    add_log_sink(Verbosity::verbose);
+  }
+  ~EachRecord() {
+    boost::log::core::get()->remove_all_sinks();
+    set_log_level(LogLevel::off);
+  }
+  EachRecord(const EachRecord&) = delete;
+  EachRecord& operator=(const EachRecord&) = delete;
+};
+
+}  // namespace
+
+TEST_CASE("the last line of a tool is written when it ends", "[cli][log][R12]") {
+  const ErrorPipe error;
+  for (int i = 0; i < kEnds; ++i) {
+    const std::string line = "line " + std::to_string(i) + '\n';
+    {
+      const BackgroundMessages messages;
+      std::cerr << line;
+    }
+    REQUIRE(error.written() == line);
+  }
+}
+
+TEST_CASE("a message for which there is no room is counted, and silences no later one",
+          "[cli][log]") {
+  const ErrorPipe error;
+  {
+    const BackgroundMessages messages;
+    std::cerr.write("x", std::numeric_limits<std::streamsize>::max());
+    std::cerr << "next\n";
+    CHECK(std::cerr.good());
+  }
+  const std::string written = error.written();
+  CHECK_THAT(written, Catch::Contains("1 lines were dropped"));
+  CHECK_THAT(written, Catch::EndsWith("next\n"));
+}
+
+TEST_CASE("the last record of the library is written when a tool ends", "[cli][log][R12]") {
+  const ErrorPipe error;
+  const EachRecord verbose;
+  for (int i = 0; i < kEnds; ++i) {
+    const std::string process = "db" + std::to_string(i);
+    {
+      const BackgroundMessages messages;
+      distlock::log::pinged(process, false);
+    }
+    REQUIRE_THAT(error.written(), Catch::EndsWith("for: " + process + '\n'));
+  }
+}

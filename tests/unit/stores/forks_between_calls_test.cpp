@@ -1,0 +1,65 @@
+// Which threads a fork finds in the middle of a call (R16).
+#include "stores/forks_between_calls.h"
+
+#include <boost/thread/barrier.hpp>
+#include <boost/thread/thread.hpp>
+#include <catch2/catch.hpp>
+#include <vector>
+
+#include "support/forked_child.h"
+
+using namespace distlock;
+using namespace distlock::testing;
+
+namespace {
+
+/// Whether a child that is forked now finds that another thread was in a call of the library.
+bool found_by_a_child(Library library) {
+  const int status = answer_of_child([&] { return forked_in_call_of(library) ? 1 : 0; });
+  REQUIRE(WIFEXITED(status));
+  return WEXITSTATUS(status) == 1;
+}
+
+}  // namespace
+
+TEST_CASE("a thread is in a call until the outermost one ends, but while it waits",
+          "[stores][R16]") {
+  const auto library = GENERATE(Library::sqlite, Library::libmongoc);
+  const auto other = library == Library::sqlite ? Library::libmongoc : Library::sqlite;
+  boost::barrier step(2);
+  // At each step the thread is where it is until the next one.
+  const auto look = [&] {
+    step.wait();
+    step.wait();
+  };
+  boost::thread calling([&] {
+    {
+      const InCallOf outer(library);
+      {
+        const InCallOf inner(library);
+        look();
+        {
+          const WaitInCallOf wait(library);
+          look();
+        }
+        look();
+      }
+      look();
+    }
+    look();
+  });
+  std::vector<bool> found;
+  for (int i = 0; i < 5; ++i) {
+    step.wait();
+    CHECK_FALSE(found_by_a_child(other));
+    found.push_back(found_by_a_child(library));
+    step.wait();
+  }
+  calling.join();
+  CHECK(found == std::vector<bool>{true, false, true, true, false});
+}
+
+TEST_CASE("a wait outside of any call is none", "[stores][R16]") {
+  { const WaitInCallOf wait(Library::libmongoc); }
+  CHECK_FALSE(found_by_a_child(Library::libmongoc));
+}
