@@ -4,6 +4,7 @@
 #include <boost/thread/lock_guard.hpp>
 #include <boost/thread/lock_types.hpp>
 
+#include "lock/busy_check.h"
 #include "log.h"
 #include "pinger/identity.h"
 #include "protocol/deadlock.h"
@@ -40,20 +41,6 @@ Error came_too_late(const std::string& name, bool given_back) {
                            "\": the store granted a claim so late that its deadline had passed; ";
   if (given_back) return {Errc::not_applied, text + "it was given back"};
   return {Errc::outcome_unknown, text + "it will be given back, and until then"};
-}
-
-// After the last round: throws unless another held the lock at some moment meanwhile (R2).
-void check_busy(const std::string& name, const ClaimResult& last, const Inspection& before,
-                const Inspection& after) {
-  if (last.failure) throw Error(*last.failure);
-  const auto ts_in = [](const Inspection& seen) {
-    return seen.lock ? seen.lock->ts : std::optional<Token>();
-  };
-  if ((after.lock && after.lock->taken()) || ts_in(after) != ts_in(before)) return;
-  throw Error(Errc::not_applied,
-              "lock \"" + escaped(name) + "\" is free, but the store refused " +
-                  std::to_string(protocol::kClaimRoundsMax) +
-                  " claims of it, perhaps because they came to it too late; nothing is held");
 }
 
 // Every store refuses such a claim, and nobody would hear why (R10).
@@ -97,6 +84,7 @@ bool Contender::lock_try(std::string_view why, LockRecord* other, const Limit& u
 bool Contender::look_and_claim(std::string_view why, LockRecord* other) {
   TimedInspection look;
   ClaimResult tried;
+  std::vector<Token> own;
   bool seen_taken = false;
   for (int round = 0; !out_of_time(); ++round) {
     const Inspection before = look.seen;
@@ -104,7 +92,8 @@ bool Contender::look_and_claim(std::string_view why, LockRecord* other) {
     seen_taken = is_of_another(judgement, look.seen);
     if (seen_taken) break;
     if (round == protocol::kClaimRoundsMax) {
-      check_busy(name, tried, before, look.seen);
+      if (tried.failure) throw Error(*tried.failure);
+      check_busy(name, before, look.seen, own);
       break;
     }
     if (out_of_time()) break;
@@ -114,6 +103,7 @@ bool Contender::look_and_claim(std::string_view why, LockRecord* other) {
     if (judgement.verdict == Verdict::absent && round > 0) session->ping_unless_stopped(limit);
     tried = claim(claim_from(look, judgement.verdict), why, 1);
     if (tried.held) return true;
+    if (tried.ts) own.push_back(*tried.ts);
     if (out_of_time()) break;
     refusals.claim_refused(look.seen, judgement, name);
   }
@@ -157,9 +147,9 @@ ClaimResult Contender::claim(const ClaimFrom& from, std::string_view why, Fence 
   if (!session->ensure_pinged(hold->validity_span, limit) || out_of_time()) return {};
   session->begin_claim(*hold);
   auto [record, failure] = claims.send(from, claims.claim_with(ts, why, fences), limit);
-  if (!record) return {false, failure};
-  if (keep(*record, fences)) return {true, std::nullopt};
-  return {false, came_too_late(name, give_back(*record))};
+  if (!record) return {false, failure, ts};
+  if (keep(*record, fences)) return {true, std::nullopt, ts};
+  return {false, came_too_late(name, give_back(*record)), ts};
 }
 
 Judgement Contender::judge_now(TimedInspection& look) {

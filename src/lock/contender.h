@@ -27,10 +27,11 @@
 namespace distlock {
 
 /// The result of one claim. `failure`: why it got nothing, unless another contender was just
-/// quicker.
+/// quicker. `ts`: of the claim, if one was sent. It may stay in the document after it was undone.
 struct ClaimResult {
   bool held = false;
   std::optional<Error> failure;
+  std::optional<Token> ts;
 };
 
 /// The purpose of one wait, and how long it may last.

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "stores/mirrored/identity.h"
+#include "support/thrown.h"
 #include "unit/stores/mirrored/held_on_two.h"
 
 // The member that is asked first, and refuses (M2).
@@ -102,4 +103,18 @@ TEST_CASE("a member that refused a claim for a rival's sake is claimed first aga
   REQUIRE(lock->lock_try("x"));
   CHECK(claimed.since_last() == std::vector<std::size_t>{0, 1, 2});
   for (const auto& member : ann.members) member->during_each_call({});
+}
+
+TEST_CASE("own claims that were undone are no rival's, so that a lock is not busy",
+          "[mirrored][M2][R2]") {
+  MirrorFleet fleet;
+  fleet.stores[0].store = std::make_shared<ClaimsNothing>(fleet.stores[0].store, std::nullopt);
+  const auto ann = fleet.process("ann");
+  const auto lock = ann.lock("jobs");
+  REQUIRE(lock->lock_try("x"));
+  REQUIRE(lock->unlock() == UnlockResult::released);
+  ann.set_away(2, true);
+  CHECK(thrown_by([&] { return lock->lock_try("y"); }) == Errc::not_applied);
+  ann.set_away(2, false);
+  CHECK(lock->lock_try("z"));
 }
