@@ -113,7 +113,7 @@ TEST_CASE("a connection is tried for no longer than its call may last", "[mongo]
   CHECK_FALSE(connected_while_slow(1));
 }
 
-TEST_CASE("a thread that connects to a MongoDB server holds up no fork", "[mongo][R16]") {
+TEST_CASE("a thread that connects to a MongoDB server holds up no fork", "[mongo][R16][forks]") {
   ListeningSocket listener("127.0.0.1");
   listener.be_busy();
   std::atomic<pid_t> id = 0;

@@ -72,7 +72,8 @@ class Gate {
 
 }  // namespace
 
-TEST_CASE("a fork waits until other threads have left libmongoc", "[mongo][R16][unsanitized]") {
+TEST_CASE("a fork waits until other threads have left libmongoc",
+          "[mongo][R16][unsanitized][forks]") {
   const EmptyServer empty;
   const auto store = open_store(empty.connection);
   BusyThreads busy;
@@ -82,7 +83,7 @@ TEST_CASE("a fork waits until other threads have left libmongoc", "[mongo][R16][
 
 // The thread of the bell hears it in the middle of a call.
 TEST_CASE("a child that is forked in the middle of a call of libmongoc is refused",
-          "[mongo][bell][R16]") {
+          "[mongo][bell][R16][forks]") {
   const auto refusal = GENERATE(refusal_of_server, refusal_in_next_generation);
   const EmptyServer empty;
   const auto store = open_store(empty.connection);
@@ -98,7 +99,7 @@ TEST_CASE("a child that is forked in the middle of a call of libmongoc is refuse
 }
 
 TEST_CASE("a thread that waits for an answer of a MongoDB server holds up no fork",
-          "[mongo][bell][R16]") {
+          "[mongo][bell][R16][forks]") {
   EmptyServer empty;
   const auto store = open_store(empty.connection);
   std::atomic<bool> waits = false;
@@ -117,7 +118,7 @@ TEST_CASE("a thread that waits for an answer of a MongoDB server holds up no for
 }
 
 TEST_CASE("a thread that looks for a MongoDB server holds up no fork",
-          "[mongo][R12][R16][unsanitized]") {
+          "[mongo][R12][R16][unsanitized][forks]") {
   const EmptyServer empty;
   std::atomic<pid_t> id = 0;
   boost::thread looking([&] {

@@ -55,7 +55,7 @@ TEST_CASE("a program that ends without destructors leaves its hold to takeover",
 }
 
 TEST_CASE("a forked child that ends with its static objects leaves its parent's hold alone",
-          "[process][exit][R16]") {
+          "[process][exit][R16][forks]") {
   CHECK(end_by("fork").status == 0);
 }
 

@@ -86,7 +86,8 @@ void keep_busy(BusyThreads& busy, const std::shared_ptr<DistributedLockPinger>& 
 
 }  // namespace
 
-TEST_CASE("a child that is forked in the middle of a wait leaves the wait", "[process][R16]") {
+TEST_CASE("a child that is forked in the middle of a wait leaves the wait",
+          "[process][R16][forks]") {
   const pid_t parent = getpid();
   const auto clock = std::make_shared<ForkingClock>();
   const auto pinger = std::make_shared<DistributedLockPinger>(
@@ -115,7 +116,7 @@ TEST_CASE("a child that is forked in the middle of a wait leaves the wait", "[pr
 }
 
 TEST_CASE("a child that is forked in the middle of a wait for a pass leaves the wait",
-          "[process][R16][R21]") {
+          "[process][R16][R21][forks]") {
   const pid_t parent = getpid();
   const auto clock = std::make_shared<ForkingClock>();
   const auto pinger = std::make_shared<DistributedLockPinger>(
@@ -150,7 +151,7 @@ TEST_CASE("a child that is forked in the middle of a wait for a pass leaves the 
   CHECK(clock->failed == 0);
 }
 
-TEST_CASE("a child that is forked by on_waiting() waits no more", "[process][R16]") {
+TEST_CASE("a child that is forked by on_waiting() waits no more", "[process][R16][forks]") {
   const ForkGuard parent;
   const auto pinger = std::make_shared<DistributedLockPinger>(
       Environment{.store = make_memory_store(), .clock = std::make_shared<ClockOfParent>()},

@@ -140,7 +140,7 @@ std::optional<Errc> refusal_in_childs_child(const ConnectionString& file) {
 }  // namespace
 
 TEST_CASE("a child that opens its parent's file after everybody has closed it sees who holds",
-          "[process][R16][R1]") {
+          "[process][R16][R1][forks]") {
   ToolFixture fixture;
   const ConnectionString file{"sqlite:" + fixture.file().string()};
   std::optional<DistributedLock> of_parent(std::in_place, file, "of the parent");
@@ -156,7 +156,8 @@ TEST_CASE("a child that opens its parent's file after everybody has closed it se
   CHECK(child.step() == 'y');
 }
 
-TEST_CASE("a child keeps what it opened when its parent closes the file", "[process][R16][R1]") {
+TEST_CASE("a child keeps what it opened when its parent closes the file",
+          "[process][R16][R1][forks]") {
   ToolFixture fixture;
   const ConnectionString file{"sqlite:" + fixture.file().string()};
   std::optional<DistributedLock> of_parent(std::in_place, file, "of the parent");
@@ -172,7 +173,7 @@ TEST_CASE("a child keeps what it opened when its parent closes the file", "[proc
 }
 
 TEST_CASE("a parent keeps its hold and its file when its child opens the file",
-          "[process][R16][R1]") {
+          "[process][R16][R1][forks]") {
   ToolFixture fixture;
   const ConnectionString file{"sqlite:" + fixture.file().string()};
   DistributedLock of_parent(file, "jobs");
@@ -185,7 +186,7 @@ TEST_CASE("a parent keeps its hold and its file when its child opens the file",
 }
 
 TEST_CASE("a child that closed its parent's descriptors keeps what it has by their numbers",
-          "[process][R16][R1]") {
+          "[process][R16][R1][forks]") {
   ToolFixture fixture;
   const ConnectionString file{"sqlite:" + fixture.file().string()};
   DistributedLock of_parent(file, "of the parent");
@@ -203,7 +204,7 @@ TEST_CASE("a child that closed its parent's descriptors keeps what it has by the
   CHECK(of_parent.still_held());
 }
 
-TEST_CASE("a fork waits until other threads have left SQLite", "[process][R16]") {
+TEST_CASE("a fork waits until other threads have left SQLite", "[process][R16][forks]") {
   ToolFixture fixture;
   const ConnectionString file{"sqlite:" + fixture.file().string()};
   BusyThreads busy;
@@ -212,7 +213,7 @@ TEST_CASE("a fork waits until other threads have left SQLite", "[process][R16]")
 }
 
 TEST_CASE("a child that is forked in the middle of a long call of SQLite is refused",
-          "[process][R16]") {
+          "[process][R16][forks]") {
   const auto refusal = GENERATE(refusal_in_child, refusal_in_childs_child);
   ToolFixture fixture;
   const ConnectionString file{"sqlite:" + fixture.file().string()};
@@ -226,7 +227,8 @@ TEST_CASE("a child that is forked in the middle of a long call of SQLite is refu
   pinging.join();
 }
 
-TEST_CASE("a fork and a call of SQLite that wait for each other both go on", "[process][R16]") {
+TEST_CASE("a fork and a call of SQLite that wait for each other both go on",
+          "[process][R16][forks]") {
   ToolFixture fixture;
   const ConnectionString file{"sqlite:" + fixture.file().string()};
   const auto store = open_store(file);

@@ -90,7 +90,7 @@ struct Parent {
 
 }  // namespace
 
-TEST_CASE("in a forked child every handle is inert", "[process][R16]") {
+TEST_CASE("in a forked child every handle is inert", "[process][R16][forks]") {
   Parent parent;
   REQUIRE(parent.lock->lock_try("x"));
   const auto memory = open_store(ConnectionString("memory:"));
@@ -129,7 +129,8 @@ TEST_CASE("in a forked child every handle is inert", "[process][R16]") {
   CHECK(parent.lock->unlock() == UnlockResult::released);
 }
 
-TEST_CASE("a forked child has its own pinger for the same connection string", "[process][R16]") {
+TEST_CASE("a forked child has its own pinger for the same connection string",
+          "[process][R16][forks]") {
   TemporaryFolder folder;
   const ConnectionString config{"sqlite:" + (folder.path() / "locks.db").string()};
   DistributedLock lock(config, "jobs");
@@ -148,7 +149,7 @@ TEST_CASE("a forked child has its own pinger for the same connection string", "[
   CHECK(lock.still_held());
 }
 
-TEST_CASE("a fork in the middle of other threads' calls blocks no child", "[process][R16]") {
+TEST_CASE("a fork in the middle of other threads' calls blocks no child", "[process][R16][forks]") {
   Parent parent;
   boost::thread_group busy;
   std::stop_source stop;
@@ -182,7 +183,7 @@ TEST_CASE("a fork in the middle of other threads' calls blocks no child", "[proc
 }
 
 TEST_CASE("a child that waits for a lock of its parent is told so, whoever is at the lock there",
-          "[process][R16]") {
+          "[process][R16][forks]") {
   Parent parent;
   const auto rule = GENERATE(WaitRule::polling, WaitRule::in_line);
   DistributedLock lock(parent.pinger, "busy", {.takeover_after = 5s, .wait_rule = rule});
@@ -209,13 +210,13 @@ TEST_CASE("a child that waits for a lock of its parent is told so, whoever is at
   CHECK(wrong == 0);
 }
 
-TEST_CASE("a child that is forked while other threads log can log", "[process][log][R16]") {
+TEST_CASE("a child that is forked while other threads log can log", "[process][log][R16][forks]") {
   const BusySink sink;
   CHECK(status_without([] { return can_lock() && flush_log(1min); }, can_lock) == 0);
 }
 
 TEST_CASE("a child that is forked while others register what to do at exit can lock",
-          "[process][log][R16]") {
+          "[process][log][R16][forks]") {
   const BusySink sink;
   std::atomic<int> left = 0;  // Since each takes memory.
   const auto registers = [&] {
@@ -228,7 +229,8 @@ TEST_CASE("a child that is forked while others register what to do at exit can l
   CHECK(status_without(can_lock_in_memory, registers, [&] { left = 20000; }) == 0);
 }
 
-TEST_CASE("a child that is forked while the program itself logs can lock", "[process][log][R16]") {
+TEST_CASE("a child that is forked while the program itself logs can lock",
+          "[process][log][R16][forks]") {
   const BusySink sink;
   CHECK(status_without(can_lock, [] { BOOST_LOG_TRIVIAL(info) << "busy"; }) == 0);
 }

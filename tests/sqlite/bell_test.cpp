@@ -27,7 +27,7 @@ using namespace std::chrono_literals;
 namespace fs = std::filesystem;
 
 TEST_CASE("a ring is heard in another process, and so is the next when a ringer was killed",
-          "[sqlite][bell][R19]") {
+          "[sqlite][bell][R19][forks]") {
   const Belfry belfry;
   SqliteBell bell(belfry.database, 1h);
   Waiting waiting(bell);

@@ -121,7 +121,7 @@ TEST_CASE("a wait that begins when the holder has ended already gets its lock",
 }
 
 TEST_CASE("the children of a holder, and the programs that they execute, keep its lock",
-          "[sqlite][R23][R1]") {
+          "[sqlite][R23][R1][forks]") {
   const bool executes = GENERATE(false, true);
   CAPTURE(executes);
   const Scene scene;
@@ -141,7 +141,7 @@ TEST_CASE("the children of a holder, and the programs that they execute, keep it
 
 TEST_CASE(
     "where few descriptors are allowed, the programs that a holder executes keep its lock, too",
-    "[sqlite][R23][R1]") {
+    "[sqlite][R23][R1][forks]") {
   const Scene scene;
   const Told ids;
   const auto holder = [&] {
@@ -156,7 +156,8 @@ TEST_CASE(
   CHECK(scene.tried() == 2);
 }
 
-TEST_CASE("a child keeps no lock where the process alone is to have the witness", "[sqlite][R23]") {
+TEST_CASE("a child keeps no lock where the process alone is to have the witness",
+          "[sqlite][R23][forks]") {
   const bool executes = GENERATE(false, true);
   CAPTURE(executes);
   const Scene scene;

@@ -93,6 +93,6 @@ int holds_still_beside_another_fork() {
 }  // namespace
 
 TEST_CASE("the log is held still for one thread's fork while another thread's fork ends",
-          "[log][R16][threads][unsanitized]") {
+          "[log][R16][threads][unsanitized][forks]") {
   CHECK(answer_of_child(holds_still_beside_another_fork) == 0);
 }

@@ -40,7 +40,7 @@ TEST_CASE("in a forked child the parent's lock refuses every call", "[lock][R16]
 }
 
 TEST_CASE("a child that is forked when a wait is told leaves the wait at once, without a call",
-          "[waiting][R15][R16]") {
+          "[waiting][R15][R16][forks]") {
   Fleet fleet;
   const auto a = fleet.process("a");
   const auto held = a.lock("jobs");
@@ -73,7 +73,7 @@ TEST_CASE("a child that is forked when a wait is told leaves the wait at once, w
 }
 
 TEST_CASE("a forked child destroys a lock though a callback of it runs in the parent",
-          "[lock][lifetime][R16][threads]") {
+          "[lock][lifetime][R16][threads][forks]") {
   Fleet fleet;
   const auto a = fleet.process("a");
   auto lock = a.lock("jobs");

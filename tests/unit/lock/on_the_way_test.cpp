@@ -185,7 +185,7 @@ TEST_CASE("a stop removes the ping once a hold on its way has been released",
 }
 
 TEST_CASE("a child that is forked while a hold is on its way leaves it to the parent",
-          "[waiting][R16][R21][threads]") {
+          "[waiting][R16][R21][threads][forks]") {
   const auto clock = std::make_shared<PausingClock>();
   Crowd crowd(nullptr, clock);
   DistributedLock before(crowd.pinger, "jobs", patient_options());

@@ -266,7 +266,7 @@ TEST_CASE("a callback may destroy the last lock, and so the pinger",
 }
 
 TEST_CASE("a child that was forked in a callback and returns from it announces nothing",
-          "[announcer][lifetime][R9][R16][threads][unsanitized]") {
+          "[announcer][lifetime][R9][R16][threads][unsanitized][forks]") {
   std::promise<pid_t> forked;
   std::atomic<int> told = 0;
   Watched world;

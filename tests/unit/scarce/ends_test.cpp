@@ -238,7 +238,7 @@ TEST_CASE("the bell of a MongoDB store ends without memory", "[scarce][mongo][R1
   CHECK_FALSE(bell);
 }
 
-TEST_CASE("handles of a parent end in a forked child without memory", "[scarce][R16]") {
+TEST_CASE("handles of a parent end in a forked child without memory", "[scarce][R16][forks]") {
   Fleet fleet;
   auto pinger = std::make_unique<DistributedLockPinger>(Environment{.store = fleet.store});
   auto store = open_store(ConnectionString("memory:"));

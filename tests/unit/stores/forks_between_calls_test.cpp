@@ -23,7 +23,7 @@ bool found_by_a_child(Library library) {
 }  // namespace
 
 TEST_CASE("a thread is in a call until the outermost one ends, but while it waits",
-          "[stores][R16]") {
+          "[stores][R16][forks]") {
   const auto library = GENERATE(Library::sqlite, Library::libmongoc);
   const auto other = library == Library::sqlite ? Library::libmongoc : Library::sqlite;
   boost::barrier step(2);
