@@ -21,8 +21,8 @@ struct Standing {
   bool in_line = false;            ///< The place is kept. False: the line is full.
   bool free = false;               ///< The lock is free, and it is not this ticket's turn yet.
   bool holder_ended = false;       ///< PingRecord::ended of the holder: a look is worth it.
-  /// The hold that the place was kept for, where the store rings for the end of a holder (R23). A
-  /// waiter that sees another one asks again.
+  /// The lock's `ts` when the place was kept, where the store rings for the end of a holder (R23).
+  /// A waiter that sees another hold asks again.
   std::optional<Token> attends = {};
 };
 

@@ -98,7 +98,7 @@ class StandingInLine {
   bool free_turn_is_over_ = false;     // It has come by the last look, and the lock was free.
   bool nowhere_ = false;               // The last answer showed neither a place nor a free lock.
   bool attends_nobody_ = false;    // The store tells of no later end: it knew one when last asked.
-  std::optional<Token> attends_;   // The hold whose end the store tells of, if it tells of any.
+  std::optional<Token> attends_;   // The `ts` at the last answer, if the store tells of ends.
   std::optional<Token> attended_;  // The hold that a look has made it ask about last.
   std::optional<Token> remains_of_;  // The ended hold for which something acts, by the last look.
   std::chrono::milliseconds remains_pause_{};

@@ -16,6 +16,8 @@ namespace {
 const Token kWaiters = *token_from_hex("4d7f0000000000000000bb01");
 const std::string kTicket = to_hex(kWaiters);
 const std::string kLongAgo = R"({"$date": {"$numberLong": "1300000000000"}})";
+const std::string kFirst = R"({"$date": {"$numberLong": "-9223372036854775808"}})";
+const std::string kLast = R"({"$date": {"$numberLong": "9223372036854775807"}})";
 const std::string kYear9999 = R"({"$date": {"$numberLong": "253402300799999"}})";
 
 std::string place(const std::string& since = kLongAgo, const std::string& more = "") {
@@ -108,12 +110,13 @@ TEST_CASE("ten thousand places of nobody take nobody in, and pass the lock on al
   CHECK(store->inspect("jobs", Freshness::fresh).lock->line.size() == 10'000);
 }
 
-TEST_CASE("dates of the year 9999 in a line hold nobody up", "[mongo][line][R17]") {
+TEST_CASE("dates of the year 9999 in a line hold nobody up, nor do the first and the last",
+          "[mongo][line][R14][R17]") {
   const Server server(standalone_uri());
   const auto store = open_mongo_store(server.connection(), {});
-  const std::string line =
-      "{\"" + kTicket + "\": " + place(kYear9999, R"(, "passed": )" + kYear9999) + "}";
-  server.put(kLocks, lock_with(line, 0, kYear9999));
+  const std::string date = GENERATE(values({kYear9999, kFirst, kLast}));
+  const std::string line = "{\"" + kTicket + "\": " + place(date, R"(, "passed": )" + date) + "}";
+  server.put(kLocks, lock_with(line, 0, date));
   const Standing standing = store->line()->stand("jobs", our_claim(*store));
   REQUIRE(standing.hold);
   // So long passed over, by whatever clock, it stands no more.

@@ -69,6 +69,19 @@ TEST_CASE("two places with one number in the line of a file are two places",
   CHECK(scene.places() == 3);
 }
 
+TEST_CASE("nobody comes behind a place of the last number, which goes on waiting",
+          "[sqlite][line][R14][R17]") {
+  HostileLine scene;
+  REQUIRE(scene.stand().in_line);
+  scene.file.execute("UPDATE waiters SET number = 9223372036854775806");
+  const auto error =
+      error_of([&] { scene.store->line()->stand("jobs", claim_by(*scene.store, "later")); });
+  REQUIRE(error);
+  CHECK(error->errc() == Errc::bad_record);
+  CHECK_THAT(error->what(), Catch::Contains("\"number\" in table \"waiters\""));
+  CHECK(scene.places() == 1);
+}
+
 TEST_CASE("a release whose line cannot be read has freed the lock, and says so",
           "[sqlite][line][R3][R19]") {
   HostileLine scene;

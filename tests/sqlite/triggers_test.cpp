@@ -53,6 +53,17 @@ TEST_CASE("a wait whose claim a trigger takes away is an error, and ends", "[sql
   CHECK_THAT(error->what(), Catch::Contains("trigger"));
 }
 
+TEST_CASE("a place in line that a trigger takes away is an error", "[sqlite][line][R14][R17]") {
+  FileWithTriggers scene;
+  held(*scene.store, "jobs");
+  scene.take_away("INSERT", "waiters");
+  const auto error =
+      error_of([&] { scene.store->line()->stand("jobs", claim_by(*scene.store, "next")); });
+  REQUIRE(error);
+  CHECK(error->errc() == Errc::not_applied);
+  CHECK_THAT(error->what(), Catch::Contains("trigger"));
+}
+
 TEST_CASE("a claim that an operator's unique index keeps out is an error", "[sqlite][R2][R14]") {
   FileWithTriggers scene;
   held(*scene.store, "jobs");

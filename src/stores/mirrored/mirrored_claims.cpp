@@ -32,6 +32,7 @@ void check_window(const Claim& claim, std::vector<milliseconds> windows, std::si
 }  // namespace
 
 // By the member whose clock the cutoff names, which may have stepped back. Nothing: it has passed.
+// Of a member that was restarted or emptied since nobody knows, and the claim is not refused.
 std::optional<milliseconds> MirroredStore::time_left(const StoreNow& cutoff) const {
   for (const auto& member : all_) {
     const auto now = member->at_most();
@@ -40,7 +41,9 @@ std::optional<milliseconds> MirroredStore::time_left(const StoreNow& cutoff) con
     if (now->time > cutoff.time) return std::nullopt;
     return std::min(cutoff.time - now->time, call_limit_);
   }
-  return std::nullopt;
+  throw Error(Errc::not_applied,
+              "the member by whose clock the time of the claim is limited was restarted, or has no "
+              "data any more: try again after the next ping");
 }
 
 // Members to claim. Once this process pings, only those with a ping of its own that is younger than
@@ -216,8 +219,7 @@ std::optional<LockRecord> MirroredStore::settled(std::string_view name, const Cl
   const bool refused = std::any_of(replies.begin(), replies.end(), [](const auto& reply) {
     return reply.answer && !reply.answer->granted;
   });
-  const Error* failure = failure_in(replies);
-  if (!refused && failure != nullptr) throw Error(*failure);
+  if (!refused) throw_failure_in(replies);
   return std::nullopt;
 }
 

@@ -3,6 +3,7 @@
 
 #include "failure.h"
 #include "stores/mirrored/mirrored_store.h"
+#include "text.h"
 
 // Why the members are no set, for people (M6, M7).
 namespace distlock::mirrored {
@@ -91,6 +92,22 @@ std::optional<Error> MirroredStore::denial_in(const Replies<ClaimAnswer>& replie
   if (!first_denies && replies.size() - deny.size() >= majority()) return std::nullopt;
   const Error& failure = *replies[deny.front()].failure;
   return Error(failure.errc(), in_words(failure, all_[deny.front()]->store->description()));
+}
+
+// Where enough members answer, the document of one keeps the others from telling.
+void MirroredStore::refuse_malformed_state(std::string_view name,
+                                           const std::vector<MemberCarries>& members) const {
+  const auto answered = std::count_if(members.begin(), members.end(),
+                                      [](const MemberCarries& one) { return one.answered; });
+  const auto malformed = std::find_if(members.begin(), members.end(), [](const auto& one) {
+    return one.answered && one.carried && !one.carried->state;
+  });
+  if (static_cast<std::size_t>(answered) < majority() || malformed == members.end()) return;
+  const auto& member = all_[static_cast<std::size_t>(malformed - members.begin())];
+  throw Error(Errc::bad_record, "lock \"" + escaped(std::string(name)) + "\" on " +
+                                    member->store->description() +
+                                    ": field \"state\" is not well-formed, so that nobody can tell "
+                                    "whether it is held: mend that document");
 }
 
 // An operator learns what is wrong, and makes no set.

@@ -157,6 +157,7 @@ std::optional<Carried> MirroredStore::carried(std::string_view name) {
     members.push_back({answered, answered ? *reply.answer : std::nullopt});
   }
   const CarriedByMajority settled = settle_carried(members);
+  if (settled.undecided) refuse_malformed_state(name, members);
   if (settled.undecided) throw_too_few(all_, replies, set, Errc::not_applied);
   return settled.carried;
 }

@@ -1,6 +1,10 @@
 #include "stores/mirrored/votes.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <string>
+
+#include "failure.h"
 
 namespace distlock::mirrored {
 namespace {
@@ -16,6 +20,13 @@ Vote vote_of(const Reply<ClaimAnswer>& reply, const Token& set, Fence fence) {
   if (!reply.identity || reply.identity->set != set) return Vote::unknown;
   // Holds that the member lost may have had this fence.
   return fence > reply.identity->fence ? Vote::granted : Vote::refused;
+}
+
+// The first, if there is one.
+const Error* failure_in(const Replies<ClaimAnswer>& replies) {
+  const auto failed = std::find_if(replies.begin(), replies.end(),
+                                   [](const auto& reply) { return reply.failure.has_value(); });
+  return failed == replies.end() ? nullptr : &*failed->failure;
 }
 
 }  // namespace
@@ -36,12 +47,6 @@ LockRecord held_record(const Replies<ClaimAnswer>& replies, const std::vector<Vo
   return *record;
 }
 
-const Error* failure_in(const Replies<ClaimAnswer>& replies) {
-  const auto failed = std::find_if(replies.begin(), replies.end(),
-                                   [](const auto& reply) { return reply.failure.has_value(); });
-  return failed == replies.end() ? nullptr : &*failed->failure;
-}
-
 Error unknown_outcome(const Replies<ClaimAnswer>& replies) {
   for (const auto& reply : replies) {
     const bool unknown = reply.failure && reply.failure->errc() == Errc::outcome_unknown;
@@ -53,6 +58,23 @@ Error unknown_outcome(const Replies<ClaimAnswer>& replies) {
           failure != nullptr ? failure->what()
                              : "a member of the mirrored store was emptied or exchanged while it "
                                "granted a claim"};
+}
+
+// Those that were not asked are away.
+void throw_failure_in(const Replies<ClaimAnswer>& replies) {
+  const auto lasts = [](const auto& reply) { return reply.failure && !may_pass(*reply.failure); };
+  const auto lasting = std::find_if(replies.begin(), replies.end(), lasts);
+  const auto deny = static_cast<std::size_t>(std::count_if(lasting, replies.end(), lasts));
+  const bool waits = replies.size() - deny >= majority_of(replies.size());
+  if (!waits) throw Error(*lasting->failure);
+  std::string why;
+  for (const auto& reply : replies) {
+    if (reply.failure) why += std::string("; ") + reply.failure->what();
+  }
+  if (why.empty()) return;
+  throw Error(
+      Errc::not_applied,
+      "too few members of the mirrored store granted a claim, and they have freed it" + why);
 }
 
 bool perhaps_granted(const Reply<ClaimAnswer>& reply) {

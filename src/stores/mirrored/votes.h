@@ -24,9 +24,10 @@ std::vector<Vote> votes_of(const Replies<ClaimAnswer>& replies, const Token& set
 /// The record of a claim that is held, with the members that granted it. `votes` grant it.
 LockRecord held_record(const Replies<ClaimAnswer>& replies, const std::vector<Vote>& votes);
 
-/// The first failure, if there is one.
-const Error* failure_in(const Replies<ClaimAnswer>& replies);
 /// Why nobody knows whether the claim is held: an `outcome_unknown`.
 Error unknown_outcome(const Replies<ClaimAnswer>& replies);
+/// Of a claim that is certainly not held. Returns if no member failed. Throws `not_applied` if
+/// those that deny it for good leave a majority of others, and their error otherwise.
+void throw_failure_in(const Replies<ClaimAnswer>& replies);
 
 }  // namespace distlock::mirrored

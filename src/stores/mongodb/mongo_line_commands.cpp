@@ -73,15 +73,23 @@ Bson line_is_sound(BsonValue waiters) {
                       all_of({type_is("$line", "object"), are_sound(std::move(waiters))})})}});
 }
 
+// $$NOW less a date of a document. Such dates may lie so far off that 64 bits hold no difference,
+// and the server would refuse the command.
+Bson time_since(BsonValue date) {
+  constexpr StoreTime kFar{std::chrono::milliseconds{1'000'000'000'000'000}};
+  Bson not_later = doc({{"$min", array({std::move(date), kFar})}});
+  Bson near = doc({{"$max", array({std::move(not_later), StoreTime{-kFar.time_since_epoch()}})}});
+  return doc({{"$subtract", array({"$$NOW", std::move(near)})}});
+}
+
 // As line::may_claim() counts it. A command that had to wait for others has an early $$NOW.
 Bson free_since() {
   const std::int64_t on_its_way = std::chrono::milliseconds{line::kOnItsWayMost}.count();
   Bson freed = either(type_is("$freed_at", "date"), "$freed_at", StoreTime{});
   Bson overtaken = all_of(
       {doc({{"$lt", array({"$$since", 0})}}), doc({{"$gte", array({"$$since", -on_its_way})}})});
-  Bson since = doc({{"$subtract", array({"$$NOW", std::move(freed)})}});
   return doc(
-      {{"$let", doc({{"vars", doc({{"since", std::move(since)}})},
+      {{"$let", doc({{"vars", doc({{"since", time_since(std::move(freed))}})},
                      {"in", either(std::move(overtaken), 0, doc({{"$abs", "$$since"}}))}})}});
 }
 
@@ -144,7 +152,7 @@ Bson tickets_in_front(std::string_view hex, const std::string& tickets) {
 // As line::after_claim(); `waiters` names the array of them.
 Bson after_claim(std::string_view hex, const std::string& waiters) {
   const std::int64_t kept = std::chrono::milliseconds{line::kMarkedMost}.count();
-  Bson since = doc({{"$abs", doc({{"$subtract", array({"$$NOW", "$$w.v.passed"})}})}});
+  Bson since = doc({{"$abs", time_since("$$w.v.passed")}});
   Bson old = all_of({marked(), doc({{"$gt", array({std::move(since), kept})}})});
   Bson gone = doc({{"$or", array({equal("$$w.k", literal(hex)), std::move(old)})}});
   Bson mark = doc({{"k", "$$w.k"},

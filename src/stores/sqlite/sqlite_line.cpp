@@ -43,10 +43,8 @@ SqliteLine::Plan SqliteLine::plan(std::string_view name, const Claim& claim, Sto
   LockRecord lock = row ? lock_from(row->lock) : free_lock(name);  // Throws for a malformed one.
   Plan plan{.exists = row.has_value(), .before = lock.line, .after = lock.line};
   plan.standing = {std::nullopt, line::stands(claim.ts, lock.line), !lock.taken()};
-  if (lock.taken()) {
-    plan.witness = witness_stated_in(row->ping);
-    plan.standing.attends = lock.ts;
-  }
+  plan.standing.attends = lock.ts.value_or(Token{});
+  if (lock.taken()) plan.witness = witness_stated_in(row->ping);
   if (lock.taken() && lock.ts == claim.ts) {
     lock.line.clear();
     plan.standing.hold = std::move(lock);

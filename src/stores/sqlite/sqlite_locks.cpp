@@ -1,10 +1,14 @@
 #include "stores/sqlite/sqlite_locks.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <variant>
 
+#include "distlock/error.h"
 #include "stores/sqlite/sqlite_errors.h"
 #include "stores/sqlite/sqlite_rows.h"
+#include "text.h"
 
 namespace distlock {
 namespace {
@@ -59,6 +63,14 @@ std::optional<ReleaseResult> release_without_effect(const SqliteConnection& conn
   if (!row || !carries(row->lock, ts)) return ReleaseResult::not_ours;
   if (required_state(row->lock) == LockState::free) return ReleaseResult::already_free;
   return std::nullopt;
+}
+
+// A place of the last number is malformed, and so would be all in that line.
+void check_number(std::string_view name, std::int64_t number) {
+  if (number < std::numeric_limits<std::int64_t>::max()) return;
+  throw Error(Errc::bad_record, "lock \"" + escaped(std::string(name)) +
+                                    R"(": a line whose last "number" in table "waiters" cannot )"
+                                    "grow; nothing was changed");
 }
 
 }  // namespace
@@ -128,6 +140,8 @@ void write_line(SqliteConnection& connection, std::string_view name,
     if (waiter.passed_over) run.bind(3, count_of(*waiter.passed_over));
     if (old == nullptr) {
       run.bind(4, waiter.process).bind(5, waiter.who).bind(6, count_of(waiter.since));
+      run.step_to_row();
+      check_number(name, run.integer(0));
     }
     run.finish();
   }

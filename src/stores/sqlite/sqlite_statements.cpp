@@ -36,10 +36,11 @@ constexpr std::string_view kRelease = R"(
   WHERE _id = ?1 AND ts = ?2 AND state IN (1, 2)
   RETURNING EXISTS (SELECT 1 FROM waiters WHERE lock = ?1))";
 
-// A place behind all others.
+// A place behind all others. Gives its number.
 constexpr std::string_view kAddPlace = R"(
   INSERT INTO waiters(lock, ticket, number, process, who, since, passed)
-  SELECT ?1, ?2, 1 + coalesce(max(number), 0), ?4, ?5, ?6, ?3 FROM waiters WHERE lock = ?1)";
+  SELECT ?1, ?2, 1 + coalesce(max(number), 0), ?4, ?5, ?6, ?3 FROM waiters WHERE lock = ?1
+  RETURNING number)";
 
 // The statement on the witness is of this ping alone: an earlier version would leave it there.
 constexpr std::string_view kPing = R"(

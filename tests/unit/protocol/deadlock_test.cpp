@@ -77,7 +77,7 @@ TEST_CASE("a place that its thread has left behind is no wait", "[deadlock][R22]
   }
   SECTION("it has got a lock since") {
     LockRecord later = held("z", "p:a");
-    later.when = kWhen + 3s;
+    later.when = kWhen + 33s;
     CHECK(
         deadlock::cycles({held("x", "p:a", {{"p:b", 1s}}), held("y", "p:b", {{"p:a", 2s}}), later})
             .empty());
@@ -87,6 +87,15 @@ TEST_CASE("a place that its thread has left behind is no wait", "[deadlock][R22]
     free.state = LockState::free;
     CHECK(deadlock::cycles({free, held("y", "p:b", {{"p:a", 2s}})}).empty());
   }
+}
+
+TEST_CASE("a place is no earlier one than a hold where a clock may have been set back",
+          "[deadlock][R22]") {
+  LockRecord x = held("x", "p:a", {{"p:b", 1s}});
+  x.when = kWhen + 32s;
+  CHECK(deadlock::cycles({x, held("y", "p:b", {{"p:a", 2s}})}).size() == 1);
+  x.when = StoreTime::max();
+  CHECK(deadlock::cycles({x, held("y", "p:b", {{"p:a", 2s}})}).empty());
 }
 
 TEST_CASE("a wait with a deadline is in no cycle, nor is an earlier one of its thread",
