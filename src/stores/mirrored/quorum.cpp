@@ -107,7 +107,8 @@ std::vector<std::size_t> great_of_minority(const std::vector<Fence>& fences, std
   for (std::size_t i = 0; i < fences.size(); ++i) {
     if (fences[i] >= kGreatFence) great.push_back(i);
   }
-  if (fences.size() - left_out - great.size() < majority) return {};
+  // A malformed document is left out, and its member may have lost great fences all the same.
+  if (great.size() + left_out + majority > fences.size()) return {};
   return great;
 }
 

@@ -207,3 +207,12 @@ TEST_CASE("an unknown outcome is told with the failure that leaves it unknown",
   CHECK(told.errc() == Errc::outcome_unknown);
   CHECK_THAT(told.what(), Catch::Contains("the second is silent"));
 }
+
+TEST_CASE("a great fence is left out only where a majority has none and no malformed document",
+          "[mirrored][M3]") {
+  CHECK(great_of_minority({kGreatFence, 1, 1}, 0, 2) == std::vector<std::size_t>{0});
+  CHECK(great_of_minority({kGreatFence - 1, 1, 1}, 0, 2).empty());
+  CHECK(great_of_minority({kGreatFence, 1, 0}, 1, 2).empty());
+  // The malformed one has lost a great fence, too.
+  CHECK(great_of_minority({kGreatFence, kGreatFence, kGreatFence}, 1, 2).empty());
+}

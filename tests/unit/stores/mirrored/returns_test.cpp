@@ -25,6 +25,7 @@ TEST_CASE("a text that somebody has changed tells of no returns", "[mirrored][M6
 TEST_CASE("a place that is given anew gets a greater number, by a random step", "[mirrored][M6]") {
   CHECK(with_greater({0, 2}, 1, 0) == Returns{0, 3});
   CHECK(with_greater({0, 2}, 1, 7) == Returns{0, 10});
+  CHECK(with_greater({1, 2, 3}, 0, 0) == Returns{2, 2, 3});
   CHECK(with_greater({}, 1, std::uint64_t{1} << 32U) == Returns{0, 1});
   constexpr auto kMost = std::numeric_limits<std::uint64_t>::max();
   CHECK(with_greater({kMost - 8}, 0, 7) == Returns{kMost});
