@@ -168,6 +168,10 @@ bool ChildProcess::has_group() const {
          waitid(P_PGID, static_cast<id_t>(id_), &member, WEXITED | WNOHANG | WNOWAIT) == 0;
 }
 
+bool ChildProcess::is_in_our_group() const {
+  return !leads_group_ && !ending_ && getpgid(id_) == getpgrp();
+}
+
 void ChildProcess::send(int signal) const {
   if (has_group()) kill(-id_, signal);
   // Until it is reaped its id cannot be given to another process.

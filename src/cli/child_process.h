@@ -25,6 +25,7 @@ struct Ending {
   int exit_status = 0;           ///< Its own, or 128 + n.
   std::optional<int> by_signal;  ///< n, if signal n ended it.
   bool cut_short = false;        ///< For its lock was lost, or about to be.
+  bool begun = true;             ///< False: it was cut short before its start.
 };
 
 /// The command could not be started.
@@ -74,6 +75,8 @@ class ChildProcess {
   pid_t id() const { return id_; }
 
   bool leads_group() const { return leads_group_; }
+  /// Not where the command has made itself a group of its own, as timeout(1) does.
+  bool is_in_our_group() const;
 
  private:
   void pass_on_earlier(const Signals& signals) const;

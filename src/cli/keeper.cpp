@@ -173,6 +173,16 @@ SteadyTime kernel_now() {
   return SteadyTime{std::chrono::seconds{now.tv_sec} + std::chrono::nanoseconds{now.tv_nsec}};
 }
 
+// Nothing that it fails by may come to the handlers of the tool's exit.
+[[noreturn]] void keep(const Notice& notice, pid_t parent, pid_t session) {
+  try {
+    Watch(notice, STDIN_FILENO, parent, session).run();
+  } catch (...) {
+    _exit(1);
+  }
+  _exit(0);
+}
+
 }  // namespace
 
 Keeper::Keeper() {
@@ -183,14 +193,19 @@ Keeper::Keeper() {
   orders_ = ends[1];
   const pid_t parent = getpid();
   const pid_t session = getsid(0);
+  // A signal to the whole group may come before it has blocked them itself.
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  sigprocmask(SIG_BLOCK, &all, &before);
   id_ = fork();
   if (id_ == 0) {
     close(ends[1]);
     let_go(ends[0]);
-    Watch(notice_, STDIN_FILENO, parent, session).run();
-    _exit(0);
+    keep(notice_, parent, session);
   }
   const int error = errno;
+  sigprocmask(SIG_SETMASK, &before, nullptr);
   close(ends[0]);
   if (id_ < 0) {
     close(orders_);

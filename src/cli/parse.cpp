@@ -39,6 +39,10 @@ Example: distlock run nightly -- ./backup.sh
 `distlock COMMAND --help` lists the options. See also distlock(1).
 )";
 
+void refuse_more_than(std::size_t most, const Words& words) {
+  if (words.size() > most) throw Usage("unexpected " + shown(words[most]));
+}
+
 // The words that are no options: at most `most`.
 Words parse_plain(CommandOptions& options, const Words& words, std::size_t most) {
   options.app().allow_extras();
@@ -51,7 +55,7 @@ Words parse_plain(CommandOptions& options, const Words& words, std::size_t most)
     }
   }
   if (cut != words.end()) rest.insert(rest.end(), cut + 1, words.end());
-  if (rest.size() > most) throw Usage("unexpected " + shown(rest[most]));
+  refuse_more_than(most, rest);
   return rest;
 }
 
@@ -192,9 +196,14 @@ Arguments parse_command(const Words& words, const GetEnvironment& get) {
   if (command == "readmit") return parse_readmit(rest, get);
   if (command == "role") return parse_role(rest, get);
   if (command == "-h" || command == "--help" || command == "help") {
+    const bool of_command =
+        rest.size() == 1 && rest.front() != "help" && !rest.front().starts_with('-');
+    if (of_command) return parse_command({rest.front(), "--help"}, get);
+    refuse_more_than(0, rest);
     return Information{std::string(kHelp)};
   }
   if (command == "-V" || command == "--version") {
+    refuse_more_than(0, rest);
     return Information{"distlock " DISTLOCK_VERSION "\n"};
   }
   if (command.starts_with('-'))

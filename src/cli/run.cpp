@@ -106,12 +106,14 @@ Ending ending_of_command(const RunArguments& arguments, const Command& command,
 
 // Why the command ran, at its end, without a lock to rely on.
 std::optional<std::string> loss_of(const DistributedLock& lock, const Ending& ending) {
-  const std::string lost = "lost " + escaped(lock.name()) + " while the command ran";
+  const std::string lost = "lost " + escaped(lock.name()) +
+                           (ending.begun ? " while the command ran" : " before the command began");
   if (const auto reason = lock.lost()) return lost + ": " + std::string(to_text(*reason));
   if (!lock.held()) return lost + ": " + std::string(to_text(LossReason::deadline_passed));
   if (!ending.cut_short) return std::nullopt;
-  return "ended the command, for the deadline of " + escaped(lock.name()) +
-         " drew near without a confirmed ping";
+  return (ending.begun ? "ended the command, for the deadline of "
+                       : "did not start the command, for the deadline of ") +
+         escaped(lock.name()) + " drew near without a confirmed ping";
 }
 
 int unlock(DistributedLock& lock, int command_status, std::ostream& err) {

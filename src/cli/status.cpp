@@ -102,7 +102,8 @@ void warn_of_member(const View& view, const OpenedStore& opened, const Streams& 
   for (const LockView& lock : view.locks) {
     if (lock.name != kIdentityName || !lock.record) continue;
     const std::string member = member_in_words(*lock.record, opened.connection);
-    if (!member.empty()) streams.err << "distlock: " << member << '\n';
+    std::ostream& to = streams.warnings != nullptr ? *streams.warnings : streams.err;
+    if (!member.empty()) to << "distlock: " << member << '\n';
   }
 }
 

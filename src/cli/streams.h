@@ -18,8 +18,9 @@ struct Streams {
   std::ostream& err;
   bool in_is_terminal = false;
   bool out_in_colour = false;
-  std::size_t out_width = 0;   ///< Of the terminal; 0: it is none.
-  std::size_t out_height = 0;  ///< Likewise.
+  std::size_t out_width = 0;         ///< Of the terminal; 0: it is none.
+  std::size_t out_height = 0;        ///< Likewise.
+  std::ostream* warnings = nullptr;  ///< For what is in no table; null: `err`.
 };
 
 }  // namespace distlock::cli

@@ -15,8 +15,10 @@ namespace {
 void pass_on(const Signals& signals, const ChildProcess& child) {
   while (const auto signal = signals.next()) {
     // A signal that the terminal sent to our group has reached the child already.
-    const bool has_it = signal->to_group && !child.leads_group();
-    if (signal->number != SIGCHLD && !has_it) child.send(signal->number);
+    const bool has_it = signal->to_group && child.is_in_our_group();
+    if (signal->number == SIGCHLD || has_it) continue;
+    child.send(signal->number);
+    child.send(SIGCONT);  // A stopped process would never heed it.
   }
 }
 
@@ -57,7 +59,7 @@ Ending run_to_end(const Command& command, const Signals& signals, const Guarded&
   // With `--on-loss ignore` a running command goes on after a loss. None begins without the lock.
   const bool over = until <= host_clock()->steady_now();
   if (over || look(countdown, hold).step != Countdown::Step::wait) {
-    return {.exit_status = kLockLost, .cut_short = true};
+    return {.exit_status = kLockLost, .cut_short = true, .begun = false};
   }
   keeper.set_kill_at(countdown.kill_at());
   ChildProcess child(command, signals, keeper);

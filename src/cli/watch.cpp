@@ -43,8 +43,10 @@ class Frames {
  private:
   std::string listed(const ListArguments& arguments, const Streams& streams) {
     std::ostringstream frame;
-    std::ostringstream elsewhere;  // Malformed documents are in the table, too.
-    Streams into{streams.in, frame, elsewhere};
+    std::ostringstream malformed;  // These documents are in the table, too.
+    std::ostringstream warnings;
+    Streams into{streams.in, frame, malformed};
+    into.warnings = &warnings;
     into.out_in_colour = streams.out_in_colour;
     into.out_width = streams.out_width;
     std::string message;
@@ -56,7 +58,8 @@ class Frames {
       if (kind == StoreKind::sqlite || kind == StoreKind::mirrored) store_.reset();
       message = shown(error);
     }
-    if (arguments.format == Format::names && message.empty()) message = elsewhere.str();
+    if (arguments.format == Format::names && message.empty()) message = malformed.str();
+    message += warnings.str();
     return frame_of(frame.str(), message, arguments.format, streams);
   }
 

@@ -114,6 +114,8 @@ class DistributedLock::Contender : public Heir {
 
   /// Whether the call that is under way may begin no call of the store any more.
   bool out_of_time() const { return limit.over(*session->environment.clock); }
+  /// After a refused claim from that hold. Throws `not_applied` if the document carries it still.
+  void check_gone(const Token& old) const;
   /// Claims from what is known without looking: one's own hold that ran out, or one's own release.
   ClaimResult claim_remembered(std::string_view why, Fence fences = 1);
   /// Inspects and judges, freshly before a takeover (R6).

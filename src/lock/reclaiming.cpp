@@ -16,8 +16,10 @@ bool DistributedLock::reclaim(std::string_view why) {
   AcquiringPhase acquiring{*contender_};
   contender_->limit = {};
   acquiring.held = contender_->with_errors_of_all([&] {
+    const Token old = *contender_->claimed->ts;
     const ClaimResult tried = contender_->claim_remembered(why);
     if (tried.failure) throw Error(*tried.failure);
+    if (!tried.held && tried.ts) contender_->check_gone(old);
     return tried.held;
   });
   return acquiring.held;
@@ -36,6 +38,16 @@ void Contender::begin_acquiring_anew() {
     phase = Phase::acquiring;
   }
   lose_overdue_hold();
+}
+
+// A claim is refused also where its time has passed, or where nobody can tell: by then the store
+// may have another clock.
+void Contender::check_gone(const Token& old) const {
+  if (out_of_time() || session->chores.fate_of(name, old)) return;
+  throw Error(Errc::not_applied,
+              "lock \"" + escaped(name) +
+                  "\" still carries the old hold, but the store refused to claim "
+                  "anew from it; the hold is given up");
 }
 
 // The watch may not have looked yet. The old hold's owner is told before there is a new one.

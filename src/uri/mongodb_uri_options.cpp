@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <system_error>
 
 #include "uri/uri_pieces.h"
 
@@ -17,10 +19,16 @@ enum class Allowed {
   never,    // `note` says why.
 };
 
+struct Range {
+  int least = 0;
+  int most = 999'999'999;
+};
+
 struct Option {
   std::string_view name;
   Allowed allowed;
   std::string_view note = {};
+  Range range = {};  // Of a number.
 };
 
 constexpr std::string_view kRevoked = "the library cannot turn checks of revoked certificates off";
@@ -35,7 +43,7 @@ constexpr std::array kOptions = std::to_array<Option>({
     {"compressors", Allowed::any},
     {"connectTimeoutMS", Allowed::number},
     {"directConnection", Allowed::boolean},
-    {"heartbeatFrequencyMS", Allowed::number},
+    {"heartbeatFrequencyMS", Allowed::number, {}, {.least = 500}},
     {"journal", Allowed::only, "true"},
     {"localThresholdMS", Allowed::number},
     {"maxPoolSize", Allowed::number},
@@ -61,7 +69,7 @@ constexpr std::array kOptions = std::to_array<Option>({
     {"w", Allowed::only, "majority"},
     {"waitQueueTimeoutMS", Allowed::number},
     {"wtimeoutMS", Allowed::number},
-    {"zlibCompressionLevel", Allowed::number},
+    {"zlibCompressionLevel", Allowed::number, {}, {.most = 9}},
     {"loadBalanced", Allowed::never, "a load balancer hides which member's clock stamped a ping"},
     {"maxStalenessSeconds", Allowed::never, "reads go to the primary"},
     {"readPreferenceTags", Allowed::never, "reads go to the primary"},
@@ -79,10 +87,13 @@ const Option* find(std::string_view name) {
   return found == kOptions.end() ? nullptr : &*found;
 }
 
-bool is_number(std::string_view value) {
+bool is_number(std::string_view value, const Range& range) {
   constexpr std::size_t kDigitsMax = 9;  // The driver keeps them in 32 bits.
-  return !value.empty() && value.size() <= kDigitsMax &&
-         value.find_first_not_of("0123456789") == std::string_view::npos;
+  if (value.empty() || value.size() > kDigitsMax) return false;
+  int number = 0;
+  const char* const end = value.data() + value.size();
+  const auto [stopped, error] = std::from_chars(value.data(), end, number);
+  return error == std::errc{} && stopped == end && range.least <= number && number <= range.most;
 }
 
 bool is_one_of(std::string_view value, std::string_view choices) {
@@ -119,8 +130,9 @@ std::string problem_of_mongodb_option(std::string_view option) {
   if (known->allowed == Allowed::boolean && !is_one_of(value, "true|false")) {
     return shown + " must be true or false";
   }
-  if (known->allowed == Allowed::number && !is_number(value)) {
-    return shown + " must be a whole number from 0 to 999999999";
+  if (known->allowed == Allowed::number && !is_number(value, known->range)) {
+    return shown + " must be a whole number from " + std::to_string(known->range.least) + " to " +
+           std::to_string(known->range.most);
   }
   if (known->allowed == Allowed::only && !is_one_of(value, known->note)) {
     return shown + " can only be " + choices_in_words(known->note) +

@@ -122,11 +122,18 @@ TEST_CASE("help and version are information, not mistakes", "[cli][arguments]") 
                              Words{"status", "-h"}, Words{"break", "-h"}, Words{"role", "-h"}}) {
     CHECK_FALSE(parse_as<Information>(words).text.empty());
   }
+  CHECK(parse_as<Information>({"help", "run"}).text ==
+        parse_as<Information>({"run", "--help"}).text);
 }
 
 TEST_CASE("a command line that cannot be carried out is a usage error", "[cli][arguments]") {
   for (const Words& words : {Words{},
                              Words{"walk"},
+                             Words{"--version", "walk"},
+                             Words{"help", "walk"},
+                             Words{"--help", "run", "list"},
+                             Words{"help", "--help"},
+                             Words{"help", "help"},
                              Words{"--uri", "memory:", "list"},
                              Words{"run"},
                              Words{"run", "n"},

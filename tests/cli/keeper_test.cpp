@@ -10,6 +10,7 @@
 
 #include <array>
 #include <catch2/catch.hpp>
+#include <cstdint>
 #include <fstream>
 #include <string>
 #include <thread>
@@ -18,6 +19,7 @@
 #include "command_end.h"
 #include "distlock/clock.h"
 #include "support/sleeper.h"
+#include "token_of_this_process.h"
 
 using namespace distlock;
 using namespace distlock::cli;
@@ -34,6 +36,15 @@ void wait_until_ready(const Keeper& keeper) {
   for (std::string name; name != "distlock-keeper"; std::this_thread::yield()) {
     std::getline(std::ifstream(file), name);
   }
+}
+
+bool blocks(pid_t process, int signal) {
+  std::ifstream file("/proc/" + std::to_string(process) + "/status");
+  std::string word;
+  while (file >> word && word != "SigBlk:") continue;
+  std::uint64_t blocked = 0;
+  file >> std::hex >> blocked;
+  return (blocked >> static_cast<unsigned>(signal - 1) & 1U) != 0;
 }
 
 /// The end of a pipe whose other end a keeper was given by that number. Readable once nobody has
@@ -80,6 +91,15 @@ TEST_CASE("a keeper heeds no signal that can be blocked, and is of no other sess
   CHECK(signal_that_ended(child, signals) == SIGKILL);
 }
 
+TEST_CASE("a keeper blocks signals from its first moment on, and its tool does not",
+          "[cli][child][R9]") {
+  for (int i = 0; i < 50; ++i) {
+    const Keeper keeper;
+    CHECK(blocks(keeper.id(), SIGINT));
+    CHECK_FALSE(blocks(getpid(), SIGINT));
+  }
+}
+
 TEST_CASE("a child knows the time also by a clock that a library has set", "[cli][child][R9]") {
   Keeper keeper;
   keeper.set_kill_at(host_clock()->steady_now() + 1h);
@@ -122,24 +142,30 @@ TEST_CASE("a keeper that was stopped heeds the last deadline when it goes on", "
 // Also where the command runs on. By then others judge by the pings of the dead.
 TEST_CASE("a keeper outlives its tool for the window at most", "[cli][child][R23]") {
   std::array<int, 2> told{};
+  std::array<int, 2> heard{};
   REQUIRE(pipe2(told.data(), O_CLOEXEC) == 0);
+  REQUIRE(pipe2(heard.data(), O_CLOEXEC) == 0);
+  const std::string token = token_of_this_process();
   const pid_t tool = fork();
   REQUIRE(tool >= 0);
   if (tool == 0) {
     Keeper keeper;
-    keeper.guard("0123456789abcdef01234567", 300ms, -1);
-    const std::array<pid_t, 2> ids{
-        keeper.id(), distlock::testing::sleeper("DISTLOCK_TOKEN=0123456789abcdef01234567")};
-    const bool sent = write(told[1], ids.data(), sizeof ids) == sizeof ids;
+    keeper.guard(token, 300ms, -1);
+    const std::array<pid_t, 2> ids{keeper.id(),
+                                   distlock::testing::sleeper("DISTLOCK_TOKEN=" + token)};
+    char known = 0;
+    const bool sent =
+        write(told[1], ids.data(), sizeof ids) == sizeof ids && read(heard[0], &known, 1) == 1;
     kill(getpid(), sent ? SIGKILL : SIGABRT);
   }
   std::array<pid_t, 2> ids{};
   REQUIRE(read(told[0], ids.data(), sizeof ids) == sizeof ids);
   const int keeper = static_cast<int>(syscall(SYS_pidfd_open, ids[0], 0));
   REQUIRE(keeper >= 0);
+  REQUIRE(write(heard[1], "", 1) == 1);
   pollfd ended{.fd = keeper, .events = POLLIN, .revents = 0};
   CHECK(poll(&ended, 1, kMinute) == 1);
   CHECK(kill(ids[1], SIGKILL) == 0);
   waitpid(tool, nullptr, 0);
-  for (const int number : {told[0], told[1], keeper}) close(number);
+  for (const int number : {told[0], told[1], heard[0], heard[1], keeper}) close(number);
 }

@@ -255,17 +255,6 @@ TEST_CASE("a signal that has ended the command is named", "[cli][run]") {
   CHECK(runner.err.str() == std::string("distlock: backup was ended by ") + name + '\n');
 }
 
-TEST_CASE("a command that was cut short is 75, though the lock was still held", "[cli][run][R9]") {
-  Runner runner;
-  const int status = runner.runs(arguments_for("jobs"), [&](const Command&) {
-    return Ending{.exit_status = 128 + SIGTERM, .by_signal = SIGTERM, .cut_short = true};
-  });
-  CHECK(status == kLockLost);
-  CHECK_THAT(runner.err.str(),
-             Catch::Contains("drew near") && Catch::EndsWith("; backup was ended by SIGTERM\n"));
-  CHECK_FALSE(runner.fleet.stored("jobs").taken());
-}
-
 TEST_CASE("a command that has outlasted the deadline is 75, whoever holds the lock",
           "[cli][run][R9]") {
   Runner runner;

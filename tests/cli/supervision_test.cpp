@@ -102,6 +102,7 @@ TEST_CASE("a command whose hold has ended is not started", "[cli][child][R9]") {
         run_to_end({.words = {"/nonexistent"}, .environment = {}}, signals, hold.guarded(), keeper);
     CHECK(ending.cut_short);
     CHECK(ending.exit_status == kLockLost);
+    CHECK_FALSE(ending.begun);
   }
 }
 

@@ -47,6 +47,11 @@ class Mirror:
         """Whether all members are up."""
         return all(one.hello().get("ismaster") for one in self.members)
 
+    def founded(self) -> bool:
+        """Whether each is a member of the set. If a founder's claim came too late there, it is kept
+        out first, as if it had lost its data: until then no other member may be away."""
+        return all(self.identity_of(one) for one in self.members)
+
     def identity_of(self, one: member.Member) -> Any:
         """By which it is a member. None: it has none, or is kept out."""
         command = {"find": "locks", "filter": {"_id": IDENTITY}}

@@ -73,11 +73,21 @@ class Idle(fault.Fault):
 
 
 class Nemesis(unittest.TestCase):
-    def test_a_planned_fault_that_did_not_happen_is_told(self) -> None:
-        stage = types.SimpleNamespace(
-            seed=1, lacking=set(), relayed=False, cluster=None, hosts=None, say=lambda text: None,
-            options=types.SimpleNamespace(only=[]), wait_grant=lambda: None,
+    def stage(self, store: str, cluster: Any = None) -> Any:
+        return types.SimpleNamespace(
+            seed=1, lacking=set(), relayed=False, store=store, cluster=cluster, hosts=None,
+            say=lambda text: None, options=types.SimpleNamespace(only=[]), wait_grant=lambda: None,
             history=types.SimpleNamespace(add=lambda event: None))
+
+    def test_no_member_is_hurt_before_each_is_one_of_the_set(self) -> None:
+        looks = [False, False, True]
+        members = types.SimpleNamespace(founded=lambda: looks.pop(0), members=[1])
+        stage = self.stage("mirrored", members)
+        plan.Nemesis(stage, plan.make((Idle,), stage)).run()
+        self.assertFalse(looks)
+
+    def test_a_planned_fault_that_did_not_happen_is_told(self) -> None:
+        stage = self.stage("sqlite")
         nemesis = plan.Nemesis(stage, plan.make((Idle,), stage))
         nemesis.run()
         self.assertEqual(["idle did not happen: nothing was to be seen"], nemesis.failed)

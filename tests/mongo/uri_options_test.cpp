@@ -124,6 +124,17 @@ TEST_CASE("a service that is no MongoDB is refused by its name, also by that of 
   }
 }
 
+TEST_CASE("options that do not go together are refused, and none of them is shown", "[mongo]") {
+  const std::string options =
+      GENERATE("authMechanism=SCRAM-SHA-256", "directConnection=true",
+               "tlsInsecure=true&tlsAllowInvalidCertificates=true", "tls=true&ssl=false");
+  const auto open = [&] {
+    return tuned("mongodb://db1,db2/?tlsCertificateKeyFilePassword=key&" + options);
+  };
+  CHECK(thrown_by(open) == Errc::invalid_argument);
+  CHECK_THROWS_WITH(open(), Catch::Contains("do not go together") && !Catch::Contains("=key"));
+}
+
 TEST_CASE("a TLS file that cannot be read or used is refused, and not waited for", "[mongo]") {
   const TemporaryFolder folder;
   const std::string garbage = folder.path() / "bad.pem";

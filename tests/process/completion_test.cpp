@@ -1,5 +1,6 @@
 // The completions as a shell asks for them.
 #include <catch2/catch.hpp>
+#include <cstdlib>
 #include <fstream>
 
 #include "process/tool_fixture.h"
@@ -8,6 +9,12 @@ using namespace distlock::testing;
 
 namespace {
 
+/// The tree of the sources, or one with a bug that tools/mutants has planted.
+std::string sources() {
+  const char* const other = getenv("DISTLOCK_SOURCES");
+  return other != nullptr ? other : DISTLOCK_SOURCES;
+}
+
 /// A fixture whose folder has the tool by the name that completions call.
 class Completion : public ToolFixture {
  public:
@@ -15,9 +22,8 @@ class Completion : public ToolFixture {
 
   /// The words that bash offers behind the line, one a line.
   std::string offered(const std::string& line) {
-    const std::string ask = "PATH=" + folder.path().string() +
-                            ":$PATH; . " DISTLOCK_SOURCES "/src/cli/completion.bash; COMP_LINE='" +
-                            line +
+    const std::string ask = "PATH=" + folder.path().string() + ":$PATH; . '" + sources() +
+                            "/src/cli/completion.bash'; COMP_LINE='" + line +
                             "'; COMP_POINT=${#COMP_LINE}; _distlock; "
                             "printf '%s\\n' \"${COMPREPLY[@]}\"";
     CHECK(status({"run", "other", "--", "bash", "-c", ask}) == 0);

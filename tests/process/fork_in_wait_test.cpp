@@ -160,21 +160,25 @@ TEST_CASE("a child that is forked by on_waiting() waits no more", "[process][R16
   REQUIRE(held.lock_try("x"));
   LockOptions options{.recheck = 10ms};
   boost::thread in_front;
+  std::stop_source stop;
   DistributedLock first(pinger, "jobs", options);
   SECTION("polling") { options.wait_rule = WaitRule::polling; }
   SECTION("in line") {}
   SECTION("behind another thread") {
-    in_front = boost::thread([&] { (void)first.try_lock_for(2s); });
+    in_front = boost::thread([&] { first.lock(stop.get_token()); });
     while (pinger->store().inspect("jobs", Freshness::fresh).lock->line.empty()) continue;
   }
   DistributedLock waits(pinger, "jobs", options);
   std::optional<int> status;
   waits.on_waiting([&](const WaitReport&) {
+    if (status) return;
     const pid_t child = fork();
     if (child == 0) return;
     waitpid(child, &status.emplace(), 0);
+    stop.request_stop();
   });
-  const bool forked = thrown_by([&] { return waits.try_lock_for(1s); }) == Errc::forked;
+  const auto wait = [&] { return waits.lock(stop.get_token()); };
+  const bool forked = thrown_by(wait) == Errc::forked;
   if (parent.in_child()) leave(forked ? 0 : 1);
   if (in_front.joinable()) in_front.join();
   CHECK(status == 0);

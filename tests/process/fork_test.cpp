@@ -81,11 +81,11 @@ int status_without(
 struct Parent {
   TemporaryFolder folder;
   std::string uri = "sqlite:" + (folder.path() / "locks.db").string();
-  std::shared_ptr<Store> store = open_store(ConnectionString{uri}, {.call_limit = 100ms});
+  std::shared_ptr<Store> store = open_store(ConnectionString{uri}, {.call_limit = 5s});
   std::shared_ptr<DistributedLockPinger> pinger = std::make_shared<DistributedLockPinger>(
       Environment{.store = store}, PingerOptions{.ping_every = 20ms});
   std::unique_ptr<DistributedLock> lock =
-      std::make_unique<DistributedLock>(pinger, "jobs", LockOptions{.takeover_after = 5s});
+      std::make_unique<DistributedLock>(pinger, "jobs", LockOptions{.takeover_after = 1min});
 };
 
 }  // namespace
@@ -155,7 +155,7 @@ TEST_CASE("a fork in the middle of other threads' calls blocks no child", "[proc
   std::stop_source stop;
   for (int i = 0; i < 2; ++i) {
     busy.create_thread([&, i] {
-      DistributedLock lock(parent.pinger, "busy" + std::to_string(i), {.takeover_after = 5s});
+      DistributedLock lock(parent.pinger, "busy" + std::to_string(i), {.takeover_after = 1min});
       while (!stop.stop_requested()) {
         try {
           if (lock.lock_try("x")) lock.unlock();
@@ -186,7 +186,7 @@ TEST_CASE("a child that waits for a lock of its parent is told so, whoever is at
           "[process][R16][forks]") {
   Parent parent;
   const auto rule = GENERATE(WaitRule::polling, WaitRule::in_line);
-  DistributedLock lock(parent.pinger, "busy", {.takeover_after = 5s, .wait_rule = rule});
+  DistributedLock lock(parent.pinger, "busy", {.takeover_after = 1min, .wait_rule = rule});
   REQUIRE(lock.lock_try(std::string(200, 'x')));
   boost::thread_group busy;
   std::stop_source stop;

@@ -98,3 +98,18 @@ TEST_CASE("a list of some locks on one member of a mirrored store says that it i
     CHECK_THAT(files.messages, Catch::Contains("is member 2 of 3 of a mirrored store"));
   }
 }
+
+TEST_CASE("a watch of one member of a mirrored store says that it is one", "[process][list][M1]") {
+  MirroredFiles files;
+  REQUIRE(files.found() == 0);
+  const std::string member = "sqlite:" + files.in + "/b";
+  for (const std::string format : {"--json", "--names"}) {
+    const auto watch = files.start({"list", "--watch", "--uri", member, format});
+    CHECK_THAT(watch->next_message(), Catch::Contains("is member 2 of 3 of a mirrored store"));
+  }
+  const auto watch = files.start({"list", "--watch", "--uri", member});
+  std::string line;
+  while (line.find("is member 2 of 3 of a mirrored store") == std::string::npos)
+    line = watch->next_output();
+  SUCCEED(line);
+}

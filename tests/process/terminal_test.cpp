@@ -241,10 +241,13 @@ TEST_CASE("^C ends the command once, and its status comes back", "[process][run]
 TEST_CASE("^C reaches a command in a group of its own", "[process][run][R9]") {
   ToolFixture fixture;
   const auto ready = fifo_of(fixture);
-  const TerminalJob job(
-      {"run", "jobs", "--", "sh", "-c",
-       "trap 'exit 5' INT; echo yes >" + ready.string() + "; while :; do sleep 0.01; done"},
-      fixture, false);
+  const bool by_itself = GENERATE(false, true);  // As timeout(1) makes itself one.
+  Words words{"run", "jobs", "--"};
+  if (by_itself) words.insert(words.end(), {"timeout", "1000"});
+  words.insert(words.end(), {"sh", "-c",
+                             "trap 'exit 5' INT; echo yes >" + ready.string() +
+                                 "; while :; do sleep 0.01; done"});
+  const TerminalJob job(words, fixture, by_itself);
   REQUIRE(line_from(ready) == "yes");
   job.type('\x03');
   CHECK(job.wait_for_status() == 5);

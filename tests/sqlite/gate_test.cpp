@@ -98,7 +98,7 @@ TEST_CASE("a gate that lets nobody in is passed by, and then ignored for a while
   SqliteGate gate(gated.database);
   {
     const Sitter sitter(gated.gate);
-    CHECK_FALSE(gate.enter(since_boot() + 20ms));
+    CHECK_FALSE(gate.enter(since_boot() + 200ms));
     CHECK_NOTHROW(store->ping("holder"));
     CHECK_NOTHROW(held(*store, "jobs"));
   }

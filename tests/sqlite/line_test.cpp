@@ -189,6 +189,8 @@ TEST_CASE("to keep a place, or to be refused beside a line, writes nothing",
   CHECK(store->line()->stand("jobs", claims[0]).in_line);
   file.execute("COMMIT");
   store->line()->release_and_tell("jobs", *holder.ts, ReleaseRule::durable);
+  // As if it were quite new, however late the next line is.
+  file.execute("UPDATE locks SET freed_at = freed_at + 8000");
   file.execute("BEGIN IMMEDIATE");
   CHECK_FALSE(store->claim("jobs", FromFree{*holder.ts}, claim_by(*store, "late")));
   file.execute("COMMIT");

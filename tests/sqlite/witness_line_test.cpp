@@ -84,6 +84,8 @@ TEST_CASE("a place says which hold it was kept for or behind", "[sqlite][line][R
   CHECK(place_of(Token{{1}}).attends == lock.record().ts);
   const auto last = lock.record().ts;
   REQUIRE(lock.unlock() == UnlockResult::released);
+  // As if it were quite new, however late the next line is.
+  SqliteFile(scene.path().string()).execute("UPDATE locks SET freed_at = freed_at + 8000");
   const Standing standing = place_of(Token{{2}});
   CHECK_FALSE(standing.hold);
   CHECK(standing.attends == last);

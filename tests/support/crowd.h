@@ -1,8 +1,10 @@
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <boost/thread/thread.hpp>
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <functional>
 #include <future>
 #include <latch>
@@ -86,7 +88,11 @@ class Candidate {
     const auto told = in_queue_.get_future();
     comes_to_be([&] {
       if (told.wait_for(std::chrono::milliseconds{1}) == std::future_status::ready) return true;
-      crowd.clock->advance(std::chrono::milliseconds{500});
+      // No time passes for a thread that is not there yet.
+      const auto until = crowd.clock->waits_until(id);
+      const auto now = crowd.clock->steady_now();
+      constexpr std::chrono::nanoseconds kMost = std::chrono::milliseconds{500};
+      if (until && *until > now) crowd.clock->advance(std::min(*until - now, kMost));
       return false;
     });
     lock->on_waiting({});

@@ -107,11 +107,12 @@ class Lane:
         return str(target)
 
     def for_processes(self) -> dict[str, str]:
-        """Variables for tests that start programs: tool and library have the bug."""
+        """Variables for tests that start programs: tool, library and scripts have the bug."""
         library = pathlib.Path(self.program("distlock"))
         words = " ".join(self.build.links["distlock"])
         library.rename(self.tree / re.search(r"-Wl,-soname,(\S+)", words).group(1))
-        return {"DISTLOCK_TOOL": self.program("distlock_tool"), "LD_LIBRARY_PATH": str(self.tree)}
+        return {"DISTLOCK_TOOL": self.program("distlock_tool"), "LD_LIBRARY_PATH": str(self.tree),
+                "DISTLOCK_SOURCES": str(self.tree)}
 
     @staticmethod
     def _from_a_static_library(made: str, name: str) -> bool:

@@ -32,7 +32,6 @@ void check_window(const Claim& claim, std::vector<milliseconds> windows, std::si
 }  // namespace
 
 // By the member whose clock the cutoff names, which may have stepped back. Nothing: it has passed.
-// Of a member that was restarted or emptied since nobody knows, and the claim is not refused.
 std::optional<milliseconds> MirroredStore::time_left(const StoreNow& cutoff) const {
   for (const auto& member : all_) {
     const auto now = member->at_most();
@@ -41,9 +40,7 @@ std::optional<milliseconds> MirroredStore::time_left(const StoreNow& cutoff) con
     if (now->time > cutoff.time) return std::nullopt;
     return std::min(cutoff.time - now->time, call_limit_);
   }
-  throw Error(Errc::not_applied,
-              "the member by whose clock the time of the claim is limited was restarted, or has no "
-              "data any more: try again after the next ping");
+  return std::nullopt;
 }
 
 // Members to claim. Once this process pings, only those with a ping of its own that is younger than

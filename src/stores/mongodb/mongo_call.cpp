@@ -116,7 +116,7 @@ MongoCall::MongoCall(mongoc_client_pool_t* pool, const MongoSettings& settings, 
       client_(pool) {
   bson_error_t error;
   take_why_unsound();
-  server_ = select_server(client_.get(), settings.selection_limit, error);
+  server_ = select_server(client_.get(), std::min(settings.selection_limit, time_left()), error);
   if (!server_) throw_error(error, Effect::reads, what());
   const std::string type = type_of(server_);
   replica_set_ = type == "RSPrimary";

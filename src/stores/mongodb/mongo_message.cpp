@@ -5,6 +5,8 @@
 #include <cstring>
 #include <string_view>
 
+#include "stores/mongodb/mongo_hello_shape.h"
+
 namespace distlock {
 namespace {
 
@@ -112,20 +114,6 @@ std::string_view why_authentication_is_unsound(const bson_iter_t& fields) {
   return why.empty() ? why_speculation_is_unsound(fields) : why;
 }
 
-// libmongoc takes each for a text, in the answer to `hello`.
-bool has_odd_compression(const bson_iter_t& fields) {
-  bson_iter_t iter = fields;
-  bson_iter_t one;
-  while (bson_iter_next(&iter)) {
-    const bool compression = std::string_view(bson_iter_key(&iter)) == "compression";
-    if (!compression || !BSON_ITER_HOLDS_ARRAY(&iter) || !bson_iter_recurse(&iter, &one)) continue;
-    while (bson_iter_next(&one)) {
-      if (!BSON_ITER_HOLDS_UTF8(&one)) return true;
-    }
-  }
-  return false;
-}
-
 std::string_view why_document_is_unsound(std::span<const std::uint8_t> bytes) {
   bson_t document;
   bson_iter_t iter;
@@ -134,9 +122,10 @@ std::string_view why_document_is_unsound(std::span<const std::uint8_t> bytes) {
     return "is no BSON document";
   bson_iter_init(&iter, &document);
   if (has_odd_code(iter)) return "has an error without a code";
-  if (has_odd_compression(iter)) return "has a compressor that is no text";
-  const std::string_view why = why_authentication_is_unsound(iter);
-  if (!why.empty()) return why;
+  for (const auto& look : {why_hello_is_unsound, why_authentication_is_unsound}) {
+    const std::string_view why = look(iter);
+    if (!why.empty()) return why;
+  }
   if (bson_iter_init_find(&iter, &document, "$clusterTime") && !BSON_ITER_HOLDS_DOCUMENT(&iter))
     return "has a malformed $clusterTime";
   if (!bson_iter_init_find(&iter, &document, "writeConcernError")) return {};

@@ -180,7 +180,13 @@ Uri tuned_uri(const ConnectionString& connection, std::chrono::milliseconds call
   bson_error_t error;
   Uri uri(mongoc_uri_new_with_error(connection.text().c_str(), &error));
   // The driver's message may repeat the string, password and all.
-  if (!uri) refuse(connection, "this is no MongoDB connection string");
+  if (!uri) {
+    refuse(
+        connection,
+        "MongoDB's driver refuses this connection string: perhaps its options do not go "
+        "together, as directConnection with several hosts, an authMechanism without a user, or tls "
+        "and ssl that differ");
+  }
   check_hosts(uri.get(), connection);
   check_tls_files(uri.get(), connection);
   // One attempt a call, so that each failure belongs to one known attempt. The callers repeat.

@@ -80,6 +80,8 @@ class Nemesis:
 
     def run(self, seconds: float = math.inf) -> None:
         """All steps, or those that can begin in that time; at least one, if there is any."""
+        if self.rig.store == "mirrored":
+            wait_for("each member to be one of the set", self.rig.cluster.founded)
         end = time.monotonic() + seconds
         for number, step in enumerate(self.steps):
             if number == 0 or time.monotonic() < end:

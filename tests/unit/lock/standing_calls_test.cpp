@@ -109,8 +109,8 @@ TEST_CASE("a thread stands as soon as the one before it has left the line, befor
     const auto line = store->inspect("jobs", Freshness::fresh).lock->line;
     return line.empty() ? std::nullopt : std::optional(line.front().ticket);
   };
-  // It leaves the line half a second before its deadline.
-  auto of_first = std::async(std::launch::async, [&] { return first.try_lock_for(2s); });
+  // It leaves the line a second before its deadline.
+  auto of_first = std::async(std::launch::async, [&] { return first.try_lock_for(4s); });
   comes_to_be([&] { return in_line().has_value(); });
   const auto ticket = in_line();
   auto of_second = std::async(std::launch::async, [&] { return second.try_lock_for(1min); });

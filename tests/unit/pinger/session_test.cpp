@@ -196,7 +196,8 @@ bool looks_for_pingers_at_the_end = false;
 // for a moment still.
 __attribute__((destructor)) void look_for_pingers() {
   if (!looks_for_pingers_at_the_end) return;
-  for (int i = 0; i < 1000 && names_of_threads().count("LockPinger") > 0; ++i) {
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds{20};
+  while (names_of_threads().count("LockPinger") > 0 && std::chrono::steady_clock::now() < until) {
     boost::this_thread::yield();
   }
   leave(names_of_threads().count("LockPinger") == 0 ? 0 : 1);

@@ -224,7 +224,7 @@ TEST_CASE("pending releases are added, counted and worked off at once", "[pendin
     static_cast<void>(pending.contains(ts));
   };
   const auto work_off = [&](int) {
-    ChoreTime time(*host_clock(), host_clock()->steady_now() + 1s);
+    ChoreTime time(*host_clock(), host_clock()->steady_now() + 1min);
     pending.work_off(environment, ringer, time);
   };
   at_once({add, add, work_off, work_off, [&](int) { static_cast<void>(pending.count()); }});

@@ -26,12 +26,16 @@ const std::vector<std::string> kBooleans{"directConnection",
                                          "tlsAllowInvalidCertificates",
                                          "tlsAllowInvalidHostnames",
                                          "tlsInsecure"};
-const std::vector<std::string> kNumbers{"connectTimeoutMS",         "heartbeatFrequencyMS",
-                                        "localThresholdMS",         "maxPoolSize",
-                                        "serverSelectionTimeoutMS", "socketCheckIntervalMS",
-                                        "socketTimeoutMS",          "srvMaxHosts",
-                                        "waitQueueTimeoutMS",       "wtimeoutMS",
-                                        "zlibCompressionLevel"};
+const std::vector<std::string> kNumbers{"connectTimeoutMS",
+                                        "localThresholdMS",
+                                        "maxPoolSize",
+                                        "serverSelectionTimeoutMS",
+                                        "socketCheckIntervalMS",
+                                        "socketTimeoutMS",
+                                        "srvMaxHosts",
+                                        "waitQueueTimeoutMS",
+                                        "wtimeoutMS"};
+const std::vector<std::string> kInRange{"heartbeatFrequencyMS", "zlibCompressionLevel"};
 const std::vector<std::string> kLimited{"journal", "readConcernLevel", "readPreference", "w"};
 const std::vector<std::string> kNever{"loadBalanced",
                                       "maxStalenessSeconds",
@@ -92,6 +96,15 @@ TEST_CASE("an option that is a number has one to nine digits", "[connection_stri
   }
 }
 
+TEST_CASE("an option whose number the driver limits says the limits", "[connection_string]") {
+  accepted("heartbeatFrequencyMS=500");
+  accepted("heartbeatFrequencyMS=999999999");
+  refused("heartbeatFrequencyMS=499", "must be a whole number from 500 to 999999999");
+  accepted("zlibCompressionLevel=0");
+  accepted("zlibCompressionLevel=9");
+  refused("zlibCompressionLevel=10", "must be a whole number from 0 to 9");
+}
+
 TEST_CASE("an option that could weaken the lock takes the safe values only",
           "[connection_string][R8]") {
   accepted("journal=true");
@@ -125,7 +138,7 @@ TEST_CASE("an option that cannot be used says why", "[connection_string]") {
 
 TEST_CASE("an unknown option is answered with all that can be used", "[connection_string]") {
   std::vector<std::string> names;
-  for (const auto* some : {&kWords, &kSecrets, &kBooleans, &kNumbers, &kLimited}) {
+  for (const auto* some : {&kWords, &kSecrets, &kBooleans, &kNumbers, &kInRange, &kLimited}) {
     names.insert(names.end(), some->begin(), some->end());
   }
   std::sort(names.begin(), names.end());
@@ -137,7 +150,7 @@ TEST_CASE("an unknown option is answered with all that can be used", "[connectio
 }
 
 TEST_CASE("an option is shown as it is, a secret one by its name", "[connection_string]") {
-  for (const auto* names : {&kWords, &kBooleans, &kNumbers, &kLimited, &kNever}) {
+  for (const auto* names : {&kWords, &kBooleans, &kNumbers, &kInRange, &kLimited, &kNever}) {
     for (const std::string& name : *names) {
       CHECK(redacted_mongodb_option(name + "=a=b") == name + "=a=b");
     }

@@ -61,7 +61,7 @@ TEST_CASE("a malformed state on one member is named where the others cannot tell
 }
 
 TEST_CASE("a hold is not called lost where the member whose clock limits its claim has no data",
-          "[mirrored][M3][R8]") {
+          "[mirrored][M3][R8][R9]") {
   MirrorFleet fleet;
   const auto ann = fleet.process("ann");
   const auto lock = ann.lock("jobs");

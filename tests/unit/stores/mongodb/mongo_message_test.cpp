@@ -65,6 +65,30 @@ TEST_CASE("a hello whose compressors are not all texts is unsound", "[mongo][sto
   CHECK_FALSE(why(answer(doc({{"compression", array({})}, {"compression", array({1})}}))).empty());
 }
 
+TEST_CASE("a hello whose members are not all addresses is unsound", "[mongo][store][R14]") {
+  const std::string list = GENERATE("hosts", "passives", "arbiters");
+  const auto hello = [&](BsonValue member) {
+    return why(answer(doc({{"ok", 1}, {list, array({"a:1", std::move(member)})}})));
+  };
+  for (const char* const sound :
+       {"a", "db_1.example.net:27017", "a:65535", "10.0.0.1:1", "[::1]", "[fe80::1%eth0]:27017"}) {
+    CAPTURE(sound);
+    CHECK(hello(sound).empty());
+  }
+  for (const std::string odd :
+       {"", ":1", "a:", "a:0", "a:65536", "x:99999", "a:1x", "a:-1", "a:1:2", "[]", "[::1",
+        "[::1]1", "[::1]:", "a b", "a,b", "a/b", "u@a", "a\n", "/tmp/mongodb-27017.sock"}) {
+    CAPTURE(odd);
+    CHECK_FALSE(hello(odd).empty());
+  }
+  CHECK(hello(std::string(255, 'a')).empty());
+  CHECK_FALSE(hello(std::string(256, 'a')).empty());
+  CHECK_FALSE(hello(7).empty());
+  CHECK_FALSE(hello(doc({})).empty());
+  CHECK(why(answer(doc({{list, "no list"}}))).empty());
+  CHECK_FALSE(why(answer(doc({{list, array({"a:1"})}, {list, array({7})}}))).empty());
+}
+
 TEST_CASE("an answer of one document is sound, whatever it says", "[mongo][store]") {
   CHECK(why(answer(doc({}))).empty());
   CHECK(why(answer(doc({{"ok", "yes"}, {"code", "x"}, {"cursor", 5}}))).empty());
