@@ -33,7 +33,8 @@ class HostClock : public Clock {
     boost::mutex mutex;
     boost::condition_variable stopped;
     const std::stop_callback wake(stop, [&] {
-      const boost::lock_guard<boost::mutex> lock(mutex);
+      // A thread that was woken with the mutex taken would sleep once more.
+      { const boost::lock_guard<boost::mutex> not_before_it_sleeps(mutex); }
       stopped.notify_all();
     });
     boost::unique_lock<boost::mutex> lock(mutex);

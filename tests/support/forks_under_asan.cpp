@@ -6,6 +6,8 @@
 #if __has_feature(address_sanitizer)
 #include <pthread.h>
 
+#include <utility>
+
 namespace __lsan {          // NOLINT(bugprone-reserved-identifier)
 void LockThreadRegistry();  // NOLINT(readability-identifier-naming)
 void UnlockThreadRegistry();
@@ -17,6 +19,10 @@ namespace __sanitizer {  // NOLINT(bugprone-reserved-identifier)
 void StackDepotLockAll();
 void StackDepotUnlockAll();
 }  // namespace __sanitizer
+
+namespace distlock::testing {
+inline bool forks_are_locked = false;
+}  // namespace distlock::testing
 
 namespace {
 
@@ -32,8 +38,10 @@ void unlock_all() {
   __lsan::UnlockThreadRegistry();
 }
 
-// Before others register theirs: these may want memory before the lock, and after it.
+// Before others register theirs: these may want memory before the lock, and after it. A program has
+// this file once by itself and once by each library of tests, and the locks can be taken only once.
 __attribute__((constructor(101))) void lock_at_forks() {
+  if (std::exchange(distlock::testing::forks_are_locked, true)) return;
   pthread_atfork(lock_all, unlock_all, unlock_all);
 }
 
