@@ -36,7 +36,7 @@ Usage: distlock run [OPTION...] NAME [--] COMMAND [ARGUMENT...]
 
 Example: distlock run nightly -- ./backup.sh
 
-`distlock COMMAND --help` lists the options. See also distlock(1).
+`distlock COMMAND --help`, or `distlock help COMMAND`, lists the options. See also distlock(1).
 )";
 
 void refuse_more_than(std::size_t most, const Words& words) {

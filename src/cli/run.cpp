@@ -101,22 +101,28 @@ Ending ending_of_command(const RunArguments& arguments, const Command& command,
 } catch (const StartFailure& failure) {
   context.err << "distlock: cannot run " << escaped(arguments.command.front()) << ": "
               << std::strerror(failure.error) << '\n';
-  return {.exit_status = failure.error == ENOENT ? kNotFound : kNotExecutable};
+  return {.exit_status = failure.error == ENOENT ? kNotFound : kNotExecutable, .begun = false};
+}
+
+std::string lost(const DistributedLock& lock, const Ending& ending) {
+  return "lost " + escaped(lock.name()) +
+         (ending.begun ? " while the command ran" : " before the command began");
 }
 
 // Why the command ran, at its end, without a lock to rely on.
 std::optional<std::string> loss_of(const DistributedLock& lock, const Ending& ending) {
-  const std::string lost = "lost " + escaped(lock.name()) +
-                           (ending.begun ? " while the command ran" : " before the command began");
-  if (const auto reason = lock.lost()) return lost + ": " + std::string(to_text(*reason));
-  if (!lock.held()) return lost + ": " + std::string(to_text(LossReason::deadline_passed));
+  const auto because = [&](LossReason reason) {
+    return lost(lock, ending) + ": " + std::string(to_text(reason));
+  };
+  if (const auto reason = lock.lost()) return because(*reason);
+  if (!lock.held()) return because(LossReason::deadline_passed);
   if (!ending.cut_short) return std::nullopt;
   return (ending.begun ? "ended the command, for the deadline of "
                        : "did not start the command, for the deadline of ") +
          escaped(lock.name()) + " drew near without a confirmed ping";
 }
 
-int unlock(DistributedLock& lock, int command_status, std::ostream& err) {
+int unlock(DistributedLock& lock, const Ending& ending, std::ostream& err) {
   switch (lock.unlock()) {
     case UnlockResult::released:
       break;
@@ -126,10 +132,10 @@ int unlock(DistributedLock& lock, int command_status, std::ostream& err) {
           << '\n';
       break;
     case UnlockResult::not_ours:
-      err << "distlock: lost " << escaped(lock.name()) << " while the command ran\n";
+      err << "distlock: " << lost(lock, ending) << '\n';
       return kLockLost;
   }
-  return command_status;
+  return ending.exit_status;
 }
 
 }  // namespace
@@ -177,7 +183,7 @@ int run(const RunArguments& arguments, DistributedLock& lock, const RunContext& 
     lock.unlock();
     return kLockLost;
   }
-  return unlock(lock, ending.exit_status, err);
+  return unlock(lock, ending, err);
 }
 
 }  // namespace distlock::cli

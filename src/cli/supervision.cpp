@@ -16,8 +16,8 @@ void pass_on(const Signals& signals, const ChildProcess& child) {
   while (const auto signal = signals.next()) {
     // A signal that the terminal sent to our group has reached the child already.
     const bool has_it = signal->to_group && child.is_in_our_group();
-    if (signal->number == SIGCHLD || has_it) continue;
-    child.send(signal->number);
+    if (signal->number == SIGCHLD) continue;
+    if (!has_it) child.send(signal->number);
     child.send(SIGCONT);  // A stopped process would never heed it.
   }
 }

@@ -59,8 +59,10 @@ class Frames {
       message = shown(error);
     }
     if (arguments.format == Format::names && message.empty()) message = malformed.str();
-    message += warnings.str();
-    return frame_of(frame.str(), message, arguments.format, streams);
+    // On a terminal the end of a long list is not seen.
+    const bool above = arguments.format == Format::text || streams.out_width > 0;
+    if (above) return warnings.str() + frame_of(frame.str(), message, arguments.format, streams);
+    return frame_of(frame.str(), message + warnings.str(), arguments.format, streams);
   }
 
   // A program reads names and JSON, and no message among them. On a terminal the next frame would

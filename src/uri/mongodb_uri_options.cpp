@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <system_error>
 
 #include "uri/uri_pieces.h"
 
@@ -89,11 +88,12 @@ const Option* find(std::string_view name) {
 
 bool is_number(std::string_view value, const Range& range) {
   constexpr std::size_t kDigitsMax = 9;  // The driver keeps them in 32 bits.
-  if (value.empty() || value.size() > kDigitsMax) return false;
+  const bool digits = value.find_first_not_of("0123456789") == std::string_view::npos;
+  if (value.empty() || value.size() > kDigitsMax || !digits) return false;
   int number = 0;
   const char* const end = value.data() + value.size();
-  const auto [stopped, error] = std::from_chars(value.data(), end, number);
-  return error == std::errc{} && stopped == end && range.least <= number && number <= range.most;
+  std::from_chars(value.data(), end, number);
+  return range.least <= number && number <= range.most;
 }
 
 bool is_one_of(std::string_view value, std::string_view choices) {

@@ -26,12 +26,16 @@ TEST_CASE("a command that was cut short is 75, though the lock was still held", 
 
 TEST_CASE("a command that never began is not said to have run", "[cli][run][R9]") {
   Runner runner;
-  const bool lost = GENERATE(false, true);
+  enum class End { deadline_near, ran_out, broken };
+  const End end = GENERATE(End::deadline_near, End::ran_out, End::broken);
   const int status = runner.runs(arguments_for("jobs"), [&](const Command&) {
-    if (lost) runner.fleet.clock->advance(1h);
-    return Ending{.exit_status = kLockLost, .cut_short = true, .begun = false};
+    if (end == End::ran_out) runner.fleet.clock->advance(1h);
+    const auto ts = runner.fleet.stored("jobs").ts;
+    if (end == End::broken) runner.fleet.store->release("jobs", *ts);
+    return Ending{.exit_status = 1, .cut_short = end != End::broken, .begun = false};
   });
   CHECK(status == kLockLost);
+  const bool near = end == End::deadline_near;
   CHECK_THAT(runner.err.str(),
-             Catch::Contains(lost ? "lost jobs before the command began" : "did not start"));
+             Catch::Contains(near ? "did not start" : "lost jobs before the command began"));
 }

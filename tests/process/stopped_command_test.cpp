@@ -2,6 +2,7 @@
 #include <signal.h>
 
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <fstream>
 #include <string>
 #include <thread>
@@ -16,7 +17,9 @@ void wait_until_stopped(const std::string& process) {
   std::string id;
   std::string name;
   std::string state;
+  const auto until = std::chrono::steady_clock::now() + std::chrono::minutes{1};
   for (; state != "T"; std::this_thread::yield()) {
+    REQUIRE(std::chrono::steady_clock::now() < until);
     std::ifstream("/proc/" + process + "/stat") >> id >> name >> state;
   }
 }

@@ -94,15 +94,16 @@ std::optional<Error> MirroredStore::denial_in(const Replies<ClaimAnswer>& replie
   return Error(failure.errc(), in_words(failure, all_[deny.front()]->store->description()));
 }
 
-// Where enough members answer, the document of one keeps the others from telling.
+// All members answer, and the document of one keeps the others from telling. One that is away could
+// tell, too.
 void MirroredStore::refuse_malformed_state(std::string_view name,
                                            const std::vector<MemberCarries>& members) const {
-  const auto answered = std::count_if(members.begin(), members.end(),
-                                      [](const MemberCarries& one) { return one.answered; });
+  const bool all = std::all_of(members.begin(), members.end(),
+                               [](const MemberCarries& one) { return one.answered; });
   const auto malformed = std::find_if(members.begin(), members.end(), [](const auto& one) {
     return one.answered && one.carried && !one.carried->state;
   });
-  if (static_cast<std::size_t>(answered) < majority() || malformed == members.end()) return;
+  if (!all || malformed == members.end()) return;
   const auto& member = all_[static_cast<std::size_t>(malformed - members.begin())];
   throw Error(Errc::bad_record, "lock \"" + escaped(std::string(name)) + "\" on " +
                                     member->store->description() +

@@ -158,9 +158,9 @@ class MirroredStore : public Store, private Members {
                     const Member** first_other = nullptr);
   void claim_the_others(const std::vector<Candidate>& to, Replies<ClaimAnswer>& replies);
   bool may_become_a_set(const Replies<Inspection>& seen) const;
-  /// Why no founding can succeed, if waiting does not help. `first` was asked alone.
   void refuse_malformed_state(std::string_view name,
                               const std::vector<MemberCarries>& members) const;
+  /// Why no founding can succeed, if waiting does not help. `first` was asked alone.
   std::optional<Error> denial_in(const Replies<ClaimAnswer>& replies, std::size_t first) const;
   [[noreturn]] void refuse_to_readmit(const Replies<Inspection>& seen);
   std::optional<Token> claim_identities(const Replies<Inspection>& seen,
