@@ -40,9 +40,15 @@ struct FileText {
   int error = 0;  // errno
 };
 
+struct Closed {
+  const int file;
+  ~Closed() { close(file); }
+};
+
 FileText text_of(const std::string& path) {
   const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) return {{}, errno};
+  const Closed at_the_end{file};
   FileText content;
   std::array<char, 4096> part{};
   ssize_t got = 0;
@@ -50,7 +56,6 @@ FileText text_of(const std::string& path) {
     content.text.append(part.data(), static_cast<std::size_t>(got));
   }
   if (got < 0) content.error = errno;
-  close(file);
   return content;
 }
 

@@ -3,6 +3,7 @@
 
 #include "distlock/line.h"
 #include "sqlite/file_under_fault.h"
+#include "sqlite/system_hooks.h"
 
 using namespace distlock;
 using namespace distlock::testing;
@@ -116,4 +117,18 @@ TEST_CASE("a release that a trigger fails after it was written is unknown", "[sq
       error_of([&] { scene.store->line()->release_and_tell("jobs", *lock.ts, rule); });
   REQUIRE(error);
   CHECK(error->errc() == Errc::outcome_unknown);
+}
+
+TEST_CASE("a wait waits for the disk also where a trigger has failed its claim that stands",
+          "[sqlite][line][R8][R17]") {
+  FileWithTriggers scene;
+  const Claim claim = claim_by(*scene.store, "next");
+  const auto stand = [&] { return scene.store->line()->stand("jobs", claim); };
+  const LockRecord lock = held(*scene.store, "jobs");
+  REQUIRE(scene.store->release("jobs", *lock.ts) == ReleaseResult::freed);
+  scene.file.execute("CREATE TRIGGER t AFTER UPDATE ON locks BEGIN SELECT RAISE(FAIL, 'so'); END");
+  REQUIRE(error_of([&] { stand(); }));
+  const int begun = syncs();
+  CHECK(stand().hold);
+  CHECK(syncs() > begun);
 }

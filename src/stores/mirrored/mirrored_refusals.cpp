@@ -94,8 +94,8 @@ std::optional<Error> MirroredStore::denial_in(const Replies<ClaimAnswer>& replie
   return Error(failure.errc(), in_words(failure, all_[deny.front()]->store->description()));
 }
 
-// All members answer, and the document of one keeps the others from telling. One that is away could
-// tell, too.
+// All members answer, and the document of one keeps the others from telling. If another were away,
+// it could tell, too.
 void MirroredStore::refuse_malformed_state(std::string_view name,
                                            const std::vector<MemberCarries>& members) const {
   const bool all = std::all_of(members.begin(), members.end(),

@@ -107,6 +107,14 @@ void SqliteConnection::check_descriptors() const {
                   "destroy the store and its locks, and open it anew");
 }
 
+// An earlier call may have had no memory for its end.
+void SqliteConnection::check_no_transaction() const {
+  if (db_.roll_back()) return;
+  throw Error(Errc::not_applied, in_quotes(db_.path()) +
+                                     ": an earlier call could not be ended, for want of memory; "
+                                     "nothing was changed");
+}
+
 SqliteCall SqliteConnection::begin_call(Access access, std::chrono::milliseconds give_up_at) {
   check_descriptors();
   if (access == Access::read) cover_owed(give_up_at);
@@ -118,6 +126,7 @@ SqliteCall SqliteConnection::begin_call(Access access, std::chrono::milliseconds
                                        "time; nothing was changed");
   }
   check_descriptors();
+  check_no_transaction();
   db_.wait_until(give_up_at);
   SqliteGate* gate = access != Access::read && gate_ ? &*gate_ : nullptr;
   // The other half of the time is for programs that write without the gate.

@@ -108,6 +108,7 @@ class SqliteConnection {
   void cover_seen(std::uint64_t commit, std::chrono::milliseconds give_up_at);
   void settle_doubt(Access access);
   void check_descriptors() const;
+  void check_no_transaction() const;
   [[noreturn]] void refuse_in_doubt() const;
   /// The number of the call's commit, if it made one.
   std::optional<std::uint64_t> commit_since(std::int64_t changes, std::string_view lock);

@@ -107,7 +107,9 @@ SqliteDatabase::SqliteDatabase(const std::string& path, std::chrono::millisecond
   const InSqlite in;
   forget_connections_of_parent(path);
   sqlite3* db = nullptr;
-  constexpr int kFlags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
+  // A program that shares caches would have its connections refuse each other at once.
+  constexpr int kFlags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE |
+                         SQLITE_OPEN_EXRESCODE;
   const int code = sqlite3_open_v2(path.c_str(), &db, kFlags, nullptr);
   db_.reset(db);
   if (db == nullptr) throw Error(Errc::not_applied, "open " + in_quotes(path) + ": out of memory");
@@ -123,6 +125,15 @@ SqliteDatabase::SqliteDatabase(const std::string& path, std::chrono::millisecond
   }
   sqlite3_busy_handler(db, wait_for_writer, this);
   log_ = {LogFile{file() + "-wal", {}}, LogFile{file() + "-shm", {}}};
+}
+
+// SQLite would write its log over what others have committed since, and remove theirs by its name.
+SqliteDatabase::~SqliteDatabase() {
+  if (!has_its_descriptors()) return;
+  const InSqlite in;
+  const Look look = look_at_files();
+  if (look.replaced || look.error != 0)
+    sqlite3_db_config(handle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
 }
 
 std::chrono::milliseconds SqliteDatabase::time_to_wait() const {
@@ -245,9 +256,15 @@ SqliteTransaction::SqliteTransaction(const SqliteDatabase& db, std::string opera
   db_.execute(operation_, Effect::reads, begin);
 }
 
+bool SqliteDatabase::roll_back() const noexcept {
+  if (sqlite3_get_autocommit(handle()) == 0)
+    sqlite3_exec(handle(), "ROLLBACK", nullptr, nullptr, nullptr);
+  return sqlite3_get_autocommit(handle()) != 0;
+}
+
 SqliteTransaction::~SqliteTransaction() {
-  // Fails if SQLite has rolled back by itself, and then there is nothing left to do.
-  if (!done_) sqlite3_exec(db_.handle(), "ROLLBACK", nullptr, nullptr, nullptr);
+  // Without memory it stays, and the next call rolls it back.
+  if (!done_) static_cast<void>(db_.roll_back());
 }
 
 void SqliteTransaction::commit() {

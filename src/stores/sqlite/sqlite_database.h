@@ -76,6 +76,7 @@ class SqliteDatabase {
   SqliteDatabase(const std::string& path, std::chrono::milliseconds busy_limit);
   SqliteDatabase(const SqliteDatabase&) = delete;
   SqliteDatabase& operator=(const SqliteDatabase&) = delete;
+  ~SqliteDatabase();
 
   /// From now on waits for other writers end when since_boot() is `give_up_at`.
   void wait_until(std::chrono::milliseconds give_up_at) { give_up_at_ = give_up_at; }
@@ -89,6 +90,10 @@ class SqliteDatabase {
 
   /// Adds the SQL function `name()`. `function` must outlive the database.
   void add_function(const char* name, std::function<std::int64_t()>& function) const;
+
+  /// Ends a transaction that is under way, if one is. False: it could not be ended, and whatever is
+  /// written would be a part of it.
+  [[nodiscard]] bool roll_back() const noexcept;
 
   std::int64_t changes() const { return sqlite3_changes64(db_.get()); }
   /// All since it was opened, those that were rolled back as well.

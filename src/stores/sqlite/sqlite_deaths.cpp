@@ -114,8 +114,9 @@ class SqliteDeaths::Ear {
       clock_->wait_until(clock_->steady_now() + std::min(time, kLookUntold), stop_.get_token());
       return false;
     }
-    std::array<pollfd, 2> waited{{{.fd = wake_.number(), .events = POLLIN, .revents = 0},
-                                  {.fd = told_.number(), .events = POLLIN, .revents = 0}}};
+    std::array<pollfd, 2> waited{
+        {{.fd = wake_.number(), .events = POLLIN, .revents = 0},
+         {.fd = told_.is_there() ? told_.number() : -1, .events = POLLIN, .revents = 0}}};
     poll(waited.data(), waited.size(), static_cast<int>(time.count()));
     std::array<char, 4096> news{};
     const bool first = wake_.is_there() && waited[0].revents == POLLIN &&

@@ -116,7 +116,11 @@ SqliteLine::Plan SqliteLine::stand_in_turn(std::string_view name, const Claim& c
     const SqliteCall call = connection_.begin_call(Access::read, give_up_at);
     seen = plan(name, claim, connection_.now().time);
   }
-  if (!seen.writes()) return seen;
+  if (!seen.writes()) {
+    // A trigger may have failed its claim and let it stand, so that nobody has synced it.
+    if (seen.standing.hold) connection_.cover_claims_of(name, give_up_at);
+    return seen;
+  }
   if (seen.grants && seen.exists && seen.before.empty()) {
     auto hold = connection_.write_durably(Access::write, give_up_at, name, [&] {
       return claim_row(connection_, name, basis_of(seen.exists), claim, InLine::nobody);

@@ -68,22 +68,24 @@ struct SqliteLists::Read {
 };
 
 Listing SqliteLists::list() {
+  const auto give_up_at = connection_.end_of_call();
   Read read;
   {
-    const SqliteCall call = connection_.begin_call(Access::read);
+    const SqliteCall call = connection_.begin_call(Access::read, give_up_at);
     SqliteTransaction one_view(connection_.db(), "list", "BEGIN");
     const SqliteStatements& statements = connection_.statements();
     read.listing.locks = locks_of(statements.locks, stored_lines(statements.places));
     read.pings_of(statements.pings);
     read.listing.now = connection_.now();
   }
-  return judged(std::move(read));
+  return judged(std::move(read), give_up_at);
 }
 
 Listing SqliteLists::list_waits(const std::vector<std::string>& names) {
+  const auto give_up_at = connection_.end_of_call();
   Read read;
   {
-    const SqliteCall call = connection_.begin_call(Access::read);
+    const SqliteCall call = connection_.begin_call(Access::read, give_up_at);
     SqliteTransaction one_view(connection_.db(), "look for deadlocks", "BEGIN");
     const SqliteStatements& statements = connection_.statements();
     read.listing.locks = locks_of(statements.locks_of_waits, stored_lines(statements.places));
@@ -91,7 +93,7 @@ Listing SqliteLists::list_waits(const std::vector<std::string>& names) {
     read.pings_of(statements.pings_of_waits);
     read.listing.now = connection_.now();
   }
-  return judged(std::move(read));
+  return judged(std::move(read), give_up_at);
 }
 
 void SqliteLists::add_named(std::vector<Listed<LockRecord>>& locks,
@@ -104,12 +106,12 @@ void SqliteLists::add_named(std::vector<Listed<LockRecord>>& locks,
 }
 
 // After the call: others need not wait for the look at this machine's processes.
-Listing SqliteLists::judged(Read read) {
+Listing SqliteLists::judged(Read read, std::chrono::milliseconds give_up_at) {
   for (std::size_t i = 0; i < read.witnesses.size(); ++i) {
     auto& ping = read.listing.pings[i].record;
     const std::string& witness = read.witnesses[i];
     if (!ping || !witness_.has_ended(witness)) continue;
-    const auto holds = this->holds(ping->process);
+    const auto holds = this->holds(ping->process, give_up_at);
     ping->ended = std::all_of(holds.begin(), holds.end(), [&](const LockRecord& hold) {
       return has_ended(connection_, witness_, *ping, witness, hold);
     });
@@ -118,7 +120,12 @@ Listing SqliteLists::judged(Read read) {
 }
 
 std::vector<LockRecord> SqliteLists::holds(std::string_view process) {
-  const SqliteCall call = connection_.begin_call(Access::read);
+  return holds(process, connection_.end_of_call());
+}
+
+std::vector<LockRecord> SqliteLists::holds(std::string_view process,
+                                           std::chrono::milliseconds give_up_at) {
+  const SqliteCall call = connection_.begin_call(Access::read, give_up_at);
   std::vector<LockRecord> holds;
   SqliteRun run(connection_.statements().holds);
   run.bind(1, process);

@@ -31,7 +31,8 @@ class SqliteLists {
   struct Read;
   void add_named(std::vector<Listed<LockRecord>>& locks,
                  const std::vector<std::string>& names) const;
-  Listing judged(Read read);
+  Listing judged(Read read, std::chrono::milliseconds give_up_at);
+  std::vector<LockRecord> holds(std::string_view process, std::chrono::milliseconds give_up_at);
 
   SqliteConnection& connection_;
   const SqliteWitness& witness_;

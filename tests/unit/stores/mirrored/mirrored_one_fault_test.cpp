@@ -51,7 +51,7 @@ TEST_CASE("a malformed state on one member is named where the others cannot tell
   const auto ask = [&] { return lock->still_held(); };
   CHECK_THROWS_WITH(ask(), Catch::Contains("\"state\"") && Catch::Contains("mend"));
   CHECK(thrown_by(ask) == Errc::bad_record);
-  // Who is away could tell.
+  // The one that is away could tell.
   ann.set_away(0, true);
   CHECK(thrown_by(ask) == Errc::not_applied);
   CHECK(lock->held());

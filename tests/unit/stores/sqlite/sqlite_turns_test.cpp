@@ -105,6 +105,18 @@ TEST_CASE("a call that gets no turn in time is refused, and runs beside no other
   CHECK(refused == Errc::not_applied);
 }
 
+TEST_CASE("a call is no part of a transaction that an earlier one could not end",
+          "[sqlite][R1][R12]") {
+  const distlock::testing::TemporaryFolder folder;
+  const std::string path = (folder.path() / "locks.db").string();
+  SqliteConnection connection(ConnectionString("sqlite:" + path), StoreOptions{});
+  // As where a ROLLBACK gets no memory.
+  connection.db().execute("begin", Effect::reads, "BEGIN IMMEDIATE");
+  REQUIRE(sqlite3_get_autocommit(connection.db().handle()) == 0);
+  const SqliteCall call = connection.begin_call(SqliteConnection::Access::write);
+  CHECK(sqlite3_get_autocommit(connection.db().handle()) != 0);
+}
+
 TEST_CASE("a call that waits for its turn leaves the one that has it its own limit",
           "[sqlite][R12]") {
   using Access = SqliteConnection::Access;
