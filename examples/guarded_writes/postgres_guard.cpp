@@ -48,8 +48,17 @@ Result send_change(PGconn* connection, const std::string& id, const Stamp& stamp
           PQclear};
 }
 
+// A connection that was lost takes a transaction along, and a second attempt would be outside of
+// it.
+void check_no_transaction(PGconn* connection) {
+  const PGTransactionStatusType status = PQtransactionStatus(connection);
+  if (status != PQTRANS_INTRANS && status != PQTRANS_INERROR) return;
+  throw Error(Errc::invalid_argument, "a guarded write cannot be a part of a transaction");
+}
+
 std::optional<std::int64_t> change(PGconn* connection, const std::string& id, const Stamp& stamp,
                                    std::optional<std::int64_t> value) {
+  check_no_transaction(connection);
   for (int attempt = 1;; ++attempt) {
     const Result result = send_change(connection, id, stamp, value);
     if (succeeded(result.get()) && PQntuples(result.get()) == 1) {

@@ -14,7 +14,8 @@ namespace guarded {
 // and refuses what comes from before it.
 //
 // Errors: distlock::Error. `outcome_unknown`: whether the change was made cannot be known; it may
-// be repeated with the same stamp. `not_applied`: the server said no.
+// be repeated with the same stamp. `not_applied`: the server said no. `invalid_argument`: within a
+// transaction of the caller's. A lost connection is made anew, without its settings.
 
 /// Makes the table of this example.
 void make_resources(PGconn* connection);

@@ -97,7 +97,7 @@ class DISTLOCK_EXPORT DistributedLock {
   /// Errors: those of lock_try(), of which store failures come only after
   /// LockOptions::store_patience, and `store_replaced` at once: open the store anew and wait there.
   void lock();
-  /// As lock(), but gives up (false) when a stop is requested. `other`: as lock_try().
+  /// As lock(), but gives up (false) at a stop. `other`: as lock_try(), and by each look before.
   [[nodiscard]] bool lock(const std::stop_token& stop, std::string_view why = {},
                           LockRecord* other = nullptr);
   [[nodiscard]] bool try_lock() { return lock_try({}); }
@@ -157,8 +157,8 @@ class DISTLOCK_EXPORT DistributedLock {
 
   /// Claims anew, with a new `ts` and fence, from exactly this object's own last hold. For a hold
   /// that ran out, before another process has taken over. False if the document no longer carries
-  /// that hold. Errors: those of lock_try(); `lock_lost` if there is no such hold, `already_held`
-  /// if it is valid. After false or an error this object has no hold any more.
+  /// that hold. Errors: those of lock_try(); `lock_lost` if there is no such hold. After false or
+  /// an error it has none, but `already_held` (it is valid) and `stopped` change nothing.
   [[nodiscard]] bool reclaim(std::string_view why = {});
 
   /// Why the last hold was lost. Empty if it was not lost, or was unlocked before its deadline.

@@ -98,6 +98,20 @@ TEST_CASE("a row with a fence: a lost connection is made anew and the write repe
   CHECK(scene.read({.fence = 1, .ts = kOne, .number = 3}) == 8);
 }
 
+TEST_CASE("a row with a fence: a write is no part of a transaction, which a lost connection ends",
+          "[guarded][R8]") {
+  const PostgresScene scene;
+  scene.execute("BEGIN");
+  try {
+    scene.write({.fence = 1, .ts = kOne, .number = 1}, 7);
+    FAIL("it was written");
+  } catch (const Error& error) {
+    CHECK(error.errc() == Errc::invalid_argument);
+  }
+  scene.execute("ROLLBACK");
+  CHECK(scene.write({.fence = 1, .ts = kOne, .number = 1}, 7) == Outcome::written);
+}
+
 TEST_CASE("a row with a fence: a write that the server rejects is an error and changes nothing",
           "[guarded][R8]") {
   const PostgresScene scene;

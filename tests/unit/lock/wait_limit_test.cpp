@@ -135,18 +135,38 @@ TEST_CASE("a claim of unknown outcome does not outlast the wait", "[waiting][R8]
   CHECK_FALSE(fleet.stored("balancer").taken());
 }
 
-TEST_CASE("a wait that ends with a claim of unknown outcome is an error, also after its first look",
+TEST_CASE("a wait that ends with a claim that failed is an error, and not busy",
           "[waiting][R2][R8][R15]") {
   Fleet fleet;
   const auto a = fleet.process("a");
   make_known_free(*a.lock("balancer"));
   const auto lock = a.lock("balancer");
-  // Neither the claim nor what reads it back comes through before the deadline.
-  a.store->before("claim", [&] {
+  const auto wait = [&] { return lock->try_lock_for(5s); };
+  SECTION("whose outcome nobody knows") {
+    // Neither the claim nor what reads it back comes through before the deadline.
+    a.store->before("claim", [&] {
+      a.store->fail("claim", Fault::lost_request);
+      a.store->fail("inspect", Fault::rejected, 100);
+    });
+    CHECK(thrown_by(wait) == Errc::outcome_unknown);
+  }
+  SECTION("as its second look back shows when the deadline has passed") {
+    const auto cutoff_passes = a.store->call_limit() * 9 / 8;
+    int looks = 0;
     a.store->fail("claim", Fault::lost_request);
-    a.store->fail("inspect", Fault::rejected, 100);
-  });
-  CHECK(thrown_by([&] { return lock->try_lock_for(5s); }) == Errc::outcome_unknown);
+    a.store->during_each_call([&](const std::string& call) {
+      if (call == "inspect" && ++looks == 3) fleet.clock->advance(2s);
+    });
+    CHECK(thrown_by([&] { return lock->try_lock_for(cutoff_passes + 1s); }) ==
+          Errc::outcome_unknown);
+    CHECK(looks == 3);
+    a.store->during_each_call({});
+  }
+  SECTION("as the store says when the deadline has passed") {
+    a.store->fail("claim", Fault::rejected);
+    a.store->before("claim", [&] { fleet.clock->advance(6s); });
+    CHECK(thrown_by(wait) == Errc::not_applied);
+  }
 }
 
 TEST_CASE("a wait looks once more shortly before its deadline", "[waiting][R15]") {
