@@ -74,7 +74,6 @@ class ChildProcess {
 
   pid_t id() const { return id_; }
 
-  bool leads_group() const { return leads_group_; }
   /// Not where the command has made itself a group of its own, as timeout(1) does.
   bool is_in_our_group() const;
 

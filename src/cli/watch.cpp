@@ -35,7 +35,7 @@ class Frames {
       if (!store_) store_ = watched_.open();
     } catch (const Error& error) {
       if (!may_pass(error)) throw;
-      return frame_of("", shown(error), arguments.format, streams);
+      return frame_of({.message = shown(error)}, arguments.format, streams);
     }
     return listed(arguments, streams);
   }
@@ -59,19 +59,22 @@ class Frames {
       message = shown(error);
     }
     if (arguments.format == Format::names && message.empty()) message = malformed.str();
-    // On a terminal the end of a long list is not seen.
-    const bool above = arguments.format == Format::text || streams.out_width > 0;
-    if (above) return warnings.str() + frame_of(frame.str(), message, arguments.format, streams);
-    return frame_of(frame.str(), message + warnings.str(), arguments.format, streams);
+    return frame_of({warnings.str(), frame.str(), message}, arguments.format, streams);
   }
+
+  struct Frame {
+    std::string warnings = {};  // Above the list: on a terminal the end of a long one is not seen.
+    std::string data = {};
+    std::string message = {};
+  };
 
   // A program reads names and JSON, and no message among them. On a terminal the next frame would
   // hide the error stream.
-  std::string frame_of(const std::string& data, const std::string& message, Format format,
-                       const Streams& streams) {
-    if (format == Format::text || streams.out_width > 0) return data + message;
-    tell_new(message, streams.err);
-    return data;
+  std::string frame_of(const Frame& frame, Format format, const Streams& streams) {
+    if (format == Format::text || streams.out_width > 0)
+      return frame.warnings + frame.data + frame.message;
+    tell_new(frame.message + frame.warnings, streams.err);
+    return frame.data;
   }
 
   void tell_new(const std::string& problems, std::ostream& err) {

@@ -67,33 +67,33 @@ struct SqliteLists::Read {
   }
 };
 
-Listing SqliteLists::list() {
+Listing SqliteLists::read(const char* operation, const std::function<void(Read&)>& rows) {
   const auto give_up_at = connection_.end_of_call();
-  Read read;
+  Read all;
   {
     const SqliteCall call = connection_.begin_call(Access::read, give_up_at);
-    SqliteTransaction one_view(connection_.db(), "list", "BEGIN");
-    const SqliteStatements& statements = connection_.statements();
-    read.listing.locks = locks_of(statements.locks, stored_lines(statements.places));
-    read.pings_of(statements.pings);
-    read.listing.now = connection_.now();
+    SqliteTransaction one_view(connection_.db(), operation, "BEGIN");
+    rows(all);
+    all.listing.now = connection_.now();
   }
-  return judged(std::move(read), give_up_at);
+  return judged(std::move(all), give_up_at);
+}
+
+Listing SqliteLists::list() {
+  const SqliteStatements& statements = connection_.statements();
+  return read("list", [&](Read& into) {
+    into.listing.locks = locks_of(statements.locks, stored_lines(statements.places));
+    into.pings_of(statements.pings);
+  });
 }
 
 Listing SqliteLists::list_waits(const std::vector<std::string>& names) {
-  const auto give_up_at = connection_.end_of_call();
-  Read read;
-  {
-    const SqliteCall call = connection_.begin_call(Access::read, give_up_at);
-    SqliteTransaction one_view(connection_.db(), "look for deadlocks", "BEGIN");
-    const SqliteStatements& statements = connection_.statements();
-    read.listing.locks = locks_of(statements.locks_of_waits, stored_lines(statements.places));
-    add_named(read.listing.locks, names);
-    read.pings_of(statements.pings_of_waits);
-    read.listing.now = connection_.now();
-  }
-  return judged(std::move(read), give_up_at);
+  const SqliteStatements& statements = connection_.statements();
+  return read("look for deadlocks", [&](Read& into) {
+    into.listing.locks = locks_of(statements.locks_of_waits, stored_lines(statements.places));
+    add_named(into.listing.locks, names);
+    into.pings_of(statements.pings_of_waits);
+  });
 }
 
 void SqliteLists::add_named(std::vector<Listed<LockRecord>>& locks,

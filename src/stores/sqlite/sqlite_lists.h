@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,8 @@ class SqliteLists {
 
  private:
   struct Read;
+  // In one view of the file.
+  Listing read(const char* operation, const std::function<void(Read&)>& rows);
   void add_named(std::vector<Listed<LockRecord>>& locks,
                  const std::vector<std::string>& names) const;
   Listing judged(Read read, std::chrono::milliseconds give_up_at);

@@ -26,6 +26,20 @@ std::unique_ptr<DistributedLock> with_pending_release(const Process& of, const s
   return lock;
 }
 
+/// Another process has the lock, and `lock` of process "b", which has pinged, waits in line.
+struct AtAHeldLock {
+  AtAHeldLock() {
+    REQUIRE(held->lock_try("x"));
+    b.store->has_line = true;
+    b.pinger->ping_round();
+  }
+
+  Fleet fleet;
+  std::unique_ptr<DistributedLock> held = fleet.process("a").lock("balancer");
+  Process b = fleet.process("b");
+  std::unique_ptr<DistributedLock> lock = b.lock("balancer");
+};
+
 }  // namespace
 
 TEST_CASE("a stop in the middle of a look lets no claim follow", "[pinger][R12]") {
@@ -226,13 +240,10 @@ TEST_CASE("a wait that ends after a stop frees what it left, and nothing of othe
 }
 
 TEST_CASE("a wait that is over calls no store after a stop", "[pinger][R12][R15]") {
-  Fleet fleet;
-  const auto held = fleet.process("a").lock("balancer");
-  REQUIRE(held->lock_try("x"));
-  const auto b = fleet.process("b");
-  b.store->has_line = true;
-  const auto lock = b.lock("balancer");
-  b.pinger->ping_round();
+  AtAHeldLock scene;
+  Fleet& fleet = scene.fleet;
+  const Process& b = scene.b;
+  DistributedLock* const lock = scene.lock.get();
   const bool by_deadline = GENERATE(true, false);
   std::stop_source stop;
   b.store->fail("stand", Fault::lost_request);
@@ -250,13 +261,10 @@ TEST_CASE("a wait that is over calls no store after a stop", "[pinger][R12][R15]
 }
 
 TEST_CASE("a wait that a stop ends begins no call at its deadline or later", "[pinger][R12][R15]") {
-  Fleet fleet;
-  const auto held = fleet.process("a").lock("balancer");
-  REQUIRE(held->lock_try("x"));
-  const auto b = fleet.process("b");
-  b.store->has_line = true;
-  const auto lock = b.lock("balancer");
-  b.pinger->ping_round();
+  AtAHeldLock scene;
+  Fleet& fleet = scene.fleet;
+  const Process& b = scene.b;
+  DistributedLock* const lock = scene.lock.get();
   b.store->fail("stand", Fault::lost_request);
   b.store->before("stand", [&] {
     b.pinger->stop();
