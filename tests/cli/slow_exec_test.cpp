@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <fstream>
 #include <string>
+#include <utility>
 
 #include "cli/supervision.h"
 #include "support/temporary_folder.h"
@@ -71,6 +72,8 @@ TEST_CASE("a loss ends a command whose exec takes long", "[cli][child][R9]") {
   const Signals signals;
   const SlowProgram slow(kCannotRun, SIGCHLD);
   std::stop_source lost;
+  EndingPlan patient = kSlowPlan;
+  patient.grace = 60s;
   int looks = 0;
   const auto lost_soon = [&] {
     if (++looks < 4) return host_clock()->steady_now() + 1h;
@@ -78,7 +81,7 @@ TEST_CASE("a loss ends a command whose exec takes long", "[cli][child][R9]") {
     return SteadyTime::min();
   };
   const Ending ending =
-      run_to_end(slow.command(), signals, {lost_soon, lost.get_token(), kSlowPlan}, keeper);
+      run_to_end(slow.command(), signals, {lost_soon, lost.get_token(), patient}, keeper);
   CHECK(ending.by_signal == SIGTERM);
   CHECK(ending.cut_short);
 }
@@ -88,10 +91,11 @@ TEST_CASE("pings move the deadline of a command whose exec takes long", "[cli][c
   const Signals signals;
   const SlowProgram slow("#!/bin/sh\nexit 7\n", SIGCHLD);
   const SteadyTime first_deadline = host_clock()->steady_now() + 5s;
+  bool first = true;
   const auto renewed = [&] {
     const SteadyTime now = host_clock()->steady_now();
     if (now > first_deadline) slow.let_go();
-    return now + 5s;
+    return std::exchange(first, false) ? first_deadline : now + 60s;
   };
   const Ending ending = run_to_end(slow.command(), signals, {renewed, {}, kSlowPlan}, keeper);
   CHECK(ending.exit_status == 7);

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <atomic>
 #include <catch2/catch.hpp>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <thread>
@@ -19,16 +20,17 @@
 #include "command_end.h"
 #include "no_descriptors.h"
 #include "support/leave.h"
+#include "support/temporary_folder.h"
 
 using namespace distlock;
 using namespace distlock::cli;
+using distlock::testing::TemporaryFolder;
 using namespace std::chrono_literals;
 
 namespace {
 
-// Everything has time enough on a machine that stands still for a while: a command to get ready, to
-// end when it is asked to, and to be gone when it is killed.
-constexpr auto kGetsReady = 3s;
+// Everything has time enough on a machine that stands still for a while: a command to end when it
+// is asked to, and to be gone when it is killed.
 constexpr EndingPlan kPlan{
     .on_loss = OnLoss::terminate, .grace = 10s, .margin = 10s, .look_every = 1h};
 
@@ -43,16 +45,41 @@ struct Hold {
   }
 };
 
-/// A hold that is lost before another ping is confirmed.
-Hold passing_hold(std::chrono::milliseconds grace) {
-  Hold hold;
-  hold.plan.grace = grace;
-  hold.until = host_clock()->steady_now() + kGetsReady + grace + hold.plan.margin;
-  return hold;
-}
+/// A hold that passes once its command is ready, which makes a file then.
+class PassingHold : public Hold {
+ public:
+  explicit PassingHold(std::chrono::milliseconds grace) {
+    plan.grace = grace;
+    plan.look_every = 10ms;
+  }
+
+  /// Of a shell that is ready now.
+  std::string is_ready() const { return ": >" + ready_.string() + "; "; }
+  Guarded guarded() {
+    return {[this] { return look(); }, lost.get_token(), plan};
+  }
+  SteadyTime look() {
+    if (!passes_ && std::filesystem::exists(ready_)) {
+      until = host_clock()->steady_now() + 200ms + plan.grace + plan.margin;
+      passes_ = true;
+    }
+    return until;
+  }
+
+ private:
+  const TemporaryFolder folder_;
+  const std::filesystem::path ready_ = folder_.path() / "ready";
+  bool passes_ = false;
+};
 
 Command shell(const std::string& script) {
   return {.words = {"sh", "-c", script}, .environment = {}};
+}
+
+/// Ends when it is told to, but for what it has started. Ready when both have their handlers.
+std::string stubborn_child_of(const PassingHold& hold) {
+  return "(trap '' TERM; " + hold.is_ready() +
+         "while :; do sleep 0.01; done) & trap 'exit 7' TERM; while :; do sleep 0.01; done";
 }
 
 /// Whether the keeper of a tool that stood still right after the fork, until its deadline, knew
@@ -109,9 +136,10 @@ TEST_CASE("a command whose hold has ended is not started", "[cli][child][R9]") {
 TEST_CASE("a command is told of a deadline that draws near", "[cli][child][R9]") {
   Keeper keeper;
   const Signals signals;
-  Hold hold = passing_hold(kPlan.grace);
-  const Ending ending = run_to_end(shell("trap 'exit 7' TERM; while :; do sleep 0.01; done"),
-                                   signals, hold.guarded(), keeper);
+  PassingHold hold(kPlan.grace);
+  const std::string script =
+      "trap 'exit 7' TERM; " + hold.is_ready() + "while :; do sleep 0.01; done";
+  const Ending ending = run_to_end(shell(script), signals, hold.guarded(), keeper);
   CHECK(ending.exit_status == 7);
   CHECK(ending.cut_short);
   CHECK(host_clock()->steady_now() < hold.until);
@@ -129,10 +157,10 @@ TEST_CASE("a tool that stands still right after the fork has told its keeper the
 TEST_CASE("all that a command has started is gone before the deadline", "[cli][child][R9]") {
   Keeper keeper;
   const Signals signals;
-  Hold hold = passing_hold(100ms);
-  const Ending ending = run_to_end(
-      shell("trap '' TERM; (setsid sleep 99 &) ; sleep 99 & while :; do kill -STOP $$; done"),
-      signals, hold.guarded(), keeper);
+  PassingHold hold(100ms);
+  const std::string script = "trap '' TERM; (setsid sleep 99 &) ; sleep 99 & " + hold.is_ready() +
+                             "while :; do kill -STOP $$; done";
+  const Ending ending = run_to_end(shell(script), signals, hold.guarded(), keeper);
   CHECK(ending.by_signal == SIGKILL);
   CHECK(ending.cut_short);
   CHECK(descendants_of(getpid(), keeper.id()).empty());
@@ -167,11 +195,8 @@ TEST_CASE("a command that ended when it was told to is not the end of what it ha
           "[cli][child][R9]") {
   Keeper keeper;
   const Signals signals;
-  Hold hold = passing_hold(1s);
-  const Ending ending =
-      run_to_end(shell("(trap '' TERM; while :; do sleep 0.01; done) & trap 'exit 7' TERM; "
-                       "while :; do sleep 0.01; done"),
-                 signals, hold.guarded(), keeper);
+  PassingHold hold(1s);
+  const Ending ending = run_to_end(shell(stubborn_child_of(hold)), signals, hold.guarded(), keeper);
   const auto left = descendants_of(getpid(), keeper.id());
   for (const pid_t process : left) kill(process, SIGKILL);
   CHECK(ending.exit_status == 7);
@@ -184,16 +209,16 @@ TEST_CASE(
     "[cli][child][unsanitized][R9]") {
   Keeper keeper;
   const Signals signals;
-  Hold hold = passing_hold(1s);
+  PassingHold hold(1s);
   std::optional<NoDescriptors> limit;
   const auto limited_at_the_end = [&] {
-    const bool ends = host_clock()->steady_now() >= hold.until - hold.plan.margin - hold.plan.grace;
-    if (ends && !limit) limit.emplace();
-    return hold.until;
+    if (limit) return hold.until;
+    const SteadyTime until = hold.look();
+    if (host_clock()->steady_now() >= until - hold.plan.margin - hold.plan.grace) limit.emplace();
+    return until;
   };
-  const Ending ending = run_to_end(shell("(trap '' TERM; while :; do sleep 0.01; done) & trap "
-                                         "'exit 7' TERM; while :; do sleep 0.01; done"),
-                                   signals, {limited_at_the_end, {}, hold.plan}, keeper);
+  const Ending ending = run_to_end(shell(stubborn_child_of(hold)), signals,
+                                   {limited_at_the_end, {}, hold.plan}, keeper);
   limit.reset();
   const auto left = descendants_of(getpid(), keeper.id());
   for (const pid_t process : left) kill(process, SIGKILL);
@@ -219,10 +244,10 @@ TEST_CASE("a command ends before the deadline also if its keeper was killed or s
   const int signal = GENERATE(SIGKILL, SIGSTOP);
   Keeper keeper;
   const Signals signals;
-  Hold hold = passing_hold(100ms);
+  PassingHold hold(100ms);
   kill(keeper.id(), signal);
-  const Ending ending = run_to_end(shell("trap '' TERM; while :; do sleep 0.01; done"), signals,
-                                   hold.guarded(), keeper);
+  const std::string script = "trap '' TERM; " + hold.is_ready() + "while :; do sleep 0.01; done";
+  const Ending ending = run_to_end(shell(script), signals, hold.guarded(), keeper);
   CHECK(ending.by_signal == SIGKILL);
   CHECK(host_clock()->steady_now() < hold.until);
 }

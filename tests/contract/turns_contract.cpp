@@ -11,14 +11,17 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// A free lock with so many in line that the last may not claim for a second or so.
+// A store takes that for freed right now: the request was on its way for so long.
+constexpr auto kFreedIn = 9s;
+
+// A free lock with so many in line that the last may not claim for some seconds.
 struct LongLine {
   LongLine(StoreUnderTest& under_test, Store& store) {
     const StoreTime now = store.list().now.time;
     for (int i = 0; i < 900; ++i) waiters.push_back({new_token(), "p", "p:1:1", now, std::nullopt});
     const Document lock = with(free_lock("jobs"), "line", waiters);
-    under_test.put_lock(with(lock, "freed_at", now + 800ms));
-    last_may_claim = now + 800ms + line::opens_after(waiters.size() - 1);
+    under_test.put_lock(with(lock, "freed_at", now + kFreedIn));
+    last_may_claim = now + kFreedIn + line::opens_after(waiters.size() - 1);
   }
 
   std::vector<Waiter> waiters;

@@ -69,14 +69,15 @@ TEST_CASE("a write that a majority does not confirm in time is unknown, and appl
   const auto ports = ports_of(replica_set_uri());
   const int primary = primary_among(ports);
   const Server server(replica_set_uri());
-  const auto store = open_mongo_store(server.connection(), {.call_limit = 1s});
+  const auto store = open_mongo_store(server.connection(), {});
+  const auto hasty = open_mongo_store(server.connection(), {.call_limit = 3s});
   store->ping(kHolder);
   server.put(kLocks, json(R"({"_id": "jobs", "state": 0, "who": ""})"));
   const Claim claim = our_claim(*store);
   {
     const Stopped first(without(ports, primary)[0]);
     const Stopped second(without(ports, primary)[1]);
-    CHECK(failure_of([&] { store->claim("jobs", FromFree{}, claim); }) == Errc::outcome_unknown);
+    CHECK(failure_of([&] { hasty->claim("jobs", FromFree{}, claim); }) == Errc::outcome_unknown);
     // Asked directly, for a primary that sees no majority steps down after a while.
     const Server alone(direct_uri(primary), server.database());
     const auto lock = alone.raw(kLocks, "jobs");
@@ -93,7 +94,7 @@ TEST_CASE("a judgement is never made on what a deposed primary says", "[mongo][R
   const int deposed = primary_among(ports);
   const Server server(replica_set_uri());
   const auto holder = open_mongo_store(server.connection(), {.call_limit = 5s});
-  const auto contender = open_mongo_store(server.connection(), {.call_limit = 60s});
+  const auto contender = open_mongo_store(server.connection(), {.call_limit = 4min});
   const PingRecord before = holder->ping(kHolder);
   REQUIRE(holder->claim("jobs", FromAbsent{}, our_claim(*holder)));
   {

@@ -80,7 +80,7 @@ struct Parent {
 
   Server server{standalone_uri()};
   std::shared_ptr<Store> store =
-      open_store(server.connection("appName=" + server.database()), {.call_limit = 2s});
+      open_store(server.connection("appName=" + server.database()), {.call_limit = 10s});
   std::shared_ptr<DistributedLockPinger> pinger = std::make_shared<DistributedLockPinger>(
       Environment{.store = store}, PingerOptions{.ping_every = 50ms});
   std::unique_ptr<DistributedLock> lock =
@@ -112,7 +112,7 @@ int use_and_destroy(Parent& parent) {
 
 /// Uses a store that the child itself opens on the same server. 0 if all is well.
 int begin_anew(const Parent& parent) {
-  const auto store = open_store(parent.server.connection(), {.call_limit = 2s});
+  const auto store = open_store(parent.server.connection(), {.call_limit = 10s});
   const auto pinger = std::make_shared<DistributedLockPinger>(Environment{.store = store});
   DistributedLock jobs(pinger, "jobs");
   DistributedLock others(pinger, "others");

@@ -75,7 +75,7 @@ TEST_CASE("a member that cannot be used does not end a wait for another that is 
   // Nobody listens on port 1.
   const ConnectionString connection(string_of({second.port(), first.port(), 1}));
   std::string message;
-  CHECK(failure_of([&] { open_store(connection, {.call_limit = 2s}); }, &message) ==
+  CHECK(failure_of([&] { open_store(connection, {.call_limit = 8s}); }, &message) ==
         Errc::not_applied);
   CHECK_THAT(message, Catch::Contains("this is a member of a replica set") &&
                           Catch::Contains("127.0.0.1:1"));

@@ -25,7 +25,7 @@ struct Odd {
       : server(json("{" + hello() + "}")),
         store(open_mongo_store(
             ConnectionString("mongodb://127.0.0.1:" + std::to_string(server.port()) + "/"),
-            {.call_limit = 4s})) {
+            {.call_limit = 20s})) {
     const std::string answer = "{" + hello() + fields + "}";
     server.answer_with([answer](const Bson&) { return json(answer); });
   }
@@ -166,7 +166,7 @@ TEST_CASE("an opening that an unsound answer has ended spoils no later error of 
   MockServer unsound(json("{" + standalone_hello() + "}"));
   unsound.answer_with([](const Bson&) { return json(R"({"ok": 0, "code": 0})"); });
   const ConnectionString connection("mongodb://127.0.0.1:" + std::to_string(unsound.port()) + "/");
-  REQUIRE(failure_of([&] { open_mongo_store(connection, {.call_limit = 4s}); }) ==
+  REQUIRE(failure_of([&] { open_mongo_store(connection, {.call_limit = 20s}); }) ==
           Errc::not_applied);
   std::string message;
   CHECK(failure_of([&] { rejecting.store->release("jobs", kOurs); }, &message) ==

@@ -27,7 +27,7 @@ struct Granting {
   MockServer server{json("{" + standalone_hello() + ", " + kMember + "}")};
   std::shared_ptr<Store> store = open_mongo_store(
       ConnectionString("mongodb://127.0.0.1:" + std::to_string(server.port()) + "/"),
-      {.call_limit = 4s});
+      {.call_limit = 20s});
 
   explicit Granting(const std::string& fields) {
     const std::string answer = R"({"ok": 1, "value": {"_id": "jobs", )" + fields + "}}";

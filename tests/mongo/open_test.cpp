@@ -20,7 +20,7 @@ struct Refusal {
 
 Refusal opening(const std::string& uri) {
   Refusal refusal;
-  refusal.errc = failure_of([&] { open_mongo_store(ConnectionString(uri), {.call_limit = 4s}); },
+  refusal.errc = failure_of([&] { open_mongo_store(ConnectionString(uri), {.call_limit = 20s}); },
                             &refusal.message);
   return refusal;
 }
@@ -88,7 +88,8 @@ TEST_CASE("a server that is not in its replica set yet is not one to lock by", "
 
 TEST_CASE("a server that takes no more writes gets no command", "[mongo][R4]") {
   MockServer server(hello_of(17));
-  const auto store = open_mongo_store(ConnectionString(address(server.port())), {.call_limit = 4s});
+  const auto store =
+      open_mongo_store(ConnectionString(address(server.port())), {.call_limit = 20s});
   server.hello_with(ghost_hello());
   const auto until = host_clock()->steady_now() + 60s;
   std::string message;

@@ -14,8 +14,8 @@
 
 namespace distlock::testing {
 
-inline constexpr std::chrono::seconds kCallLimit{4};
-inline constexpr std::int64_t kServerLimitMs = 3600;  // nine tenths of it
+inline constexpr std::chrono::seconds kCallLimit{20};
+inline constexpr std::int64_t kServerLimitMs = 18'000;  // nine tenths of it
 
 inline std::string text_at(const Bson& command, const char* path) {
   const auto found = find(command.get(), path);

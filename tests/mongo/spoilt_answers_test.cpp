@@ -83,7 +83,7 @@ class Answering {
       : server_(json("{" + standalone_hello() + "}")),
         store_(open_mongo_store(
             ConnectionString("mongodb://127.0.0.1:" + std::to_string(server_.port()) + "/"),
-            {.call_limit = 4s})) {}
+            {.call_limit = 20s})) {}
 
   void answer(const Bson& answer) {
     const std::string text = answer.json();

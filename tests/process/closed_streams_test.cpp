@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "process/stamps.h"
+#include "process/stop_at_rest.h"
 #include "process/tool_fixture.h"
 
 using namespace distlock::testing;
@@ -72,11 +73,11 @@ TEST_CASE("a run with closed standard streams keeps its keeper: a rival's comman
   const auto stamps = fixture.folder.path() / "stamps";
   const auto holder = start(
       fixture,
-      run({"-v", "--takeover-after", "2s"}, "exec >" + stamps.string() + "; " + stamping("''")),
+      run({"-v", "--takeover-after", "8s"}, "exec >" + stamps.string() + "; " + stamping("''")),
       closed);
   while (last_stamp(text_of(stamps)) == 0) std::this_thread::yield();
-  holder->send(SIGSTOP);
-  const auto rival = fixture.start(run({"-w", "100s", "--takeover-after", "2s"}, kStamp));
+  stop_at_rest(*holder, fixture.file());
+  const auto rival = fixture.start(run({"-w", "100s", "--takeover-after", "8s"}, kStamp));
   CHECK(rival->wait() == 0);
   const double begun = last_stamp(rival->rest_of_output());
   CHECK(begun >= last_stamp(text_of(stamps)));  // A tick may count for both.

@@ -106,7 +106,7 @@ TEST_CASE("a child that is forked in the middle of a wait leaves the wait",
   clock->begin();
   bool got = false;
   const bool forked =
-      thrown_by([&] { return got = waits.try_lock_for(1s, stop.get_token()); }) == Errc::forked;
+      thrown_by([&] { return got = waits.try_lock_for(5s, stop.get_token()); }) == Errc::forked;
   // A child whose wait was over anyway is told nothing.
   if (getpid() != parent) leave(got ? 1 : 0);
   clock->end();

@@ -70,7 +70,7 @@ int run(const std::string& way) {
   if (way == "stuck-sink") add_sink(24h);
   if (way == "slow-sink") {
     distlock::set_log_level(distlock::LogLevel::warning);
-    add_sink(300ms);
+    add_sink(100ms);
   }
   if (way == "level-error") distlock::set_log_level(distlock::LogLevel::error);
   if (way == "level-debug") distlock::set_log_level(distlock::LogLevel::debug);

@@ -4,8 +4,10 @@
 #include <filesystem>
 #include <sstream>
 #include <string>
+#include <thread>
 
 #include "process/stamps.h"
+#include "process/stop_at_rest.h"
 #include "process/tool_fixture.h"
 
 using namespace distlock::testing;
@@ -38,11 +40,11 @@ const std::string kCountPingsSinceBreak = R"(
     CREATE TRIGGER pinged AFTER UPDATE ON lockpings
       BEGIN UPDATE since_break SET count = count + 1; END)";
 
-const Words kShort{"--takeover-after", "2s"};
+const Words kShort{"--takeover-after", "8s"};
 
 /// Gets the lock as soon as it can, and says when its command ran.
 std::unique_ptr<ToolProcess> rival_of(const ToolFixture& fixture) {
-  return fixture.start(run({"-w", "100s", "--takeover-after", "2s"}, kStamp));
+  return fixture.start(run({"-w", "100s", "--takeover-after", "8s"}, kStamp));
 }
 
 }  // namespace
@@ -58,14 +60,14 @@ TEST_CASE("a command is told until when its hold is valid", "[process][run][unsa
 
 TEST_CASE("a command may outlast its first lease", "[process][run][unsanitized][R9]") {
   ToolFixture fixture;
-  CHECK(fixture.status(run({"--takeover-after", "4s"}, "sleep 5; exit 7")) == 7);
+  CHECK(fixture.status(run({"--takeover-after", "8s"}, "sleep 9; exit 7")) == 7);
   CHECK(fixture.messages.empty());
 }
 
 TEST_CASE("break ends the command within a ping's interval, with 75", "[process][run][break][R9]") {
   ToolFixture fixture;
   const auto holder =
-      fixture.start(run({"--takeover-after", "60s", "--ping-every", "2s"},
+      fixture.start(run({"--takeover-after", "60s", "--ping-every", "8s"},
                         "trap 'echo told; exit 0' TERM; echo ready; while :; do sleep 0.01; done"));
   REQUIRE(holder->next_output() == "ready");
   fixture.change(kCountPingsSinceBreak);
@@ -125,7 +127,7 @@ TEST_CASE(
     "[process][run][break][R9]") {
   ToolFixture fixture;
   const auto holder = fixture.start(
-      run({"--takeover-after", "60s", "--ping-every", "2s"},
+      run({"--takeover-after", "120s", "--ping-every", "2s", "--grace", "30s"},
           "setsid sh -c 'trap \"echo told; exit 0\" TERM; kill -STOP $$; sleep 100' & "
           "until grep -q '^State:.T' /proc/$!/status; do sleep 0.01; done; echo ready; wait"));
   REQUIRE(holder->next_output() == "ready");
@@ -184,7 +186,7 @@ TEST_CASE("a command ends before a rival's begins although its parent is stopped
   ToolFixture fixture;
   const auto holder = fixture.start(run(kShort, stamping("''")));
   REQUIRE_FALSE(holder->next_output().empty());
-  holder->send(SIGSTOP);
+  stop_at_rest(*holder, fixture.file());
   const double stopped = now();
   const auto rival = rival_of(fixture);
   CHECK(rival->wait() == 0);
@@ -201,7 +203,7 @@ TEST_CASE("a command ends before a rival's begins although its parent is stopped
 TEST_CASE("a stop that is shorter than the lease costs nothing", "[process][run][R9]") {
   ToolFixture fixture;
   const auto holder = fixture.hold({"--takeover-after", "60s"});
-  holder->send(SIGSTOP);
+  stop_at_rest(*holder, fixture.file());
   CHECK(fixture.status({"run", "-n", "jobs", "--", "true"}) == 1);
   holder->send(SIGCONT);
   holder->close_input();
@@ -254,10 +256,13 @@ TEST_CASE("a tool whose messages nobody reads pings on, and ends with its comman
           "[process][run][log][unsanitized][R12]") {
   ToolFixture fixture;
   const auto full = ToolProcess::Messages::in_a_full_pipe;
-  ToolProcess holder(run({"-v", "--takeover-after", "2s"}, "echo ready; exec cat"),
-                     fixture.environment(), full);
+  ToolProcess holder(
+      run({"-v", "--takeover-after", "60s", "--ping-every", "100ms"}, "echo ready; exec cat"),
+      fixture.environment(), full);
   REQUIRE(holder.next_output() == "ready");
-  CHECK(fixture.status({"run", "-w", "4s", "--takeover-after", "2s", "jobs", "--", "true"}) == 1);
+  SqliteFile file(fixture.file().string());
+  while (file.integer("SELECT max(ping_successes) FROM lockpings") < 20) std::this_thread::yield();
+  CHECK(fixture.status({"run", "-n", "--takeover-after", "60s", "jobs", "--", "true"}) == 1);
   holder.send(SIGTERM);
   CHECK(holder.wait() == 128 + SIGTERM);
 }

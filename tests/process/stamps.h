@@ -9,8 +9,8 @@
 
 namespace distlock::testing {
 
-/// With --takeover-after 2s: less an allowance of 502 ms.
-inline constexpr double kValidFor = 1.498;
+/// With --takeover-after 8s: less an allowance of 1508 ms.
+inline constexpr double kValidFor = 6.492;
 /// That much /proc/uptime may be behind.
 inline constexpr double kTick = 0.01;
 

@@ -64,7 +64,7 @@ TEST_CASE("the shorter of two waits ends a run whose store is away", "[process][
   };
   CHECK(status_after("1h", "0s") == 69);
   CHECK_THAT(fixture.messages, !Catch::Contains("waiting for the store"));
-  CHECK(status_after("1h", "3s") == 69);
+  CHECK(status_after("1h", "10s") == 69);
   CHECK_THAT(fixture.messages, Catch::Contains("waiting for the store"));
   CHECK(status_after("300ms", "1h") == 69);
 }

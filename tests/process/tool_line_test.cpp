@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "process/tool_fixture.h"
-#include "support/once_of_three.h"
+#include "support/once_of_six.h"
 
 using namespace distlock::testing;
 
@@ -51,7 +51,7 @@ std::string order_of_three() {
 TEST_CASE("runs that wait get the lock in the order in which they came, however long they waited",
           "[process][run][R17]") {
   const std::string came = "1\n2\n3\n";
-  CHECK(once_of_three(came, order_of_three) == came);
+  CHECK(once_of_six(came, order_of_three) == came);
 }
 
 TEST_CASE("a child that ends does not end the wait of a run", "[process][run][R15]") {

@@ -46,7 +46,11 @@ TEST_CASE("a lock that stays busy is 1, or the status of -E", "[process][run]") 
              Catch::Contains("jobs is held by") && Catch::Contains("the long job"));
   CHECK(fixture.output.empty());
   CHECK(fixture.status({"run", "-n", "-E", "9", "jobs", "--", "true"}) == 9);
-  CHECK(fixture.status({"run", "-w", "50ms", "jobs", "--", "true"}) == 1);
+  // On a slow machine a short wait ends before the store has answered.
+  int waited = 69;
+  for (const char* const limit : {"50ms", "1s", "20s"})
+    if (waited == 69) waited = fixture.status({"run", "-w", limit, "jobs", "--", "true"});
+  CHECK(waited == 1);
   CHECK(fixture.status({"run", "-n", "other", "--", "true"}) == 0);
 
   holder->close_input();
@@ -115,7 +119,8 @@ TEST_CASE("a lock whose holder was killed without a witness is taken over in tim
   const auto holder = fixture.hold({"--takeover-after", "10s"});
   holder->send(SIGKILL);
   CHECK(holder->wait() == 128 + SIGKILL);
-  CHECK(fixture.status({"run", "-n", "--takeover-after", "10s", "jobs", "--", "true"}) == 1);
+  // The larger of the two windows counts.
+  CHECK(fixture.status({"run", "-n", "jobs", "--", "true"}) == 1);
   CHECK(fixture.status({"run", "-w", "60s", "--takeover-after", "10s", "jobs", "--", "sh", "-c",
                         "echo $DISTLOCK_FENCE"}) == 0);
   CHECK(fixture.output == "2\n");

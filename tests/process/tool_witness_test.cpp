@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "process/stop_at_rest.h"
 #include "process/tool_fixture.h"
 #include "support/sleeper.h"
 
@@ -88,7 +89,7 @@ const ToolFixture::Words kWait{"run", "jobs", "--", "sh", "-c", "echo $DISTLOCK_
 // Of a killed run whose COMMAND, behind those words, leaves a session of its own.
 void check_that_remains_end(const std::vector<std::string>& around) {
   ToolFixture fixture;
-  std::vector<std::string> words{"run", "--takeover-after", "4s", "jobs", "--"};
+  std::vector<std::string> words{"run", "--takeover-after", "12s", "jobs", "--"};
   words.insert(words.end(), around.begin(), around.end());
   words.insert(words.end(),
                {"sh", "-c", std::string(DISTLOCK_BARE_PROGRAM) + " session; exec cat"});
@@ -144,7 +145,7 @@ TEST_CASE("a run whose keeper is killed keeps its lock", "[process][run][R23][R1
 TEST_CASE("a run that is stopped keeps its lock", "[process][run][R23][R1]") {
   ToolFixture fixture;
   const auto holder = fixture.hold();
-  holder->send(SIGSTOP);
+  stop_at_rest(*holder, fixture.file());
   CHECK(fixture.status(kTry) == 1);
   holder->send(SIGCONT);
 }
@@ -206,14 +207,15 @@ TEST_CASE("a run on mirrored files that is killed leaves its lock to the window"
   }
   const std::string uri = "mirrored+sqlite:" + members;
   const std::string bare = std::string(DISTLOCK_BARE_PROGRAM) + " session";
-  const auto holder =
-      fixture.start({"run", "--uri", uri, "jobs", "--", "sh", "-c", bare + "; exec cat"});
+  const auto holder = fixture.start({"run", "--takeover-after", "16m", "--uri", uri, "jobs", "--",
+                                     "sh", "-c", bare + "; exec cat"});
   const Survivor survivor(std::stoi(holder->next_output()));
   kill(keeper_of(*holder), SIGKILL);
   holder->send(SIGKILL);
   CHECK(holder->wait() == 128 + SIGKILL);
   CHECK(holder->rest_of_output().empty());
-  CHECK(fixture.status({"run", "-n", "--uri", uri, "jobs", "--", "true"}) == 1);
+  CHECK(fixture.status(
+            {"run", "-n", "--takeover-after", "16m", "--uri", uri, "jobs", "--", "true"}) == 1);
 }
 
 TEST_CASE("the lock of a run that is killed stays until its keeper has ended the command's group",

@@ -90,7 +90,7 @@ TEST_CASE("an X.509 user without a certificate of the server's authority is refu
   const Secured secured;
   const auto refusal = [&](const std::string& file) {
     return failure_of(
-        [&] { open_store(ConnectionString(by_certificate(secured, file)), {.call_limit = 4s}); });
+        [&] { open_store(ConnectionString(by_certificate(secured, file)), {.call_limit = 20s}); });
   };
   CHECK(refusal("strange-client.pem") == Errc::not_applied);
   CHECK(refusal("") == Errc::permission_denied);
@@ -105,11 +105,11 @@ TEST_CASE("a key with a password is opened by it, and refused by another that is
   check_works(uri + "a%25key%26word");
   std::string message;
   const ConnectionString wrong(uri + "another%25word");
-  CHECK(failure_of([&] { open_store(wrong, {.call_limit = 4s}); }, &message) ==
+  CHECK(failure_of([&] { open_store(wrong, {.call_limit = 20s}); }, &message) ==
         Errc::invalid_argument);
   CHECK_THAT(message, Catch::Contains("the password of its key") && !Catch::Contains("another"));
   const ConnectionString without(replaced(uri, "&tlsCertificateKeyFilePassword=", ""));
-  CHECK(failure_of([&] { open_store(without, {.call_limit = 4s}); }) == Errc::invalid_argument);
+  CHECK(failure_of([&] { open_store(without, {.call_limit = 20s}); }) == Errc::invalid_argument);
 }
 
 TEST_CASE("a certificate without its key is refused, and not waited for", "[security]") {
@@ -120,7 +120,7 @@ TEST_CASE("a certificate without its key is refused, and not waited for", "[secu
   const std::string file = folder.path() / "me.pem";
   std::ofstream(file) << text.substr(text.find("-----BEGIN CERTIFICATE"));
   const std::string uri = secured.uri() + "&tlsCertificateKeyFile=" + file;
-  CHECK(failure_of([&] { open_store(ConnectionString(uri), {.call_limit = 4s}); }) ==
+  CHECK(failure_of([&] { open_store(ConnectionString(uri), {.call_limit = 20s}); }) ==
         Errc::invalid_argument);
 }
 

@@ -16,6 +16,7 @@
 
 #include "sqlite/file_under_fault.h"
 #include "sqlite/gated.h"
+#include "sqlite/system_hooks.h"
 #include "stores/sqlite/sqlite_clock.h"
 #include "stores/sqlite/sqlite_gate.h"
 
@@ -53,8 +54,11 @@ TEST_CASE("a gate that lets another writer come first opens again after it", "[s
   SqliteGate first(gated.database);
   for (int i = 0; i < 20; ++i) {
     CAPTURE(i);
-    // Less than the time after which it would look again.
-    REQUIRE(first.enter(since_boot() + 5ms));
+    // Of the end, of the beginning, and of each look that it has to take again.
+    int readings = 0;
+    const AtClockReading counted(CLOCK_BOOTTIME, AtClockReading::When::before, [&] { ++readings; });
+    REQUIRE(first.enter(in_a_minute()));
+    CHECK(readings == 2);
     std::atomic<pid_t> id = 0;
     boost::thread other([&] {
       SqliteGate second(gated.database);
@@ -96,9 +100,15 @@ TEST_CASE("a gate that lets nobody in is passed by, and then ignored for a while
   fs::remove(gated.database);
   const auto store = open_hasty(gated.database);
   SqliteGate gate(gated.database);
+  const BootTimeAhead ahead;
   {
     const Sitter sitter(gated.gate);
-    CHECK_FALSE(gate.enter(since_boot() + 200ms));
+    {
+      // A long wait by this thread's clock.
+      const AtClockReading longer(CLOCK_BOOTTIME, AtClockReading::When::before,
+                                  [&] { ahead.add(1s); });
+      CHECK_FALSE(gate.enter(since_boot() + 20s));
+    }
     CHECK_NOTHROW(store->ping("holder"));
     CHECK_NOTHROW(held(*store, "jobs"));
   }

@@ -14,8 +14,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-const LockOptions kShort{.takeover_after = 3s};
-constexpr StoreOptions kCalls{.call_limit = 300ms};
+const LockOptions kShort{.takeover_after = 12s};
+constexpr StoreOptions kCalls{.call_limit = 1s};
 
 // A disk that has what was synced, and nothing written since: of each file what is in it, of the
 // folder which files there are.
@@ -57,8 +57,8 @@ struct Machine : Disk {
   static std::shared_ptr<DistributedLockPinger> pinger(std::shared_ptr<Store> store,
                                                        const std::string& process) {
     return std::make_shared<DistributedLockPinger>(
-        Environment{.store = std::move(store), .process = process},
-        PingerOptions{.ping_every = 300ms}, PingerDrive::caller);
+        Environment{.store = std::move(store), .process = process}, PingerOptions{.ping_every = 1s},
+        PingerDrive::caller);
   }
 
   std::shared_ptr<Store> store = open_at(path, kCalls);

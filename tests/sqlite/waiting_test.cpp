@@ -17,7 +17,7 @@
 #include "sqlite/system_hooks.h"
 #include "stores/sqlite/sqlite_bell.h"
 #include "support/crossed_locks.h"
-#include "support/once_of_three.h"
+#include "support/once_of_six.h"
 
 using namespace distlock;
 using namespace distlock::testing;
@@ -168,7 +168,7 @@ TEST_CASE("processes that wait for a lock of a file get it in the order in which
     CHECK(queue.in_line() == 0);
     return numbers;
   };
-  CHECK(once_of_three(came, order) == came);
+  CHECK(once_of_six(came, order) == came);
 }
 
 TEST_CASE("waiters that were killed are passed over, together and once",
@@ -183,7 +183,7 @@ TEST_CASE("waiters that were killed are passed over, together and once",
     CHECK(queue.in_line() == 1);
     return numbers;
   };
-  CHECK(once_of_three(alive, order) == alive);
+  CHECK(once_of_six(alive, order) == alive);
 }
 
 TEST_CASE("a waiter that is paused at its turn is passed over, and first when it goes on",
@@ -200,7 +200,7 @@ TEST_CASE("a waiter that is paused at its turn is passed over, and first when it
     numbers.push_back(queue.next(1).front());
     return numbers;
   };
-  CHECK(once_of_three(awake_first, order) == awake_first);
+  CHECK(once_of_six(awake_first, order) == awake_first);
 }
 
 TEST_CASE("two who wait for each other on a file hear of their deadlock",

@@ -122,7 +122,7 @@ TEST_CASE("short writes of twelve processes keep no ping and no claim from its t
           "[sqlite][R12]") {
   const TemporaryFolder folder;
   const auto file = folder.path() / "locks.db";
-  const auto store = open_at(file);
+  const auto store = open_at(file, {.call_limit = 1min});
   held(*store, "mine");
   const BusyWriters others(file, 12);
   for (int i = 0; i < 100; ++i) {

@@ -5,6 +5,8 @@
 #include <fstream>
 #include <string>
 
+#include "stores/nap.h"
+
 namespace distlock::testing {
 
 /// A file of the system on that thread of this process; empty once the thread has ended.
@@ -15,11 +17,28 @@ inline std::string said_of(pid_t thread, const std::string& file) {
   return text;
 }
 
-/// Whether that thread of this process, by its gettid(), waits for something.
-inline bool asleep(pid_t thread) {
+/// Whether that thread of this process, by its gettid(), sleeps right now.
+inline bool sleeps_now(pid_t thread) {
   const std::string stat = said_of(thread, "stat");
   const auto name_ends = stat.rfind(") ");
   return name_ends != std::string::npos && stat[name_ends + 2] == 'S';
+}
+
+/// How often it has gone to sleep.
+inline std::string sleeps_of(pid_t thread) {
+  const std::string status = said_of(thread, "status");
+  const auto found = status.find("\nvoluntary_ctxt_switches:");
+  return found == std::string::npos ? ""
+                                    : status.substr(found, status.find('\n', found + 1) - found);
+}
+
+/// Whether that thread of this process waits for something, and has done so for some milliseconds:
+/// a mutex of the memory's allocator is not what a test means.
+inline bool asleep(pid_t thread) {
+  if (!sleeps_now(thread)) return false;
+  const std::string before = sleeps_of(thread);
+  nap(std::chrono::milliseconds{3});
+  return sleeps_now(thread) && sleeps_of(thread) == before;
 }
 
 }  // namespace distlock::testing

@@ -19,7 +19,7 @@ inline std::optional<std::map<pid_t, std::string>> turns_of_sleeping_threads() {
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task")) {
     const auto thread = static_cast<pid_t>(std::stol(entry.path().filename().string()));
     if (thread == gettid()) continue;
-    if (!asleep(thread)) return std::nullopt;
+    if (!sleeps_now(thread)) return std::nullopt;
     const std::string status = said_of(thread, "status");
     const auto found = status.find("voluntary_ctxt_switches");
     if (found == std::string::npos) return std::nullopt;

@@ -23,9 +23,9 @@ namespace {
 bool waits_in_each_way(DistributedLock& lock) {
   const std::stop_source never;
   LockRecord other;
-  bool got = lock.try_lock_for(1s, never.get_token(), "for", &other);
+  bool got = lock.try_lock_for(30s, never.get_token(), "for", &other);
   lock.unlock();
-  got = lock.try_lock_until(std::chrono::system_clock::now() + 1s, never.get_token(), "until",
+  got = lock.try_lock_until(std::chrono::system_clock::now() + 30s, never.get_token(), "until",
                             &other) &&
         got;
   lock.unlock();

@@ -93,8 +93,10 @@ TEST_CASE("a waiter is woken by a release of its own process, with another objec
 }
 
 TEST_CASE("waiters get the lock in the order in which they came", "[waiting][R17]") {
-  Town town;
-  const auto holder = town.lock("holder");
+  // No turn passes.
+  const auto clock = std::make_shared<StillClock>();
+  Town town(clock);
+  auto holder = town.lock("holder");
   REQUIRE(holder->lock_try("first"));
   std::mutex mutex;
   Processes order;
@@ -117,6 +119,10 @@ TEST_CASE("waiters get the lock in the order in which they came", "[waiting][R17
   holder->unlock();
   threads.join_all();
   CHECK(order == came);
+  // At its end a pinger waits for the turns of those behind.
+  locks.push_back(std::move(holder));
+  const auto ended = std::async(std::launch::async, [&] { locks.clear(); });
+  while (ended.wait_for(1ms) != std::future_status::ready) clock->advance(5ms);
 }
 
 TEST_CASE("while somebody's turn runs lock_try() says busy", "[waiting][R17]") {

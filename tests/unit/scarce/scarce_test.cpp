@@ -152,7 +152,7 @@ TEST_CASE("a watch that gets no memory announces a loss, and a warning when ther
   std::promise<void> warned;
   std::promise<void> other_lost;
   const auto lock = world.held("balancer", {.takeover_after = 1s});
-  const auto other = world.held("other", {.takeover_after = 3s});
+  const auto other = world.held("other", {.takeover_after = 12s});
   lock->on_lost([&](LossReason reason) { lost.set_value(reason); });
   lock->on_at_risk([](SteadyTime) {});
   const auto stop = lock->stop_token();
@@ -166,8 +166,8 @@ TEST_CASE("a watch that gets no memory announces a loss, and a warning when ther
     REQUIRE(reason.wait_for(60s) == std::future_status::ready);
     CHECK(reason.get() == LossReason::deadline_passed);
     CHECK(stop.stop_requested());
-    // Half of its 2.5 s.
-    const auto at_risk = other->valid_until() - 1200ms;
+    // Half of its 9 s.
+    const auto at_risk = other->valid_until() - 4400ms;
     REQUIRE(comes_true([&] { return host_clock()->steady_now() > at_risk; }));
     CHECK(warning.wait_for(0s) == std::future_status::timeout);
     CHECK(NoMemoryFor::refusals() > 0);

@@ -85,7 +85,7 @@ class AllAtOnce {
 
 TEST_CASE("of three processes that have split the members each gets the lock in the end",
           "[mirrored][M2][R15][threads]") {
-  ThreeMembers three;
+  ThreeMembers three(10s);
   AllAtOnce all(three);
   std::vector<std::unique_ptr<SplittingProcess>> processes;
   for (std::size_t i = 0; i < kContenders; ++i) {
@@ -99,7 +99,7 @@ TEST_CASE("of three processes that have split the members each gets the lock in 
   for (const auto& process : processes) {
     threads.create_thread([&] {
       DistributedLock lock(process->pinger, "jobs");
-      if (!lock.try_lock_for(60s)) return;
+      if (!lock.try_lock_for(5min)) return;
       if (++inside > 1) ++together;
       ++got;
       for (int i = 0; i < 100; ++i) boost::this_thread::yield();

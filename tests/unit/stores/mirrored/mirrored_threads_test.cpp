@@ -121,7 +121,7 @@ TEST_CASE("a ping stays while a claim of its process is under way", "[mirrored][
 
 // Only ThreadSanitizer sees that what is known of returns has a mutex.
 TEST_CASE("threads that ping and look at once hear of the same return", "[mirrored][M6][threads]") {
-  ThreeMembers three;
+  ThreeMembers three(30s);
   three.empty(1);
   REQUIRE(three.store->members()->readmit(1));
   constexpr int kCalls = 50;
@@ -137,7 +137,7 @@ TEST_CASE("threads that ping and look at once hear of the same return", "[mirror
 
 TEST_CASE("of eight threads on two handles one at a time holds a mirrored lock",
           "[mirrored][M1][R1]") {
-  ThreeMembers three(2s);
+  ThreeMembers three(10s);
   std::vector<std::shared_ptr<DistributedLockPinger>> pingers;
   for (const char* name : {"ann", "bob"}) {
     const auto handle = make_mirrored_store({three.members[0], three.members[1], three.members[2]});
@@ -155,7 +155,7 @@ TEST_CASE("of eight threads on two handles one at a time holds a mirrored lock",
     threads.create_thread([&, i] {
       DistributedLock lock(pingers[i % 2], "jobs", options);
       for (int round = 0; round < 5; ++round) {
-        if (!lock.try_lock_for(60s)) continue;
+        if (!lock.try_lock_for(5min)) continue;
         if (++inside > 1) ++together;
         ++got;
         --inside;
