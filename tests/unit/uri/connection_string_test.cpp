@@ -212,8 +212,8 @@ TEST_CASE("an unknown option is named only where it is short enough to be a name
 }
 
 TEST_CASE("a store's string behind sqlite: is no path, also without its slashes", "[uri][R14]") {
-  const std::string path =
-      GENERATE("mongodb:ann:secret@db1", "memory:", "sqlite:locks.db", "mirrored+sqlite:a");
+  const std::string path = GENERATE("mongodb:ann:secret@db1", "mongodb+srv:ann:secret@a.b.c",
+                                    "memory:", "sqlite:locks.db", "mirrored+sqlite:a");
   const std::string refusal = refusal_of_uri("sqlite:" + path);
   CHECK_THAT(refusal, Catch::Contains("the path is a URI"));
   CHECK_THAT(refusal, !Catch::Contains("secret"));

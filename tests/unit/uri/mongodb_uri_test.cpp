@@ -90,7 +90,7 @@ TEST_CASE("an option that is a number has one to nine digits", "[connection_stri
   for (const std::string& name : kNumbers) {
     accepted(name + "=0");
     accepted(name + "=999999999");
-    for (const std::string value : {"1000000000", "-1", "-0", "1.5", "true"}) {
+    for (const std::string value : {"1000000000", "9999999999", "-1", "-0", "1.5", "true"}) {
       refused(name + "=" + value, "option " + name + " must be a whole number from 0 to 999999999");
     }
   }
