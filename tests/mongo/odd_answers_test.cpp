@@ -82,6 +82,14 @@ TEST_CASE("an answer without ok is an error", "[mongo][R2][R8]") {
   CHECK(failure_of([&] { odd.store->inspect("jobs", Freshness::fresh); }) == Errc::not_applied);
 }
 
+TEST_CASE("an answer whose ok is true is as good as one whose ok is 1", "[mongo][R8]") {
+  Odd odd("");
+  const std::string ok = GENERATE("true", "1", "1.0");
+  odd.server.answer_with(
+      [ok](const Bson&) { return json(R"({"value": null, "ok": )" + ok + "}"); });
+  CHECK(odd.store->release("jobs", kOurs) == ReleaseResult::not_ours);
+}
+
 TEST_CASE("an error of one document is the command's, though the answer says ok", "[mongo][R8]") {
   const Odd odd(
       R"(, "value": null, "writeErrors": [{"index": 0, "code": 211, "errmsg": "planted"}])");
