@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <atomic>
 #include <catch2/catch.hpp>
+#include <future>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -34,8 +35,9 @@ constexpr std::int32_t kNoLimit = INT32_MAX;
 
 using Stream = std::unique_ptr<mongoc_stream_t, decltype(&mongoc_stream_destroy)>;
 
-Stream connected(const std::string& host, std::int32_t most_ms = kNoLimit) {
-  const Uri uri = tuned_uri(ConnectionString("mongodb://" + host + "/"), 60s);
+Stream connected(const std::string& host, std::int32_t most_ms = kNoLimit,
+                 const std::string& options = "") {
+  const Uri uri = tuned_uri(ConnectionString("mongodb://" + host + "/?" + options), 60s);
   bson_error_t error;
   return {connect_to(uri.get(), mongoc_uri_get_hosts(uri.get()), most_ms, &error),
           mongoc_stream_destroy};
@@ -133,6 +135,19 @@ TEST_CASE("a thread that connects to a MongoDB server holds up no fork", "[mongo
   connecting.join();
   CHECK(in_time);
   CHECK(refused == 0);
+}
+
+TEST_CASE("a limit to connect in the connection string ends a try of a call that has more time",
+          "[mongo][R12]") {
+  ListeningSocket listener("127.0.0.1");
+  listener.be_busy();
+  auto connecting = std::async(std::launch::async, [&] {
+    return connected(at("127.0.0.1", listener.port()), kNoLimit, "connectTimeoutMS=1") != nullptr;
+  });
+  const bool ended = connecting.wait_for(20s) == std::future_status::ready;
+  listener.accept_one();
+  CHECK(ended);
+  CHECK_FALSE(connecting.get());
 }
 
 TEST_CASE("a server on a Unix socket is connected to by its path", "[mongo]") {
