@@ -3,11 +3,15 @@
 
 #include <catch2/catch.hpp>
 #include <fstream>
+#include <future>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "stores/mongodb/mongo_bell.h"
 #include "stores/mongodb/mongo_connect.h"
 #include "stores/mongodb/mongo_open.h"
+#include "stores/mongodb/mongo_room.h"
 #include "stores/mongodb/mongo_selection.h"
 #include "support/descriptor_limit.h"
 #include "support/temporary_folder.h"
@@ -30,6 +34,14 @@ DescriptorLimit spare_descriptors(rlim_t spare) {
 
 int number_in(const Uri& uri, const char* option) {
   return mongoc_uri_get_option_as_int32(uri.get(), option, 0);
+}
+
+// How many calls are let in at once.
+std::size_t calls_in_room(const std::string& options) {
+  const auto room = room_beside_pings(tuned("mongodb://db1/?waitQueueTimeoutMS=1" + options));
+  std::vector<MongoRoom::Place> places;
+  while (!thrown_by([&] { places.push_back(room->enter()); })) continue;
+  return places.size();
 }
 
 }  // namespace
@@ -88,6 +100,27 @@ TEST_CASE("a pool has room for pings beside the bell and calls that hang", "[mon
   CHECK(room("maxPoolSize=1") == 8);
   CHECK(room("maxPoolSize=9") == 9);
   CHECK(room("") == 0);  // The driver's own.
+}
+
+TEST_CASE("a room has place for as many calls as the pool has connections, but for four",
+          "[mongo][R9]") {
+  CHECK(calls_in_room("&maxPoolSize=8") == 4);
+  CHECK(calls_in_room("&maxPoolSize=9") == 5);
+  CHECK(calls_in_room("") == 96);  // The driver's own pool is one of a hundred.
+}
+
+TEST_CASE("a call waits for its place no longer than the connection string says", "[mongo][R9]") {
+  const auto room = room_beside_pings(
+      tuned_uri(ConnectionString("mongodb://db1/?maxPoolSize=8&waitQueueTimeoutMS=1"), 60s));
+  std::vector<MongoRoom::Place> places;
+  for (int call = 0; call != 4; ++call) places.push_back(room->enter());
+  auto waiting =
+      std::async(std::launch::async, [&] { return thrown_by([&] { return room->enter(); }); });
+  // Less than for a server: that is half of the 60 s.
+  const bool ended = waiting.wait_for(15s) == std::future_status::ready;
+  places.clear();
+  CHECK(ended);
+  CHECK(waiting.get() == Errc::not_applied);
 }
 
 TEST_CASE("a member's pool has room for all calls that a mirrored store makes of it at once",
