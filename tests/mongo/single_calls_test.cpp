@@ -13,6 +13,7 @@
 #include "mongo/server.h"
 #include "stores/mongodb/mongo_documents.h"
 #include "stores/mongodb/mongo_store.h"
+#include "support/open_descriptors.h"
 
 using namespace distlock;
 using namespace distlock::testing;
@@ -21,6 +22,13 @@ using namespace std::chrono_literals;
 namespace {
 
 bool is_a(const Bson& command, const char* name) { return find(command.get(), name).has_value(); }
+
+// Of a server that confirms each ping of "db7".
+Bson confirm_pings(const Bson& command) {
+  if (!is_a(command, "findAndModify")) return json(R"({"ok": 1})");
+  const std::string ping = R"("ping": {"$date": {"$numberLong": "0"}}})";
+  return json(R"({"ok": 1, "value": {"_id": "db7", )" + ping + "}");
+}
 
 /// A store on a server that answers as it is told.
 struct Served {
@@ -103,13 +111,7 @@ TEST_CASE("a ping finds a connection, however many threads wait in line",
           "[mongo][line][R9][R12]") {
   std::atomic<bool> slow = true;
   std::atomic<bool> full = false;
-  Served served(
-      [](const Bson& command) {
-        if (!is_a(command, "findAndModify")) return json(R"({"ok": 1})");
-        const std::string ping = R"("ping": {"$date": {"$numberLong": "0"}}})";
-        return json(R"({"ok": 1, "value": {"_id": "db7", )" + ping + "}");
-      },
-      "maxPoolSize=8&waitQueueTimeoutMS=100");
+  Served served(confirm_pings, "maxPoolSize=8&waitQueueTimeoutMS=100");
   served.server.hold_back_while([&](const Bson& command) {
     const auto collection = find(command.get(), "findAndModify");
     return slow && collection && BSON_ITER_HOLDS_UTF8(&*collection) &&
@@ -134,4 +136,38 @@ TEST_CASE("a first ping that met another of its process was not applied", "[mong
     return json(R"({"ok": 0, "code": 11000, "errmsg": "dup", "keyPattern": {"_id": 1}})");
   });
   CHECK(failure_of([&] { served.store->ping("db7"); }) == Errc::not_applied);
+}
+
+TEST_CASE("a first ping that finds no primary leaves the indexes to the next one",
+          "[mongo][R9][R12]") {
+  Served served(confirm_pings, "directConnection=true");
+  const auto ping = [&] { return failure_of([&] { served.store->ping("db7"); }); };
+  served.server.hello_with(json("{" + member_hello(false, {served.server.port()}) + "}"));
+  wait_until("the driver to know that it is no primary", [&] {
+    std::string message;
+    failure_of([&] { served.store->release("jobs", kOurs); }, &message);
+    return message.find("no primary now") != message.npos;
+  });
+  served.server.forget_commands();
+  REQUIRE(ping() == Errc::not_applied);
+  REQUIRE(served.server.commands().empty());
+  served.server.hello_with(json("{" + standalone_hello() + "}"));
+  wait_until("the driver to know that it takes writes again", [&] { return !ping(); });
+  const auto sent = served.server.commands();
+  CHECK(std::count_if(sent.begin(), sent.end(),
+                      [](const Bson& one) { return is_a(one, "createIndexes"); }) == 2);
+}
+
+TEST_CASE("a connection to a MongoDB server that breaks leaves no descriptor open",
+          "[mongo][R12]") {
+  Served served(confirm_pings);
+  const auto ping = [&] { return failure_of([&] { served.store->ping("db7"); }); };
+  REQUIRE_FALSE(ping());
+  const auto before = distlock::testing::open_descriptors();
+  // No message is so long.
+  served.server.spoil_with([](std::string& message) { message[3] = '\x7f'; });
+  for (int i = 0; i < 5; ++i) CHECK(ping() == Errc::outcome_unknown);
+  // Both ends are of this process, and the server closes its own later.
+  const auto closed = [&] { return distlock::testing::open_descriptors() <= before; };
+  CHECK_NOTHROW(wait_until("the connections to be closed", closed, 1min));
 }
