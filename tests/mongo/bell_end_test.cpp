@@ -5,6 +5,7 @@
 #include <atomic>
 #include <boost/thread/thread.hpp>
 #include <catch2/catch.hpp>
+#include <cstddef>
 #include <filesystem>
 #include <fstream>
 #include <future>
@@ -73,6 +74,31 @@ struct Listener {
   const ConnectionString connection;
   const Pool pool = open_pool(tuned_uri(connection, 4s), connection);
   std::unique_ptr<MongoBell> bell;
+};
+
+/// A bell that was refused, and is listened to now.
+struct HeardAtLast {
+  HeardAtLast() {
+    server.answer_with([this](const Bson& command) {
+      if (!is_command(command, "insert") || !refuses) return answer_to_listener(command);
+      return json(R"({"ok": 0, "code": 13, "errmsg": "not authorized"})");
+    });
+    listener = std::make_unique<Listener>(server, refusals);
+    wait_until("the bell to be refused", [&] { return refusals->pause.load() > 0ms; });
+    refuses = false;
+    wait_until("the bell to be listened to", [&] { return sent("getMore") > 0; });
+  }
+
+  std::ptrdiff_t sent(const char* name) {
+    const auto commands = server.commands();
+    return std::count_if(commands.begin(), commands.end(),
+                         [&](const Bson& command) { return is_command(command, name); });
+  }
+
+  std::atomic<bool> refuses = true;
+  MockServer server{json("{" + standalone_hello() + "}")};
+  const std::shared_ptr<BellRefusals> refusals = std::make_shared<BellRefusals>();
+  std::unique_ptr<Listener> listener;
 };
 
 }  // namespace
@@ -216,23 +242,15 @@ TEST_CASE("a process can ping as one bell ends and another begins, however many 
 
 TEST_CASE("a bell that was refused once and is heard now ends with a ring",
           "[mongo][bell][R12][R19][R20]") {
-  std::atomic<bool> refuses = true;
-  MockServer server(json("{" + standalone_hello() + "}"));
-  server.answer_with([&](const Bson& command) {
-    if (!is_command(command, "insert") || !refuses) return answer_to_listener(command);
-    return json(R"({"ok": 0, "code": 13, "errmsg": "not authorized"})");
-  });
-  const auto sent = [&](const char* name) {
-    const auto commands = server.commands();
-    return std::count_if(commands.begin(), commands.end(),
-                         [&](const Bson& command) { return is_command(command, name); });
-  };
-  const auto refusals = std::make_shared<BellRefusals>();
-  Listener listener(server, refusals);
-  wait_until("the bell to be refused", [&] { return refusals->pause.load() > 0ms; });
-  refuses = false;
-  wait_until("the bell to be listened to", [&] { return sent("getMore") > 0; });
-  const auto rings = sent("insert");
-  listener.bell.reset();
-  CHECK(sent("insert") == rings + 1);
+  HeardAtLast scene;
+  const auto rings = scene.sent("insert");
+  scene.listener->bell.reset();
+  CHECK(scene.sent("insert") == rings + 1);
+}
+
+TEST_CASE("a bell that was heard has no refusals behind it that make the next pause longer",
+          "[mongo][bell][R19][R20]") {
+  HeardAtLast scene;
+  scene.listener->bell.reset();
+  CHECK(scene.refusals->pause.load() == 0ms);
 }
