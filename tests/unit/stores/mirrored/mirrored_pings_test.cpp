@@ -20,6 +20,16 @@ TEST_CASE("a ping that was removed is remembered no more", "[mirrored][M5][R13]"
   CHECK(ann.store->members()->pings("ann").empty());
 }
 
+TEST_CASE("a ping whose removal got no answer is remembered no more", "[mirrored][M5][R8][R13]") {
+  MirrorFleet fleet;
+  const auto ann = fleet.process("ann");
+  ann.pinger->ping_round();
+  ann.members[1]->fail("remove_ping", Fault::lost_reply);
+  ann.store->remove_ping("ann");
+  REQUIRE_FALSE(fleet.stores[1].tables.raw_ping("ann"));
+  CHECK(ann.store->members()->pings("ann").empty());
+}
+
 TEST_CASE("of members that forget pings the greatest number is told", "[mirrored][M8][R13]") {
   MirrorFleet fleet;
   const auto ann = fleet.process("ann");
