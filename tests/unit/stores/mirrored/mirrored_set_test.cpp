@@ -11,6 +11,15 @@ using namespace std::chrono_literals;
 
 // Which stores become the members of a mirrored store, and which count as such (M6, M7).
 
+namespace {
+
+struct SecondName : FaultyStore {
+  using FaultyStore::FaultyStore;
+  std::string description() const override { return "the second name"; }
+};
+
+}  // namespace
+
 TEST_CASE("members that are one store, or of an even number, are refused", "[mirrored][M6][M7]") {
   MirrorFleet fleet;
   const auto store = [&](std::size_t i) { return fleet.stores[i].store; };
@@ -173,6 +182,20 @@ TEST_CASE("a member that a process has not pinged for a window is not claimed",
   CHECK(fleet.holders("jobs") == std::vector<std::string>(3, "ann"));
 }
 
+// As that of a program that claims by the port.
+TEST_CASE("a claim that states no window counts each ping of its process as young",
+          "[mirrored][M5]") {
+  MirrorFleet fleet;
+  const auto ann = fleet.process("ann");
+  ann.pinger->ping_round();
+  fleet.clock->advance(48h);
+  Claim claim{.process = "ann", .who = "ann:1", .why = "x", .ts = Token{{1}}};
+  claim.cutoff = ann.store->list().now;
+  claim.cutoff.time += 1s;
+  CHECK(ann.store->claim("jobs", FromAbsent{}, claim));
+  CHECK(fleet.holders("jobs") == std::vector<std::string>(3, "ann"));
+}
+
 TEST_CASE("a store that is named twice is refused where the others are a set already",
           "[mirrored][M7]") {
   MirrorFleet fleet;
@@ -180,9 +203,11 @@ TEST_CASE("a store that is named twice is refused where the others are a set alr
   std::vector<std::shared_ptr<Store>> members;
   for (const auto& opened : fleet.stores) members.push_back(opened.store);
   const std::size_t twice = GENERATE(0, 1);
-  members[twice + 1] = std::make_shared<FaultyStore>(fleet.stores[twice].store);
+  members[twice + 1] = std::make_shared<SecondName>(fleet.stores[twice].store);
   const auto doubled = make_mirrored_store(members, fleet.clock, {MirrorDrive::caller, {}});
   CHECK(thrown_by([&] { return doubled->list(); }) == Errc::invalid_argument);
+  // The later place is the one that is to be named otherwise.
+  CHECK_THROWS_WITH(doubled->list(), Catch::Contains("the second name;"));
 }
 
 // A hold there would have no ping beside it, so that nobody could take it over (R7).
