@@ -149,3 +149,24 @@ TEST_CASE("a release behind the last look at a hold reckons with its repair",
   CHECK(held.fleet.holders("jobs") == Names{"ann", "", "ann"});
   CHECK(failure == Errc::outcome_unknown);
 }
+
+TEST_CASE("a release reckons with a repair that begins in the middle of it, and is not answered",
+          "[mirrored][M9][M2][R8]") {
+  HeldOnTwo held;
+  Store& store = *held.ann.store;
+  const Inspection seen = store.inspect("jobs", Freshness::fresh);
+  const Token ts = *seen.lock->ts;
+  const auto repair = repair_of(seen.lock->process, seen.members, ts, {seen.members[2].member});
+  REQUIRE(repair.bases.size() == 1);
+  held.ann.members[0]->fail("release", Fault::lost_request);
+  held.ann.members[2]->fail("claim", Fault::delayed);
+  held.ann.members[0]->before("release", [&] {
+    const auto still_held = [] { return true; };
+    CHECK(store.members()->repair("jobs", repair.bases, repair.claim, still_held).empty());
+  });
+  const auto failure = thrown_by([&] { return store.release("jobs", ts); });
+  held.ann.members[2]->deliver();
+  // A majority carries the hold, so that it must not be said to be free.
+  CHECK(held.fleet.holders("jobs") == Names{"ann", "", "ann"});
+  CHECK(failure == Errc::outcome_unknown);
+}
