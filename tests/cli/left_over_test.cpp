@@ -95,6 +95,15 @@ TEST_CASE("a hold that is left over is shown beside that of a majority",
   CHECK(json["left_over"][0]["held_ms"] == 20'000);
 }
 
+TEST_CASE("with -v each cell of what is left over stands below its heading",
+          "[cli][view][mirrored][M8]") {
+  LookerAtRest looker;
+  const std::string since = looker.left_over()[0]["when"];
+  CHECK_THAT(looker.listed({.common = {.verbosity = Verbosity::verbose}}),
+             Catch::Contains("  FENCE  PROCESS\njobs       3        eve     -    20s  " + since +
+                             "  1      eve\n"));
+}
+
 TEST_CASE("a hold that two members of five carry is left over once, on both",
           "[cli][view][mirrored][M8]") {
   LookerAtRest looker(5);

@@ -44,6 +44,15 @@ TEST_CASE("with -v a single lock shows who holds it as the document says it", "[
   CHECK_THAT(shown_alone(scene.one("jobs")), !Catch::Contains("thread3"));
 }
 
+TEST_CASE("with -v each cell of a list stands below its heading", "[cli][view]") {
+  Scene scene;
+  scene.hold("jobs", "db7:17:42", 2000, LockState::taken, ":thread3/pid4711/ann:99");
+  const std::string since = as_json(scene.all())["locks"][0]["when"];
+  CHECK_THAT(listed(scene.all()),
+             Catch::Contains("  FENCE  PROCESS    WHY\njobs  taken  ann@db7  ") &&
+                 Catch::Contains(since + "  7      db7:17:42  testing\n"));
+}
+
 TEST_CASE("a single lock that is malformed is shown with its problem", "[cli][view][R14]") {
   Scene scene;
   scene.tables().put_lock({{"_id", std::string("odd")}, {"state", std::string("1")}});
