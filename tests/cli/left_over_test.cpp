@@ -30,8 +30,8 @@ class LookerAtRest {
     CHECK(list(arguments, opened(), streams()) == kSuccess);
     return std::exchange(out, std::ostringstream()).str();
   }
-  std::string status_of(const StatusArguments& arguments) {
-    CHECK(status(arguments, opened(), streams()) == kSuccess);
+  std::string status_of(const StatusArguments& arguments, int expected = kSuccess) {
+    CHECK(status(arguments, opened(), streams()) == expected);
     return std::exchange(out, std::ostringstream()).str();
   }
   nlohmann::json left_over() {
@@ -122,6 +122,18 @@ TEST_CASE("a hold that is shown as the lock's is not left over", "[cli][view][mi
   looker.observer.set_away(1, true);
   CHECK(looker.left_over().empty());
   CHECK_THAT(looker.listed(), !Catch::Contains("LEFT OVER"));
+}
+
+TEST_CASE("a lock whose holder has a malformed ping is shown without what is left over of others",
+          "[cli][view][mirrored][M8][R14]") {
+  LookerAtRest looker;
+  const auto other = looker.holder.lock("other");
+  REQUIRE(other->lock_try("x"));
+  for (const OpenedMemoryStore& member : looker.fleet.stores) {
+    member.tables.put_ping({{"_id", std::string("holder")}, {"ping", std::string("yesterday")}});
+  }
+  CHECK_THAT(looker.status_of({.lock = "other"}, kMalformed),
+             Catch::StartsWith("other: taken\n") && !Catch::Contains("left over"));
 }
 
 TEST_CASE("a list of some locks shows what is left over of these", "[cli][view][mirrored][M8]") {
