@@ -9,10 +9,23 @@
 #include "cli/operator.h"
 #include "cli/scene.h"
 #include "support/mirror_fleet.h"
+#include "support/thrown.h"
 
 using namespace distlock;
 using namespace distlock::cli;
 using namespace std::chrono_literals;
+
+namespace {
+
+/// As if the holder of "jobs" had stated that window.
+void state_window(Operator& someone, std::int64_t milliseconds) {
+  Document lock = *someone.fleet.memory.tables.raw_lock("jobs");
+  std::erase_if(lock, [](const auto& field) { return field.first == "takeover_after"; });
+  lock.emplace_back("takeover_after", milliseconds);
+  someone.fleet.memory.tables.put_lock(lock);
+}
+
+}  // namespace
 
 TEST_CASE("break --wait says once for whom it waits and how long that one may act",
           "[cli][break][R9]") {
@@ -26,10 +39,7 @@ TEST_CASE("break --wait says once for whom it waits and how long that one may ac
 TEST_CASE("break tells of a window that is out of range, and of no time below zero",
           "[cli][break][R9]") {
   Operator someone;
-  Document lock = *someone.fleet.memory.tables.raw_lock("jobs");
-  std::erase_if(lock, [](const auto& field) { return field.first == "takeover_after"; });
-  lock.emplace_back("takeover_after", std::int64_t{INT64_MAX});
-  someone.fleet.memory.tables.put_lock(lock);
+  state_window(someone, INT64_MAX);
   CHECK(someone.breaks("jobs", "n\n") == kBusy);
   CHECK_THAT(someone.err.str(), Catch::Contains("works on") && !Catch::Contains("for -"));
 }
@@ -76,6 +86,16 @@ TEST_CASE("break --wait returns when the holder has noticed and its grace is ove
   }) == kSuccess);
   CHECK_FALSE(someone.lock->held());
   CHECK(someone.waited == 76s);
+  CHECK_THAT(someone.err.str(), Catch::Contains("its holder has noticed"));
+}
+
+TEST_CASE("break --wait waits for the grace that a holder of a short window has",
+          "[cli][break][R9]") {
+  Operator someone;
+  state_window(someone, 16'000);
+  CHECK(someone.breaks_and_waits([&](int) { someone.fleet.store->ping("holder"); }) == kSuccess);
+  // Pings until the eighth look, an eighth of the window, and a sixteenth.
+  CHECK(someone.waited == 7s + 2s + 1s);
   CHECK_THAT(someone.err.str(), Catch::Contains("its holder has noticed"));
 }
 
