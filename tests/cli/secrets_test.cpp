@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <sstream>
 
 #include "support/temporary_folder.h"
@@ -17,12 +18,13 @@ using namespace distlock::testing;
 
 namespace {
 
-/// The warning of a file with a password that has this mode.
+/// The warning of a file with a password that has this mode. `uri` comes before the file.
 std::string said_of(const std::filesystem::path& file, const std::filesystem::path& named,
-                    mode_t mode) {
+                    mode_t mode, const std::optional<std::string>& uri = {}) {
   std::ofstream(file) << "mongodb://ann:secret@db1/";
   REQUIRE(chmod(file.c_str(), mode) == 0);
   StoreArguments arguments;
+  arguments.uri = uri;
   arguments.uri_file = named.string();
   std::ostringstream err;
   warn_of_readers(ConnectionString("mongodb://ann:secret@db1/"), arguments, err);
@@ -39,6 +41,13 @@ TEST_CASE("a link to a file with a password is as open as the file", "[cli][conn
   CHECK(said_of(file, link, 0640).empty());
   CHECK_THAT(said_of(file, link, 0644), Catch::Contains("link has a password and is open"));
   CHECK_THAT(said_of(file, link, 0602), Catch::Contains("link has a password and is open"));
+}
+
+TEST_CASE("a file with a password that is not read is not warned of", "[cli][connection]") {
+  const TemporaryFolder folder;
+  const auto file = folder.path() / "uri";
+  CHECK(said_of(file, file, 0644, "mongodb://ann:secret@db1/").empty());
+  CHECK_FALSE(said_of(file, file, 0644).empty());
 }
 
 TEST_CASE("a command inherits its connection string unless that has a secret",
