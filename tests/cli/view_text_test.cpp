@@ -288,4 +288,7 @@ TEST_CASE("the last holder of a free lock is not called its holder", "[cli][view
   print_lock(out, scene.one("jobs"), {});
   CHECK_THAT(out.str(), Catch::StartsWith("jobs: free\n  last       ann@db7, process 4711\n") &&
                             !Catch::Contains("holder"));
+  // Nor has it been held for a time.
+  const std::string since = as_json(scene.one("jobs"))["locks"][0]["when"];
+  CHECK_THAT(out.str(), Catch::Contains("\n  since      " + since + "\n"));
 }
