@@ -179,6 +179,13 @@ TEST_CASE("readmit -q shows the members only if it asks", "[cli][M6]") {
   CHECK_THAT(looker.err.str(), Catch::StartsWith("distlock: standard input"));
 }
 
+TEST_CASE("readmit -q says nothing of a member that counts", "[cli][M6]") {
+  MirrorLooker looker;
+  const CommonArguments quiet{.verbosity = Verbosity::quiet};
+  CHECK(readmit({.common = quiet, .member = 1}, looker.opened(), looker.streams()) == kSuccess);
+  CHECK(looker.err.str().empty());
+}
+
 TEST_CASE("readmit asks, and refuses where nobody can answer", "[cli][M6]") {
   MirrorLooker looker;
   looker.fleet.empty(2);
