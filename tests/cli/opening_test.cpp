@@ -6,7 +6,7 @@
 #include <system_error>
 
 #include "distlock/stores.h"
-#include "no_descriptors.h"
+#include "support/descriptor_limit.h"
 #include "support/idle_clock.h"
 #include "support/thrown.h"
 
@@ -90,15 +90,16 @@ TEST_CASE("an error that waiting does not mend ends the wait at once", "[cli][ru
 
 TEST_CASE("a store is not waited for where this process can open too few files",
           "[cli][run][unsanitized][R15]") {
+  const auto spare = GENERATE(as<rlim_t>(), 0, 6);
   ManualClock clock;  // Which needs no files.
   std::ostringstream err;
   const auto away = []() -> std::shared_ptr<Store> {
     throw Error(Errc::not_applied, "opening sqlite:jobs.db");
   };
   const auto error_of_opening = [&] {
-    const NoDescriptors limit;
+    const DescriptorLimit limit = spare_descriptors(spare);
     try {
-      static_cast<void>(open_patiently(away, {clock, {}, std::nullopt, "sqlite:jobs.db"}, err));
+      static_cast<void>(open_patiently(away, {clock, {}, 60s, "sqlite:jobs.db"}, err));
     } catch (const std::system_error& error) {
       return error.code().value();
     }

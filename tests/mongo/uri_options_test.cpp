@@ -1,6 +1,4 @@
 // The options of the URI that the driver gets.
-#include <unistd.h>
-
 #include <catch2/catch.hpp>
 #include <fstream>
 #include <future>
@@ -24,13 +22,6 @@ using namespace std::chrono_literals;
 namespace {
 
 Uri tuned(const std::string& text) { return tuned_uri(ConnectionString(text), 10s); }
-
-// So many descriptors can be opened while it lives, 0 or 1.
-DescriptorLimit spare_descriptors(rlim_t spare) {
-  const int next = dup(STDIN_FILENO);
-  REQUIRE(close(next) == 0);
-  return DescriptorLimit(static_cast<rlim_t>(next) + spare);
-}
 
 int number_in(const Uri& uri, const char* option) {
   return mongoc_uri_get_option_as_int32(uri.get(), option, 0);

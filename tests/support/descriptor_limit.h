@@ -2,6 +2,7 @@
 
 #include <sys/resource.h>
 #include <sys/types.h>
+#include <unistd.h>
 
 #include <catch2/catch.hpp>
 
@@ -24,5 +25,12 @@ class DescriptorLimit {
   pid_t process_;
   rlimit before_{};
 };
+
+/// So many descriptors can be opened while it lives, or fewer where some above them are open.
+inline DescriptorLimit spare_descriptors(rlim_t spare) {
+  const int next = dup(STDIN_FILENO);
+  REQUIRE(close(next) == 0);
+  return DescriptorLimit(static_cast<rlim_t>(next) + spare);
+}
 
 }  // namespace distlock::testing
