@@ -11,6 +11,21 @@ using namespace distlock;
 using namespace distlock::cli;
 using distlock::cli::testing::Looker;
 
+namespace {
+
+/// So many characters beyond ASCII, each of them once.
+std::string characters(int number) {
+  std::string text;
+  for (int i = 0; i < number; ++i) {
+    text += '\xe4';
+    text += static_cast<char>(0xb8 + i / 64);
+    text += static_cast<char>(0x80 + i % 64);
+  }
+  return text;
+}
+
+}  // namespace
+
 TEST_CASE("a list is of all locks, those held, or those of a pattern", "[cli][view]") {
   Looker looker;
   CHECK(looker.names({}) == "jobs\njobs.old\nrotate\n");
@@ -58,6 +73,15 @@ TEST_CASE("a pattern matches the bytes of a name or a pattern that is not UTF-8"
   CHECK(listed("x[!a-z]") == "xö\nx\\xff\n");
   CHECK(listed("x\xff") == "x\\xff\n");
   CHECK(listed("x\xc3?") == "xö\n");
+}
+
+TEST_CASE("a pattern of very many characters matches these alone", "[cli][view][R14]") {
+  Looker looker;
+  const std::string name = characters(150);
+  const auto lock = looker.holder.lock(name);
+  REQUIRE(lock->lock_try("x"));
+  CHECK(looker.names({.pattern = name}) == name + '\n');
+  CHECK(looker.names({.pattern = characters(200)}).empty());
 }
 
 TEST_CASE("a list of names has none of a document whose id is no name", "[cli][view][R14]") {
