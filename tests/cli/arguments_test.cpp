@@ -43,6 +43,7 @@ TEST_CASE("status, list and break take what they need", "[cli][arguments]") {
   CHECK_FALSE(parse_as<StatusArguments>({"status"}).lock);
   CHECK(parse_as<StatusArguments>({"status", "n", "--json"}).format == Format::json);
   CHECK(parse_as<StatusArguments>({"status", "--", "-n"}).lock == "-n");
+  CHECK(parse_as<StatusArguments>({"status", "-"}).lock == "-");
   CHECK(parse_as<ListArguments>({"list", "--names"}).format == Format::names);
   CHECK(parse_as<ListArguments>({"list", "--held"}).held);
   CHECK(parse_as<ListArguments>({"list", "--held", "a*"}).pattern == "a*");
