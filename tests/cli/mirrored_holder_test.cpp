@@ -40,6 +40,12 @@ class MirroredScene {
   LockView one() { return view_one(observing(), "jobs").locks.front(); }
   View all() { return view_all(observing()); }
   LockView listed() { return all().locks.front(); }
+  /// The holder's ping on that member, so old by the clock that it names.
+  void put_ping(std::size_t member, std::chrono::milliseconds age, const std::string& clock) {
+    const OpenedMemoryStore& opened = fleet.stores[member];
+    const StoreTime when = opened.store->list().now.time - age;
+    opened.tables.put_ping({{"_id", std::string("holder")}, {"ping", when}, {"clock", clock}});
+  }
   /// With --yes and --wait. `at_look`: what happens before each look at the holder.
   std::string broken(const std::function<void(int look)>& at_look) {
     int look = 0;
@@ -119,6 +125,20 @@ TEST_CASE("a list shows the ping that a majority has, whichever member hears not
   const PingView& ping = all.pings.front();
   REQUIRE(ping.now);
   CHECK((ping.now->time - ping.record->ping > 15min) == reaches_one_alone);
+  CHECK(ping.record->clock == ping.now->clock);
+}
+
+TEST_CASE("a ping by an earlier clock of its member counts as the oldest in a list",
+          "[cli][view][mirrored][R4][M4]") {
+  MirroredScene scene;
+  scene.put_ping(0, 0s, "of before");
+  scene.put_ping(1, 40s, "memory");
+  scene.put_ping(2, 50s, "memory");
+  const View all = scene.all();
+  REQUIRE(all.pings.size() == 1);
+  const PingView& ping = all.pings.front();
+  REQUIRE(ping.now);
+  CHECK(ping.now->time - ping.record->ping == 50s);
   CHECK(ping.record->clock == ping.now->clock);
 }
 

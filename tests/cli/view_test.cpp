@@ -75,6 +75,7 @@ TEST_CASE("a ping by another clock is not compared with now", "[cli][view][R4]")
   CHECK(scene.all().locks.front().takeover.how == How::by_watching);
   CHECK_THAT(listed(scene.all()), Catch::Contains("by watching for 2s"));
   CHECK_THAT(listed(scene.all()), Catch::Contains("by another clock  by watching"));
+  CHECK_THAT(listed(scene.all()), Catch::Contains("\np        -     1 "));  // Among the pings.
   CHECK(as_json(scene.all())["locks"][0]["ping"]["age_ms"].is_null());
 }
 
