@@ -80,6 +80,16 @@ TEST_CASE("JSON says of a free lock no time that it is held for, and no takeover
   CHECK(lock["takeover"].is_null());
 }
 
+TEST_CASE("JSON has no window of a takeover that a malformed ping lets nobody judge",
+          "[cli][view][R14]") {
+  Scene scene;
+  scene.hold("jobs", "p");
+  scene.tables().put_ping({{"_id", std::string("p")}, {"ping", std::string("yesterday")}});
+  const auto takeover = as_json(scene.all())["locks"][0]["takeover"];
+  CHECK(takeover["how"] == "malformed_ping");
+  CHECK(takeover["window_ms"].is_null());
+}
+
 TEST_CASE("JSON has how a takeover stands in one word", "[cli][view][R6]") {
   const auto [how, word] = GENERATE(table<How, std::string>({
       {How::now, "now"},
