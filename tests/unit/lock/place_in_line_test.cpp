@@ -51,8 +51,10 @@ TEST_CASE("a store that fails is not asked to remove a place", "[waiting][R15][R
 TEST_CASE("a place that the store did not give is not given up", "[waiting][R8][R17]") {
   InLine one({.store_patience = 0ms});
   const auto held = one.held_by("b");
-  one.a.store->fail("stand", Fault::rejected, 1000);
-  CHECK(thrown_by([&] { return one.lock->try_lock_for(5s); }) == Errc::not_applied);
+  const Errc failure = GENERATE(Errc::not_applied, Errc::permission_denied);
+  one.a.store->before("stand", [&] { throw Error(failure, "not now"); });
+  CHECK(thrown_by([&] { return one.lock->try_lock_for(5s); }) == failure);
+  CHECK(one.a.store->calls("stand") == 1);
   one.a.pinger->ping_round();
   CHECK(one.a.store->calls("leave") == 0);
   CHECK(one.a.pinger->stats().pending_releases == 0);
@@ -220,6 +222,16 @@ TEST_CASE("a wait whose late hold could not be freed goes on with another ticket
   one.a.pinger->ping_round();
   CHECK(one.fleet.stored("jobs").ts == one.lock->record().ts);
   CHECK(one.fleet.stored("jobs").taken());
+}
+
+TEST_CASE("a grant that comes after the deadline of its wait is given back at once",
+          "[waiting][R9][R15]") {
+  InLine one;
+  one.a.store->after("stand", [&] { one.fleet.clock->advance(20min); });
+  CHECK_FALSE(one.lock->try_lock_for(10min));
+  CHECK(one.a.store->calls("stand") == 1);
+  CHECK_FALSE(one.fleet.stored("jobs").taken());
+  CHECK(one.a.pinger->stats().pending_releases == 0);
 }
 
 TEST_CASE("a stop ends the last rest of a wait in line", "[waiting][R15][R17]") {
