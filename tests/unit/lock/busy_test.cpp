@@ -1,7 +1,9 @@
 // lock_try() says busy only of a lock that was taken. Any other failure to get it is an error.
 #include <catch2/catch.hpp>
 #include <optional>
+#include <string>
 
+#include "distlock/line.h"
 #include "support/dead_holder.h"
 #include "support/fleet.h"
 #include "support/known_free.h"
@@ -192,4 +194,35 @@ TEST_CASE("a takeover that failed is forgotten once the lock is another's",
                   [&] { b.store->before("claim", [&] { REQUIRE(rival->lock_try("y")); }); });
   CHECK_FALSE(waiter->try_lock_for(20s));
   CHECK(rival->held());
+}
+
+TEST_CASE("patience with a takeover that fails counts anew from the next dead holder",
+          "[waiting][R6][R15][R18]") {
+  Fleet fleet;
+  fleet.store->ping("next", {});
+  const auto dead = dead_holder(fleet);
+  const auto b = fleet.process("b");
+  b.store->has_line = true;
+  const auto waiter = b.lock("balancer", {.store_patience = 30s});
+  const SteadyTime begun = fleet.clock->steady_now();
+  std::optional<SteadyTime> since;
+  b.store->during_each_call([&](const std::string& call) {
+    if (call != "claim") return;
+    const SteadyTime now = fleet.clock->steady_now();
+    const LockRecord seen = fleet.stored("balancer");
+    if (seen.process == "next") {
+      since = since.value_or(now);
+    } else if (now >= begun + 20s) {
+      const Claim claim = fleet.claim_by("next", Token{{9}});
+      REQUIRE(fleet.store->claim("balancer", FromHold{*seen.ts}, claim));
+      // Rung, the waiter asks for its place, and the store answers that.
+      fleet.store->line()->ring("balancer", {"b"});
+    }
+    throw Error(Errc::not_applied, "no takeover now");
+  });
+  CHECK(thrown_by([&] { waiter->lock(); }) == Errc::not_applied);
+  b.store->during_each_call({});
+  REQUIRE(since);
+  CHECK(fleet.clock->steady_now() >= *since + 30s);
+  CHECK(fleet.clock->steady_now() <= *since + 32s);
 }
