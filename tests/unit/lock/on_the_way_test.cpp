@@ -104,6 +104,20 @@ TEST_CASE("a hold passes by a thread whose lock object is busy", "[waiting][R21]
   CHECK(scene.third().hold().ts == first.ts);
 }
 
+TEST_CASE("a hold that was lost on its way leaves no thread waiting for it",
+          "[waiting][R9][R21][threads]") {
+  OnTheWay way;
+  // The round knows it as the first thread's, and finds it freed.
+  way.crowd.store->before("holds", [&] {
+    way.set_out();
+    REQUIRE(way.crowd.inner->release("jobs", *way.hold.ts) == ReleaseResult::freed);
+  });
+  way.crowd.pinger->ping_round();
+  way.clock->go();
+  CHECK(way.last->hold().ts != way.hold.ts);
+  CHECK(way.last->lock->held());
+}
+
 TEST_CASE("a thread that is woken after a stop takes no hold", "[waiting][R12][R21][threads]") {
   OnTheWay way;
   way.crowd.pinger->stop();
