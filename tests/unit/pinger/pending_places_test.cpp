@@ -159,6 +159,23 @@ TEST_CASE("a place is kept where the release before it took all the time", "[wai
   CHECK(it.places() == 0);
 }
 
+TEST_CASE("a hold that was added again while its release took all the time is kept",
+          "[waiting][R8][R12]") {
+  Leaving it;
+  it.pending.add("jobs", kTicket);
+  it.pending.add_place("jobs", kTicket);
+  it.store->before("release", [&] {
+    it.pending.add("jobs", kTicket, it.after(10s));
+    it.fleet.clock->advance(25s);
+  });
+  it.session.round();
+  CHECK(it.store->calls("leave") == 0);
+  CHECK(it.pending.frees(kTicket));
+  it.session.round();
+  CHECK(it.store->calls("release") == 2);
+  CHECK(it.pending.count() == 0);
+}
+
 TEST_CASE("a place that waits for a request which may still arrive keeps its hold",
           "[waiting][log][R8][R12]") {
   Leaving it;
