@@ -29,6 +29,15 @@ TEST_CASE("a round that fails is repeated a quarter of an interval after its end
   CHECK(next == fleet.clock->steady_now() + 7500ms);
 }
 
+TEST_CASE("a first claim waits no longer once the first ping has failed", "[pinger][R7]") {
+  const auto store =
+      std::make_shared<FaultyStore>(make_memory_store(host_clock(), {.call_limit = 60s}));
+  store->fail("ping", Fault::rejected);
+  const auto pinger = std::make_shared<DistributedLockPinger>(Environment{.store = store});
+  DistributedLock lock(pinger, "balancer");
+  CHECK(lock.try_lock_for(30s));
+}
+
 TEST_CASE("a round logs a loss that came before it, also if its ping fails", "[log][pinger][R9]") {
   Fleet fleet;
   const auto a = fleet.process("a");
