@@ -108,22 +108,23 @@ TEST_CASE("a stop in the middle of a lock's own ping lets no claim follow", "[pi
   CHECK(a.store->calls("claim") + a.store->calls("stand") == 0);
 }
 
-TEST_CASE("a stop in the middle of a release before a claim lets no other ping follow",
+TEST_CASE("a stop in the middle of a release before a claim lets no other call follow",
           "[pinger][R7][R12]") {
   Fleet fleet;
   const auto a = fleet.process("a");
   const auto pending = with_pending_release(a, "pending");
+  const auto another = with_pending_release(a, "pending as well");
   const auto lock = a.lock("balancer");
   fleet.clock->advance(10min);
-  a.store->forget_calls();
-  // So long that the claim would ask for another ping.
+  // Where it is long, the claim would ask for another ping.
+  const auto pause = GENERATE(0min, 10min);
   a.store->before("release", [&] {
-    fleet.clock->advance(10min);
+    fleet.clock->advance(pause);
     a.pinger->stop();
+    a.store->forget_calls();
   });
   CHECK(thrown_by([&] { return lock->lock_try("x"); }) == Errc::stopped);
-  CHECK(a.store->calls("ping") == 1);
-  CHECK(a.store->calls("claim") == 0);
+  CHECK(a.store->calls() == 0);
 }
 
 TEST_CASE("a claim during a stop's last calls is refused", "[pinger][R12][threads]") {
