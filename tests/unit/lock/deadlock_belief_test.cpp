@@ -185,6 +185,14 @@ TEST_CASE("looks for a deadlock become rare, and come soon again for one that wa
   }
 }
 
+TEST_CASE("the pause after a look for a deadlock counts from the store's answer",
+          "[deadlock][R20][R22]") {
+  Crossed crossed;
+  crossed.faulty->before("list_waits", [&] { crossed.fleet.clock->advance(3s); });
+  CHECK(crossed.looks(Token{{42}}));
+  CHECK(crossed.watch.due() == crossed.fleet.clock->steady_now() + 10s);
+}
+
 TEST_CASE("a store that fails shows no deadlock and ends no wait", "[deadlock][R22]") {
   Crossed crossed;
   CHECK(crossed.looks(crossed.last));

@@ -112,6 +112,7 @@ class Circle {
 
   std::vector<std::unique_ptr<DistributedLock>> locks;
   std::stop_source stop;
+  bool looks_first = false;  // each, at the lock that it waits for
 
  private:
   void run(int place) {
@@ -120,8 +121,9 @@ class Circle {
     hold_.arrive_and_wait();
     go_.wait();
     DistributedLock& next = by_((place + 1) % static_cast<int>(locks.size()));
+    LockRecord other;
     try {
-      if (next.lock(stop.get_token())) {
+      if (next.lock(stop.get_token(), {}, looks_first ? &other : nullptr)) {
         ++got_;
         next.unlock();
       }
@@ -196,6 +198,7 @@ TEST_CASE("threads that wait for each other behind others of their process see t
   const Pair pair{5min};
   const auto process = pair.process("p");
   Circle circle(process, 2);
+  circle.looks_first = GENERATE(false, true);
   std::vector<std::unique_ptr<DistributedLock>> own;
   std::vector<boost::thread> in_front;
   for (int place = 0; place < 2; ++place) {

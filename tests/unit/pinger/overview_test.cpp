@@ -159,6 +159,23 @@ TEST_CASE("a look says what time it is, how long it took, and which waits can ne
   CHECK(seen->cycles.size() == 1);
 }
 
+TEST_CASE("a look knows those behind others as they are once the store has answered",
+          "[deadlock][R22]") {
+  OneProcess process;
+  Fleet& fleet = process.fleet;
+  REQUIRE(fleet.store->claim("x", FromAbsent{}, fleet.claim_by("a", Token{{1}})));
+  REQUIRE(fleet.store->line()->stand("x", fleet.claim_by("c", Token{{2}})).in_line);
+  const deadlock::Hidden for_its_own{"x", {Token{{3}}, "a", "a:0", StoreTime::max(), {}}};
+  const bool comes = GENERATE(true, false);
+  if (!comes) process.behind = {for_its_own};
+  process.store->before("list_waits", [&] {
+    process.behind.clear();
+    if (comes) process.behind = {for_its_own};
+  });
+  const auto seen = process.overviews.get(SteadyTime::min(), process.clock);
+  CHECK(seen->cycles.size() == (comes ? 1 : 0));
+}
+
 TEST_CASE("a look that ends in another exception keeps no thread from the next",
           "[deadlock][R20][R22]") {
   OneProcess process;
