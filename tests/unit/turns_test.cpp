@@ -89,6 +89,15 @@ TEST_CASE("a newcomer counts as the last in line", "[line][R17]") {
   CHECK(line::may_claim(ticket_no(3), two, kThen - line::kTurn, kThen));
 }
 
+TEST_CASE("a lock counts as just freed for a request that was on its way for ten seconds at most",
+          "[line][R17]") {
+  const std::vector<Waiter> line{waiter(1), waiter(2), waiter(3)};
+  const StoreTime asked = kThen - line::kOnItsWayMost;
+  CHECK(line::may_claim(ticket_no(1), line, kThen, asked));
+  CHECK_FALSE(line::may_claim(ticket_no(3), line, kThen, asked));
+  CHECK(line::may_claim(ticket_no(3), line, kThen, asked - 1ms));
+}
+
 TEST_CASE("a ticket that was passed over is first again, and nobody waits for it", "[line][R17]") {
   const std::vector<Waiter> line{waiter(1, kThen - 1s), waiter(2), waiter(3)};
   CHECK(line::may_claim(ticket_no(1), line, kThen, kThen));
