@@ -231,3 +231,21 @@ TEST_CASE("a wait that was told what it waits for is told once that the store fa
   CHECK_FALSE(room.reports[1].lock);
   CHECK_THAT(room.reports[1].failure, Catch::Contains("inspect rejected by the test"));
 }
+
+TEST_CASE("a stop ends a wait behind another one without an error when it is told of a failure",
+          "[waiting][R15][R20]") {
+  WaitingRoom room(true);
+  const auto behind = room.waiter.lock("jobs");
+  std::stop_source stop;
+  behind->on_waiting([&](const WaitReport&) {
+    stop.request_stop();
+    room.fleet.clock->advance(2min);
+  });
+  room.waiter.store->fail("inspect", Fault::rejected, 1000);
+  room.lock->on_waiting([&](const WaitReport& report) {
+    CHECK_FALSE(report.failure.empty());
+    CHECK_FALSE(behind->try_lock_for(1min, stop.get_token()));
+  });
+  CHECK_FALSE(room.lock->lock(stop.get_token()));
+  CHECK(stop.stop_requested());
+}
