@@ -4,12 +4,15 @@
 #include <boost/thread/barrier.hpp>
 #include <boost/thread/thread.hpp>
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <vector>
 
+#include "distlock/clock.h"
 #include "support/forked_child.h"
 
 using namespace distlock;
 using namespace distlock::testing;
+using namespace std::chrono_literals;
 
 namespace {
 
@@ -18,6 +21,21 @@ bool found_by_a_child(Library library) {
   const int status = answer_of_child([&] { return forked_in_call_of(library) ? 1 : 0; });
   REQUIRE(WIFEXITED(status));
   return WEXITSTATUS(status) == 1;
+}
+
+/// Whether one of ten new threads begins a call at once. A machine may stall, but not ten times.
+bool begins_a_call_at_once(Library library) {
+  for (int i = 0; i < 10; ++i) {
+    std::chrono::nanoseconds took{};
+    boost::thread([&] {
+      const auto clock = host_clock();
+      const auto before = clock->steady_now();
+      const InCallOf call(library);
+      took = clock->steady_now() - before;
+    }).join();
+    if (took < 500ms) return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -62,4 +80,10 @@ TEST_CASE("a thread is in a call until the outermost one ends, but while it wait
 TEST_CASE("a wait outside of any call is none", "[stores][R16]") {
   { const WaitInCallOf wait(Library::libmongoc); }
   CHECK_FALSE(found_by_a_child(Library::libmongoc));
+}
+
+TEST_CASE("in a forked child the first call of each thread begins at once",
+          "[stores][R16][forks]") {
+  const auto library = GENERATE(Library::sqlite, Library::libmongoc);
+  CHECK(answer_of_child([&] { return begins_a_call_at_once(library) ? 0 : 1; }) == 0);
 }
