@@ -18,6 +18,7 @@
 
 #include "sqlite/file_under_fault.h"
 #include "sqlite/gated.h"
+#include "sqlite/system_hooks.h"
 #include "stores/sqlite/sqlite_clock.h"
 #include "stores/sqlite/sqlite_gate.h"
 
@@ -96,6 +97,24 @@ TEST_CASE("a write whose file is moved away while it waits at the gate is refuse
   writer.join();
   REQUIRE(refusal);
   CHECK(refusal->errc() == Errc::store_replaced);
+}
+
+TEST_CASE("a write waits at the gate for half of its time, and keeps the rest for other writers",
+          "[sqlite][gate][R12]") {
+  const TemporaryFolder folder;
+  const auto file = folder.path() / "locks.db";
+  const auto hasty = open_hasty(file);
+  meet_a_writer(*hasty, file);
+  const auto store = open_at(file, {.call_limit = 60s});
+  const Sitter sitter(file.string() + "-gate");
+  const BootTimeAhead passed;
+  {
+    // A long wait by this thread's clock.
+    const AtClockReading longer(CLOCK_BOOTTIME, AtClockReading::When::before,
+                                [&] { passed.add(1s); });
+    CHECK_NOTHROW(store->ping("holder"));
+  }
+  CHECK(passed.all() < 45s);
 }
 
 TEST_CASE("without syncs there is no gate", "[sqlite][gate]") {
