@@ -7,11 +7,14 @@
 
 #include <array>
 #include <cerrno>
+#include <chrono>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "distlock/clock.h"
 #include "distlock/distributed_lock.h"
 #include "processes.h"
 #include "sqlite/file_under_fault.h"
@@ -48,6 +51,34 @@ struct TwoHolders {
   SqliteDeaths deaths{own};
 };
 
+/// Looks at the witnesses' file, as the kernel tells of them.
+class Looks {
+ public:
+  explicit Looks(const std::filesystem::path& file) {
+    REQUIRE(inotify_add_watch(opened_, file.c_str(), IN_OPEN) >= 0);
+  }
+  ~Looks() { close(opened_); }
+  Looks(const Looks&) = delete;
+  Looks& operator=(const Looks&) = delete;
+
+  void await_next() const {
+    std::array<char, 4096> events{};
+    REQUIRE(read(opened_, events.data(), events.size()) > 0);
+  }
+  /// Before one of the next ten. A machine may stall, but not at each of them.
+  bool has_a_short_pause() const {
+    for (int i = 0; i < 10; ++i) {
+      const auto before = host_clock()->steady_now();
+      await_next();
+      if (host_clock()->steady_now() - before < std::chrono::seconds{1}) return true;
+    }
+    return false;
+  }
+
+ private:
+  const int opened_ = inotify_init1(IN_CLOEXEC);
+};
+
 }  // namespace
 
 TEST_CASE("an end that a waiter knows rings for it no more", "[sqlite][R23][R19]") {
@@ -62,6 +93,25 @@ TEST_CASE("an end that a waiter knows rings for it no more", "[sqlite][R23][R19]
 TEST_CASE("a waiter whose process listens for no ends learns that its holder has ended",
           "[sqlite][R23]") {
   TwoHolders().check_that_it_learns_of_both();
+}
+
+TEST_CASE("a waiter without a watch on the witnesses' file looks more than once a second",
+          "[sqlite][R23]") {
+  const Room room;
+  SqliteWitness holder = room.witness();
+  const std::string stated = holder.statement_of("holder").value_or("");
+  REQUIRE_FALSE(stated.empty());
+  const SqliteWitness own = room.witness();
+  SqliteDeaths deaths(own);
+  const Looks looks(room.file);
+  const auto listening = deaths.listen([](std::string_view) {});
+  const auto away = room.folder.path() / "away";
+  std::filesystem::rename(room.file, away);
+  CHECK_FALSE(deaths.attend(Token{1}, "jobs", stated));
+  std::filesystem::rename(away, room.file);
+  // The first few follow each other at once.
+  for (int i = 0; i < 8; ++i) looks.await_next();
+  CHECK(looks.has_a_short_pause());
 }
 
 TEST_CASE("a place says which hold it was kept for or behind", "[sqlite][line][R23]") {
