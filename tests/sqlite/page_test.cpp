@@ -1,3 +1,4 @@
+#include <signal.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -5,6 +6,8 @@
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <string>
 
 #include "sqlite/system_hooks.h"
 #include "stores/sqlite/sqlite_clock.h"
@@ -19,6 +22,33 @@ using namespace std::chrono_literals;
 
 // Files beside a database that processes share, whatever others put in their place.
 
+namespace {
+
+/// Whether this process has a file of that folder in its memory, be it removed by now.
+bool maps_a_file_of(const TemporaryFolder& folder) {
+  std::ifstream maps("/proc/self/maps");
+  const std::string text(std::istreambuf_iterator<char>(maps), {});
+  return text.find(folder.path().filename().string()) != text.npos;
+}
+
+/// While it lives, SIGUSR1 interrupts what a thread is at, and no more.
+class QuietSignal {
+ public:
+  QuietSignal() {
+    struct sigaction quiet {};
+    quiet.sa_handler = [](int) {};
+    sigaction(SIGUSR1, &quiet, &before_);
+  }
+  ~QuietSignal() { sigaction(SIGUSR1, &before_, nullptr); }
+  QuietSignal(const QuietSignal&) = delete;
+  QuietSignal& operator=(const QuietSignal&) = delete;
+
+ private:
+  struct sigaction before_ {};
+};
+
+}  // namespace
+
 TEST_CASE("a link to another database's page is no page", "[sqlite][R12][R19]") {
   const TemporaryFolder folder;
   const std::string ours = (folder.path() / "ours.db").string();
@@ -28,7 +58,8 @@ TEST_CASE("a link to another database's page is no page", "[sqlite][R12][R19]") 
   SqlitePage page(theirs, "-bell", "distlock bell 1\n");
   page.make();
   REQUIRE(page.open());
-  std::filesystem::create_symlink(page.path(), ours + "-bell");
+  SECTION("a symbolic link") { std::filesystem::create_symlink(page.path(), ours + "-bell"); }
+  SECTION("a second name") { std::filesystem::create_hard_link(page.path(), ours + "-bell"); }
   SqlitePage linked(ours, "-bell", "distlock bell 1\n");
   CHECK_FALSE(linked.open());
 }
@@ -46,6 +77,40 @@ TEST_CASE("a page leaves alone what the program has opened by its number", "[sql
   SECTION("when it is opened anew") { CHECK(page.open()); }
   CHECK(page.file() != number);
   CHECK(close(number) == 0);
+}
+
+TEST_CASE("a page that has ended is mapped no more", "[sqlite][R19]") {
+  const TemporaryFolder folder;
+  const std::string database = (folder.path() / "locks.db").string();
+  std::ofstream(database).close();
+  {
+    SqlitePage page(database, "-bell", "distlock bell 1\n");
+    page.make();
+    REQUIRE(page.open());
+    CHECK(maps_a_file_of(folder));
+  }
+  CHECK_FALSE(maps_a_file_of(folder));
+}
+
+TEST_CASE("a sleep that a signal interrupts ends as one that a ring ends", "[sqlite][R19]") {
+  const QuietSignal quiet;
+  const TemporaryFolder folder;
+  const std::string database = (folder.path() / "locks.db").string();
+  std::ofstream(database).close();
+  SqlitePage page(database, "-bell", "distlock bell 1\n");
+  page.make();
+  REQUIRE(page.open());
+  std::atomic<pid_t> id = 0;
+  std::atomic<bool> has_a_page = false;
+  boost::thread sleeper([&] {
+    id = gettid();
+    has_a_page = page.wait(0, page.word(0), 1h);
+  });
+  while (id == 0 || !asleep(id)) boost::this_thread::yield();
+  while (!sleeper.try_join_for(boost::chrono::milliseconds{10})) {
+    pthread_kill(sleeper.native_handle(), SIGUSR1);
+  }
+  CHECK(has_a_page);
 }
 
 TEST_CASE("a gate lets a writer that waits come first after each fourth time", "[sqlite][gate]") {
