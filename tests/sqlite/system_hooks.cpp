@@ -11,6 +11,7 @@
 #include <boost/thread/lock_guard.hpp>
 #include <boost/thread/mutex.hpp>
 #include <cerrno>
+#include <cstdarg>
 #include <filesystem>
 #include <set>
 #include <string>
@@ -33,6 +34,7 @@ thread_local Hook hook;
 thread_local std::function<void(int)> after_sync;
 thread_local std::function<void()> after_naming;
 thread_local std::function<void()> before_removal;
+thread_local std::function<void()> before_locking;
 thread_local bool no_such_rename = false;
 thread_local std::chrono::milliseconds boot_time_ahead{};
 
@@ -85,6 +87,13 @@ int remove_by_name(const char* path) {
   return static_cast<int>(syscall(SYS_unlinkat, AT_FDCWD, path, 0));
 }
 
+int fcntl_by(int file, int operation, void* argument) {
+  if (operation == F_OFD_SETLK && static_cast<struct flock*>(argument)->l_type == F_WRLCK) {
+    if (const auto act = std::exchange(before_locking, {})) act();
+  }
+  return static_cast<int>(syscall(SYS_fcntl, file, operation, argument));
+}
+
 int rename_by(int from_folder, const char* from, int to_folder, const char* to, unsigned flags) {
   if (no_such_rename) {
     errno = EINVAL;
@@ -119,6 +128,9 @@ AtNaming::~AtNaming() { after_naming = {}; }
 
 BeforeRemoval::BeforeRemoval(std::function<void()> act) { before_removal = std::move(act); }
 BeforeRemoval::~BeforeRemoval() { before_removal = {}; }
+
+BeforeLocking::BeforeLocking(std::function<void()> act) { before_locking = std::move(act); }
+BeforeLocking::~BeforeLocking() { before_locking = {}; }
 
 NoSuchRename::NoSuchRename() { no_such_rename = true; }
 NoSuchRename::~NoSuchRename() { no_such_rename = false; }
@@ -179,6 +191,13 @@ extern "C" int rename(const char* from, const char* to) noexcept {
   return distlock::testing::named_by(syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0));
 }
 extern "C" int unlink(const char* path) noexcept { return distlock::testing::remove_by_name(path); }
+extern "C" int fcntl(int file, int operation, ...) {
+  va_list rest;
+  va_start(rest, operation);
+  void* const argument = va_arg(rest, void*);  // A number or a pointer, or nothing to be read.
+  va_end(rest);
+  return distlock::testing::fcntl_by(file, operation, argument);
+}
 extern "C" int mknod(const char* path, mode_t mode, dev_t device) noexcept {
   return distlock::testing::named_by(syscall(SYS_mknodat, AT_FDCWD, path, mode, device));
 }

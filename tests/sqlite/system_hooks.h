@@ -39,6 +39,16 @@ class BeforeRemoval {
   BeforeRemoval& operator=(const BeforeRemoval&) = delete;
 };
 
+/// Something that happens on this thread once, right before it locks a part of a file for itself
+/// alone. The lock is of the kind that belongs to the open file.
+class BeforeLocking {
+ public:
+  explicit BeforeLocking(std::function<void()> act);
+  ~BeforeLocking();
+  BeforeLocking(const BeforeLocking&) = delete;
+  BeforeLocking& operator=(const BeforeLocking&) = delete;
+};
+
 /// The file system knows no rename that fails where the name is taken, for as long as one of these
 /// lives.
 class NoSuchRename {

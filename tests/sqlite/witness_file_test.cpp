@@ -13,6 +13,7 @@
 
 #include "distlock/distributed_lock.h"
 #include "processes.h"
+#include "sqlite/system_hooks.h"
 #include "sqlite/witness_scene.h"
 #include "stores/sqlite/sqlite_clock.h"
 #include "stores/sqlite/sqlite_deaths.h"
@@ -102,6 +103,20 @@ TEST_CASE("processes that begin at once all have witnesses", "[sqlite][R23]") {
   }
   for (int i = 0; i < 8; ++i) go.tell('g');
   for (int i = 0; i < 8; ++i) CHECK(told.next() == 'y');
+}
+
+TEST_CASE("a process whose witnesses' file is removed before it has a lock takes one in the next",
+          "[sqlite][R23]") {
+  const Room room;
+  SqliteWitness witness = room.witness();
+  bool removed = false;
+  const BeforeLocking hook([&] { removed = fs::remove(room.file); });
+  const std::string stated = witness.statement_of("me").value_or("");
+  REQUIRE(removed);
+  const SqliteWitness others = room.witness();
+  CHECK_FALSE(others.has_ended(stated));
+  witness.give_up("me");
+  CHECK(others.has_ended(stated));
 }
 
 TEST_CASE("a witness whose lock is no longer there is stated no more", "[sqlite][R23][R1]") {
