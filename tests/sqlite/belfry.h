@@ -15,6 +15,7 @@
 #include <iterator>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "distlock/clock.h"
 #include "sqlite/file_under_fault.h"
@@ -40,15 +41,15 @@ struct Belfry {
   fs::path file = database + "-bell";
 };
 
-/// Counts what "waiter" hears of "jobs".
+/// Counts what a process hears of "jobs".
 class Waiting {
  public:
-  explicit Waiting(SqliteBell& bell)
-      : bell_(bell), listening_(bell.listen("waiter", [this](std::string_view name) {
+  explicit Waiting(SqliteBell& bell, const std::string& process = "waiter")
+      : bell_(bell), listening_(bell.listen(process, [this](std::string_view name) {
           thread_ = gettid();
           if (name == "jobs") ++heard_;
         })) {
-    bell_.attend("waiter", ticket_, "jobs");
+    bell_.attend(process, ticket_, "jobs");
   }
 
   int heard() const { return heard_; }

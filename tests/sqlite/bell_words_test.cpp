@@ -9,11 +9,13 @@
 
 #include <array>
 #include <atomic>
+#include <boost/thread/barrier.hpp>
 #include <boost/thread/thread.hpp>
 #include <fstream>
 #include <iterator>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "distlock/clock.h"
 #include "sqlite/belfry.h"
@@ -35,6 +37,24 @@ std::size_t hash_of_every_version(std::string_view text) {
     hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001b3;
   }
   return static_cast<std::size_t>(hash ^ (hash >> 32U));
+}
+
+std::size_t word_of_process(std::string_view process) {
+  return 32 + hash_of_every_version(process) % 480;
+}
+
+std::size_t word_of_lock(std::string_view process, std::string_view lock) {
+  return 512 + hash_of_every_version(std::string(process) + '\0' + std::string(lock)) % 512;
+}
+
+/// Another process that sleeps on the word of this one.
+std::string process_beside(std::string_view process) {
+  int number = 0;
+  std::string name;
+  do {
+    name = "process " + std::to_string(++number);
+  } while (word_of_process(name) != word_of_process(process));
+  return name;
 }
 
 }  // namespace
@@ -75,12 +95,46 @@ TEST_CASE("a ring by an earlier version is heard", "[sqlite][bell][R19]") {
   Waiting waiting(bell);
   SqlitePage page(belfry.database, "-bell", "distlock bell 1\n");
   REQUIRE(page.open());
-  const std::string both = std::string("waiter") + '\0' + "jobs";
-  const std::size_t of_lock = 512 + hash_of_every_version(both) % 512;
-  const std::size_t of_process = 32 + hash_of_every_version("waiter") % 480;
   waiting.until_heard(0, [&] {
-    page.add_one(of_lock);
-    page.ring(of_process, 1'000);
+    page.add_one(word_of_lock("waiter", "jobs"));
+    page.ring(word_of_process("waiter"), 1'000);
   });
   CHECK(waiting.heard() > 0);
+}
+
+TEST_CASE("a ring wakes each process that sleeps on its word", "[sqlite][bell][R19]") {
+  const Belfry belfry;
+  SqliteBell bell(belfry.database, 1h);
+  const std::string another = process_beside("waiter");
+  Waiting waiting(bell);
+  Waiting beside(bell, another);
+  beside.until_heard(0, [&] { bell.ring("jobs", {another}); });
+  waiting.until_heard(0, [&] { bell.ring("jobs", {"waiter"}); });
+  // A bell that wakes only the first sleeper misses this process at one of the two rings.
+  for (int i = 0; i < 2; ++i) {
+    waiting.until_asleep();
+    beside.until_asleep();
+    const int before = waiting.heard();
+    bell.ring("jobs", {"waiter"});
+    waiting.until_heard(before, [] {});
+  }
+}
+
+TEST_CASE("all rings of two threads that ring at once count", "[sqlite][bell][R19]") {
+  const Belfry belfry;
+  SqliteBell bell(belfry.database, 1h);
+  Waiting waiting(bell);
+  SqlitePage page(belfry.database, "-bell", "distlock bell 1\n");
+  REQUIRE(page.open());
+  boost::barrier both(2);
+  boost::thread_group threads;
+  for (int thread = 0; thread < 2; ++thread) {
+    threads.create_thread([&] {
+      both.wait();
+      for (int i = 0; i < 5000; ++i) bell.ring("jobs", {"waiter"});
+    });
+  }
+  threads.join_all();
+  CHECK(page.word(word_of_lock("waiter", "jobs")) == 10'000);
+  waiting.until_heard(0, [] {});
 }
