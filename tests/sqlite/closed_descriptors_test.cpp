@@ -5,12 +5,18 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
+#include <boost/thread/thread.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "distlock/clock.h"
 #include "sqlite/witness_scene.h"
+#include "stores/sqlite/sqlite_clock.h"
+#include "stores/sqlite/sqlite_connection.h"
 #include "stores/sqlite/sqlite_deaths.h"
+#include "support/asleep.h"
 
 using namespace distlock;
 using namespace distlock::testing;
@@ -85,6 +91,35 @@ TEST_CASE("a store whose program has closed all descriptors writes and confirms 
   });
   CHECK(told.next() == 'u');
   CHECK(open_with(folder, options)->inspect("jobs", Freshness::fresh).lock->taken());
+}
+
+TEST_CASE("a call that waits for its turn while the program closes all descriptors is refused",
+          "[sqlite][R16][R1]") {
+  using Access = SqliteConnection::Access;
+  const TemporaryFolder folder;
+  const ConnectionString path("sqlite:" + (folder.path() / "locks.db").string());
+  const Access access = GENERATE(Access::read, Access::write, Access::quick_write, Access::ping);
+  const Told told;
+  const Child program([&] {
+    SqliteConnection connection(path, {});
+    std::optional<SqliteCall> turn(connection.begin_call(Access::read));
+    std::atomic<pid_t> id = 0;
+    std::optional<Error> error;
+    boost::thread waiting([&] {
+      const auto call = [&] { (void)connection.begin_call(access, since_boot() + 1h); };
+      id = gettid();
+      error = error_of(call);
+    });
+    while (id == 0 || !asleep(id)) boost::this_thread::yield();
+    constexpr int kTold = 3;
+    dup2(told.writing_end(), kTold);
+    close_range(kTold + 1, ~0U, 0);
+    turn.reset();
+    waiting.join();
+    const char what = error && error->errc() == Errc::store_replaced ? 'r' : 'u';
+    if (write(kTold, &what, 1) != 1) _exit(3);
+  });
+  CHECK(told.next() == 'r');
 }
 
 TEST_CASE("a program that closes all its descriptors has those that it makes then for itself",
