@@ -282,3 +282,17 @@ TEST_CASE("of the commits whose threads waited no longer for a sync the latest i
   CHECK(error_of(cover(syncs, second, 0min)));
   CHECK(syncs.owed().value_or(0) == third);
 }
+
+TEST_CASE("a look moves a log in doubt, whatever sync is owed", "[sqlite][R8]") {
+  const SyncedFile file{.call_limit = 200ms};
+  held(*file.store, "first of all");
+  HeldSyncs held;
+  ClaimingThread first(*file.store, "first");
+  REQUIRE(comes([&] { return held.begun() == 1; }));
+  ClaimingThread second(*file.store, "second");
+  REQUIRE(second.error());
+  const FailingSyncs failing(1);
+  HeldSyncs::let_all_go();
+  REQUIRE(first.error());
+  CHECK_FALSE(error_of([&] { file.store->inspect("second", Freshness::ordinary); }));
+}
