@@ -1,8 +1,12 @@
-// The bell's file as the last process closes the database, and a newcomer opens it in the middle.
+// The files beside the database as the last process closes it, or a newcomer opens it just then.
+#include <boost/thread/barrier.hpp>
+#include <boost/thread/thread.hpp>
 #include <functional>
+#include <vector>
 
 #include "sqlite/belfry.h"
 #include "sqlite/system_hooks.h"
+#include "stores/sqlite/sqlite_gate.h"
 #include "stores/sqlite/sqlite_page.h"
 
 using namespace distlock;
@@ -95,4 +99,26 @@ TEST_CASE("a listener whose bell was removed looks once, since a ring may have g
     waiting.until_asleep();
   }
   CHECK(waiting.heard() == 1);
+}
+
+TEST_CASE("stores of one file that are closed at once leave nothing beside it", "[sqlite][R12]") {
+  constexpr int kStores = 8;
+  const TemporaryFolder folder;
+  const auto file = folder.path() / "locks.db";
+  for (int round = 0; round < 100; ++round) {
+    CAPTURE(round);
+    std::vector<std::shared_ptr<Store>> stores;
+    while (stores.size() < kStores) stores.push_back(open_at(file));
+    SqliteGate(file.string()).make();
+    boost::barrier all_there(kStores);
+    boost::thread_group threads;
+    for (auto& store : stores) {
+      threads.create_thread([&] {
+        all_there.wait();
+        store.reset();
+      });
+    }
+    threads.join_all();
+    REQUIRE(entries_of(folder.path()) == 1);
+  }
 }
