@@ -45,6 +45,15 @@ class ToolFixture {
     return result;
   }
 
+  /// Of a run that waits for the lock for some time. On a slow machine a short wait ends before the
+  /// store has answered, and says so.
+  int status_of_wait() {
+    int answered = 69;
+    for (const char* const limit : {"50ms", "1s", "20s"})
+      if (answered == 69) answered = status({"run", "-w", limit, "jobs", "--", "true"});
+    return answered;
+  }
+
   /// As another program would.
   void change(const std::string& statement) const {
     SqliteFile(file().string()).execute(statement);

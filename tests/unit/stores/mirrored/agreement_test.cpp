@@ -12,7 +12,7 @@ using namespace std::chrono_literals;
 // run the clocks of the machine's other time namespaces.
 namespace {
 
-constexpr std::size_t kMajority = 2;
+constexpr std::size_t kMajorityOfThree = 2;
 
 Token member(int number) { return Token{{static_cast<std::uint8_t>(number)}}; }
 
@@ -44,7 +44,7 @@ TEST_CASE("a look at a mirrored store tells which clocks run beside its own",
     looks.push_back({.lock = held(), .ping = ping_from_beside(), .now = file_now(), .fresh = true});
     looks.back().member = member(i);
   }
-  const Inspection all = merged(looks, kMajority);
+  const Inspection all = merged(looks, kMajorityOfThree);
   CHECK(all.now->clock == to_hex(member(1)) + " boot/+0ns");
   CHECK(is_unrelated(*all.now, *all.ping));
 }
@@ -56,9 +56,9 @@ TEST_CASE("a look at a mirrored store is fresh only if that at each member is",
     looks.push_back({.lock = held(), .now = file_now(), .fresh = true});
     looks.back().member = member(i);
   }
-  CHECK(merged(looks, kMajority).fresh);
+  CHECK(merged(looks, kMajorityOfThree).fresh);
   looks[GENERATE(0U, 1U, 2U)].fresh = false;
-  CHECK_FALSE(merged(looks, kMajority).fresh);
+  CHECK_FALSE(merged(looks, kMajorityOfThree).fresh);
 }
 
 TEST_CASE("a list of a mirrored store tells which clocks run beside its own",
@@ -69,7 +69,7 @@ TEST_CASE("a list of a mirrored store tells which clocks run beside its own",
     listing.pings.push_back({"beside", ping_from_beside(), {}});
     listings.push_back({member(i), listing});
   }
-  const Listing all = merged(listings, kMajority);
+  const Listing all = merged(listings, kMajorityOfThree);
   CHECK(all.now.clock == to_hex(member(1)) + " boot/+0ns");
   REQUIRE(all.pings.size() == 1);
   CHECK(is_unrelated(all.now, *all.pings.front().record));
@@ -86,13 +86,13 @@ TEST_CASE("a hold is a member's only with a greater fence than holds that it has
     looks.back().fence_of_lost = std::array<Fence, 4>{0, 0, 6, 5}.at(static_cast<std::size_t>(i));
   }
   const std::vector<Token> carriers{member(1), member(3)};
-  CHECK(merged(looks, kMajority).lock->members == carriers);
+  CHECK(merged(looks, kMajorityOfThree).lock->members == carriers);
   std::vector<MemberListing> listings;
   for (const Inspection& look : looks) {
     const Listing listing{.locks = {{"jobs", look.lock, {}}}, .pings = {}, .now = file_now()};
     listings.push_back({look.member, listing, look.fence_of_lost});
   }
-  CHECK(merged(listings, kMajority).locks.front().record->members == carriers);
+  CHECK(merged(listings, kMajorityOfThree).locks.front().record->members == carriers);
 }
 
 TEST_CASE("a lock is told from a document whose id only looks like its name",
@@ -105,7 +105,7 @@ TEST_CASE("a lock is told from a document whose id only looks like its name",
     listings.push_back({member(i), {.locks = {{name, lock, {}}}, .pings = {}, .now = file_now()}});
   }
   listings[0].listing.locks.push_back({name, {}, "it is odd", false});
-  const Listing all = merged(listings, kMajority);
+  const Listing all = merged(listings, kMajorityOfThree);
   REQUIRE(all.locks.size() == 2);
   CHECK_FALSE(all.locks[0].record->taken());
   CHECK_FALSE(all.locks[1].named);
@@ -120,7 +120,7 @@ TEST_CASE("a hold without a fence is that of each member that has lost none",
     looks.back().member = member(i);
     looks.back().fence_of_lost = i == 3 ? 5 : 0;
   }
-  CHECK(merged(looks, kMajority).lock->members == std::vector<Token>{member(1), member(2)});
+  CHECK(merged(looks, kMajorityOfThree).lock->members == std::vector<Token>{member(1), member(2)});
 }
 
 TEST_CASE("a look at a mirrored store gives the time of the member that it shows",
@@ -132,7 +132,7 @@ TEST_CASE("a look at a mirrored store gives the time of the member that it shows
     looks.back().now->time += i * 5h;
   }
   looks[0].lock.reset();
-  const Inspection all = merged(looks, kMajority);
+  const Inspection all = merged(looks, kMajorityOfThree);
   CHECK(all.lock->members == std::vector<Token>{member(2), member(3)});
   CHECK(all.now->clock == to_hex(member(2)) + " boot/+0ns");
   CHECK(all.now->time == looks[1].now->time);
@@ -151,11 +151,11 @@ TEST_CASE("of two holds that as many members carry a look shows the one with the
     looks.back().lock->ts = Token{{later ? later_ts : std::uint8_t{5}}};
     looks.back().lock->fence = later ? 7 : 3;
   }
-  CHECK(merged(looks, kMajority).lock->fence == 7);
+  CHECK(merged(looks, kMajorityOfThree).lock->fence == 7);
   std::vector<MemberListing> listings;
   for (const Inspection& look : looks) {
     listings.push_back(
         {look.member, {.locks = {{"jobs", look.lock, {}}}, .pings = {}, .now = file_now()}});
   }
-  CHECK(merged(listings, kMajority).locks.front().record->fence == 7);
+  CHECK(merged(listings, kMajorityOfThree).locks.front().record->fence == 7);
 }
