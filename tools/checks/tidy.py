@@ -71,6 +71,7 @@ FAULTS = [
     (check_words, "tools/a.py", "a = 1  # What it means.\n"),
     (check_words, "tools/a.py", "# A word" + " and a word" * 4 + "\n#" + " and a word" * 4 + ".\n"),
     (check_planted, "tests/mutants/a.patch", PATCH.replace("log.h", "gone.h")),
+    (check_planted, "tests/mutants/a.patch", PATCH.replace("diff --git a/src/log.h b/src/log.h\n", "")),
     (check_finished, "src/pinger/pinger.cpp", "// TODO later\n"),  # tidy: names them
     (check_sizes, "src/log.h", "\n" * (LINES_MOST + 1)),
     (check_sizes, "include/distlock/a.h", "\n" * (LINES_MOST - 1)),

@@ -225,8 +225,10 @@ def check_rules(tree: Tree) -> Iterator[str]:
 
 
 def check_planted(tree: Tree) -> Iterator[str]:
-    """A planted bug that does not apply any more tests nothing."""
-    for name in tree.files:
+    """A planted bug that does not apply any more tests nothing, nor does one whose file is not said."""
+    for name, text in tree.files.items():
+        if name.startswith("tests/mutants/") and "\ndiff --git a/" not in text:
+            yield f'{name}:1: has no line "diff --git a/FILE b/FILE", so that nothing would be compiled'
         if name.endswith(".patch"):
             done = subprocess.run(["git", "apply", "--check", name], cwd=tree.root,
                                   capture_output=True, text=True)
