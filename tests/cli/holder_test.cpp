@@ -21,3 +21,13 @@ TEST_CASE("a hold that names no user is its host's, whether its user is absent o
     CHECK(holder_text(holder) == "db7");
   }
 }
+
+TEST_CASE("a holder has its process and its user also where its thread's name has a colon",
+          "[cli][view]") {
+  LockRecord lock;
+  lock.process = "db7:17:42";
+  lock.who = lock.process + ":thread3/web:1/pid4711/ann:99";
+  const Holder holder = holder_of(lock);
+  CHECK(holder.process_number == 4711);
+  CHECK(holder.user == "ann");
+}
