@@ -39,12 +39,15 @@ TEST_CASE("names in all messages of the log are escaped", "[log][R14][M6]") {
   log::member_is_back(strange);
   log::member_of_another_set(strange);
   log::member_of_another_place(strange);
+  log::member_is_a_copy(strange);
+  log::member_cannot_be_used(strange, "e");
+  log::member_cannot_be_used("m", strange);
   log::place_not_given_up(strange, "e");
   log::store_failed_while_waiting(strange, "e");
   log::lost(strange, LossReason::deadline_passed);
   log::callback_threw(strange, "e");
   log::no_thread_to_announce(strange);
-  CHECK(log.count_all() == 32);
+  CHECK(log.count_all() == 35);
   for (const LoggedLine& line : log.lines()) {
     CHECK_THAT(line.text, Catch::Contains("a\\x0ab") && !Catch::Contains("\n"));
   }
