@@ -118,6 +118,9 @@ def self_test() -> None:
     assert verdict(clean) == "verdict: 2 grants, 0 takeovers, 0 overlaps", verdict(clean)
     assert longest_gap_of(clean) == (10**6, 9 * 10**6)
 
+    mixed = _ledger((9, "p1", "done", 1), (0, "p1", "grant", 1))
+    assert [hold.end for hold in mixed] == ["done"], "a ledger need not be in order"
+
     both = _ledger((0, "p1", "grant", 1), (5, "p2", "grant", 2), (6, "p1", "step", 1),
                    (9, "p1", "done", 1), (12, "p2", "done", 2))
     assert overlaps_of(both) == [

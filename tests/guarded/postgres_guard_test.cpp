@@ -125,5 +125,21 @@ TEST_CASE("a row with a fence: a write that the server rejects is an error and c
   CHECK(scene.read({.fence = 1, .ts = kOne, .number = 1}) == 0);
 }
 
+TEST_CASE("a row with a fence: a rejection tells nothing of a try before it that had no answer",
+          "[guarded][R8]") {
+  const PostgresScene scene;
+  const PostgresScene other;
+  other.execute("ALTER TABLE resources ADD CHECK (value < 100)");
+  other.execute(
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+      "WHERE pid <> pg_backend_pid() AND backend_type = 'client backend'");
+  try {
+    scene.write({.fence = 1, .ts = kOne, .number = 1}, 100);
+    FAIL("it was written");
+  } catch (const Error& error) {
+    CHECK(error.errc() == Errc::outcome_unknown);
+  }
+}
+
 }  // namespace
 }  // namespace distlock::testing
