@@ -99,6 +99,20 @@ TEST_CASE("break --wait waits for the grace that a holder of a short window has"
   CHECK_THAT(someone.err.str(), Catch::Contains("its holder has noticed"));
 }
 
+TEST_CASE("break --wait looks more often at a holder of a short window", "[cli][break][R9]") {
+  Operator someone;
+  state_window(someone, 1600);
+  SECTION("that pings on") {
+    CHECK(someone.breaks_and_waits([&](int) { someone.fleet.store->ping("holder"); }) == kSuccess);
+    // Looks are a sixteenth of the window apart.
+    CHECK(someone.waited == 700ms + 200ms + 100ms);
+  }
+  SECTION("that is silent") {
+    CHECK(someone.breaks_and_waits([](int) {}) == kSuccess);
+    CHECK(someone.waited == 1600ms);
+  }
+}
+
 TEST_CASE("break --wait waits for more pings of a holder on a mirrored store",
           "[cli][break][mirrored][R9]") {
   distlock::testing::MirrorFleet fleet;

@@ -118,6 +118,13 @@ TEST_CASE("a countdown asks long before the end whether pings have moved it",
   CHECK(fitting_plan(times(16min), {}, OnLoss::kill).look_every == 30s);
 }
 
+TEST_CASE("a countdown pauses between two looks, however often there are pings",
+          "[cli][countdown]") {
+  LeaseTimes busy = times(16min);
+  busy.ping_every = GENERATE(1ms, 3ms, 7ms);
+  CHECK(fitting_plan(busy, {}, OnLoss::kill).look_every == 1ms);
+}
+
 TEST_CASE("a loss ends the command at once, with its grace", "[cli][countdown][R9]") {
   Countdown countdown(kUsualPlan, kUntil);
   const auto told = countdown.look(kStart + 1s, std::nullopt);
