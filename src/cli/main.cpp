@@ -286,6 +286,7 @@ int main(int count, char** words) {
     fill_closed_streams();
     forbid_core_files();
     ignore(SIGXFSZ);
+    heed_signals_as_first_process(getpid());
     // The MongoDB driver keeps counters there from before main() on, and a SIGKILL would leave the
     // file behind. A process that has mapped it already keeps its map.
     shm_unlink(("/mongoc-" + std::to_string(getpid())).c_str());

@@ -42,7 +42,8 @@ bool matches(const std::string& pattern, const std::string& name) {
   std::set<std::string_view> beyond;
   for (const Characters& characters : {wanted, given}) {
     for (const std::string_view character : characters) {
-      if (character.size() > 1) beyond.insert(character);
+      // fnmatch() ends at a NUL, which other programs may have stored.
+      if (character.size() > 1 || character.front() == '\0') beyond.insert(character);
     }
   }
   if (beyond.size() > kAscii) return bytes_match(pattern, name);

@@ -11,6 +11,8 @@
 #include <cstdint>
 #include <system_error>
 
+#include "cli/exit_status.h"
+
 namespace distlock::cli {
 namespace {
 
@@ -20,6 +22,8 @@ sigset_t ignored_before;
 void set_disposition(int number, void (*handler)(int)) {
   if (signal(number, handler) == SIG_IGN) sigaddset(&ignored_before, number);
 }
+
+constexpr std::array kEnding{SIGTERM, SIGINT, SIGHUP, SIGQUIT};
 
 bool ignored(int number) {
   struct sigaction action {};
@@ -35,6 +39,13 @@ std::string signal_name(int number) {
 
 void ignore(int number) { set_disposition(number, SIG_IGN); }
 
+void heed_signals_as_first_process(pid_t process) {
+  if (process != 1) return;
+  for (const int number : kEnding) {
+    if (!ignored(number)) signal(number, [](int sent) { _exit(kSignalled + sent); });
+  }
+}
+
 void restore_dispositions() {
   for (const int number : {SIGPIPE, SIGXFSZ, SIGCHLD}) {
     signal(number, sigismember(&ignored_before, number) == 1 ? SIG_IGN : SIG_DFL);
@@ -47,7 +58,7 @@ Signals::Signals() {
   sigset_t ours;
   sigemptyset(&ours);
   sigaddset(&ours, SIGCHLD);
-  for (const int number : {SIGTERM, SIGINT, SIGHUP, SIGQUIT}) {
+  for (const int number : kEnding) {
     if (!ignored(number)) sigaddset(&ours, number);
   }
   pthread_sigmask(SIG_BLOCK, &ours, &mask_before_);

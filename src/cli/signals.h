@@ -1,6 +1,7 @@
 #pragma once
 
 #include <signal.h>
+#include <sys/types.h>
 
 #include <atomic>
 #include <optional>
@@ -16,6 +17,10 @@ std::string signal_name(int number);
 /// Ignores a signal that would end us for a write that fails (SIGPIPE, SIGXFSZ): then the write is
 /// an error. To be called before there are threads.
 void ignore(int number);
+
+/// The kernel keeps from the first process of a container (`process` is 1) each signal that it has
+/// no handler for. From here on TERM, INT, HUP and QUIT end it as they end any other process.
+void heed_signals_as_first_process(pid_t process);
 
 /// SIGPIPE, SIGXFSZ and SIGCHLD as this program was given them, for a command. Safe between fork
 /// and exec.

@@ -1,15 +1,19 @@
 #include "cli/signals.h"
 
 #include <signal.h>
+#include <sys/wait.h>
 
 #include <array>
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <string>
 
+#include "cli/exit_status.h"
 #include "cli/supervision.h"
+#include "support/forked_child.h"
 
 using namespace distlock::cli;
+using distlock::testing::answer_of_child;
 
 namespace {
 
@@ -36,6 +40,23 @@ TEST_CASE("a signal that nobody has taken at the end ends nothing", "[cli][child
     }
     CHECK_FALSE(blocks_any());
     signal(number, before);
+  }
+}
+
+TEST_CASE("the first process of a container ends by the signals that end others", "[cli]") {
+  for (const int number : {SIGTERM, SIGINT, SIGHUP, SIGQUIT}) {
+    CAPTURE(number);
+    const auto status_of = [&](pid_t process, void (*before)(int)) {
+      return answer_of_child([&] {
+        signal(number, before);
+        heed_signals_as_first_process(process);
+        raise(number);
+        return 0;
+      });
+    };
+    CHECK(WEXITSTATUS(status_of(1, SIG_DFL)) == kSignalled + number);
+    CHECK(status_of(1, SIG_IGN) == 0);
+    CHECK(WTERMSIG(status_of(2, SIG_DFL)) == number);
   }
 }
 

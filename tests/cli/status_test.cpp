@@ -6,6 +6,7 @@
 
 #include "cli/exit_status.h"
 #include "cli/looker.h"
+#include "cli/pattern.h"
 
 using namespace distlock;
 using namespace distlock::cli;
@@ -73,6 +74,13 @@ TEST_CASE("a pattern matches the bytes of a name or a pattern that is not UTF-8"
   CHECK(listed("x[!a-z]") == "xö\nx\\xff\n");
   CHECK(listed("x\xff") == "x\\xff\n");
   CHECK(listed("x\xc3?") == "xö\n");
+}
+
+TEST_CASE("a pattern matches names to their end, whatever is in them", "[cli][view][R14]") {
+  const std::string name("a\0b", 3);
+  CHECK_FALSE(matches("a", name));
+  CHECK(matches("a?b", name));
+  CHECK(matches("a*", name));
 }
 
 TEST_CASE("a pattern of very many characters matches these alone", "[cli][view][R14]") {

@@ -16,6 +16,23 @@ TEST_CASE("a wait is told on a terminal, wherever the command's output goes", "[
   CHECK(waiter.shows("waiting for jobs, held by", 60s));
 }
 
+TEST_CASE("a watch that is the first process of a container ends by SIGTERM", "[process][list]") {
+  ToolFixture fixture;
+  const std::string inside = "unshare --user --map-root-user --pid --fork --kill-child ";
+  const auto told_by = [&](const std::string& script) {
+    REQUIRE(fixture.status({"run", "jobs", "--", "sh", "-c", script}) == 0);
+    return fixture.output;
+  };
+  if (told_by(inside + "true && echo made; true") != "made\n") {
+    std::cout << "SKIPPED: this machine makes no PID namespaces (unshare -U)" << std::endl;
+    return;
+  }
+  const std::string shown = fixture.folder.path() / "shown";
+  CHECK(told_by(inside + tool_path() + " list --watch >" + shown + " & u=$!; until [ -s " + shown +
+                " ]; do sleep 0.01; done; kill -TERM $(cat /proc/$u/task/$u/children); wait $u; "
+                "echo $?") == "143\n");
+}
+
 TEST_CASE("a run says where a loss ends less, since /proc does not show the processes",
           "[process][run][unsanitized][R9]") {
   ToolFixture fixture;
