@@ -74,17 +74,19 @@ bool Contender::lock_try(std::string_view why, LockRecord* other, const Limit& u
   if (!begin_acquiring(other)) return false;
   AcquiringPhase acquiring{*this};
   limit = until;
-  acquiring.held =
-      with_errors_of_all([&] { return claim_remembered(why).held || look_and_claim(why, other); });
+  acquiring.held = with_errors_of_all([&] {
+    const ClaimResult first = claim_remembered(why);
+    return first.held || look_and_claim(why, other, first);
+  });
   // A thread behind this object sleeps until the deadline of its hold at most.
   if (acquiring.held) ring_if_awaited();
   return acquiring.held;
 }
 
-bool Contender::look_and_claim(std::string_view why, LockRecord* other) {
+bool Contender::look_and_claim(std::string_view why, LockRecord* other, ClaimResult tried) {
   TimedInspection look;
-  ClaimResult tried;
   std::vector<Token> own;
+  if (tried.ts) own.push_back(*tried.ts);
   bool seen_taken = false;
   for (int round = 0; !out_of_time(); ++round) {
     const Inspection before = look.seen;
@@ -101,9 +103,11 @@ bool Contender::look_and_claim(std::string_view why, LockRecord* other) {
     if (judgement.verdict == Verdict::dead) refusals.judged(look.seen, judgement);
     // An absent document tells no time, and a fail-over may have changed the clock of the cutoff.
     if (judgement.verdict == Verdict::absent && round > 0) session->ping_unless_stopped(limit);
-    tried = claim(claim_from(look, judgement.verdict), why, 1);
-    if (tried.held) return true;
-    if (tried.ts) own.push_back(*tried.ts);
+    ClaimResult next = claim(claim_from(look, judgement.verdict), why, 1);
+    if (next.held) return true;
+    if (next.ts) own.push_back(*next.ts);
+    // A claim that was not sent takes the place of none.
+    if (next.ts) tried = std::move(next);
     if (out_of_time()) break;
     refusals.claim_refused(look.seen, judgement, name);
   }

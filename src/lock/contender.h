@@ -178,7 +178,8 @@ class DistributedLock::Contender : public Heir {
   std::optional<Ticket> late_grant;
 
  private:
-  bool look_and_claim(std::string_view why, LockRecord* other);
+  /// `tried`: the claim before, if one was sent.
+  bool look_and_claim(std::string_view why, LockRecord* other, ClaimResult tried);
   /// Whether somebody else has the lock, or comes first to it.
   bool is_of_another(const protocol::Judgement& judgement, const Inspection& seen);
   bool line_comes_first(const protocol::Judgement& dead, const Inspection& seen);

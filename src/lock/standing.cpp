@@ -186,7 +186,10 @@ bool StandingInLine::claim_remembered() {
     bool held = false;
   };
   GiveUp old{lock_};
-  old.held = lock_.claim_remembered(request_.why, lock_.fences_for(place_)).held;
+  const ClaimResult tried = lock_.claim_remembered(request_.why, lock_.fences_for(place_));
+  old.held = tried.held;
+  // No look will tell what became of it.
+  if (tried.failure && lock_.out_of_time()) throw Error(*tried.failure);
   return old.held;
 }
 
