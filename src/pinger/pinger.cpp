@@ -3,12 +3,23 @@
 #include "distlock/error.h"
 #include "pinger/running_pingers.h"
 #include "pinger/session.h"
+#include "protocol/protocol.h"
 
 namespace distlock {
+namespace {
+
+// Before they are counted in nanoseconds, which hold no such interval.
+const PingerOptions& checked_before_use(const PingerOptions& options) {
+  protocol::check_options(options);
+  return options;
+}
+
+}  // namespace
 
 DistributedLockPinger::DistributedLockPinger(Environment environment, const PingerOptions& options,
                                              PingerDrive drive)
-    : session_(std::make_shared<Session>(std::move(environment), options, drive)) {
+    : session_(
+          std::make_shared<Session>(std::move(environment), checked_before_use(options), drive)) {
   if (drive == PingerDrive::caller) return;
   const auto pinger = std::exchange(session_, Session::owner_of(session_));
   add_running(session_);
