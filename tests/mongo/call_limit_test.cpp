@@ -104,3 +104,13 @@ TEST_CASE("a connection may be tried for as long as its call lasts, and for a mo
   const AnswersUntil over(SteadyTime::min());
   CHECK(time_to_connect() == 100);
 }
+
+TEST_CASE("the limit of a call counts again after a shorter one within it", "[mongo][R12]") {
+  const SteadyTime whole = host_clock()->steady_now() + 1h;
+  const AnswersUntil call(whole);
+  {
+    const AnswersUntil half(whole - 30min);
+    CHECK(end_of_answers() == whole - 30min);
+  }
+  CHECK(end_of_answers() == whole);
+}
