@@ -38,6 +38,20 @@ bool begins_a_call_at_once(Library library) {
   return false;
 }
 
+/// Whether one of ten forks is over at once. A machine may stall, but not ten times.
+bool forks_at_once() {
+  const auto clock = host_clock();
+  for (int i = 0; i < 10; ++i) {
+    const auto before = clock->steady_now();
+    const pid_t child = fork();
+    if (child == 0) leave(0);
+    const auto took = clock->steady_now() - before;
+    if (child < 0 || waitpid(child, nullptr, 0) != child) return false;
+    if (took < 100ms) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 TEST_CASE("a thread is in a call until the outermost one ends, but while it waits",
@@ -86,4 +100,19 @@ TEST_CASE("in a forked child the first call of each thread begins at once",
           "[stores][R16][forks]") {
   const auto library = GENERATE(Library::sqlite, Library::libmongoc);
   CHECK(answer_of_child([&] { return begins_a_call_at_once(library) ? 0 : 1; }) == 0);
+}
+
+TEST_CASE("a child that was forked in the middle of a call forks at once", "[stores][R16][forks]") {
+  const auto library = GENERATE(Library::sqlite, Library::libmongoc);
+  boost::barrier step(2);
+  boost::thread calling([&] {
+    const InCallOf call(library);
+    step.wait();
+    step.wait();
+  });
+  step.wait();
+  const int answer = answer_of_child([] { return forks_at_once() ? 0 : 1; });
+  step.wait();
+  calling.join();
+  CHECK(answer == 0);
 }
