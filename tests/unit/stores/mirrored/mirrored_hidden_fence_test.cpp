@@ -3,6 +3,8 @@
 #include <string>
 
 #include "distlock/members.h"
+#include "stores/mirrored/identity.h"
+#include "stores/mirrored/returning.h"
 #include "support/mirror_fleet.h"
 #include "support/thrown.h"
 
@@ -83,4 +85,20 @@ TEST_CASE("a member that another one's malformed document keeps out shows that, 
   CHECK(second().kept_out_for == 1h);
   CHECK(second().problem.empty());
   CHECK(readmit());
+}
+
+TEST_CASE("a member whose identity hides its fence tells the fence of no lock",
+          "[mirrored][M6][R14]") {
+  mirrored::ListingsByPlace listings;
+  for (std::size_t place = 0; place < 4; ++place) listings[place] = {};
+  listings[0].locks.push_back({"jobs", {}, "it is odd"});
+  const auto only_one_lock = mirrored::known_fences(listings, 3);
+  CHECK(only_one_lock.known == 3);
+  CHECK(only_one_lock.hidden.empty());
+
+  listings[3].locks.push_back({std::string(mirrored::kIdentityName), {}, "it is odd"});
+  const auto beside_an_identity = mirrored::known_fences(listings, 3);
+  CHECK(beside_an_identity.known == 2);
+  CHECK(beside_an_identity.hidden.contains(0));
+  CHECK(beside_an_identity.hidden.contains(3));
 }
