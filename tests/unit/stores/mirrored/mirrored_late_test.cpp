@@ -73,6 +73,36 @@ TEST_CASE("a claim reaches no member later than a call may take, whatever anothe
   CHECK(fleet.holders("jobs") == std::vector<std::string>{"ann", "ann", ""});
 }
 
+TEST_CASE("a claim with less time than a call may take reaches no member after its cutoff",
+          "[mirrored][M3][R8]") {
+  MirrorFleet fleet;
+  const auto ann = fleet.process("ann");
+  Claim claim{.process = "ann", .who = "ann:1", .why = "x", .ts = Token{{1}}};
+  claim.takeover_after = 16min;
+  claim.cutoff = ann.store->list().now;
+  claim.cutoff.time += 1s;
+  ann.members[2]->fail("claim", Fault::delayed);
+  REQUIRE(ann.store->claim("jobs", FromAbsent{}, claim));
+  fleet.clock->advance(1s + 1ms);
+  ann.members[2]->deliver();
+  CHECK(fleet.holders("jobs") == std::vector<std::string>{"ann", "ann", ""});
+}
+
+TEST_CASE("an unlock says pending while its claim may still come, also after another claim",
+          "[mirrored][M2][R11]") {
+  MirrorFleet fleet;
+  const auto ann = fleet.process("ann");
+  ann.pinger->ping_round();
+  ann.members[0]->fail("claim", Fault::delayed);
+  const auto lock = ann.lock("jobs");
+  REQUIRE(lock->lock_try("x"));
+  const auto other = ann.lock("other");
+  REQUIRE(other->lock_try("x"));
+  REQUIRE(fleet.holders("other")[0] == "ann");
+  ann.set_away(1, true);
+  CHECK(lock->unlock() == UnlockResult::pending);
+}
+
 TEST_CASE("a claim whose members cannot be looked at right after it is settled by a majority",
           "[mirrored][M2][R8]") {
   MirrorFleet fleet;
