@@ -88,6 +88,23 @@ TEST_CASE("a claim with less time than a call may take reaches no member after i
   CHECK(fleet.holders("jobs") == std::vector<std::string>{"ann", "ann", ""});
 }
 
+// A hold there would have a ping that is a window old (R7).
+TEST_CASE("a member whose ping was sent a window ago is not claimed, however late its answer came",
+          "[mirrored][M5]") {
+  MirrorFleet fleet;
+  const auto ann = fleet.process("ann");
+  static_cast<void>(ann.store->list());
+  ann.members[0]->after("ping", [&] { fleet.clock->advance(1s); });
+  static_cast<void>(ann.store->ping("ann"));
+  fleet.clock->advance(16min - 1s);
+  Claim claim{.process = "ann", .who = "ann:1", .why = "x", .ts = Token{{1}}};
+  claim.takeover_after = 16min;
+  claim.cutoff = ann.store->list().now;
+  claim.cutoff.time += ann.store->call_limit();
+  CHECK(ann.store->claim("jobs", FromAbsent{}, claim));
+  CHECK(fleet.holders("jobs") == std::vector<std::string>{"", "ann", "ann"});
+}
+
 TEST_CASE("an unlock says pending while its claim may still come, also after another claim",
           "[mirrored][M2][R11]") {
   MirrorFleet fleet;
