@@ -220,7 +220,7 @@ std::optional<LockRecord> MirroredStore::settled(std::string_view name, const Cl
   return std::nullopt;
 }
 
-// Frees the claim where it may have been granted. True if each of these members has freed it.
+// Frees the claim where it may have been granted. True if it is gone from each of these members.
 bool MirroredStore::undo(std::string_view name, const Token& ts, SteadyTime until,
                          const Replies<ClaimAnswer>& replies) {
   MemberList asked;
@@ -235,7 +235,7 @@ bool MirroredStore::undo(std::string_view name, const Token& ts, SteadyTime unti
       now, in_time ? kUndo.ending(until) : kUndo,
       [lock = std::string(name), ts](Member& member) { return member.store->release(lock, ts); });
   return std::all_of(asked.begin(), asked.end(), [&](const auto& member) {
-    return freed[member->place.number].answer == ReleaseResult::freed;
+    return is_gone(replies[member->place.number], freed[member->place.number]);
   });
 }
 

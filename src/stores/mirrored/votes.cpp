@@ -82,4 +82,10 @@ bool perhaps_granted(const Reply<ClaimAnswer>& reply) {
   return reply.failure && reply.failure->errc() == Errc::outcome_unknown;
 }
 
+bool is_gone(const Reply<ClaimAnswer>& claim, const Reply<ReleaseResult>& release) {
+  if (!release.answer) return false;
+  // A claim that got no answer may still arrive.
+  return *release.answer != ReleaseResult::not_ours || claim.answer.has_value();
+}
+
 }  // namespace distlock::mirrored

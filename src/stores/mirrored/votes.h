@@ -18,6 +18,10 @@ struct ClaimAnswer {
 /// Whether the member granted the claim, or may have.
 bool perhaps_granted(const Reply<ClaimAnswer>& reply);
 
+/// Whether a claim that perhaps_granted() is there no more, by the member's answer to its release:
+/// that has freed it, or somebody else has by then.
+bool is_gone(const Reply<ClaimAnswer>& claim, const Reply<ReleaseResult>& release);
+
 /// One vote of each member, for a claim with that fence on members of that set.
 std::vector<Vote> votes_of(const Replies<ClaimAnswer>& replies, const Token& set, Fence fence);
 

@@ -44,7 +44,7 @@ TEST_CASE("past a thousand calls that wait for a member, a further one is not se
 TEST_CASE("a member whose calls hang for good is named once too many wait for it",
           "[mirrored][M2]") {
   Gate gate;
-  ThreeMembers three(30s);
+  ThreeMembers three(5s);
   three.members[1]->during_each_call([&](const std::string&) { gate.pass(); });
   // Each leaves one call behind. The first ones end when that call has begun.
   std::atomic<std::size_t> made = 0;

@@ -116,3 +116,23 @@ TEST_CASE("of three processes that have split the members each gets the lock in 
   CHECK(together == 0);
   CHECK(got == 3);
 }
+
+TEST_CASE("a claim that lost is settled where somebody else has taken or freed its holds meanwhile",
+          "[mirrored][M2][R8]") {
+  ThreeMembers three(30s);
+  const auto rival_on = [&](std::size_t member, const ClaimBasis& basis) {
+    Store& store = *three.stores[member].store;
+    Claim rival = claim_of(store, Token{{2}});
+    rival.process = "bob";
+    REQUIRE(store.claim("jobs", basis, rival));
+  };
+  for (const std::size_t member : {1, 2})
+    three.members[member]->before("claim", [&, member] { rival_on(member, FromAbsent{}); });
+  const Claim ours = claim_of(*three.store, Token{{1}});
+  const bool taken = GENERATE(true, false);
+  three.members[0]->before("release", [&] {
+    if (taken) return rival_on(0, FromHold{ours.ts});
+    REQUIRE(three.stores[0].store->release("jobs", ours.ts) == ReleaseResult::freed);
+  });
+  CHECK_FALSE(three.store->claim("jobs", FromAbsent{}, ours));
+}

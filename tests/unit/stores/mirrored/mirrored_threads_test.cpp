@@ -137,7 +137,7 @@ TEST_CASE("threads that ping and look at once hear of the same return", "[mirror
 
 TEST_CASE("of eight threads on two handles one at a time holds a mirrored lock",
           "[mirrored][M1][R1]") {
-  ThreeMembers three(10s);
+  ThreeMembers three(2s);
   std::vector<std::shared_ptr<DistributedLockPinger>> pingers;
   for (const char* name : {"ann", "bob"}) {
     const auto handle = make_mirrored_store({three.members[0], three.members[1], three.members[2]});
