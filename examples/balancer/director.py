@@ -57,7 +57,7 @@ def uri_of(options: argparse.Namespace, folder: pathlib.Path) -> Any:
     if variable not in os.environ:
         sys.exit(f"tools/demo: ${variable} is not set; tools/demo runs this under tools/with-mongod")
     # A member that has not become one in time is kept out (M6); here not for an hour.
-    return os.environ[variable] + ("?longestTakeoverMS=15000" if options.store == "mirrored" else "")
+    return os.environ[variable] + ("?longestTakeoverMS=30000" if options.store == "mirrored" else "")
 
 
 def run(options: argparse.Namespace, folder: pathlib.Path) -> Any:

@@ -44,7 +44,7 @@ class Job:
         self.ts: str = None  # Of its hold, which stays the same.
         with open(folder / f"{name}.log", "w") as log:
             self.process = subprocess.Popen(
-                [tool.program, "run", "--takeover-after", "60s", "--ping-every", "1s",
+                [tool.program, "run", "--takeover-after", "30s", "--ping-every", "1s",
                  "--why", "a job of the demo", name, "--", "cat"],
                 env=tool.environment, stdin=subprocess.PIPE, stdout=log, stderr=log,
                 preexec_fn=die_with_parent)

@@ -2,6 +2,7 @@
 
 #include <fnmatch.h>
 
+#include <algorithm>
 #include <iterator>
 #include <set>
 #include <string_view>
@@ -27,7 +28,9 @@ std::string in_bytes(const Characters& characters, const std::set<std::string_vi
   return bytes;
 }
 
-bool bytes_match(const std::string& pattern, const std::string& name) {
+// Other programs may have stored a name with a NUL, at which fnmatch() would end.
+bool bytes_match(const std::string& pattern, std::string name) {
+  std::replace(name.begin(), name.end(), '\0', '\1');
   return fnmatch(pattern.c_str(), name.c_str(), 0) == 0;
 }
 
@@ -42,8 +45,7 @@ bool matches(const std::string& pattern, const std::string& name) {
   std::set<std::string_view> beyond;
   for (const Characters& characters : {wanted, given}) {
     for (const std::string_view character : characters) {
-      // fnmatch() ends at a NUL, which other programs may have stored.
-      if (character.size() > 1 || character.front() == '\0') beyond.insert(character);
+      if (character.size() > 1) beyond.insert(character);
     }
   }
   if (beyond.size() > kAscii) return bytes_match(pattern, name);

@@ -50,6 +50,9 @@ void restore_dispositions() {
   for (const int number : {SIGPIPE, SIGXFSZ, SIGCHLD}) {
     signal(number, sigismember(&ignored_before, number) == 1 ? SIG_IGN : SIG_DFL);
   }
+  for (const int number : kEnding) {
+    if (!ignored(number)) signal(number, SIG_DFL);
+  }
 }
 
 Signals::Signals() {

@@ -22,8 +22,8 @@ void ignore(int number);
 /// no handler for. From here on TERM, INT, HUP and QUIT end it as they end any other process.
 void heed_signals_as_first_process(pid_t process);
 
-/// SIGPIPE, SIGXFSZ and SIGCHLD as this program was given them, for a command. Safe between fork
-/// and exec.
+/// SIGPIPE, SIGXFSZ and SIGCHLD as this program was given them, for a command, and no handler for
+/// those that end programs. Safe between fork and exec.
 void restore_dispositions();
 
 /// A signal that was sent to this process.

@@ -189,7 +189,8 @@ bool StandingInLine::claim_remembered() {
   const ClaimResult tried = lock_.claim_remembered(request_.why, lock_.fences_for(place_));
   old.held = tried.held;
   // No look will tell what became of it.
-  if (tried.failure && lock_.out_of_time()) throw Error(*tried.failure);
+  const bool told = lock_.out_of_time() && !request_.stop.stop_requested();
+  if (tried.failure && told) throw Error(*tried.failure);
   return old.held;
 }
 

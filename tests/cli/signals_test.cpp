@@ -57,6 +57,14 @@ TEST_CASE("the first process of a container ends by the signals that end others"
     CHECK(WEXITSTATUS(status_of(1, SIG_DFL)) == kSignalled + number);
     CHECK(status_of(1, SIG_IGN) == 0);
     CHECK(WTERMSIG(status_of(2, SIG_DFL)) == number);
+    const int of_command = answer_of_child([&] {
+      signal(number, SIG_DFL);
+      heed_signals_as_first_process(1);
+      restore_dispositions();
+      raise(number);
+      return 0;
+    });
+    CHECK(WTERMSIG(of_command) == number);
   }
 }
 

@@ -81,6 +81,8 @@ TEST_CASE("a pattern matches names to their end, whatever is in them", "[cli][vi
   CHECK_FALSE(matches("a", name));
   CHECK(matches("a?b", name));
   CHECK(matches("a*", name));
+  CHECK_FALSE(matches("a[b-\u00f6]b", name));
+  CHECK_FALSE(matches("a", name + '\xff'));
 }
 
 TEST_CASE("a pattern of very many characters matches these alone", "[cli][view][R14]") {
