@@ -48,6 +48,13 @@ bool ends_in_time(const std::function<void()>& write) {
   return std::chrono::steady_clock::now() - begun < std::chrono::milliseconds{900};
 }
 
+// Where the end did not wait for its writer, this waits for it, so that the next round has its own.
+std::string written_at_last(const ErrorPipe& error, bool in_time) {
+  std::string written = error.written();
+  while (!in_time && written.empty()) written = error.written();
+  return written;
+}
+
 }  // namespace
 
 TEST_CASE("the last line of a tool is written when it ends", "[cli][log][R12]") {
@@ -55,7 +62,7 @@ TEST_CASE("the last line of a tool is written when it ends", "[cli][log][R12]") 
   for (int i = 0; i < kEnds; ++i) {
     const std::string line = "line " + std::to_string(i) + '\n';
     const bool in_time = ends_in_time([&] { std::cerr << line; });
-    const std::string written = error.written();
+    const std::string written = written_at_last(error, in_time);
     if (in_time) REQUIRE(written == line);
   }
 }
@@ -80,7 +87,7 @@ TEST_CASE("the last record of the library is written when a tool ends", "[cli][l
   for (int i = 0; i < kEnds; ++i) {
     const std::string process = "db" + std::to_string(i);
     const bool in_time = ends_in_time([&] { distlock::log::pinged(process, false); });
-    const std::string written = error.written();
+    const std::string written = written_at_last(error, in_time);
     if (in_time) REQUIRE_THAT(written, Catch::EndsWith("for: " + process + '\n'));
   }
 }

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "cli/exit_status.h"
+#include "cli/secrets.h"
 #include "cli/supervision.h"
 #include "support/forked_child.h"
 
@@ -48,6 +49,7 @@ TEST_CASE("the first process of a container ends by the signals that end others"
     CAPTURE(number);
     const auto status_of = [&](pid_t process, void (*before)(int)) {
       return answer_of_child([&] {
+        forbid_core_files();
         signal(number, before);
         heed_signals_as_first_process(process);
         raise(number);
@@ -58,6 +60,7 @@ TEST_CASE("the first process of a container ends by the signals that end others"
     CHECK(status_of(1, SIG_IGN) == 0);
     CHECK(WTERMSIG(status_of(2, SIG_DFL)) == number);
     const int of_command = answer_of_child([&] {
+      forbid_core_files();
       signal(number, SIG_DFL);
       heed_signals_as_first_process(1);
       restore_dispositions();

@@ -78,8 +78,8 @@ Command shell(const std::string& script) {
 
 /// Ends when it is told to, but for what it has started. Ready when both have their handlers.
 std::string stubborn_child_of(const PassingHold& hold) {
-  return "(trap '' TERM; " + hold.is_ready() +
-         "while :; do sleep 0.01; done) & trap 'exit 7' TERM; while :; do sleep 0.01; done";
+  return "trap 'exit 7' TERM; (trap '' TERM; " + hold.is_ready() +
+         "while :; do sleep 0.01; done) & while :; do sleep 0.01; done";
 }
 
 /// Whether the keeper of a tool that stood still right after the fork, until its deadline, knew
@@ -195,7 +195,7 @@ TEST_CASE("a command that ended when it was told to is not the end of what it ha
           "[cli][child][R9]") {
   Keeper keeper;
   const Signals signals;
-  PassingHold hold(1s);
+  PassingHold hold(5s);
   const Ending ending = run_to_end(shell(stubborn_child_of(hold)), signals, hold.guarded(), keeper);
   const auto left = descendants_of(getpid(), keeper.id());
   for (const pid_t process : left) kill(process, SIGKILL);
@@ -209,7 +209,7 @@ TEST_CASE(
     "[cli][child][unsanitized][R9]") {
   Keeper keeper;
   const Signals signals;
-  PassingHold hold(1s);
+  PassingHold hold(5s);
   std::optional<NoDescriptors> limit;
   const auto limited_at_the_end = [&] {
     if (limit) return hold.until;

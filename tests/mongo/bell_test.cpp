@@ -98,7 +98,7 @@ TEST_CASE("a process that listens no more leaves no cursor", "[mongo][bell][R20]
     Listener listener(*store);
     wait_until("a cursor is open", [&] { return cursors() > before; });
   }
-  wait_until("no cursor of it is open", [&] { return cursors() == before; });
+  wait_until("no cursor of it is open", [&] { return cursors() <= before; });
 }
 
 TEST_CASE("bells of other shapes, for nobody, or of megabytes harm nobody", "[mongo][bell][R19]") {

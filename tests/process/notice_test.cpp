@@ -16,7 +16,8 @@ TEST_CASE("a wait is told on a terminal, wherever the command's output goes", "[
   CHECK(waiter.shows("waiting for jobs, held by", 60s));
 }
 
-TEST_CASE("a watch that is the first process of a container ends by SIGTERM", "[process][list]") {
+TEST_CASE("a watch that is the first process of a container ends by SIGTERM",
+          "[process][list][unsanitized]") {
   ToolFixture fixture;
   const std::string inside = "unshare --user --map-root-user --pid --fork --kill-child ";
   const auto told_by = [&](const std::string& script) {

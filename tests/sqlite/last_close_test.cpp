@@ -105,7 +105,7 @@ TEST_CASE("stores of one file that are closed at once leave nothing beside it", 
   constexpr int kStores = 8;
   const TemporaryFolder folder;
   const auto file = folder.path() / "locks.db";
-  for (int round = 0; round < 100; ++round) {
+  for (int round = 0; round < 50; ++round) {
     CAPTURE(round);
     std::vector<std::shared_ptr<Store>> stores;
     while (stores.size() < kStores) stores.push_back(open_at(file));

@@ -70,7 +70,7 @@ TEST_CASE("a grant with waiters takes four calls of the store, and entering the 
       calls += counted->calls(call);
   const int grants = kRounds * static_cast<int>(locks.size());
   // A thread that the machine let wait for longer than a turn costs a call more.
-  CHECK(calls <= grants * (4 + 1) + grants / 2);
+  CHECK(calls <= grants * (4 + 1) + grants * 3 / 4);
 }
 
 TEST_CASE("a process that has released to waiters looks before it claims again",

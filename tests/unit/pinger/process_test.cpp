@@ -73,10 +73,10 @@ TEST_CASE("a ping that hangs does not delay the announcement of a loss",
   boost::barrier told(3);
   std::atomic<bool> hanging{false};
   const auto store =
-      std::make_shared<FaultyStore>(make_memory_store(host_clock(), {.call_limit = 50ms}));
+      std::make_shared<FaultyStore>(make_memory_store(host_clock(), {.call_limit = 300ms}));
   const auto pinger = std::make_shared<DistributedLockPinger>(Environment{.store = store},
                                                               PingerOptions{.ping_every = 20ms});
-  DistributedLock lock(pinger, "balancer", {.takeover_after = 1s});
+  DistributedLock lock(pinger, "balancer", {.takeover_after = 3s});
   lock.on_lost([&](LossReason) { told.wait(); });
   REQUIRE(lock.lock_try("x"));
   // Goes on only once the loss was announced; the test's time-out is the bound.
