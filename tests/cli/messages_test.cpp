@@ -8,6 +8,7 @@
 #include <functional>
 #include <iostream>
 #include <limits>
+#include <optional>
 #include <string>
 
 #include "cli/error_pipe.h"
@@ -38,21 +39,19 @@ class EachRecord {
   EachRecord& operator=(const EachRecord&) = delete;
 };
 
-// False: the machine stood still, so that the end did not wait for its writer.
-bool ends_in_time(const std::function<void()>& write) {
+// All that is written until the end of a tool that does this. Nothing: the machine stood still, so
+// that the end did not wait for its writer. This does then, so that the next tool has its own.
+std::optional<std::string> written_by_the_end(const ErrorPipe& error,
+                                              const std::function<void()>& act) {
   const auto begun = std::chrono::steady_clock::now();
   {
     const BackgroundMessages messages;
-    write();
+    act();
   }
-  return std::chrono::steady_clock::now() - begun < std::chrono::milliseconds{900};
-}
-
-// Where the end did not wait for its writer, this waits for it, so that the next round has its own.
-std::string written_at_last(const ErrorPipe& error, bool in_time) {
+  const bool in_time = std::chrono::steady_clock::now() - begun < std::chrono::milliseconds{900};
   std::string written = error.written();
   while (!in_time && written.empty()) written = error.written();
-  return written;
+  return in_time ? std::optional(written) : std::nullopt;
 }
 
 }  // namespace
@@ -61,9 +60,8 @@ TEST_CASE("the last line of a tool is written when it ends", "[cli][log][R12]") 
   const ErrorPipe error;
   for (int i = 0; i < kEnds; ++i) {
     const std::string line = "line " + std::to_string(i) + '\n';
-    const bool in_time = ends_in_time([&] { std::cerr << line; });
-    const std::string written = written_at_last(error, in_time);
-    if (in_time) REQUIRE(written == line);
+    const auto written = written_by_the_end(error, [&] { std::cerr << line; });
+    if (written) REQUIRE(*written == line);
   }
 }
 
@@ -86,8 +84,7 @@ TEST_CASE("the last record of the library is written when a tool ends", "[cli][l
   const EachRecord verbose;
   for (int i = 0; i < kEnds; ++i) {
     const std::string process = "db" + std::to_string(i);
-    const bool in_time = ends_in_time([&] { distlock::log::pinged(process, false); });
-    const std::string written = written_at_last(error, in_time);
-    if (in_time) REQUIRE_THAT(written, Catch::EndsWith("for: " + process + '\n'));
+    const auto written = written_by_the_end(error, [&] { distlock::log::pinged(process, false); });
+    if (written) REQUIRE_THAT(*written, Catch::EndsWith("for: " + process + '\n'));
   }
 }

@@ -48,9 +48,16 @@ class ToolFixture {
   /// Of a run that waits for the lock for some time. On a slow machine a short wait ends before the
   /// store has answered, and says so.
   int status_of_wait() {
+    return first_answered({"50ms", "1s", "20s"}, [&](const char* limit) {
+      return status({"run", "-w", limit, "jobs", "--", "true"});
+    });
+  }
+  /// The status of the first of these runs, whose waits are longer and longer, that is not 69.
+  template <class Run>
+  static int first_answered(const std::vector<const char*>& limits, const Run& run) {
     int answered = 69;
-    for (const char* const limit : {"50ms", "1s", "20s"})
-      if (answered == 69) answered = status({"run", "-w", limit, "jobs", "--", "true"});
+    for (const char* const limit : limits)
+      if (answered == 69) answered = run(limit);
     return answered;
   }
 

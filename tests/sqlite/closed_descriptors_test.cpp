@@ -110,7 +110,7 @@ TEST_CASE("a call that waits for its turn while the program closes all descripto
       id = gettid();
       error = error_of(call);
     });
-    while (id == 0 || !asleep(id)) boost::this_thread::yield();
+    await_sleep(id);
     constexpr int kTold = 3;
     dup2(told.writing_end(), kTold);
     close_range(kTold + 1, ~0U, 0);

@@ -18,6 +18,7 @@
 #include "sqlite/file_under_fault.h"
 #include "stores/sqlite/sqlite_clock.h"
 #include "stores/sqlite/sqlite_gate.h"
+#include "support/asleep.h"
 #include "support/open_descriptors.h"
 
 namespace distlock::testing {
@@ -59,16 +60,6 @@ class Sitter {
 inline std::string contents_of(const fs::path& file) {
   std::ifstream in(file, std::ios::binary);
   return {std::istreambuf_iterator<char>(in), {}};
-}
-
-// Until the thread sleeps.
-inline void await_sleep(const std::atomic<pid_t>& thread) {
-  std::string id;
-  std::string name;
-  std::string state;
-  while (state != "S") {
-    std::ifstream("/proc/self/task/" + std::to_string(thread) + "/stat") >> id >> name >> state;
-  }
 }
 
 // Enters and leaves so often, and counts the times at which another was in.

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <memory>
 #include <string>
 
 #include "sqlite/system_hooks.h"
@@ -23,6 +24,16 @@ using namespace std::chrono_literals;
 // Files beside a database that processes share, whatever others put in their place.
 
 namespace {
+
+/// Of a new database in that folder.
+std::unique_ptr<SqlitePage> opened_page(const TemporaryFolder& folder) {
+  const std::string database = (folder.path() / "locks.db").string();
+  std::ofstream(database).close();
+  auto page = std::make_unique<SqlitePage>(database, "-bell", "distlock bell 1\n");
+  page->make();
+  REQUIRE(page->open());
+  return page;
+}
 
 /// Whether this process has a file of that folder in its memory, be it removed by now.
 bool maps_a_file_of(const TemporaryFolder& folder) {
@@ -66,11 +77,8 @@ TEST_CASE("a link to another database's page is no page", "[sqlite][R12][R19]") 
 
 TEST_CASE("a page leaves alone what the program has opened by its number", "[sqlite][R19]") {
   const TemporaryFolder folder;
-  const std::string database = (folder.path() / "locks.db").string();
-  std::ofstream(database).close();
-  SqlitePage page(database, "-bell", "distlock bell 1\n");
-  page.make();
-  REQUIRE(page.open());
+  const auto opened = opened_page(folder);
+  SqlitePage& page = *opened;
   const int number = page.file();
   REQUIRE(dup2(STDOUT_FILENO, number) == number);
   SECTION("when it is closed") { page.close(); }
@@ -81,12 +89,8 @@ TEST_CASE("a page leaves alone what the program has opened by its number", "[sql
 
 TEST_CASE("a page that has ended is mapped no more", "[sqlite][R19]") {
   const TemporaryFolder folder;
-  const std::string database = (folder.path() / "locks.db").string();
-  std::ofstream(database).close();
   {
-    SqlitePage page(database, "-bell", "distlock bell 1\n");
-    page.make();
-    REQUIRE(page.open());
+    const auto page = opened_page(folder);
     CHECK(maps_a_file_of(folder));
   }
   CHECK_FALSE(maps_a_file_of(folder));
@@ -95,18 +99,15 @@ TEST_CASE("a page that has ended is mapped no more", "[sqlite][R19]") {
 TEST_CASE("a sleep that a signal interrupts ends as one that a ring ends", "[sqlite][R19]") {
   const QuietSignal quiet;
   const TemporaryFolder folder;
-  const std::string database = (folder.path() / "locks.db").string();
-  std::ofstream(database).close();
-  SqlitePage page(database, "-bell", "distlock bell 1\n");
-  page.make();
-  REQUIRE(page.open());
+  const auto opened = opened_page(folder);
+  SqlitePage& page = *opened;
   std::atomic<pid_t> id = 0;
   std::atomic<bool> has_a_page = false;
   boost::thread sleeper([&] {
     id = gettid();
     has_a_page = page.wait(0, page.word(0), 1h);
   });
-  while (id == 0 || !asleep(id)) boost::this_thread::yield();
+  await_sleep(id);
   while (!sleeper.try_join_for(boost::chrono::milliseconds{10})) {
     pthread_kill(sleeper.native_handle(), SIGUSR1);
   }
@@ -132,7 +133,7 @@ TEST_CASE("a gate lets a writer that waits come first after each fourth time", "
       id = gettid();
       page.wait(0, page.word(0), 1min);
     });
-    while (id == 0 || !asleep(id)) boost::this_thread::yield();
+    await_sleep(id);
     gate.leave();
     waiter.join();
     if (i % 4 != 0) continue;

@@ -2,8 +2,10 @@
 
 #include <unistd.h>
 
+#include <atomic>
 #include <fstream>
 #include <string>
+#include <thread>
 
 #include "stores/nap.h"
 
@@ -24,21 +26,25 @@ inline bool sleeps_now(pid_t thread) {
   return name_ends != std::string::npos && stat[name_ends + 2] == 'S';
 }
 
-/// How often it has gone to sleep.
-inline std::string sleeps_of(pid_t thread) {
+/// How often that thread has given up its processor, or lost it; empty once it has ended.
+inline std::string turns_of(pid_t thread) {
   const std::string status = said_of(thread, "status");
-  const auto found = status.find("\nvoluntary_ctxt_switches:");
-  return found == std::string::npos ? ""
-                                    : status.substr(found, status.find('\n', found + 1) - found);
+  const auto found = status.find("voluntary_ctxt_switches");
+  return found == std::string::npos ? "" : status.substr(found);
 }
 
 /// Whether that thread of this process waits for something, and has done so for some milliseconds:
 /// a mutex of the memory's allocator is not what a test means.
 inline bool asleep(pid_t thread) {
   if (!sleeps_now(thread)) return false;
-  const std::string before = sleeps_of(thread);
+  const std::string before = turns_of(thread);
   nap(std::chrono::milliseconds{3});
-  return sleeps_now(thread) && sleeps_of(thread) == before;
+  return sleeps_now(thread) && turns_of(thread) == before;
+}
+
+/// Until a thread that has still to tell its gettid() is asleep.
+inline void await_sleep(const std::atomic<pid_t>& thread) {
+  while (thread == 0 || !asleep(thread)) std::this_thread::yield();
 }
 
 }  // namespace distlock::testing

@@ -20,10 +20,8 @@ inline std::optional<std::map<pid_t, std::string>> turns_of_sleeping_threads() {
     const auto thread = static_cast<pid_t>(std::stol(entry.path().filename().string()));
     if (thread == gettid()) continue;
     if (!sleeps_now(thread)) return std::nullopt;
-    const std::string status = said_of(thread, "status");
-    const auto found = status.find("voluntary_ctxt_switches");
-    if (found == std::string::npos) return std::nullopt;
-    turns[thread] = status.substr(found);
+    turns[thread] = turns_of(thread);
+    if (turns[thread].empty()) return std::nullopt;
   }
   return turns;
 }

@@ -83,7 +83,7 @@ TEST_CASE("a line whose write is interrupted by a signal is written all the same
     write_line(ends[1], "line", 60'000);
     close(ends[1]);
   });
-  while (id == 0 || !asleep(id)) boost::this_thread::yield();
+  await_sleep(id);
   REQUIRE(pthread_kill(writer.native_handle(), SIGUSR1) == 0);
   while (!interrupted) boost::this_thread::yield();
   std::string read_all;

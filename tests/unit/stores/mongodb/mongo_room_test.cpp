@@ -31,7 +31,7 @@ class Calls {
       const MongoRoom::Place place = room.enter();
       inside();
     });
-    while (last_ == 0 || !asleep(last_)) boost::this_thread::yield();
+    await_sleep(last_);
   }
 
   MongoRoom room{1, 1min};
@@ -89,7 +89,7 @@ TEST_CASE("a call that is interrupted gets its place all the same", "[mongo][R9]
     const MongoRoom::Place own = room.enter();
     was_in = true;
   });
-  while (id == 0 || !asleep(id)) boost::this_thread::yield();
+  await_sleep(id);
   call.interrupt();
   place.reset();
   call.join();

@@ -129,7 +129,7 @@ TEST_CASE("a call that waits for its turn leaves the one that has it its own lim
     waiting = gettid();
     static_cast<void>(connection.begin_call(Access::read, since_boot() + 1h));
   });
-  while (waiting == 0 || !distlock::testing::asleep(waiting)) boost::this_thread::yield();
+  distlock::testing::await_sleep(waiting);
   const auto left = connection.db().time_to_wait();
   call.reset();
   other.join();
