@@ -33,6 +33,7 @@ struct Belief {
   const SimClock* clock = nullptr;
   const Told* told = nullptr;  // null if it asked for no news
   std::stop_token token;
+  bool ended_on_the_way = false;  // in a pause of the call that claimed it
 };
 
 /// The process and the call that changed the store.

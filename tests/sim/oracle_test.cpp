@@ -92,6 +92,33 @@ TEST_CASE("a grant that an outsider undid on its way ends no rival's hold", "[si
   CHECK(scene.oracle.violation().has_value() != undone);
 }
 
+TEST_CASE("fences grow from grant to grant, but for one that ended in a pause of its call",
+          "[sim][R10]") {
+  const bool ended = GENERATE(true, false);
+  Scene scene;
+  scene.oracle.judge_a_mirrored_store([](const Belief&) { return false; },
+                                      [](const std::string&, Time) { return true; });
+  const auto claim = [&](const Token& ts, Fence fence) {
+    scene.oracle.claim_of_member(
+        {.exists = true, .taken = true, .process = "q", .ts = ts, .fence = fence});
+  };
+  const auto grant = [&](const Token& ts, Fence fence, bool on_the_way) {
+    scene.oracle.granted({.lock = "jobs",
+                          .process = "q",
+                          .ts = ts,
+                          .fence = fence,
+                          .ended_on_the_way = on_the_way},
+                         Time{0});
+  };
+  claim(Token{{2}}, 2);
+  claim(Token{{3}}, 3);
+  scene.oracle.gave_up(scene.ts, 1);
+  grant(Token{{3}}, 3, false);
+  CHECK_FALSE(scene.oracle.violation().has_value());
+  grant(Token{{2}}, 2, ended);
+  CHECK(scene.oracle.violation().has_value() != ended);
+}
+
 TEST_CASE("a claim that was refused before the lock was touched may come again", "[sim][R8]") {
   const bool touched_before_it = GENERATE(true, false);
   Scene scene;

@@ -30,11 +30,15 @@ void Worker::work() {
 
 void Worker::ask_for_news(DistributedLock& lock) {
   wants_news_ = random_.chance(0.7);
-  if (wants_news_) lock.on_lost([this](LossReason reason) { hear(reason); });
+  if (wants_news_) lock.on_lost([this, &lock](LossReason reason) { hear(lock, reason); });
 }
 
-void Worker::hear(LossReason reason) {
+void Worker::hear(DistributedLock& lock, LossReason reason) {
   if (process_.dead()) return;
+  if (is_of_next_hold(lock)) {
+    told_of_next_ = true;
+    return;
+  }
   if (++told_.times > 1) world_.oracle.violate(process_.id() + " was told twice of one loss");
   if (!token_.stop_requested()) {
     world_.oracle.violate(process_.id() + " was told of a loss before its token was stopped");
@@ -42,6 +46,15 @@ void Worker::hear(LossReason reason) {
   if (believed_) world_.oracle.told_lost(lock_name_, *believed_, reason);
   world_.trace.say(process_.id(), [&] { return "hears: " + std::string(to_text(reason)); });
   if (random_.chance(0.2)) throw std::runtime_error("a callback that throws");
+}
+
+// Granted and lost before the call that claimed it came back with it, and so before its token could
+// be asked for.
+bool Worker::is_of_next_hold(DistributedLock& lock) const {
+  if (believed_ || told_of_next_) return false;
+  if (token_.stop_requested() && told_.times == 0) return false;
+  const std::stop_token token = lock.stop_token();
+  return token != token_ && token.stop_requested();
 }
 
 // Whether it went without one of the errors that a store may cause.
@@ -75,13 +88,13 @@ Time Worker::pause_between(Time usual) {
 void Worker::one_turn(DistributedLock& lock) {
   think(pause_between(Time{process_.options().takeover_after} / 8));
   if (process_.ending() || !get(lock)) return;
-  believe(lock, asked_);
+  believe(lock);
   act(lock);
   give_up(lock);
 }
 
 bool Worker::get(DistributedLock& lock) {
-  asked_ = world_.scheduler.now();
+  note_asking();
   if (random_.chance(world_.setup.hurry ? 0.9 : 0.5)) return wait_for(lock);
   bool got = false;
   LockRecord other;
@@ -125,19 +138,32 @@ void Worker::tell_loser(const LockRecord& other, Time asked) {
   world_.oracle.said_busy(process_.id(), lock_name_, asked, fresh);
 }
 
-void Worker::believe(DistributedLock& lock, Time asked) {
+void Worker::note_asking() {
+  asked_ = world_.scheduler.now();
+  pauses_before_ = process_.pauses();
+  told_of_next_ = false;
+}
+
+// A pause in the call, after its last look at the clock, is what no library can see.
+bool Worker::ended_on_the_way(const DistributedLock& lock) const {
+  return process_.pauses() != pauses_before_ &&
+         lock.valid_until() <= process_.clock().steady_at_this_moment();
+}
+
+void Worker::believe(DistributedLock& lock) {
   if (process_.dead()) return;
   const LockRecord record = lock.record();
   believed_ = record.ts;
   fence_ = record.fence;
-  told_.times = 0;
+  told_.times = std::exchange(told_of_next_, false) ? 1 : 0;
   token_ = lock.stop_token();
   world_.trace.say(process_.id(), [&] {
     return "holds " + lock_name_ + " with fence " + std::to_string(record.fence);
   });
   world_.oracle.granted({lock_name_, process_.id(), *record.ts, record.fence, &lock,
-                         &process_.clock(), wants_news_ ? &told_ : nullptr, token_},
-                        asked);
+                         &process_.clock(), wants_news_ ? &told_ : nullptr, token_,
+                         ended_on_the_way(lock)},
+                        asked_);
 }
 
 void Worker::act(DistributedLock& lock) {
@@ -178,13 +204,13 @@ void Worker::ask_store(DistributedLock& lock) {
 void Worker::claim_anew(DistributedLock& lock) {
   const bool by_reclaim = random_.chance(0.5);
   world_.oracle.gave_up(*std::exchange(believed_, std::nullopt), fence_);
-  const Time asked = world_.scheduler.now();
+  note_asking();
   bool got = false;
   const bool answered =
       tolerate([&] { got = by_reclaim ? lock.reclaim("more work") : lock.lock_try("more work"); });
   // The claim took the hold that was lost for its basis, so its loss was known.
   if (answered) check_told(lock, true);
-  if (got) believe(lock, asked);
+  if (got) believe(lock);
 }
 
 // Each hold that ended: by itself, which is told once, or by its worker's will, which is not.

@@ -18,13 +18,16 @@ class Worker {
 
  private:
   void ask_for_news(DistributedLock& lock);
-  void hear(LossReason reason);
+  void hear(DistributedLock& lock, LossReason reason);
+  bool is_of_next_hold(DistributedLock& lock) const;
   void check_told(DistributedLock& lock, bool lost);
   void ask_store(DistributedLock& lock);
   void one_turn(DistributedLock& lock);
   bool get(DistributedLock& lock);
   bool wait_for(DistributedLock& lock);
-  void believe(DistributedLock& lock, Time asked);
+  void note_asking();
+  bool ended_on_the_way(const DistributedLock& lock) const;
+  void believe(DistributedLock& lock);
   void act(DistributedLock& lock);
   void act_once(DistributedLock& lock);
   void claim_anew(DistributedLock& lock);
@@ -44,9 +47,11 @@ class Worker {
   std::optional<Token> believed_;
   Fence fence_ = 0;  // of the hold that it believes in
   Told told_;
+  bool told_of_next_ = false;
   std::stop_token token_;
   bool wants_news_ = false;
   Time asked_{0};
+  int pauses_before_ = 0;
 };
 
 }  // namespace distlock::sim
