@@ -80,8 +80,8 @@ TEST_CASE("the removal of a ping waits for no other call", "[mongo][R12]") {
       "maxPoolSize=8&waitQueueTimeoutMS=100");
   served.server.hold_back_while(
       [&](const Bson& command) { return is_a(command, "aggregate") && slow; });
-  std::vector<std::future<void>> calls;
   std::atomic<bool> full = false;
+  std::vector<std::future<void>> calls;
   for (int call = 0; call != 8; ++call) {
     calls.push_back(std::async(std::launch::async, [&] {
       if (failure_of([&] { served.store->inspect("jobs", Freshness::ordinary); })) full = true;

@@ -142,19 +142,21 @@ TEST_CASE("a ping of a store comes before the calls that wait for its connection
   }
   other.execute("BEGIN IMMEDIATE");
   boost::thread_group threads;
-  const auto begin = [&](const std::function<void()>& call) {
+  const auto begin = [&](const std::function<void()>& call, const auto& await) {
     std::atomic<pid_t> id = 0;
     threads.create_thread([&id, call] {
       id = gettid();
       error_of(call);
     });
-    await_sleep(id);
+    await(id);
   };
-  // The first has the connection and waits for the other writer, and the next ones for the first.
+  // The first has the connection and looks for the other writer's end, and the next ones wait for the
+  // first.
   for (const Claim& claim : claims) {
-    begin([&store, claim] { store->claim(claim.process, FromAbsent{}, claim); });
+    begin([&store, claim] { store->claim(claim.process, FromAbsent{}, claim); },
+          claim.process == "a" ? await_naps : await_sleep);
   }
-  begin([&] { store->ping("holder"); });
+  begin([&] { store->ping("holder"); }, await_sleep);
   other.execute("COMMIT");
   threads.join_all();
   CHECK(other.integer("SELECT count(*) FROM came") == 6);
