@@ -103,12 +103,9 @@ TEST_CASE("fences grow from grant to grant, but for one that ended in a pause of
         {.exists = true, .taken = true, .process = "q", .ts = ts, .fence = fence});
   };
   const auto grant = [&](const Token& ts, Fence fence, bool on_the_way) {
-    scene.oracle.granted({.lock = "jobs",
-                          .process = "q",
-                          .ts = ts,
-                          .fence = fence,
-                          .ended_on_the_way = on_the_way},
-                         Time{0});
+    scene.oracle.granted(
+        {.lock = "jobs", .process = "q", .ts = ts, .fence = fence, .ended_on_the_way = on_the_way},
+        Time{0});
   };
   claim(Token{{2}}, 2);
   claim(Token{{3}}, 3);

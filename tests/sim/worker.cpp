@@ -160,10 +160,10 @@ void Worker::believe(DistributedLock& lock) {
   world_.trace.say(process_.id(), [&] {
     return "holds " + lock_name_ + " with fence " + std::to_string(record.fence);
   });
-  world_.oracle.granted({lock_name_, process_.id(), *record.ts, record.fence, &lock,
-                         &process_.clock(), wants_news_ ? &told_ : nullptr, token_,
-                         ended_on_the_way(lock)},
-                        asked_);
+  world_.oracle.granted(
+      {lock_name_, process_.id(), *record.ts, record.fence, &lock, &process_.clock(),
+       wants_news_ ? &told_ : nullptr, token_, ended_on_the_way(lock)},
+      asked_);
 }
 
 void Worker::act(DistributedLock& lock) {

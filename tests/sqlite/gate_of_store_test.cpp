@@ -150,8 +150,8 @@ TEST_CASE("a ping of a store comes before the calls that wait for its connection
     });
     await(id);
   };
-  // The first has the connection and looks for the other writer's end, and the next ones wait for the
-  // first.
+  // The first has the connection and looks for the other writer's end, and the next ones wait for
+  // the first.
   for (const Claim& claim : claims) {
     begin([&store, claim] { store->claim(claim.process, FromAbsent{}, claim); },
           claim.process == "a" ? await_naps : await_sleep);

@@ -76,7 +76,7 @@ class SkewedFive {
 }  // namespace
 
 TEST_CASE("five processes under a clock within the tolerance never hold one lock together",
-          "[lock][R1][R5][R9]") {
+          "[lock][R1][R5][R9][one_thread]") {
   int takeovers = 0;
   const auto all = seeds(100);
   for (const std::uint64_t seed : all) {

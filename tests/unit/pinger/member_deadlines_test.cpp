@@ -38,7 +38,7 @@ SteadyTime rival_from(const std::vector<std::optional<SteadyTime>>& deadlines,
 }  // namespace
 
 TEST_CASE("a hold is valid until a rival could get a majority, for every set of members",
-          "[validity][M5][R9]") {
+          "[validity][M5][R9][one_thread]") {
   const std::size_t members = GENERATE(1, 3, 5, 7, 9);
   const std::size_t majority = members / 2 + 1;
   // Each second of its own where that are not too many.

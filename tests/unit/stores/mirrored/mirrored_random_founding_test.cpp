@@ -149,7 +149,7 @@ class Foundings {
 }  // namespace
 
 TEST_CASE("random foundings give one holder at a time, and a set in the end",
-          "[mirrored][M1][M6]") {
+          "[mirrored][M1][M6][one_thread]") {
   constexpr std::uint64_t kSchedules = 30;
   const std::size_t members = GENERATE(3, 5);
   int holds = 0;

@@ -118,14 +118,14 @@ Outcome play(std::uint64_t seed) {
 }  // namespace
 
 TEST_CASE("random orders of the steps of three originals give two holders without any fault",
-          "[mirrored][M1]") {
+          "[mirrored][M1][one_thread]") {
   std::uint64_t seed = 0;
   while (seed < kSchedules && !play<OriginalOnThree>(seed).two_hold) ++seed;
   CHECK(seed == 379);
 }
 
 TEST_CASE("random orders of the steps of three later mongos give one holder at a time",
-          "[mirrored][M1]") {
+          "[mirrored][M1][one_thread]") {
   int holds = 0;
   for (std::uint64_t seed = 0; seed < kSchedules; ++seed) {
     const Outcome outcome = play<LaterOnThree>(seed);
