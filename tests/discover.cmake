@@ -8,7 +8,7 @@ option(DISTLOCK_TEST_WHOLE "Run most cases of a program as one test" OFF)
 
 set(needs_own_process "fork\\(|forked_child.h|leave.h|sleeper.h|command_end.h|runner.h")
 string(APPEND needs_own_process "|child_process.h|keeper.h|supervision.h|signals.h")
-string(APPEND needs_own_process "|environ|setenv|umask\\(|rlimit|dup2\\(|signal\\(|sigaction\\(")
+string(APPEND needs_own_process "|environ|setenv|current_path|error_pipe.h|umask\\(|rlimit|dup2\\(|signal\\(|sigaction\\(")
 
 # The tags, one for each file, that Catch2 gives their cases with the option -#.
 function(tags_of_files_alone target result)

@@ -158,7 +158,8 @@ class DISTLOCK_EXPORT DistributedLock {
   /// Claims anew, with a new `ts` and fence, from exactly this object's own last hold. For a hold
   /// that ran out, before another process has taken over. False if the document no longer carries
   /// that hold. Errors: those of lock_try(); `lock_lost` if there is no such hold. After false or
-  /// an error it has none, but `already_held` (it is valid) and `stopped` change nothing.
+  /// an error it has none. But `already_held` (it is valid) changes nothing, and neither does
+  /// `stopped` if the pinger was stopped before the call.
   [[nodiscard]] bool reclaim(std::string_view why = {});
 
   /// Why the last hold was lost. Empty if it was not lost, or was unlocked before its deadline.

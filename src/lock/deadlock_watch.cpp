@@ -42,6 +42,11 @@ deadlock::Cycle own_cycle_of(const Token& ticket, const std::vector<deadlock::Cy
   return cycle;
 }
 
+bool some_may_be_left(const deadlock::Cycle& cycle) {
+  return std::any_of(cycle.begin(), cycle.end(),
+                     [](const deadlock::Wait& wait) { return wait.may_be_left; });
+}
+
 // When the last of the cycle came. A place that is not in the store came before the first look.
 StoreTime last_came(const deadlock::Cycle& cycle, StoreTime first_look) {
   StoreTime last = StoreTime::min();
@@ -95,10 +100,10 @@ bool DeadlockWatch::look_at_all(Clock& clock) {
 }
 
 DeadlockWatch::Seen DeadlockWatch::judge(deadlock::Cycle cycle, const Token& ticket) {
-  const StoreTime last = last_came(cycle, *came_);
-  const auto lives = [&](const std::string& process) {
-    return pinged_since(last, process, seen_->pings, *seen_->now);
+  const auto pinged = [&](const std::string& process, StoreTime since) {
+    return pinged_since(since, process, seen_->pings, *seen_->now);
   };
+  const bool pings_for_others = pinged(process_, last_came(cycle, *came_));
   const bool done = warned_ && !deadlock::is_certain(cycle);
   if (cycle.empty() || done || cycle.front().waiter.ticket != ticket) {
     suspected_.clear();
@@ -107,21 +112,30 @@ DeadlockWatch::Seen DeadlockWatch::judge(deadlock::Cycle cycle, const Token& tic
   } else {
     const bool all_live = std::all_of(cycle.begin(), cycle.end(), [&](const deadlock::Wait& wait) {
       const std::string& process = wait.waiter.process;
-      return process == process_ || lives(process);
+      return process == process_ || pinged(process, pings_count_from(cycle));
     });
     believe_or_suspect(std::move(cycle), all_live);
   }
-  return lives(process_) ? Seen::cycle : Seen::cycle_without_our_ping;
+  return pings_for_others ? Seen::cycle : Seen::cycle_without_our_ping;
+}
+
+// A place that may have been left goes in the round of a ping, after some time where the store is
+// slow. Another ping shows that this round is over.
+StoreTime DeadlockWatch::pings_count_from(const deadlock::Cycle& cycle) const {
+  const StoreTime came = last_came(cycle, *came_);
+  const bool again = cycle == suspected_ && lived_at_ && some_may_be_left(cycle);
+  return again ? std::max(came, *lived_at_) : came;
 }
 
 // The pinger gives holds and places up after its ping. So a second look comes after the pings.
 void DeadlockWatch::believe_or_suspect(deadlock::Cycle cycle, bool all_live) {
   const bool again = cycle == suspected_;
-  if (again && lived_ && all_live) {
+  if (again && lived_at_ && all_live) {
     if (!deadlock::is_certain(cycle)) return warn(cycle);
     throw Error(Errc::deadlock, "deadlock: " + deadlock::in_words(cycle));
   }
-  lived_ = all_live;
+  const bool waits_for_pings = again && lived_at_ && some_may_be_left(cycle);
+  if (!waits_for_pings) lived_at_ = all_live ? std::optional(seen_->now->time) : std::nullopt;
   confirm_after_ = again && !all_live ? 2 * confirm_after_ : kConfirmAfter;
   confirm_after_ = std::min(confirm_after_, pause_);
   look_again_in(confirm_after_);

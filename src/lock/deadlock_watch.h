@@ -47,6 +47,8 @@ class DeadlockWatch {
   /// Whether there is something new to be judged.
   bool look_at_all(Clock& clock);
   Seen judge(deadlock::Cycle cycle, const Token& ticket);
+  /// From when on the others' pings let a cycle be believed.
+  StoreTime pings_count_from(const deadlock::Cycle& cycle) const;
   /// Of a cycle that this waiter has to end, or to warn of. Errors: `deadlock`.
   void believe_or_suspect(deadlock::Cycle cycle, bool all_live);
   void warn(const deadlock::Cycle& cycle);
@@ -61,7 +63,8 @@ class DeadlockWatch {
   SteadyTime since_;  // A look that was begun earlier is too old.
   std::shared_ptr<const Overview> seen_;
   deadlock::Cycle suspected_;
-  bool lived_ = false;  // all processes of the suspected cycle, at the last look
+  // When all processes of the suspected cycle were first seen alive, by the store's clock.
+  std::optional<StoreTime> lived_at_;
   bool& warned_;
   std::optional<StoreTime> came_;  // The first look, by the store's clock.
 };

@@ -43,7 +43,8 @@ void Contender::begin_acquiring_anew() {
 // A claim is refused also where its time has passed, or where nobody can tell: by then the store
 // may have another clock.
 void Contender::check_gone(const Token& old) const {
-  if (out_of_time() || session->chores.fate_of(name, old)) return;
+  session->check_usable();
+  if (session->chores.fate_of(name, old)) return;
   throw Error(Errc::not_applied,
               "lock \"" + escaped(name) +
                   "\" still carries the old hold, but the store refused to claim "

@@ -33,16 +33,16 @@ bool came_later(const Wait& a, const Wait& b) {
 // The wait of each thread, by the thread's name in `who`.
 using Waits = std::map<std::string_view, Wait>;
 
-// A clock may have been set back in between, or another server's may be behind. A place that its
-// thread has left behind is given up after its next ping.
+// A clock may have been set back in between, or another server's may be behind.
 constexpr std::chrono::seconds kClocksApart{30};
 
 void leave_out_places_of_the_past(Waits& waits, const std::vector<LockRecord>& locks) {
   for (const LockRecord& lock : locks) {
     if (!lock.taken() || !lock.when) continue;
     const auto wait = waits.find(thread_of(lock.who));
-    if (wait != waits.end() &&
-        saturating_difference(*lock.when, wait->second.waiter.since) > kClocksApart)
+    if (wait == waits.end() || *lock.when <= wait->second.waiter.since) continue;
+    wait->second.may_be_left = true;
+    if (saturating_difference(*lock.when, wait->second.waiter.since) > kClocksApart)
       waits.erase(wait);
   }
 }

@@ -35,6 +35,8 @@ struct Wait {
   Waiter waiter;
   Token hold;
   std::string holder;  ///< The hold's `who`.
+  /// Its thread has got a lock since it came, by the clocks: it may have left this place.
+  bool may_be_left = false;
 
   friend bool operator==(const Wait&, const Wait&) = default;
 };

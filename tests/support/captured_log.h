@@ -33,13 +33,13 @@ struct LoggedLine {
 class Captured {
  public:
   Captured() {
-    set_log_level(LogLevel::debug);
     boost::log::core::get()->add_sink(sink_);
+    set_log_level(LogLevel::debug);
   }
   ~Captured() {
+    set_log_level(LogLevel::off);
     flush();
     boost::log::core::get()->remove_sink(sink_);
-    set_log_level(LogLevel::off);
   }
   Captured(const Captured&) = delete;
   Captured& operator=(const Captured&) = delete;

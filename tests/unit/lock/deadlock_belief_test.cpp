@@ -100,6 +100,20 @@ TEST_CASE("a cycle is believed when each other process has pinged since the last
   CHECK_FALSE(crossed.looks(crossed.last));
 }
 
+TEST_CASE("a cycle through a place that its thread may have left is believed after another ping",
+          "[deadlock][R22]") {
+  Crossed crossed;
+  // By the store's clock, the other thread has got its lock since it came.
+  Document hold = *crossed.fleet.memory.tables.raw_lock("x");
+  for (auto& [field, value] : hold)
+    if (field == "when") value = crossed.fleet.store->list().now.time + 7s;
+  crossed.fleet.memory.tables.put_lock(hold);
+  for (int look = 0; look < 4; ++look) CHECK(crossed.looks(crossed.last));
+  crossed.fleet.clock->advance(1s);
+  crossed.ping("p:a");
+  CHECK_FALSE(crossed.looks(crossed.last));
+}
+
 TEST_CASE("a hold or place that its process has given up is in no cycle", "[deadlock][R22]") {
   Crossed crossed;
   crossed.given_up = GENERATE(true, false) ? crossed.last : *crossed.fleet.stored("y").ts;

@@ -27,6 +27,24 @@ TEST_CASE("a hold that ran out is not unlocked while it is claimed anew", "[lock
   CHECK(lock->held());
 }
 
+TEST_CASE("a claim anew that is refused behind a stop is stopped, and reads nothing more",
+          "[lock][R9][R12]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  const auto lock = a.lock("balancer");
+  REQUIRE(lock->lock_try("x"));
+  fleet.clock->advance(16min - 30s);
+  std::string calls;
+  a.store->before("claim", [&] {
+    fleet.store->release("balancer", *fleet.stored("balancer").ts);
+    boost::thread([&] { a.pinger->stop(); }).join();
+    a.store->during_each_call([&](const std::string& call) { calls += call + ' '; });
+  });
+  CHECK(thrown_by([&] { return lock->reclaim("y"); }) == Errc::stopped);
+  a.store->during_each_call({});
+  CHECK(calls.find("carried") == calls.npos);
+}
+
 TEST_CASE("a wait that cannot claim a hold anew that ran out gives it up at once",
           "[waiting][R8][R9]") {
   Fleet fleet;

@@ -39,8 +39,8 @@ struct Holder {
 }  // namespace
 
 TEST_CASE("a ping that hangs does not hold up the announcement", "[lifetime][R9][threads]") {
-  Holder holder;
   std::promise<void> goes_on;
+  Holder holder;
   holder.store->before("ping", [&] { goes_on.get_future().wait(); });
   CHECK(holder.is_told_in_time());
   goes_on.set_value();

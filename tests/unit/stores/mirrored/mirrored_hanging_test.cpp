@@ -44,10 +44,11 @@ TEST_CASE("past a thousand calls that wait for a member, a further one is not se
 TEST_CASE("a member whose calls hang for good is named once too many wait for it",
           "[mirrored][M2]") {
   Gate gate;
+  std::atomic<std::size_t> made = 0;
   ThreeMembers three(5s);
+  const OpenedAtLast opened{gate};
   three.members[1]->during_each_call([&](const std::string&) { gate.pass(); });
   // Each leaves one call behind. The first ones end when that call has begun.
-  std::atomic<std::size_t> made = 0;
   three.members[0]->during_each_call(
       [&](const std::string&) { gate.wait_for(std::min(made.load(), mirrored::kCallsAtOnce)); });
   while (++made <= mirrored::kCallsAtOnce + mirrored::kWaitingMost) {

@@ -23,7 +23,7 @@ class Gate {
   }
   void wait_for(std::size_t calls) {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return arrived_ >= calls; });
+    changed_.wait(lock, [&] { return open_ || arrived_ >= calls; });
   }
   void open() {
     {
