@@ -1,6 +1,5 @@
 // When a cycle of waiters is believed, and how often a waiter looks (R22).
 #include <catch2/catch.hpp>
-#include <functional>
 
 #include "distlock/distributed_lock.h"
 #include "distlock/error.h"
