@@ -2,72 +2,15 @@
 #include <catch2/catch.hpp>
 
 #include "distlock/distributed_lock.h"
-#include "distlock/error.h"
-#include "lock/deadlock_watch.h"
 #include "support/fleet.h"
+#include "unit/lock/crossed_waits.h"
 
 using namespace distlock;
 using namespace distlock::testing;
 using namespace std::chrono_literals;
 
-namespace {
-
-// Two threads, each with a hold and a place in the line of the other's lock.
-struct Crossed {
-  Crossed() {
-    faulty->has_line = true;
-    hold("x", "p:a");
-    hold("y", "p:b");
-    stand("y", "p:a");
-    fleet.clock->advance(1s);
-    last = stand("x", "p:b");
-    fleet.clock->advance(1s);
-    ping("p:a");
-  }
-
-  void ping(const char* process) { fleet.store->ping(process, {}); }
-  Claim claim(const std::string& thread) { return fleet.claim_by(thread, Token{{9, ++number}}); }
-  void hold(const char* name, const char* thread) {
-    REQUIRE(fleet.store->claim(name, FromAbsent{}, claim(thread)));
-  }
-  Token stand(const char* name, const char* thread) {
-    const Claim place = claim(thread);
-    REQUIRE(fleet.store->line()->stand(name, place).in_line);
-    return place.ts;
-  }
-  DeadlockWatch another_watch() {
-    return {overviews, 5s, fleet.clock->steady_now(), "p:b", warned};
-  }
-  bool looks(const Token& ticket) {
-    try {
-      seen = watch.look(ticket, *fleet.clock);
-      return true;
-    } catch (const Error& error) {
-      CHECK(error.errc() == Errc::deadlock);
-      return false;
-    }
-  }
-
-  Fleet fleet;
-  std::uint8_t number = 0;
-  Token last;
-  std::optional<Token> given_up;
-  std::optional<Token> held;          // by this process,
-  std::optional<std::string> holder;  // by that thread
-  std::vector<deadlock::Hidden> behind;
-  std::shared_ptr<FaultyStore> faulty = std::make_shared<FaultyStore>(fleet.store);
-  Overviews overviews{faulty, "p:b", [this](const Token& ts) { return ts == given_up; },
-                      [this](const Token& ts) { return ts == held ? holder : std::nullopt; },
-                      [this] { return behind; }};
-  bool warned = false;
-  DeadlockWatch watch = another_watch();
-  DeadlockWatch::Seen seen = DeadlockWatch::Seen::no_cycle;
-};
-
-}  // namespace
-
 TEST_CASE("a cycle is believed when two looks show the same places and holds", "[deadlock][R22]") {
-  Crossed crossed;
+  CrossedWaits crossed;
   CHECK(crossed.looks(crossed.last));
   SECTION("the same") { CHECK_FALSE(crossed.looks(crossed.last)); }
   SECTION("a place was left and taken anew") {
@@ -82,7 +25,7 @@ TEST_CASE("a cycle is believed when two looks show the same places and holds", "
 
 TEST_CASE("a cycle is believed when each other process has pinged since the last of it came",
           "[deadlock][R22]") {
-  Crossed crossed;
+  CrossedWaits crossed;
   crossed.fleet.store->remove_ping("p:a");
   const bool pinged_before = GENERATE(false, true);
   if (pinged_before) {
@@ -101,7 +44,7 @@ TEST_CASE("a cycle is believed when each other process has pinged since the last
 
 TEST_CASE("a cycle through a place that its thread may have left is believed after another ping",
           "[deadlock][R22]") {
-  Crossed crossed;
+  CrossedWaits crossed;
   // By the store's clock, the other thread has got its lock since it came.
   Document hold = *crossed.fleet.memory.tables.raw_lock("x");
   for (auto& [field, value] : hold)
@@ -114,7 +57,7 @@ TEST_CASE("a cycle through a place that its thread may have left is believed aft
 }
 
 TEST_CASE("a hold or place that its process has given up is in no cycle", "[deadlock][R22]") {
-  Crossed crossed;
+  CrossedWaits crossed;
   crossed.given_up = GENERATE(true, false) ? crossed.last : *crossed.fleet.stored("y").ts;
   for (int look = 0; look < 3; ++look) CHECK(crossed.looks(crossed.last));
   CHECK(crossed.seen == DeadlockWatch::Seen::no_cycle);
@@ -122,7 +65,7 @@ TEST_CASE("a hold or place that its process has given up is in no cycle", "[dead
 
 TEST_CASE("pings from before a wait behind another thread let it believe no cycle",
           "[deadlock][R22]") {
-  Crossed crossed;
+  CrossedWaits crossed;
   crossed.fleet.store->line()->leave("x", crossed.last);
   const Token ticket{{1}};
   crossed.behind = {{"x", {ticket, "p:b", "p:b:0", StoreTime::max(), {}}}};
@@ -134,7 +77,7 @@ TEST_CASE("pings from before a wait behind another thread let it believe no cycl
 }
 
 TEST_CASE("pings by another clock, or of the future, let no cycle be believed", "[deadlock][R22]") {
-  Crossed crossed;
+  CrossedWaits crossed;
   const bool future = GENERATE(false, true);
   Document ping = *crossed.fleet.memory.tables.raw_ping("p:a");
   for (auto& [field, value] : ping) {
@@ -165,7 +108,7 @@ TEST_CASE("a thread that waits for its own hold, whose release is pending, is in
 }
 
 TEST_CASE("a waiter in a cycle is told to ping, once", "[deadlock][R22]") {
-  Crossed crossed;
+  CrossedWaits crossed;
   CHECK(crossed.looks(Token{{42}}));
   CHECK(crossed.seen == DeadlockWatch::Seen::no_cycle);
   CHECK(crossed.looks(crossed.last));
@@ -176,14 +119,14 @@ TEST_CASE("a waiter in a cycle is told to ping, once", "[deadlock][R22]") {
 }
 
 TEST_CASE("only the last that came gives up, however often the others look", "[deadlock][R22]") {
-  Crossed crossed;
+  CrossedWaits crossed;
   const Token first = crossed.fleet.stored("y").line.front().ticket;
   for (int look = 0; look < 3; ++look) CHECK(crossed.looks(first));
 }
 
 TEST_CASE("looks for a deadlock become rare, and come soon again for one that was seen",
           "[deadlock][R20][R22]") {
-  Crossed crossed;
+  CrossedWaits crossed;
   const Clock& clock = *crossed.fleet.clock;
   CHECK(crossed.watch.due() == clock.steady_now() + 3s);
   const Token none{{42}};
@@ -200,14 +143,14 @@ TEST_CASE("looks for a deadlock become rare, and come soon again for one that wa
 
 TEST_CASE("the pause after a look for a deadlock counts from the store's answer",
           "[deadlock][R20][R22]") {
-  Crossed crossed;
+  CrossedWaits crossed;
   crossed.faulty->before("list_waits", [&] { crossed.fleet.clock->advance(3s); });
   CHECK(crossed.looks(Token{{42}}));
   CHECK(crossed.watch.due() == crossed.fleet.clock->steady_now() + 10s);
 }
 
 TEST_CASE("a store that fails shows no deadlock and ends no wait", "[deadlock][R22]") {
-  Crossed crossed;
+  CrossedWaits crossed;
   CHECK(crossed.looks(crossed.last));
   crossed.faulty->fail("list_waits", Fault::rejected);
   CHECK(crossed.looks(crossed.last));
@@ -217,7 +160,7 @@ TEST_CASE("a store that fails shows no deadlock and ends no wait", "[deadlock][R
 
 TEST_CASE("the thread that has a hold by a pass is the one that others wait for",
           "[deadlock][R21][R22]") {
-  Crossed crossed;
+  CrossedWaits crossed;
   crossed.held = crossed.fleet.stored("y").ts;
   SECTION("the one that claimed it") {
     crossed.holder = "p:b";
@@ -233,7 +176,7 @@ TEST_CASE("the thread that has a hold by a pass is the one that others wait for"
 
 TEST_CASE("threads of a process whose looks are due about together share one, and the next",
           "[deadlock][R20][R22]") {
-  Crossed crossed;
+  CrossedWaits crossed;
   ManualClock& clock = *crossed.fleet.clock;
   const Token none{{42}};
   DeadlockWatch first = crossed.another_watch();
@@ -258,7 +201,7 @@ TEST_CASE("threads of a process whose looks are due about together share one, an
 
 TEST_CASE("a cycle is not believed by one look of another thread, taken twice",
           "[deadlock][R20][R22]") {
-  Crossed crossed;
+  CrossedWaits crossed;
   DeadlockWatch other = crossed.another_watch();
   ManualClock& clock = *crossed.fleet.clock;
   clock.advance(crossed.watch.due() - clock.steady_now());
@@ -272,7 +215,7 @@ TEST_CASE("a cycle is not believed by one look of another thread, taken twice",
 }
 
 TEST_CASE("a look that is due while another thread looks is put off", "[deadlock][R20][R22]") {
-  Crossed crossed;
+  CrossedWaits crossed;
   DeadlockWatch other = crossed.another_watch();
   ManualClock& clock = *crossed.fleet.clock;
   clock.advance(5s);
@@ -289,7 +232,7 @@ TEST_CASE("a look that is due while another thread looks is put off", "[deadlock
 
 TEST_CASE("a cycle that a look between two others does not show is not believed",
           "[deadlock][R21][R22]") {
-  Crossed crossed;
+  CrossedWaits crossed;
   crossed.held = crossed.fleet.stored("y").ts;
   for (const char* holder : {"p:b", "p:c", "p:b"}) {
     crossed.holder = holder;
@@ -300,7 +243,7 @@ TEST_CASE("a cycle that a look between two others does not show is not believed"
 
 TEST_CASE("a cycle is not believed once a process of it has taken its ping away",
           "[deadlock][R22]") {
-  Crossed crossed;
+  CrossedWaits crossed;
   CHECK(crossed.looks(crossed.last));
   crossed.fleet.store->remove_ping("p:a");
   CHECK(crossed.looks(crossed.last));
