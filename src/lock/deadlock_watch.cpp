@@ -103,28 +103,27 @@ DeadlockWatch::Seen DeadlockWatch::judge(deadlock::Cycle cycle, const Token& tic
   const auto pinged = [&](const std::string& process, StoreTime since) {
     return pinged_since(since, process, seen_->pings, *seen_->now);
   };
-  const bool pings_for_others = pinged(process_, last_came(cycle, *came_));
+  const StoreTime came = last_came(cycle, *came_);
   const bool done = warned_ && !deadlock::is_certain(cycle);
   if (cycle.empty() || done || cycle.front().waiter.ticket != ticket) {
     suspected_.clear();
     look_later();
     if (cycle.empty()) return Seen::no_cycle;
   } else {
+    const StoreTime since = needs_another_ping(cycle) ? std::max(came, *lived_at_) : came;
     const bool all_live = std::all_of(cycle.begin(), cycle.end(), [&](const deadlock::Wait& wait) {
       const std::string& process = wait.waiter.process;
-      return process == process_ || pinged(process, pings_count_from(cycle));
+      return process == process_ || pinged(process, since);
     });
     believe_or_suspect(std::move(cycle), all_live);
   }
-  return pings_for_others ? Seen::cycle : Seen::cycle_without_our_ping;
+  return pinged(process_, came) ? Seen::cycle : Seen::cycle_without_our_ping;
 }
 
 // A place that may have been left goes in the round of a ping, after some time where the store is
 // slow. Another ping shows that this round is over.
-StoreTime DeadlockWatch::pings_count_from(const deadlock::Cycle& cycle) const {
-  const StoreTime came = last_came(cycle, *came_);
-  const bool again = cycle == suspected_ && lived_at_ && some_may_be_left(cycle);
-  return again ? std::max(came, *lived_at_) : came;
+bool DeadlockWatch::needs_another_ping(const deadlock::Cycle& cycle) const {
+  return cycle == suspected_ && lived_at_ && some_may_be_left(cycle);
 }
 
 // The pinger gives holds and places up after its ping. So a second look comes after the pings.
@@ -134,8 +133,8 @@ void DeadlockWatch::believe_or_suspect(deadlock::Cycle cycle, bool all_live) {
     if (!deadlock::is_certain(cycle)) return warn(cycle);
     throw Error(Errc::deadlock, "deadlock: " + deadlock::in_words(cycle));
   }
-  const bool waits_for_pings = again && lived_at_ && some_may_be_left(cycle);
-  if (!waits_for_pings) lived_at_ = all_live ? std::optional(seen_->now->time) : std::nullopt;
+  if (!needs_another_ping(cycle))
+    lived_at_ = all_live ? std::optional(seen_->now->time) : std::nullopt;
   confirm_after_ = again && !all_live ? 2 * confirm_after_ : kConfirmAfter;
   confirm_after_ = std::min(confirm_after_, pause_);
   look_again_in(confirm_after_);

@@ -47,8 +47,8 @@ class DeadlockWatch {
   /// Whether there is something new to be judged.
   bool look_at_all(Clock& clock);
   Seen judge(deadlock::Cycle cycle, const Token& ticket);
-  /// From when on the others' pings let a cycle be believed.
-  StoreTime pings_count_from(const deadlock::Cycle& cycle) const;
+  /// Whether that cycle is believed once each other process has pinged again.
+  bool needs_another_ping(const deadlock::Cycle& cycle) const;
   /// Of a cycle that this waiter has to end, or to warn of. Errors: `deadlock`.
   void believe_or_suspect(deadlock::Cycle cycle, bool all_live);
   void warn(const deadlock::Cycle& cycle);

@@ -36,14 +36,14 @@ using Waits = std::map<std::string_view, Wait>;
 // A clock may have been set back in between, or another server's may be behind.
 constexpr std::chrono::seconds kClocksApart{30};
 
-void leave_out_places_of_the_past(Waits& waits, const std::vector<LockRecord>& locks) {
+void judge_places_of_the_past(Waits& waits, const std::vector<LockRecord>& locks) {
   for (const LockRecord& lock : locks) {
     if (!lock.taken() || !lock.when) continue;
     const auto wait = waits.find(thread_of(lock.who));
-    if (wait == waits.end() || *lock.when <= wait->second.waiter.since) continue;
-    wait->second.may_be_left = true;
-    if (saturating_difference(*lock.when, wait->second.waiter.since) > kClocksApart)
-      waits.erase(wait);
+    if (wait == waits.end()) continue;
+    const auto later_by = saturating_difference(*lock.when, wait->second.waiter.since);
+    if (later_by > later_by.zero()) wait->second.may_be_left = true;
+    if (later_by > kClocksApart) waits.erase(wait);
   }
 }
 
@@ -110,7 +110,7 @@ Waits waits_in(const std::vector<LockRecord>& locks, const std::vector<Hidden>& 
     const auto [first, last] = behind.equal_range(lock.name);
     for (auto one = first; one != last; ++one) add(lock, *one->second, waits);
   }
-  leave_out_places_of_the_past(waits, locks);
+  judge_places_of_the_past(waits, locks);
   std::erase_if(waits, [](const auto& wait) {
     return ends_with_mark(wait.second.waiter.who, kWithDeadline);
   });

@@ -190,7 +190,8 @@ void Oracle::granted(const Belief& belief, Time asked) {
     violate(belief.process + " was told of a claim on " + belief.lock + " from before it asked");
   }
   Fence& greatest = history(belief.lock).greatest_granted;
-  if (!excused(belief.ts) && !belief.ended_on_the_way) {
+  const bool late = excused(belief.ts) || belief.ended_on_the_way;
+  if (!late) {
     if (belief.fence <= greatest) {
       violate("fence " + std::to_string(belief.fence) + " of " + belief.lock + " after " +
               std::to_string(greatest));
@@ -199,7 +200,7 @@ void Oracle::granted(const Belief& belief, Time asked) {
   }
   for (const Belief& other : beliefs_) {
     // Which of two holds ends is not promised for a grant that an outsider undid on its way.
-    if (!mirrored_ || excused(belief.ts) || belief.ended_on_the_way) break;
+    if (!mirrored_ || late) break;
     const bool rival = other.lock == belief.lock && other.process != belief.process;
     if (!rival || excused(other.ts) || other.told == nullptr || other.told->times > 0) continue;
     if (other.told->could_have_been()) {

@@ -98,19 +98,18 @@ bool Worker::get(DistributedLock& lock) {
   if (random_.chance(world_.setup.hurry ? 0.9 : 0.5)) return wait_for(lock);
   bool got = false;
   LockRecord other;
-  if (tolerate([&] { got = lock.lock_try("work", &other); }) && !got) tell_loser(other, asked_);
+  if (tolerate([&] { got = lock.lock_try("work", &other); }) && !got) tell_loser(other);
   return got;
 }
 
 bool Worker::wait_for(DistributedLock& lock) {
   const Time limit = random_.between(Time{0}, Time{process_.options().takeover_after} * 2);
-  const int pauses = process_.pauses();
   bool got = false;
   tolerate([&] { got = lock.try_lock_for(limit, process_.ending_token(), "work"); });
   // The last lock_try() began in time, and is bounded by the store's limit for a call.
   const Time most =
       limit + slowness() * 40 * Time{world_.setup.call_limit} + std::chrono::seconds{1};
-  if (process_.pauses() == pauses && world_.scheduler.now() > asked_ + most) {
+  if (process_.pauses() == pauses_before_ && world_.scheduler.now() > asked_ + most) {
     world_.oracle.violate(process_.id() + " waited for " + lock_name_ + " beyond its deadline");
   }
   const bool in_line = process_.options().wait_rule == WaitRule::in_line;
@@ -129,13 +128,13 @@ bool Worker::wait_for(DistributedLock& lock) {
 // Members are asked one after the other here.
 int Worker::slowness() const { return 1 + 2 * static_cast<int>(world_.setup.members); }
 
-void Worker::tell_loser(const LockRecord& other, Time asked) {
+void Worker::tell_loser(const LockRecord& other) {
   if (process_.dead()) return;
   const bool fresh = world_.servers.kind() == StoreKind::steady;
-  world_.oracle.shown(lock_name_, other, asked, fresh);
+  world_.oracle.shown(lock_name_, other, asked_, fresh);
   // Free, but those in line come first (R17).
   if (!other.taken() && !other.line.empty()) return;
-  world_.oracle.said_busy(process_.id(), lock_name_, asked, fresh);
+  world_.oracle.said_busy(process_.id(), lock_name_, asked_, fresh);
 }
 
 void Worker::note_asking() {

@@ -33,7 +33,7 @@ class Worker {
   void claim_anew(DistributedLock& lock);
   void give_up(DistributedLock& lock);
   void in_a_forked_child(DistributedLock& lock);
-  void tell_loser(const LockRecord& other, Time asked);
+  void tell_loser(const LockRecord& other);
   int slowness() const;
   void think(Time most);
   Time pause_between(Time usual);

@@ -65,9 +65,7 @@ class Waiting {
     }
   }
   /// Once it has heard something: until it sleeps on the bell again.
-  void until_asleep() const {
-    while (!asleep(thread_)) boost::this_thread::yield();
-  }
+  void until_asleep() const { await_sleep(thread_); }
   void leave() { bell_.ignore(ticket_); }
 
  private:

@@ -43,15 +43,17 @@ inline bool asleep(pid_t thread) {
   return sleeps_now(thread) && turns_of(thread) == before;
 }
 
-/// Of a thread that ended, and so never will what a test waits for.
-inline void check_runs(pid_t thread) {
-  if (turns_of(thread).empty()) throw std::runtime_error("the thread has ended, and does not wait");
+/// The same of a thread that has not ended: that one never will do what a test waits for.
+inline std::string turns_of_running(pid_t thread) {
+  std::string turns = turns_of(thread);
+  if (turns.empty()) throw std::runtime_error("the thread has ended, and does not wait");
+  return turns;
 }
 
 /// Until a thread that has still to tell its gettid() is asleep.
 inline void await_sleep(const std::atomic<pid_t>& thread) {
   while (thread == 0) std::this_thread::yield();
-  while (!asleep(thread)) check_runs(thread);
+  while (!asleep(thread)) static_cast<void>(turns_of_running(thread));
 }
 
 /// Until that thread has slept again and again, as one that waits by looking does.
@@ -59,8 +61,7 @@ inline void await_naps(const std::atomic<pid_t>& thread) {
   constexpr long kNaps = 20;
   while (thread == 0) std::this_thread::yield();
   const auto naps = [&] {
-    check_runs(thread);
-    const std::string turns = turns_of(thread);
+    const std::string turns = turns_of_running(thread);
     return std::stol(turns.substr(turns.find(':') + 1));
   };
   for (const long before = naps(); naps() < before + kNaps;) nap(std::chrono::milliseconds{1});

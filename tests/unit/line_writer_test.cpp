@@ -186,7 +186,7 @@ TEST_CASE("a writer that two threads hold still writes nothing between the two",
   for (std::size_t i = 0; i < seen.size(); ++i) {
     seen[i] = std::async(std::launch::async, hold, std::ref(numbers[i]));
     const pid_t thread = numbers[i].get_future().get();
-    while (!asleep(thread)) check_runs(thread);
+    await_sleep(thread);
   }
   reader.read->gate.set_value();
   for (auto& one : seen) CHECK(one.get() == std::vector<std::string>{"a"});
@@ -230,7 +230,7 @@ TEST_CASE("after the end a thread that holds a writer still is before the line o
     return seen;
   });
   const pid_t thread = number.get_future().get();
-  while (!asleep(thread)) check_runs(thread);
+  await_sleep(thread);
   // It is left to the first thread, after a while.
   reader.add("b");
   reader.read->gate.set_value();
