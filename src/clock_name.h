@@ -22,7 +22,7 @@ inline void name_clock(PingRecord& ping, const Token& member) {
 /// Names a member's clock so, and those that run beside it, since pings name theirs in that form.
 inline void name_clock(StoreNow& now, const Token& member) {
   now.clock = clock_name(member, now.clock);
-  if (!now.unrelated.empty()) now.unrelated = clock_name(member, now.unrelated);
+  for (std::string& beginning : now.unrelated) beginning = clock_name(member, beginning);
 }
 
 }  // namespace distlock

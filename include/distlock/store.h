@@ -20,9 +20,9 @@ struct StoreNow {
   std::string clock;
   /// The clock cannot be stepped, so that no wall clock need be asked about it (R5).
   bool steady = false;
-  /// Not empty: other clocks, whose names begin so, run beside this one, any time apart from it. It
-  /// cannot tell the age of what they stamped (R6). Example: containers on one SQLite file.
-  std::string unrelated;
+  /// Other clocks, whose names begin with one of these, run beside this one, any time apart from
+  /// it. It cannot tell the age of what they stamped (R6). Example: containers on one SQLite file.
+  std::vector<std::string> unrelated;
 };
 
 /// The answer to one read of one lock, all at one instant.

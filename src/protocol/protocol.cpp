@@ -44,9 +44,11 @@ milliseconds wall_skew(StoreTime now, const LocalSpan& span) {
 
 /// Whether the age of the holder's last sign of life says nothing: its clock may be any time apart.
 bool clock_is_unrelated(const Inspection& seen) {
-  const std::string& unrelated = seen.now->unrelated;
-  if (unrelated.empty()) return false;
-  return !seen.ping || seen.ping->clock->starts_with(unrelated);
+  const auto& unrelated = seen.now->unrelated;
+  if (!seen.ping) return !unrelated.empty();
+  return std::any_of(unrelated.begin(), unrelated.end(), [&](const std::string& beginning) {
+    return seen.ping->clock->starts_with(beginning);
+  });
 }
 
 Judgement busy(Reason reason, milliseconds elapsed, milliseconds until_takeover = milliseconds{0}) {

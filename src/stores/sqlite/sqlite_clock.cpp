@@ -11,6 +11,7 @@
 
 #include "distlock/error.h"
 #include "failure.h"
+#include "stores/sqlite/sqlite_file_system.h"
 
 namespace distlock {
 namespace {
@@ -22,8 +23,9 @@ std::chrono::milliseconds read(clockid_t clock) {
                                                        std::chrono::nanoseconds{now.tv_nsec});
 }
 
+constexpr const char* kBootId = "/proc/sys/kernel/random/boot_id";
+
 std::string boot_id() {
-  constexpr const char* kBootId = "/proc/sys/kernel/random/boot_id";
   std::string boot;
   errno = 0;
   std::ifstream(kBootId) >> boot;
@@ -69,10 +71,16 @@ std::string random_name() {
 }  // namespace
 
 BootClock boot_clock() {
-  const std::string boot = boot_id() + '/';
+  const std::string containers = "container/";
+  // Some managers of containers mount a file of theirs there.
+  const bool in_container = is_mounted_by_itself(kBootId);
+  BootClock clock;
+  clock.boot = (in_container ? containers : "") + boot_id() + '/';
+  clock.unrelated = {in_container ? "" : clock.boot, containers};
   const auto shift = boottime_shift();
-  if (!shift) return {boot + "unknown-" + random_name(), boot};
-  return {boot + (*shift < 0 ? "" : "+") + std::to_string(*shift) + "ns", boot};
+  clock.name = clock.boot + (!shift ? "unknown-" + random_name()
+                                    : (*shift < 0 ? "" : "+") + std::to_string(*shift) + "ns");
+  return clock;
 }
 
 std::chrono::milliseconds since_boot() { return read(CLOCK_BOOTTIME); }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <string>
 
@@ -24,14 +25,18 @@ namespace distlock {
 //
 // Two clocks of one boot took their epochs from the wall clock at two instants, and containers may
 // have differed in it by days: neither can tell the age of what the other stamped (R6). A clock of
-// another boot is behind that boot's end, and so are those who pinged by it.
+// another boot is behind that boot's end, and so are those who pinged by it. A container whose
+// manager gave it a boot id of its own looks like another boot, and lives. So the names of its
+// clocks say so, and they are unrelated to all others.
 //
 // This is a store's clock, so it is read here and not through Clock.
 
-/// A clock's name, and what all names of its boot begin with.
+/// A clock's name, what all names of its boot begin with, and what those of the clocks begin with
+/// that run beside it (StoreNow::unrelated).
 struct BootClock {
   std::string name;
   std::string boot;
+  std::array<std::string, 2> unrelated;
 };
 
 /// This process's CLOCK_BOOTTIME. Where the kernel does not tell its shift, a name that nobody else

@@ -87,7 +87,10 @@ class SqliteConnection {
   std::chrono::milliseconds call_limit() const { return call_limit_; }
   const BootClock& clock() const { return clock_; }
   StoreNow now() const {
-    return {StoreTime{epoch_ + since_boot()}, clock_.name, true, clock_.boot};
+    return {StoreTime{epoch_ + since_boot()},
+            clock_.name,
+            true,
+            {clock_.unrelated.begin(), clock_.unrelated.end()}};
   }
 
   /// CLOCK_BOOTTIME at that time of the store's, as this process's clock has it.

@@ -71,13 +71,6 @@ void make_new_file(const std::string& path) {
   throw Error(Errc::invalid_argument, in_quotes(path) + ' ' + problem);
 }
 
-// A mount of its own, as of one file into a container.
-bool is_mounted(const std::string& path) {
-  struct statx status {};
-  return statx(AT_FDCWD, path.c_str(), 0, STATX_BASIC_STATS, &status) == 0 &&
-         (status.stx_attributes & status.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT) != 0;
-}
-
 // SQLite names the write-ahead log after the file, so that under two names there are two logs, and
 // two holders. (What a symbolic link is called does not matter; SQLite follows it first.)
 void refuse_second_names(const std::string& path, nlink_t names) {
@@ -86,7 +79,7 @@ void refuse_second_names(const std::string& path, nlink_t names) {
                      " names (hard links), under each of which there would be other locks; remove "
                      "all but one");
   }
-  if (is_mounted(path)) {
+  if (is_mounted_by_itself(path)) {
     refuse(path,
            "is mounted by itself, and elsewhere has another name, under which there would be "
            "other locks; mount its folder instead");

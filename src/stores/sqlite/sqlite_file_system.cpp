@@ -1,5 +1,7 @@
 #include "stores/sqlite/sqlite_file_system.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/vfs.h>
 
 #include <algorithm>
@@ -45,6 +47,12 @@ void refuse_shared_file_system(const std::string& path) {
   throw Error(Errc::invalid_argument,
               in_quotes(path) + " is on a file system that other hosts may share (" + name +
                   "), where two could hold one lock; use a local disk, or MongoDB");
+}
+
+bool is_mounted_by_itself(const std::string& path) {
+  struct statx status {};
+  return statx(AT_FDCWD, path.c_str(), 0, STATX_BASIC_STATS, &status) == 0 &&
+         (status.stx_attributes & status.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT) != 0;
 }
 
 }  // namespace distlock

@@ -12,4 +12,8 @@ const char* shared_file_system(unsigned long magic);
 /// Errors: `invalid_argument` if `path`, a file or folder, is on such a file system.
 void refuse_shared_file_system(const std::string& path);
 
+/// Whether the file is a mount of its own, as of one file into a container. Linux tells it from 5.8
+/// on; before that, false.
+bool is_mounted_by_itself(const std::string& path);
+
 }  // namespace distlock

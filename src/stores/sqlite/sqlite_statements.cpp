@@ -63,7 +63,8 @@ constexpr std::string_view kForgetPings = R"(
     AND (clock IS NULL OR
          (typeof(clock) = 'text' AND
           (clock = ?2 OR
-           (ping < store_now() - ?1 - 86400000 AND substr(clock, 1, length(?3)) <> ?3))))
+           (ping < store_now() - ?1 - 86400000 AND substr(clock, 1, length(?3)) <> ?3
+            AND substr(clock, 1, length(?4)) <> ?4))))
     AND NOT EXISTS (SELECT 1 FROM locks
                     WHERE process = lockpings._id AND (state IS NULL OR state <> 0)))";
 

@@ -167,7 +167,8 @@ std::int64_t SqliteStore::forget_pings(std::chrono::milliseconds age) {
     SqliteRun run(connection_.statements().forget_pings);
     run.bind(1, age.count())
         .bind(2, connection_.clock().name)
-        .bind(3, connection_.clock().boot)
+        .bind(3, connection_.clock().unrelated[0])
+        .bind(4, connection_.clock().unrelated[1])
         .finish();
     return connection_.db().changes();
   });

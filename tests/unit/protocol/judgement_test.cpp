@@ -127,7 +127,7 @@ TEST_CASE("a ping by another clock is not judged by this one", "[protocol][R4][R
 
 TEST_CASE("a ping by an unrelated clock is watched, never believed", "[protocol][R4][R6]") {
   Scene scene;
-  scene.seen.now->unrelated = "c";
+  scene.seen.now->unrelated = {"another boot/", "c"};
   SECTION("its ping's") { scene.seen.ping->clock = "c2"; }
   SECTION("or the one that stamped when, which nobody knows") {
     scene.options.missing_ping = MissingPing::expire_from_when;
@@ -145,7 +145,7 @@ TEST_CASE("a ping by an unrelated clock is watched, never believed", "[protocol]
 
 TEST_CASE("a ping by a clock that has ended is dead by age, a day late", "[protocol][R4][R6]") {
   Scene scene;
-  scene.seen.now->unrelated = "this boot/";
+  scene.seen.now->unrelated = {"this boot/", "container/"};
   scene.seen.ping->clock = "another boot/c1";
   CHECK(scene.silent_for(kWindow + 24h - 1ms).judged().verdict == Verdict::busy);
   CHECK(scene.silent_for(kWindow + 24h).judged().verdict == Verdict::dead);

@@ -16,7 +16,7 @@ constexpr std::size_t kMajorityOfThree = 2;
 
 Token member(int number) { return Token{{static_cast<std::uint8_t>(number)}}; }
 
-StoreNow file_now() { return {StoreTime{1h}, "boot/+0ns", true, "boot/"}; }
+StoreNow file_now() { return {StoreTime{1h}, "boot/+0ns", true, {"boot/"}}; }
 
 PingRecord ping_from_beside() {
   return {.process = "beside", .ping = StoreTime{1s}, .clock = "boot/+5ns", .health = {}};
@@ -32,7 +32,7 @@ LockRecord held() {
 
 // By a clock whose age is not believed (R6).
 bool is_unrelated(const StoreNow& now, const PingRecord& ping) {
-  return !now.unrelated.empty() && ping.clock->starts_with(now.unrelated);
+  return !now.unrelated.empty() && ping.clock->starts_with(now.unrelated.back());
 }
 
 }  // namespace
