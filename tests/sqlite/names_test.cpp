@@ -8,6 +8,7 @@
 #include "sqlite/file_under_fault.h"
 #include "sqlite/system_hooks.h"
 #include "stores/sqlite/sqlite_file_system.h"
+#include "support/thrown.h"
 
 using namespace distlock;
 using namespace distlock::testing;
@@ -44,6 +45,29 @@ TEST_CASE("a symbolic link is the file that it leads to", "[sqlite][R1]") {
   CHECK(opened(link).status == 1);
   CHECK(other->release("jobs", *lock.ts) == ReleaseResult::freed);
   CHECK(opened(link).status == 0);
+}
+
+TEST_CASE("a symbolic link that is set elsewhere leads to another file", "[sqlite][R1]") {
+  const TemporaryFolder folder;
+  const auto link = folder.path() / "current";
+  for (const char* release : {"r1", "r2"}) fs::create_directory(folder.path() / release);
+  const auto lead_to = [&](const char* release) {
+    fs::remove(link);
+    fs::create_directory_symlink(release, link);
+  };
+  lead_to("r1");
+  const auto store = open_at(link / "locks.db");
+  const LockRecord lock = held(*store, "jobs");
+  lead_to("r1");
+  store->ping("holder");
+
+  SECTION("another one") {
+    lead_to("r2");
+    open_at(link / "locks.db");
+  }
+  SECTION("or to none") { fs::remove(link); }
+  CHECK(thrown_by([&] { store->ping("holder"); }) == Errc::store_replaced);
+  CHECK(thrown_by([&] { store->release("jobs", *lock.ts); }) == Errc::store_replaced);
 }
 
 TEST_CASE("a file with a second name is refused under both", "[sqlite][R1]") {

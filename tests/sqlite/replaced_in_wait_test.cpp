@@ -41,6 +41,21 @@ auto error_of_waiting(SqliteFile& writer, const Call& call, const std::function<
 
 }  // namespace
 
+TEST_CASE("a write that waits while the link to its file is set elsewhere is no success",
+          "[sqlite][R1]") {
+  const TemporaryFolder folder;
+  const auto link = folder.path() / "link.db";
+  open_at(folder.path() / "locks.db");
+  fs::create_symlink(folder.path() / "locks.db", link);
+  const auto store = open_at(link);
+  SqliteFile writer((folder.path() / "locks.db").string());
+  const auto error = error_of_waiting(
+      writer, [&] { store->ping("holder"); }, [&] { fs::remove(link); });
+  REQUIRE(error);
+  CHECK(error->errc() == Errc::store_replaced);
+  CHECK(writer.integer("SELECT count(*) FROM lockpings") == 0);
+}
+
 TEST_CASE("a write that waits while its file is moved away changes nothing, and is no success",
           "[sqlite][R1]") {
   const TemporaryFolder folder;

@@ -124,7 +124,10 @@ SqliteDatabase::SqliteDatabase(const std::string& path, std::chrono::millisecond
                 "open " + in_quotes(path) + ": the file is read-only; make it writable");
   }
   sqlite3_busy_handler(db, wait_for_writer, this);
-  log_ = {LogFile{file() + "-wal", {}}, LogFile{file() + "-shm", {}}};
+  watched_ = {{file() + "-wal", {}}, {file() + "-shm", {}}};
+  // Which file was opened, whatever the links are by now.
+  WatchedFile opened{file(), {}};
+  if (path_ != opened.path && look_at(opened).error == 0) watched_.push_back({path_, opened.id});
 }
 
 // SQLite would write its log over what others have committed since, and remove theirs by its name.
@@ -201,7 +204,7 @@ SqliteDatabase::Look SqliteDatabase::look_at_files() {
   const bool seen = moved == 0 || stat(sqlite3_db_filename(db_.get(), "main"), &status) == 0;
   if (!seen && !is_gone(errno)) all.error = errno;
   if (moved != 0 && all.error == 0) all.replaced = true;
-  for (LogFile& file : log_) {
+  for (WatchedFile& file : watched_) {
     const Look look = look_at(file);
     all.replaced = all.replaced || look.replaced;
     if (look.error != 0) all.error = look.error;
@@ -236,7 +239,7 @@ int SqliteDatabase::refuse_commit(void* database) {
 // SQLite does not look: a process that opens the database when both are gone begins another log.
 // They stay for as long as anybody has the database open, so that no other file can have their
 // numbers.
-SqliteDatabase::Look SqliteDatabase::look_at(LogFile& file) {
+SqliteDatabase::Look SqliteDatabase::look_at(WatchedFile& file) {
   // Nothing of times: once they were asked for, Linux gives the next write a time of its own. The
   // next sync would have that much more to do.
   struct statx status {};

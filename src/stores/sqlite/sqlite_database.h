@@ -2,7 +2,6 @@
 
 #include <sqlite3.h>
 
-#include <array>
 #include <boost/thread/mutex.hpp>
 #include <chrono>
 #include <cstdint>
@@ -14,6 +13,7 @@
 #include <string_view>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "distlock/error.h"
 #include "stores/effect.h"
@@ -142,13 +142,14 @@ class SqliteDatabase {
   /// The device's two numbers and the file's.
   using FileId = std::tuple<std::uint32_t, std::uint32_t, std::uint64_t>;
 
-  /// A file of the write-ahead log, and which it is, once it was seen.
-  struct LogFile {
+  /// A file of the write-ahead log, and which it is, once it was seen. Also the file itself, by
+  /// the name that it was opened by, where that has symbolic links: they may be set elsewhere.
+  struct WatchedFile {
     std::string path;
     std::optional<FileId> id;
   };
 
-  static Look look_at(LogFile& file);
+  static Look look_at(WatchedFile& file);
   static int wait_for_writer(void* database, int waits);
   static int refuse_commit(void* database);
 
@@ -160,7 +161,7 @@ class SqliteDatabase {
   bool waited_since_look_ = false;
   std::minstd_rand random_{std::random_device{}()};
   std::unique_ptr<sqlite3, Close> db_;
-  std::array<LogFile, 2> log_;
+  std::vector<WatchedFile> watched_;
 };
 
 /// A transaction of several statements. Rolled back unless committed.
