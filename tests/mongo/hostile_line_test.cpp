@@ -24,6 +24,10 @@ std::string place(const std::string& since = kLongAgo, const std::string& more =
   return R"({"process": "db8:1:1", "who": "db8:1:1:2:0", "since": )" + since + more + "}";
 }
 
+std::string place_of(const std::string& process, const std::string& who) {
+  return R"({"process": ")" + process + R"(", "who": ")" + who + R"(", "since": )" + kLongAgo + "}";
+}
+
 Bson lock_with(const std::string& line, int state, const std::string& freed_at = kLongAgo) {
   return json(R"({"_id": "jobs", "state": )" + std::to_string(state) +
               R"(, "process": "db9:1:1", "who": "db9:1:1:2:0", "why": "x", "when": )" + kLongAgo +
@@ -47,9 +51,11 @@ TEST_CASE("a malformed line in a server is refused, and left as it is, but its l
        "{\"" + kTicket + R"(": {"process": 7, "who": "w", "since": )" + kLongAgo + "}}",
        "{\"" + kTicket + "\": " + place("7") + "}",
        "{\"" + kTicket + "\": " + place(kLongAgo, R"(, "passed": "no")") + "}",
+       "{\"" + kTicket + "\": " + place_of(std::string(65'537, 'p'), "w") + "}",
+       "{\"" + kTicket + "\": " + place_of("p", std::string(65'537, 'w')) + "}",
        "{\"" + kTicket + "\": " + place() + ", \"" + kTicket + "\": " + place() + "}"}));
   const int state = GENERATE(0, 1);
-  INFO(line << ", state " << state);
+  INFO(line.substr(0, 200) << ", state " << state);
   server.put(kLocks, lock_with(line, state));
   const auto before = server.raw(kLocks, "jobs");
   std::string message;
@@ -150,4 +156,24 @@ TEST_CASE("an earlier version takes a lock past its line, and who waits gets it 
   const Standing standing = store->line()->stand("jobs", our_claim(*store));
   REQUIRE(standing.hold);
   CHECK(standing.hold->fence == 10);
+}
+
+TEST_CASE("the longest texts of a place are a place", "[mongo][line][R14]") {
+  const Server server(standalone_uri());
+  const auto store = open_mongo_store(server.connection(), {});
+  const std::string longest(65'536, 'x');
+  server.put(kLocks, lock_with("{\"" + kTicket + "\": " + place_of(longest, longest) + "}", 1));
+  CHECK(store->line()->stand("jobs", our_claim(*store)).in_line);
+  CHECK(store->inspect("jobs", Freshness::ordinary).lock->line.size() == 2);
+}
+
+TEST_CASE("a wait for a malformed lock that names no hold and no thread is refused",
+          "[mongo][line][R8][R14]") {
+  const Server server(standalone_uri());
+  const auto store = open_mongo_store(server.connection(), {});
+  const std::string fields = GENERATE(values<std::string>(
+      {R"("state": 1)", R"("state": "bad")", R"("state": 1, "who": 5)", R"("state": 1, "ts": 5)"}));
+  server.put(kLocks, json(R"({"_id": "jobs", )" + fields + "}"));
+  INFO(fields);
+  CHECK(failure_of([&] { store->line()->stand("jobs", our_claim(*store)); }) == Errc::bad_record);
 }

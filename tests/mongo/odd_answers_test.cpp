@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <string>
 
 #include "distlock/line.h"
@@ -15,6 +16,8 @@ using namespace distlock::testing;
 using namespace std::chrono_literals;
 
 namespace {
+
+constexpr std::int64_t kNow = 1300000000000;  // In milliseconds.
 
 // A store on a server that says hello, and then answers everything with that and these fields.
 struct Odd {
@@ -142,21 +145,22 @@ TEST_CASE("a look that was not told the time is an error", "[mongo][R4]") {
 
 TEST_CASE("a ping of the server's own clock that is a little later than its now is taken for now",
           "[mongo][R4]") {
-  const auto seen_with = [](const std::string& clock, int later) {
+  const auto seen_with = [](const std::string& clock, std::int64_t later, std::int64_t now = kNow) {
     const std::string ts = R"({"$oid": ")" + to_hex(kOurs) + "\"}";
-    const std::string stamp = std::to_string(1300000000000 + later);
+    const std::string stamp = std::to_string(now + later);
     const Odd odd(R"(, "cursor": {"id": 0, "ns": "config.locks", "firstBatch": [
         {"lock": {"_id": "jobs", "state": 2, "process": "db7:1:1", "who": "db7:1:1:main:2",
                   "why": "test", "when": {"$date": {"$numberLong": "1200000000000"}}, "ts": )" +
                   ts + R"(},
-         "now": {"$date": {"$numberLong": "1300000000000"}},
+         "now": {"$date": {"$numberLong": ")" +
+                  std::to_string(now) + R"("}},
          "ping": [{"_id": "db7:1:1", "ping": {"$date": {"$numberLong": ")" +
                   stamp + R"("}}, "clock": ")" + clock + "\"}]}]}");
     Inspection seen = odd.store->inspect("jobs", Freshness::fresh);
     REQUIRE((seen.now && seen.ping));
     return seen;
   };
-  const StoreTime now{1300000000000ms};
+  const StoreTime now{std::chrono::milliseconds{kNow}};
   CHECK(seen_with("mongod:mock", -1).now->time == now);
   CHECK(seen_with("mongod:mock", 999).now->time == now + 999ms);
   // So far apart is skew.
@@ -164,6 +168,9 @@ TEST_CASE("a ping of the server's own clock that is a little later than its now 
   CHECK(skewed.now->time == now);
   CHECK(skewed.ping->ping == now + 1s);
   CHECK(seen_with("mongod:another", 500).now->time == now);
+  // The last time there is, and one a little before.
+  constexpr std::int64_t kLast = std::numeric_limits<std::int64_t>::max();
+  CHECK(seen_with("mongod:mock", 5, kLast - 5).now->time == StoreTime::max());
 }
 
 TEST_CASE("an opening that an unsound answer has ended spoils no later error of another server",

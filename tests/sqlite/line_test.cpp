@@ -134,11 +134,11 @@ TEST_CASE("a malformed line is refused, and left as it is, but its lock can be f
   const LockRecord holder = held(*store, "jobs");
   const auto claims = line_up(*store, {"a", "b"});
   SqliteFile file(path.string());
-  const std::string change =
-      GENERATE(as<std::string>{}, "ticket = 'x'", "ticket = 'A' || substr(ticket, 2)", "ticket = 7",
-               "number = NULL", "number = 'first'", "number = -1", "number = 9223372036854775807",
-               "process = NULL", "process = x'00'", "who = 7", "since = 'now'", "since = NULL",
-               "passed = 'never'");
+  const std::string change = GENERATE(
+      as<std::string>{}, "ticket = 'x'", "ticket = 'A' || substr(ticket, 2)", "ticket = 7",
+      "number = NULL", "number = 'first'", "number = -1", "number = 9223372036854775807",
+      "process = NULL", "process = x'00'", "who = 7", "process = printf('%.65537c', 'p')",
+      "who = printf('%.65537c', 'w')", "since = 'now'", "since = NULL", "passed = 'never'");
   file.execute("UPDATE waiters SET " + change + " WHERE process = 'b'");
   INFO(change);
   const auto before = rows_of(file, "waiters");

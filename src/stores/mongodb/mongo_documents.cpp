@@ -57,7 +57,8 @@ std::optional<Waiter> waiter_at(const bson_iter_t* iter) {
   const Value* since = find_field(*place, "since");
   const Value* passed = find_field(*place, "passed");
   const auto is_text = [](const Value* value) {
-    return value != nullptr && std::holds_alternative<std::string>(*value);
+    const auto* text = value != nullptr ? std::get_if<std::string>(value) : nullptr;
+    return text != nullptr && text->size() <= kTextBytesMost;
   };
   const auto is_time = [](const Value* value) {
     return value != nullptr && std::holds_alternative<StoreTime>(*value);

@@ -44,12 +44,12 @@ class MongoLine : public Line {
   const std::shared_ptr<BellRefusals> bell_refusals_ = std::make_shared<BellRefusals>();
 };
 
-// Whether a malformed document may be what the claim has just left: it names no other hold, and
-// nobody else.
+// Whether a malformed document may be what the claim has just left. A grant names its hold and its
+// thread, so that what names neither, or another one, is none.
 bool may_be_of(const Claim& claim, const Document& document) {
   if (const auto* ts = field_as<Token>(document, "ts")) return *ts == claim.ts;
   const auto* who = field_as<std::string>(document, "who");
-  return who == nullptr || *who == claim.who;
+  return who != nullptr && *who == claim.who;
 }
 
 Standing MongoLine::stand(std::string_view name, const Claim& claim) {

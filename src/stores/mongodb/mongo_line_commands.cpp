@@ -54,10 +54,14 @@ Bson are_sound(BsonValue all) {
                       doc({{"$type", "$$w.v.since"}}), doc({{"$type", "$$w.v.passed"}})});
   Bson right = array({array({"string", "string", "date", "missing"}),
                       array({"string", "string", "date", "date"})});
+  Bson longest = doc({{"$max", array({doc({{"$strLenBytes", "$$w.v.process"}}),
+                                      doc({{"$strLenBytes", "$$w.v.who"}})})}});
+  Bson short_enough = doc({{"$lte", array({std::move(longest), std::int64_t{kTextBytesMost}})}});
   // A $ would also match before a newline at the end.
   Bson ticket = doc({{"$regexMatch", doc({{"input", "$$w.k"}, {"regex", "^[0-9a-f]{24}\\z"}})}});
-  Bson sound =
-      all_of({doc({{"$in", array({std::move(types), std::move(right)})}}), std::move(ticket)});
+  // An $and ends with the first condition that fails, so the server measures nothing but texts.
+  Bson sound = all_of({doc({{"$in", array({std::move(types), std::move(right)})}}),
+                       std::move(ticket), std::move(short_enough)});
   Bson each = doc({{"$map", doc({{"input", "$$all"}, {"as", "w"}, {"in", std::move(sound)}})}});
   Bson different = doc({{"$size", doc({{"$setUnion", array({"$$all.k"})}})}});
   Bson all_sound = all_of({doc({{"$allElementsTrue", array({std::move(each)})}}),

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "saturating.h"
 #include "stores/document.h"
 #include "stores/mongodb/mongo_call.h"
 #include "stores/mongodb/mongo_commands.h"
@@ -112,7 +113,7 @@ void forgive_stamp_meanwhile(Inspection& inspection) {
   if (!inspection.ping || inspection.ping->clock != inspection.now->clock) return;
   const StoreTime ping = inspection.ping->ping;
   StoreTime& now = inspection.now->time;
-  if (ping > now && ping < now + kLongestLookUp) now = ping;
+  if (ping > now && saturating_difference(ping, now) < kLongestLookUp) now = ping;
 }
 
 Inspection MongoStore::inspect(std::string_view name, Freshness freshness) {

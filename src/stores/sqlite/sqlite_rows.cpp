@@ -41,6 +41,11 @@ bool is(sqlite3_stmt* row, int column, int type) {
   return sqlite3_column_type(row, column) == type;
 }
 
+bool is_text(sqlite3_stmt* row, int column) {
+  return is(row, column, SQLITE_TEXT) &&
+         static_cast<std::size_t>(sqlite3_column_bytes(row, column)) <= kTextBytesMost;
+}
+
 StoreTime time_in(sqlite3_stmt* row, int column) {
   return StoreTime{std::chrono::milliseconds{sqlite3_column_int64(row, column)}};
 }
@@ -53,8 +58,8 @@ const char* problem_of(sqlite3_stmt* row, int first) {
   const std::int64_t number = sqlite3_column_int64(row, first + 1);
   const bool grows = number >= 0 && number < std::numeric_limits<std::int64_t>::max();
   if (!is(row, first + 1, SQLITE_INTEGER) || !grows) return "number";
-  if (!is(row, first + 2, SQLITE_TEXT)) return "process";
-  if (!is(row, first + 3, SQLITE_TEXT)) return "who";
+  if (!is_text(row, first + 2)) return "process";
+  if (!is_text(row, first + 3)) return "who";
   if (!is(row, first + 4, SQLITE_INTEGER)) return "since";
   if (!is(row, first + 5, SQLITE_INTEGER) && !is(row, first + 5, SQLITE_NULL)) return "passed";
   return nullptr;
