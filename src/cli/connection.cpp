@@ -29,16 +29,23 @@ std::string trimmed(std::string_view line) {
   return std::string(line.substr(0, line.find_last_not_of(kBlanks) + 1));
 }
 
+// Longer than any connection string. A device has no end.
+constexpr std::streamsize kLineMost = 65536;
+
 std::string first_line(const std::string& path) {
   errno = 0;
   std::ifstream file(path);
-  std::string line;
-  if (!file || !std::getline(file, line)) {
+  std::string line(kLineMost, '\0');
+  if (!file || !file.getline(line.data(), kLineMost)) {
+    if (file.gcount() == kLineMost - 1) {
+      throw Error(Errc::invalid_argument, shown(path) + ": its first line is no connection string");
+    }
     const int error = errno;
     throw Error(error == EACCES ? Errc::permission_denied : Errc::invalid_argument,
                 "cannot read a connection string from " + shown(path) +
                     (error != 0 ? std::string(": ") + std::strerror(error) : ": it is empty"));
   }
+  line.resize(std::strlen(line.c_str()));
   return trimmed(line);
 }
 

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <ostream>
 #include <system_error>
@@ -11,12 +12,23 @@
 #include "processes.h"
 
 namespace distlock::cli {
+namespace {
+
+// In one tick the kernel gives rising numbers.
+bool is_older(const RunningProcess& process, const RunningProcess& other) {
+  return std::pair(process.started, process.id) < std::pair(other.started, other.id);
+}
+
+}  // namespace
 
 Descendants look_for_descendants(pid_t root, pid_t spared) {
   const SeenProcesses seen = running_processes();
+  const auto spared_one = std::find_if(seen.running.begin(), seen.running.end(),
+                                       [&](const auto& process) { return process.id == spared; });
   std::unordered_map<pid_t, std::vector<pid_t>> children;
   for (const RunningProcess& process : seen.running) {
-    children[process.parent].push_back(process.id);
+    const bool older = spared_one != seen.running.end() && is_older(process, *spared_one);
+    if (process.parent != root || !older) children[process.parent].push_back(process.id);
   }
   std::vector<pid_t> found{root};
   for (std::size_t i = 0; i < found.size(); ++i) {

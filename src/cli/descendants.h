@@ -14,8 +14,9 @@ struct Descendants {
 };
 
 /// The processes that descend from `root` and still run, as /proc shows them, but for the child
-/// `spared`. A process that is forked or loses its parent meanwhile may be missing: look again
-/// until none is left.
+/// `spared` and those that are older: a shell that has executed `root` may have had children of its
+/// own, and they are none of a command that came after `spared`. A process that is forked or loses
+/// its parent meanwhile may be missing: look again until none is left.
 Descendants look_for_descendants(pid_t root, pid_t spared);
 
 /// Those that can be seen.

@@ -1,7 +1,9 @@
 #include "cli/leaving.h"
 
+#include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <future>
@@ -11,6 +13,8 @@
 #include <thread>
 #include <utility>
 
+#include "cli/exit_status.h"
+#include "cli/signals.h"
 #include "distlock/log.h"
 
 #ifdef DISTLOCK_COVERAGE
@@ -26,6 +30,7 @@ constexpr std::chrono::milliseconds kGoodbye{20};
 constexpr std::chrono::milliseconds kLogMost{1000};
 
 std::atomic<bool> thread_left_behind = false;
+std::atomic<int> ending_signal = 0;
 
 // Gives what was kept before. A thread that is left behind may bring a store at any time, so
 // nothing of this is ever destroyed.
@@ -49,6 +54,25 @@ void part_with(std::shared_ptr<Store> store, std::chrono::milliseconds most) try
   // No thread is left: the server ends the sessions after half an hour.
 }
 
+void flush_all() {
+  (void)flush_log(kLogMost);
+  std::cout.flush();
+  std::cerr.flush();
+#ifdef DISTLOCK_COVERAGE
+  __gcov_dump();  // An end without exit() would lose what tools/coverage counts.
+#endif
+}
+
+// Nobody waits for signals any more, so they may end the process.
+void raise_default(int number) {
+  signal(number, SIG_DFL);
+  sigset_t only;
+  sigemptyset(&only);
+  sigaddset(&only, number);
+  pthread_sigmask(SIG_UNBLOCK, &only, nullptr);
+  raise(number);
+}
+
 }  // namespace
 
 void keep_until_left(std::shared_ptr<Store> store) {
@@ -58,16 +82,20 @@ void keep_until_left(std::shared_ptr<Store> store) {
 
 void leave_a_thread_behind() { thread_left_behind = true; }
 
+void end_by(int number) {
+  const auto& all = kEndingSignals;
+  const bool ends = std::find(all.begin(), all.end(), number) != all.end();
+  if (ends && !is_ignored(number)) ending_signal = number;
+}
+
 int leave(int status) {
+  const int number = ending_signal;
+  const bool by_signal = number != 0 && status == kSignalled + number;
   auto last = keep(nullptr);
-  if (!last && !thread_left_behind) return status;
+  if (!last && !thread_left_behind && !by_signal) return status;
   if (last) part_with(std::move(last), kGoodbye);
-  (void)flush_log(kLogMost);
-  std::cout.flush();
-  std::cerr.flush();
-#ifdef DISTLOCK_COVERAGE
-  __gcov_dump();  // _exit() would lose what tools/coverage counts.
-#endif
+  flush_all();
+  if (by_signal) raise_default(number);
   _exit(status);
 }
 

@@ -20,7 +20,7 @@ constexpr milliseconds kPauseLeast{100};
 constexpr milliseconds kPauseMost{1000};
 constexpr milliseconds kOpeningLeast{1000};
 // A run on one SQLite file opens more of them from here on.
-constexpr std::size_t kFilesLeast = 12;
+constexpr std::size_t kFilesLeast = 15;
 
 SteadyTime end_of(const OpeningWait& wait, std::optional<milliseconds> time) {
   constexpr std::chrono::hours kForEver{24 * 365 * 100};

@@ -9,6 +9,7 @@
 
 #include "cli/duration.h"
 #include "cli/exit_status.h"
+#include "cli/leaving.h"
 #include "cli/signals.h"
 #include "cli/view_cells.h"
 #include "distlock/error.h"
@@ -94,9 +95,11 @@ std::string end_in_words(const RunArguments& arguments, int signal) {
 Ending ending_of_command(const RunArguments& arguments, const Command& command,
                          const RunContext& context) try {
   const Ending ending = context.spawn(command);
-  if (ending.by_signal && !ending.cut_short) {
-    context.err << "distlock: " << end_in_words(arguments, *ending.by_signal) << '\n';
-  }
+  if (!ending.by_signal || ending.cut_short) return ending;
+  const int number = *ending.by_signal;
+  // In a pipeline that is how a command ends whose output nobody wants.
+  if (number != SIGPIPE) context.err << "distlock: " << end_in_words(arguments, number) << '\n';
+  end_by(number);
   return ending;
 } catch (const StartFailure& failure) {
   context.err << "distlock: cannot run " << escaped(arguments.command.front()) << ": "
@@ -152,6 +155,7 @@ LockOptions lock_options(const RunArguments& arguments) {
 int tell_interrupted(const RunArguments& arguments, int number, std::ostream& err) {
   err << "distlock: " << signal_name(number) << " while waiting for " << escaped(arguments.lock)
       << '\n';
+  end_by(number);
   return kSignalled + number;
 }
 

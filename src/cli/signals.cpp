@@ -23,14 +23,12 @@ void set_disposition(int number, void (*handler)(int)) {
   if (signal(number, handler) == SIG_IGN) sigaddset(&ignored_before, number);
 }
 
-constexpr std::array kEnding{SIGTERM, SIGINT, SIGHUP, SIGQUIT};
+}  // namespace
 
-bool ignored(int number) {
+bool is_ignored(int number) {
   struct sigaction action {};
   return sigaction(number, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
 }
-
-}  // namespace
 
 std::string signal_name(int number) {
   const char* const name = sigabbrev_np(number);
@@ -41,8 +39,8 @@ void ignore(int number) { set_disposition(number, SIG_IGN); }
 
 void heed_signals_as_first_process(pid_t process) {
   if (process != 1) return;
-  for (const int number : kEnding) {
-    if (!ignored(number)) signal(number, [](int sent) { _exit(kSignalled + sent); });
+  for (const int number : kEndingSignals) {
+    if (!is_ignored(number)) signal(number, [](int sent) { _exit(kSignalled + sent); });
   }
 }
 
@@ -50,8 +48,8 @@ void restore_dispositions() {
   for (const int number : {SIGPIPE, SIGXFSZ, SIGCHLD}) {
     signal(number, sigismember(&ignored_before, number) == 1 ? SIG_IGN : SIG_DFL);
   }
-  for (const int number : kEnding) {
-    if (!ignored(number)) signal(number, SIG_DFL);
+  for (const int number : kEndingSignals) {
+    if (!is_ignored(number)) signal(number, SIG_DFL);
   }
 }
 
@@ -61,8 +59,8 @@ Signals::Signals() {
   sigset_t ours;
   sigemptyset(&ours);
   sigaddset(&ours, SIGCHLD);
-  for (const int number : kEnding) {
-    if (!ignored(number)) sigaddset(&ours, number);
+  for (const int number : kEndingSignals) {
+    if (!is_ignored(number)) sigaddset(&ours, number);
   }
   pthread_sigmask(SIG_BLOCK, &ours, &mask_before_);
   descriptor_ = signalfd(-1, &ours, SFD_CLOEXEC | SFD_NONBLOCK);

@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <sys/types.h>
 
+#include <array>
 #include <atomic>
 #include <optional>
 #include <stop_token>
@@ -17,6 +18,11 @@ std::string signal_name(int number);
 /// Ignores a signal that would end us for a write that fails (SIGPIPE, SIGXFSZ): then the write is
 /// an error. To be called before there are threads.
 void ignore(int number);
+
+/// Those that end a program, and that `run` passes on: TERM, INT, HUP and QUIT.
+inline constexpr std::array kEndingSignals{SIGTERM, SIGINT, SIGHUP, SIGQUIT};
+
+bool is_ignored(int number);
 
 /// The kernel keeps from the first process of a container (`process` is 1) each signal that it has
 /// no handler for. From here on TERM, INT, HUP and QUIT end it as they end any other process.

@@ -41,19 +41,29 @@ bool is_free(const LockView& lock) { return lock.record && !lock.record->taken()
 
 bool of_some(const ListArguments& arguments) { return arguments.held || arguments.pattern; }
 
-// Leaves the locks that were asked for. Some of the locks stand alone, without everybody's pings.
-// Gives what to say where none is left.
+// Some of the locks stand alone, without everybody's pings. But a malformed one says nothing of a
+// lock's holder.
+void leave_out_pings(View& view) {
+  std::erase_if(view.pings, [&](const PingView& ping) {
+    return ping.record || std::none_of(view.locks.begin(), view.locks.end(), [&](const auto& lock) {
+             return lock.record && lock.record->taken() && lock.record->process == ping.process;
+           });
+  });
+}
+
+// Leaves the locks that were asked for. Gives what to say where none is left.
 const char* leave_out(View& view, const ListArguments& arguments) {
   if (!of_some(arguments)) return "no locks";
-  view.pings.clear();
   std::erase_if(view.locks, [&](const LockView& lock) {
     return arguments.pattern && !(lock.named && matches(*arguments.pattern, lock.name));
   });
   std::erase_if(view.left_over, [&](const LockRecord& hold) {
     return arguments.pattern && !matches(*arguments.pattern, hold.name);
   });
-  if (arguments.pattern && view.locks.empty()) return "no such lock";
+  const bool unknown = arguments.pattern && view.locks.empty();
   if (arguments.held) std::erase_if(view.locks, is_free);
+  leave_out_pings(view);
+  if (unknown) return "no such lock";
   return arguments.pattern ? "no such lock is held" : "no lock is held";
 }
 

@@ -59,7 +59,8 @@ TEST_CASE("a connection string given as its own file is not shown", "[cli][conne
 
 TEST_CASE("of a file that holds something else nothing is shown", "[cli][connection]") {
   for (const std::string content :
-       {"s3cret-pass", "s3cret://pass", "SQLite format 3", "mongodb_password=s3cret"}) {
+       std::vector<std::string>{"s3cret-pass", "s3cret://pass", "SQLite format 3",
+                                "mongodb_password=s3cret", "sqlite:" + std::string(70'000, 'x')}) {
     CHECK_THROWS_WITH(read_from_a_file(content),
                       Catch::Contains("uri\": its first line") && !Catch::Contains(content));
   }

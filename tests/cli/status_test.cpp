@@ -182,6 +182,29 @@ TEST_CASE("a malformed ping is a status of its own, also where no ping is shown"
   CHECK(looker.err.str().find("odd") != std::string::npos);
 }
 
+TEST_CASE("a list of some locks tells a malformed ping of their holders alone",
+          "[cli][view][R14]") {
+  Looker looker;
+  const auto holder = looker.opened().store.inspect("jobs", Freshness::fresh).lock->process;
+  looker.fleet.memory.tables.put_ping({{"_id", std::string("odd")}, {"ping", std::string("now")}});
+  ListArguments held;
+  held.held = true;
+  CHECK(list(held, looker.opened(), looker.streams()) == kSuccess);
+  looker.fleet.memory.tables.put_ping({{"_id", holder}, {"ping", std::string("now")}});
+  ListArguments some;
+  some.pattern = "jobs";
+  for (ListArguments arguments : {held, some}) {
+    looker.err.str("");
+    looker.out.str("");
+    arguments.format = Format::json;
+    CHECK(list(arguments, looker.opened(), looker.streams()) == kMalformed);
+    CHECK_THAT(looker.err.str(), Catch::Contains("lockpings") && !Catch::Contains("odd"));
+    CHECK(nlohmann::json::parse(looker.out.str())["pings"].size() == 1);
+  }
+  some.pattern = "jobs.old";
+  CHECK(list(some, looker.opened(), looker.streams()) == kSuccess);
+}
+
 TEST_CASE("list and status fit the width of their terminal, whatever its height", "[cli][view]") {
   Looker looker;
   Streams streams = looker.streams();

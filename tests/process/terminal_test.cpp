@@ -21,6 +21,11 @@ using Words = ToolFixture::Words;
 
 namespace {
 
+/// As a shell has it.
+int exit_status_in(int status) {
+  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
 // Not for synchronisation: the end of a test that would otherwise hang.
 constexpr int kPatienceMilliseconds = 120'000;
 constexpr char kStopped = 's';
@@ -100,7 +105,7 @@ class TerminalLeader {
     if (!ended_) throw std::runtime_error("the tool hangs");
     int status = 0;
     REQUIRE(waitpid(tool_, &status, 0) == tool_);
-    return WEXITSTATUS(status);
+    return exit_status_in(status);
   }
 
  private:
@@ -163,7 +168,7 @@ class TerminalJob {
       tell(kContinued);
     }
     tell(kEnded);
-    tell(static_cast<char>(WEXITSTATUS(status)));
+    tell(static_cast<char>(exit_status_in(status)));
     pause();
     _exit(0);
   }

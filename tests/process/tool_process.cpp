@@ -165,7 +165,8 @@ int ToolProcess::wait() {
   close(ended);
   int status = 0;
   check(waitpid(id_, &status, 0) == id_, "waitpid");
-  status_ = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  if (WIFSIGNALED(status)) signal_ = WTERMSIG(status);
+  status_ = signal_ != 0 ? 128 + signal_ : WEXITSTATUS(status);
   return status_;
 }
 

@@ -53,6 +53,8 @@ class ToolProcess {
 
   /// Its exit status, or 128 + n if signal n ended it.
   int wait();
+  /// The signal that has ended it, or 0.
+  int signal() const { return signal_; }
   /// The output that was not read yet, once every writer has ended.
   std::string rest_of_output();
   std::string rest_of_messages();
@@ -68,6 +70,7 @@ class ToolProcess {
 
   pid_t id_ = -1;
   int status_ = -1;
+  int signal_ = 0;
   int input_ = -1;
   Stream output_;
   Stream messages_;

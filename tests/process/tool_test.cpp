@@ -48,7 +48,6 @@ TEST_CASE("a lock that stays busy is 1, or the status of -E", "[process][run]") 
   CHECK(fixture.status({"run", "-n", "-E", "9", "jobs", "--", "true"}) == 9);
   CHECK(fixture.status_of_wait() == 1);
   CHECK(fixture.status({"run", "-n", "other", "--", "true"}) == 0);
-
   holder->close_input();
   CHECK(holder->wait() == 0);
   CHECK(fixture.status({"run", "-n", "jobs", "--", "true"}) == 0);
@@ -73,6 +72,7 @@ TEST_CASE("a signal ends the wait with 128 and its number", "[process][run][R15]
     while (waiter->next_message().find("taken") == std::string::npos) continue;
     waiter->send(signal);
     CHECK(waiter->wait() == 128 + signal);
+    CHECK(waiter->signal() == signal);
     CHECK(waiter->rest_of_output().empty());
   }
 }
