@@ -44,6 +44,15 @@ bool changed_by_another(const Inspection& before, const Inspection& after, const
 
 }  // namespace
 
+void check_not_own(const std::string& name, const Inspection& seen, const Tokens& own) {
+  // Of a mirrored store's members one may show a claim that is about to be undone.
+  if (!seen.members.empty() || !is_in(own, seen.lock->ts.value_or(Token{}))) return;
+  throw Error(Errc::outcome_unknown,
+              "lock \"" + escaped(name) +
+                  "\" has been claimed by a request that came too late for an answer; the pinger "
+                  "frees it");
+}
+
 void check_busy(const std::string& name, const Inspection& before, const Inspection& after,
                 const Tokens& own) {
   const bool taken = after.lock && after.lock->taken();

@@ -13,4 +13,8 @@ namespace distlock {
 void check_busy(const std::string& name, const Inspection& before, const Inspection& after,
                 const std::vector<Token>& own);
 
+/// Of a lock that is seen taken. Throws `outcome_unknown` if a claim of the same call has it, which
+/// the store had begun in time and ended late (R8).
+void check_not_own(const std::string& name, const Inspection& seen, const std::vector<Token>& own);
+
 }  // namespace distlock

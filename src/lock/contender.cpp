@@ -92,6 +92,7 @@ bool Contender::look_and_claim(std::string_view why, LockRecord* other, ClaimRes
     const Inspection before = look.seen;
     const Judgement judgement = judge_now(look);
     seen_taken = is_of_another(judgement, look.seen);
+    if (seen_taken) check_not_own(name, look.seen, own);
     if (seen_taken) break;
     if (round == protocol::kClaimRoundsMax) {
       if (tried.failure) throw Error(*tried.failure);

@@ -48,11 +48,13 @@ StandingInLine::~StandingInLine() {
 
 void StandingInLine::give_up_place() {
   if (!std::exchange(perhaps_in_line_, false)) return;
+  // A thread of this process that looks for a deadlock meanwhile takes it for given up (R22).
+  lock_.session->pending.add_place(lock_.name, ticket_);
   try {
     line_.leave(lock_.name, ticket_);
+    lock_.session->pending.settle_place(lock_.name, ticket_);
   } catch (...) {
     log::place_not_given_up(lock_.name, current_failure().what);
-    lock_.session->pending.add_place(lock_.name, ticket_);
   }
 }
 

@@ -40,6 +40,13 @@ void PendingReleases::add_place(std::string_view name, const Token& ticket) noex
   }
 }
 
+void PendingReleases::settle_place(std::string_view name, const Token& ticket) noexcept {
+  const boost::lock_guard<boost::mutex> lock(mutex_);
+  std::erase_if(releases_, [&](const PendingRelease& one) {
+    return one.ts == ticket && one.name == name && !one.hold;
+  });
+}
+
 void PendingReleases::merge(PendingRelease release) {
   const auto known = find(releases_, release);
   if (known == releases_.end()) {

@@ -34,6 +34,8 @@ class PendingReleases {
            SteadyTime settled_after = SteadyTime::min()) noexcept;
   /// The place in line of `ticket`. If there is no memory for it, others pass it over.
   void add_place(std::string_view name, const Token& ticket) noexcept;
+  /// It was given up, and nothing else is pending with that ticket.
+  void settle_place(std::string_view name, const Token& ticket) noexcept;
   /// Counts one more, for good, once a release was left to that search: so the ping stays (R12).
   std::size_t count() const;
 

@@ -8,22 +8,22 @@
 namespace distlock {
 namespace {
 
+using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
 constexpr std::size_t kReadingsMax = 4096;
 
+// A store's clock may say any date. Nanoseconds hold 292 years.
+template <class LocalTime>
+milliseconds offset(StoreTime time, LocalTime at) {
+  return saturating_difference(time, StoreTime{at.time_since_epoch()});
+}
+
 }  // namespace
 
 void StoreClockHistory::note(const StoreNow& now, const SteadySpan& span) {
-  // Dates that nanoseconds cannot hold come from no working clock, and saturate.
-  using Saturated = std::chrono::duration<double, std::nano>;
-  const Saturated wide = now.time.time_since_epoch();
-  constexpr nanoseconds kMost = nanoseconds::max() / 4;
-  const nanoseconds time = wide > Saturated{kMost}    ? kMost
-                           : wide < Saturated{-kMost} ? -kMost
-                                                      : nanoseconds{now.time.time_since_epoch()};
-  const nanoseconds low = time - span.received.time_since_epoch();
-  const nanoseconds high = time - span.sent.time_since_epoch();
+  const milliseconds low = offset(now.time, std::chrono::ceil<milliseconds>(span.received));
+  const milliseconds high = offset(now.time, std::chrono::floor<milliseconds>(span.sent));
   last_ = now;
   last_sent_ = span.sent;
   const auto same = std::find_if(readings_.rbegin(), readings_.rend(),
@@ -76,15 +76,16 @@ void StoreClockHistory::halve() {
 bool StoreClockHistory::stepped(const std::string& clock, SteadyTime now, nanoseconds window,
                                 nanoseconds limit) {
   longest_window_ = std::max(longest_window_, window);
-  std::optional<nanoseconds> lowest_high;
-  std::optional<nanoseconds> highest_low;
+  std::optional<milliseconds> lowest_high;
+  std::optional<milliseconds> highest_low;
   for (auto reading = readings_.rbegin(); reading != readings_.rend(); ++reading) {
     if (reading->clock != clock) continue;
     lowest_high = std::min(lowest_high.value_or(reading->lowest_high), reading->lowest_high);
     highest_low = std::max(highest_low.value_or(reading->highest_low), reading->highest_low);
     if (now - reading->last > window) break;
   }
-  return highest_low && *highest_low - *lowest_high > limit;
+  return highest_low && offset(StoreTime{*highest_low}, StoreTime{*lowest_high}) >
+                            std::chrono::floor<milliseconds>(limit);
 }
 
 std::optional<StoreNow> StoreClockHistory::at_most(SteadyTime now) const {

@@ -58,8 +58,8 @@ class StoreClockHistory {
     std::string clock;
     SteadyTime begun;
     SteadyTime last;
-    std::chrono::nanoseconds lowest_high;
-    std::chrono::nanoseconds highest_low;
+    std::chrono::milliseconds lowest_high;
+    std::chrono::milliseconds highest_low;
   };
 
   void forget_what_is_older(SteadyTime now);

@@ -123,6 +123,19 @@ TEST_CASE("a place that is left is gone, and the others keep theirs", "[store][l
   CHECK(standing(*store, "jobs") == Processes{"a", "c"});
 }
 
+TEST_CASE("a place that was passed over is left like any other", "[store][line][R17]") {
+  const auto under_test = make_store_under_test();
+  const auto store = under_test->open();
+  held(*store, "jobs");
+  const auto claims = line_up(*store, {"a", "b"});
+  const Document freed = with(*under_test->raw_lock("jobs"), "state", std::int32_t{0});
+  under_test->put_lock(with(freed, "freed_at", store->list().now.time - std::chrono::seconds{10}));
+  REQUIRE(line_of(*store).stand("jobs", claim_by(*store, "c")).hold);
+  REQUIRE(standing(*store, "jobs") == Processes{"a", "b"});
+  line_of(*store).leave("jobs", claims[0].ts);
+  CHECK(standing(*store, "jobs") == Processes{"b"});
+}
+
 TEST_CASE("a takeover ends the place of its ticket and no other", "[store][line][R17]") {
   const auto under_test = make_store_under_test();
   const auto store = under_test->open();

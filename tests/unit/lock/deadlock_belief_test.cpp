@@ -214,6 +214,19 @@ TEST_CASE("a cycle is not believed by one look of another thread, taken twice",
   CHECK(crossed.faulty->calls("list_waits") == 2);
 }
 
+TEST_CASE("a short pause of a thread is no longer where another thread looks",
+          "[deadlock][R20][R22]") {
+  CrossedWaits crossed;
+  ManualClock& clock = *crossed.fleet.clock;
+  DeadlockWatch hasty(crossed.overviews, 1s, clock.steady_now(), "p:b", crossed.warned);
+  clock.advance(5s);
+  crossed.faulty->before("list_waits", [&] {
+    CHECK(hasty.look(crossed.last, clock) == DeadlockWatch::Seen::no_cycle);
+    CHECK(hasty.due() == clock.steady_now() + 250ms);
+  });
+  CHECK(crossed.looks(crossed.last));
+}
+
 TEST_CASE("a look that is due while another thread looks is put off", "[deadlock][R20][R22]") {
   CrossedWaits crossed;
   DeadlockWatch other = crossed.another_watch();

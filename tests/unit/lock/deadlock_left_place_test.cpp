@@ -38,3 +38,20 @@ TEST_CASE("a place that a wait left long ago is in no deadlock when its process 
   CHECK(got);
   CHECK(fleet.stored("x").line.empty());
 }
+
+// A slow store may show the place to others of the process after that.
+TEST_CASE("a place is known as given up from before the store is asked to let it go",
+          "[deadlock][waiting][R17][R22]") {
+  Fleet fleet;
+  const auto p = fleet.process("p");
+  const auto q = fleet.process("q");
+  q.store->has_line = true;
+  const auto holder = p.lock("x");
+  REQUIRE(holder->lock_try("work"));
+  std::size_t given_up = 0;
+  q.store->before("leave", [&] { given_up = q.pinger->stats().pending_releases; });
+  CHECK_FALSE(q.lock("x")->try_lock_for(5s));
+  CHECK(given_up == 1);
+  CHECK(q.pinger->stats().pending_releases == 0);
+  CHECK(fleet.stored("x").line.empty());
+}

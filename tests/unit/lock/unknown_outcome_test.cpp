@@ -9,6 +9,30 @@ using namespace distlock;
 using namespace std::chrono_literals;
 using namespace distlock::testing;
 
+namespace {
+
+// The server has compared the cutoff already when it gets stuck.
+class StuckStore : public FaultyStore {
+ public:
+  using FaultyStore::FaultyStore;
+  std::optional<LockRecord> claim(std::string_view name, const ClaimBasis& basis,
+                                  const Claim& claim) override {
+    if (!std::exchange(stick, false)) {
+      if (std::exchange(goes_on_at_next, false)) apply();
+      return FaultyStore::claim(name, basis, claim);
+    }
+    Claim judged = claim;
+    judged.cutoff.time += 1h;
+    apply = [=, this, name = std::string(name)] { (void)FaultyStore::claim(name, basis, judged); };
+    throw Error(Errc::outcome_unknown, "the connection was lost");
+  }
+  bool stick = false;
+  bool goes_on_at_next = false;
+  std::function<void()> apply;
+};
+
+}  // namespace
+
 TEST_CASE("a claim that was rejected is an error and nothing is held", "[lock][R8]") {
   Fleet fleet;
   const auto a = fleet.process("a");
@@ -145,23 +169,6 @@ TEST_CASE("at its cutoff a claim may still arrive", "[lock][R8]") {
 // Seen on mongod 6.0.5: $$NOW is taken before the write waits for its turn. A claim that began in
 // time under an fsync lock was applied 2 s after reads had shown a clock past its cutoff.
 TEST_CASE("a claim that began before its cutoff may be applied after it", "[lock][R8]") {
-  // The server has compared the cutoff already when it gets stuck.
-  class StuckStore : public FaultyStore {
-   public:
-    using FaultyStore::FaultyStore;
-    std::optional<LockRecord> claim(std::string_view name, const ClaimBasis& basis,
-                                    const Claim& claim) override {
-      if (!std::exchange(stick, false)) return FaultyStore::claim(name, basis, claim);
-      Claim judged = claim;
-      judged.cutoff.time += 1h;
-      apply = [=, this, name = std::string(name)] {
-        (void)FaultyStore::claim(name, basis, judged);
-      };
-      throw Error(Errc::outcome_unknown, "the connection was lost");
-    }
-    bool stick = false;
-    std::function<void()> apply;
-  };
   Fleet fleet;
   const auto a = fleet.process_with(std::make_shared<StuckStore>(fleet.store), "a");
   const auto lock = a.lock("balancer");
@@ -175,6 +182,20 @@ TEST_CASE("a claim that began before its cutoff may be applied after it", "[lock
     a.pinger->ping_round();
   }
   CHECK_FALSE(fleet.stored("balancer").taken());
+}
+
+TEST_CASE("a claim of a call that comes late is not said to be another's", "[lock][R2][R8]") {
+  Fleet fleet;
+  const auto a = fleet.process_with(std::make_shared<StuckStore>(fleet.store), "a");
+  const auto lock = a.lock("balancer");
+  make_known_free(*lock);
+  a.store->stick = true;
+  a.store->goes_on_at_next = true;
+  CHECK(thrown_by([&] { return lock->lock_try("y"); }) == Errc::outcome_unknown);
+  CHECK_FALSE(lock->held());
+  a.pinger->ping_round();
+  CHECK_FALSE(fleet.stored("balancer").taken());
+  CHECK(lock->lock_try("z"));
 }
 
 TEST_CASE("another clock does not tell that a cutoff has passed", "[lock][R4][R8]") {

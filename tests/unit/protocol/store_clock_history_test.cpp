@@ -111,6 +111,16 @@ TEST_CASE("the latest time that a clock can say goes on from its last reading", 
   CHECK(history.history.at_most(SteadyTime{20s + 1ns})->time == StoreTime{1000h + 20s + 1ms});
 }
 
+TEST_CASE("a clock that says a date far off is not stepped by that", "[clock][R5]") {
+  const auto off = GENERATE(values<std::chrono::hours>(
+      {24h * 365 * 80, 24h * 365 * 140, 24h * 365 * 8029, -24h * 365 * 400}));
+  History history;
+  for (int i = 0; i < 20; ++i) history.read(i * 1min, off);
+  CHECK_FALSE(history.stepped(19min));
+  history.read(20min, off + 31s);
+  CHECK(history.stepped(20min));
+}
+
 TEST_CASE("a store time beyond all sense does not overflow", "[clock][R5]") {
   StoreClockHistory history(15s);
   history.note({StoreTime{StoreTime::duration::max() / 2}, "c1"}, {});
