@@ -24,4 +24,10 @@ inline bool carries_of(std::string_view process, const Inspection& member,
   return carries(member, ts) && member.lock->process == process;
 }
 
+/// Whether a member carries a hold with this fence for its majority. Otherwise one that the member
+/// has lost may have had the same fence (M3, M6). `fence_of_lost`: as in Inspection.
+inline bool carries_for_majority(Fence hold, Fence fence_of_lost) {
+  return fence_of_lost == 0 || hold > fence_of_lost;
+}
+
 }  // namespace distlock

@@ -25,6 +25,9 @@ struct MemberPing {
   SteadyTime received;
   /// False: the member's place has been given anew since (M6), so that it protects nothing.
   bool counts = true;
+  /// Holds that the member has lost had no greater fence, as it says itself (M6). It counts for
+  /// none with that fence or a lesser one.
+  Fence fence_of_lost = 0;
 };
 
 /// The basis of a claim on one member.

@@ -273,6 +273,7 @@ bool Contender::keep_until(LockRecord& record, Fence last, SteadyTime until,
                            const std::optional<Ticket>& again) {
   const SteadyTime now = session->environment.clock->steady_now();
   const bool of_a_block = deadlock::may_be_passed_on(record.who);
+  session->holds.note_terms(*hold, {last, options.takeover_after});
   if (!session->holds.begin(*hold, *record.ts, record.members, now, of_a_block)) {
     log::claim_came_too_late(name);
     session->lobby.set_passing(name, SteadyTime::min());

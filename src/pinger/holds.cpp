@@ -63,6 +63,11 @@ void Holds::begin_claim(Hold& hold, const std::vector<MemberPing>& pings, std::s
   hold.claim_deadlines.begin(pings, majority, hold.validity_span);
 }
 
+void Holds::note_terms(Hold& hold, const GrantedTerms& terms) {
+  const Guard lock(mutex_);
+  hold.terms = terms;
+}
+
 void Holds::keep_known(Hold& hold, const Token& ts) {
   const Guard lock(mutex_);
   hold.ts = ts;

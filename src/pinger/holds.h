@@ -12,6 +12,7 @@
 
 #include "distlock/record.h"
 #include "pinger/announcer.h"
+#include "pinger/granted_terms.h"
 #include "pinger/member_deadlines.h"
 #include "pinger/validity.h"
 
@@ -49,6 +50,7 @@ struct Hold {
   bool risk_told = false;
   Token ts;
   Token claiming;
+  GrantedTerms terms;
   std::uint64_t thread = 0;  // that has it
   bool of_a_block = false;   // It may be passed on, as others see it (R21).
   // On a mirrored store, those of `validity` and `claim_validity` (M5).
@@ -107,6 +109,9 @@ class Holds {
   /// `now`: then there is no hold. `of_a_block`: others do not learn the thread from it (R21).
   bool begin(Hold& hold, const Token& ts, const std::vector<Token>& members, SteadyTime now,
              bool of_a_block = false);
+  /// With what the claim is granted. Before begin().
+  void note_terms(Hold& hold, const GrantedTerms& terms);
+  GrantedTerms terms_of(const ActiveHold& hold) const;
   /// A claim on a mirrored store is about to be sent: as Validity::begin() of `claim_validity`.
   void begin_claim(Hold& hold, const std::vector<MemberPing>& pings, std::size_t majority);
   /// The hold goes from one lock object to another, or to the same one, which is enlisted with its
@@ -155,7 +160,8 @@ class Holds {
   bool counts_on(const ActiveHold& hold, const std::vector<Token>& members, SteadyTime now) const;
   /// These members do not carry that hold any more, and protect it no longer. It may end by that.
   void unprotect(const ActiveHold& hold, const std::vector<Token>& members);
-  /// Those that count no more protect no hold and no claim.
+  /// Those that count no more protect no hold and no claim. A member that says to have lost holds
+  /// of a greater fence does not protect one of a lesser: others judge it so, too (M6).
   void forget_members(const std::vector<MemberPing>& pings);
 
   std::vector<ActiveHold> active() const;

@@ -1,9 +1,6 @@
 #include "pinger/member_repairs.h"
 
 #include <algorithm>
-#include <chrono>
-#include <map>
-#include <utility>
 
 #include "basis_if_free.h"
 #include "carries.h"
@@ -32,28 +29,21 @@ bool is_hopeless(const Inspection& member, const Claim& hold) {
   return member.fence == hold.fence && member.lock && member.lock->ts == hold.ts;
 }
 
-// That of a member that most others show alike. Null if there is none.
-const LockRecord* hold_of_most(std::string_view process, const std::vector<Inspection>& members,
-                               const Token& ts) {
-  std::map<std::pair<Fence, std::chrono::milliseconds>, std::vector<const LockRecord*>> alike;
-  for (const Inspection& member : members) {
-    if (!carries_of(process, member, ts) || !member.lock->takeover_after) continue;
-    alike[{member.lock->fence, *member.lock->takeover_after}].push_back(&*member.lock);
-  }
-  const LockRecord* most = nullptr;
-  std::size_t number = 0;
-  for (const auto& [content, holds] : alike) {
-    if (holds.size() >= number) most = holds.size() > number ? holds.front() : nullptr;
-    number = std::max(number, holds.size());
-  }
-  return most;
+// As a member shows it that has it as it was granted. Null if none does.
+const LockRecord* hold_as_granted(std::string_view process, const std::vector<Inspection>& members,
+                                  const Token& ts, const GrantedTerms& terms) {
+  const auto found = std::find_if(members.begin(), members.end(), [&](const Inspection& member) {
+    return carries_of(process, member, ts) && member.lock->fence == terms.fence &&
+           member.lock->takeover_after == terms.window;
+  });
+  return found != members.end() ? &*found->lock : nullptr;
 }
 
 }  // namespace
 
 Repair repair_of(std::string_view process, const std::vector<Inspection>& members, const Token& ts,
-                 const std::vector<Token>& lacking) {
-  const LockRecord* const hold = hold_of_most(process, members, ts);
+                 const std::vector<Token>& lacking, const GrantedTerms& terms) {
+  const LockRecord* const hold = hold_as_granted(process, members, ts, terms);
   if (hold == nullptr) return {};
   Repair repair{.bases = {}, .claim = claim_of(*hold), .hopeless = {}};
   for (const Inspection& member : members) {

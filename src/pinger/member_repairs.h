@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "distlock/members.h"
+#include "pinger/granted_terms.h"
 
 namespace distlock {
 
@@ -17,9 +18,9 @@ struct Repair {
 
 /// The repair of the hold of `ts` on those of the members `lacking` where the lock is absent, free,
 /// or carries that very hold (M9). Without bases if there is none, or if no member shows the hold.
-/// It has the fence and the window that most members show which name `process`. If equally many
-/// show two, somebody has edited one, and there is no repair.
+/// A member that shows other terms than those that it was granted with shows no hold to be repaired
+/// by: somebody has edited it there.
 Repair repair_of(std::string_view process, const std::vector<Inspection>& members, const Token& ts,
-                 const std::vector<Token>& lacking);
+                 const std::vector<Token>& lacking, const GrantedTerms& terms);
 
 }  // namespace distlock

@@ -15,12 +15,16 @@ Whose whose(const Environment& environment, const std::vector<Inspection>& seen,
   const Members* const members = environment.store->members();
   if (members == nullptr) return Whose::ours;
   std::map<std::string_view, std::size_t> others;
+  std::size_t of_us = 0;
   for (const Inspection& member : seen) {
-    const bool names_another = carries(member, ts) && member.lock->process != environment.process;
-    if (names_another) ++others[member.lock->process];
+    if (!carries(member, ts)) continue;
+    if (member.lock->process == environment.process)
+      ++of_us;
+    else
+      ++others[member.lock->process];
   }
-  if (others.empty()) return Whose::ours;
   const std::size_t silent = 2 * members->majority() - 1 - seen.size();
+  if (others.empty() && (silent == 0 || of_us >= members->majority())) return Whose::ours;
   const bool perhaps = std::any_of(others.begin(), others.end(), [&](const auto& other) {
     return other.second + silent >= members->majority();
   });

@@ -11,9 +11,13 @@ namespace distlock {
 /// Whose a hold is that a member of a mirrored store says to be of this process. A release would
 /// free it on all members.
 enum class Whose {
-  ours,              ///< No member that shows it names another. So it is on any other store.
+  /// No member names another, and all have answered, or a majority names us. So it is on any other
+  /// store.
+  ours,
   perhaps_anothers,  ///< A majority may name another, if those that said nothing do.
-  nobodys,           ///< No process can have a majority: somebody has edited it on members.
+  /// No process can have a majority. It is left over, or somebody has edited it on members. Where
+  /// some are silent, they may name one that counts on those that name us.
+  nobodys,
 };
 Whose whose(const Environment& environment, const std::vector<Inspection>& seen, const Token& ts);
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <boost/thread/lock_guard.hpp>
 
+#include "carries.h"
 #include "pinger/holds.h"
 
 // Which members of a mirrored store protect a hold (M5), and how they become more (M9).
@@ -86,22 +87,35 @@ void Holds::unprotect(const ActiveHold& hold, const std::vector<Token>& members)
   wake_watch();
 }
 
+GrantedTerms Holds::terms_of(const ActiveHold& hold) const {
+  const Guard lock(mutex_);
+  return hold.hold->terms;
+}
+
 void Holds::forget_members(const std::vector<MemberPing>& pings) {
-  std::vector<Token> members;
-  for (const MemberPing& ping : pings) {
-    if (!ping.counts) members.push_back(ping.member);
-  }
-  if (members.empty()) return;
+  const auto members_that = [&](const auto& protects_not) {
+    std::vector<Token> members;
+    for (const MemberPing& ping : pings) {
+      if (protects_not(ping)) members.push_back(ping.member);
+    }
+    return members;
+  };
+  const auto gone = members_that([](const MemberPing& ping) { return !ping.counts; });
+  bool dropped = !gone.empty();
   {
     const Guard lock(mutex_);
     for (const auto& [number, hold] : enlisted_) {
-      hold->claim_deadlines.drop(members);
+      hold->claim_deadlines.drop(gone);
       if (!hold->active) continue;
+      const auto members = members_that([&](const MemberPing& ping) {
+        return !ping.counts || !carries_for_majority(hold->terms.fence, ping.fence_of_lost);
+      });
+      dropped = dropped || !members.empty();
       hold->deadlines.drop(members);
       hold->validity.shorten_to(hold->deadlines.until());
     }
   }
-  wake_watch();
+  if (dropped) wake_watch();
 }
 
 }  // namespace distlock

@@ -59,7 +59,8 @@ void Repairs::look_at(const ActiveHold& hold) {
   const std::vector<Token> lacking = holds_.unprotecting(hold, recent_pings(), now);
   if (lacking.empty()) return;
   const Inspection seen = environment_.store->inspect(hold.hold->name, Freshness::fresh);
-  Repair repair = repair_of(environment_.process, seen.members, hold.ts, lacking);
+  Repair repair =
+      repair_of(environment_.process, seen.members, hold.ts, lacking, holds_.terms_of(hold));
   for (const Token& member : repair.hopeless) hopeless_.emplace(hold.ts, member);
   for (const Token& member : seen.left_out) hopeless_.emplace(hold.ts, member);
   if (!repair.bases.empty()) seen_ = {hold, std::move(repair)};

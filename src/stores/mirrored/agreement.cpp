@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "carries.h"
 #include "stores/mirrored/identity.h"
 #include "stores/mirrored/quorum.h"
 

@@ -105,8 +105,10 @@ Inspection Member::look_at_identity() {
   if (seen.now) note(*seen.now, span.sent);
   const auto identity = identity_in(seen, place);
   if (identity) known_->note(identity->set, identity->returns);
+  auto kept = identity;
   const Guard lock(mutex_);
-  identity_ = identity;
+  // Moved, as the lack: want of memory must not leave one half from each of two looks.
+  identity_ = std::move(kept);
   token_ = has_identity(seen) ? seen.lock->ts : std::nullopt;
   note_lack(seen, is_to_come_back(seen, identity), span.received);
   return std::move(seen);
@@ -133,7 +135,7 @@ void Member::note_lack(const Inspection& seen, bool to_come_back, SteadyTime rec
   if (same) return;
   changed_ = std::max(changed_, received);
   if (lack) lack->since = changed_;
-  lack_ = lack;
+  lack_ = std::move(lack);
 }
 
 std::optional<Lack> Member::lack() const {
@@ -217,6 +219,7 @@ std::optional<MemberPing> Member::last_ping(std::string_view process) const {
   if (found == pings_.end()) return std::nullopt;
   MemberPing ping = found->second.ping;
   ping.counts = !is_of_before(found->second.identity);
+  if (identity_) ping.fence_of_lost = identity_->fence;
   return ping;
 }
 

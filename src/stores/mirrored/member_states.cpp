@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "carries.h"
 #include "saturating.h"
 #include "stores/mirrored/quorum.h"
 #include "stores/mirrored/returning.h"

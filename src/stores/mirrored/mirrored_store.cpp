@@ -221,6 +221,7 @@ std::vector<MemberPing> MirroredStore::pings(std::string_view process) {
     if (!last[i] || !now || now->member != last[i]->member) continue;
     pings.push_back(*last[i]);
     pings.back().counts = now->counts;
+    pings.back().fence_of_lost = now->fence_of_lost;
   }
   return pings;
 }

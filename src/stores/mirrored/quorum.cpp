@@ -95,10 +95,6 @@ CarriedByMajority settle_carried(const std::vector<MemberCarries>& members) {
   return {most + unsure >= majority, Carried{std::nullopt, LockState::free}};
 }
 
-bool carries_for_majority(Fence hold, Fence fence_of_lost) {
-  return fence_of_lost == 0 || hold > fence_of_lost;
-}
-
 // Where a minority has a great fence, no hold with a majority had it (M3). With it, the next holds
 // would come to the greatest there is.
 std::vector<std::size_t> great_of_minority(const std::vector<Fence>& fences, std::size_t left_out,

@@ -19,10 +19,6 @@ std::size_t majority_of(std::size_t members);
 /// No claim comes near it. It is an outsider's where it is a minority's.
 inline constexpr Fence kGreatFence = Fence{1} << 62U;
 
-/// Whether a member carries a hold for its majority. Otherwise one that the member has lost may
-/// have had the same fence (M3, M6). `fence_of_lost`: as in Inspection.
-bool carries_for_majority(Fence hold, Fence fence_of_lost);
-
 /// The answer of one member to a claim.
 enum class Vote {
   granted,

@@ -71,10 +71,53 @@ TEST_CASE("a hold on a bare majority is not freed by another that one member nam
   const MirrorProcess bob = scene.fleet.process("bob");
   bob.pinger->ping_round();
   tamper(scene.fleet.stores[0].tables, "jobs", "process", std::string("bob"));
+  SECTION("where all are there") {}
+  SECTION("where the other one is away from that one") { bob.set_away(1, true); }
   for (int i = 0; i < 3; ++i) bob.pinger->ping_round();
   CHECK_FALSE(bob.lock("jobs")->lock_try("y"));
   CHECK(scene.fleet.holders("jobs") == Names{"bob", "ann", ""});
   CHECK(scene.lock->held());
+}
+
+TEST_CASE("a hold ends that counts on a member which says to have lost a greater fence",
+          "[mirrored][M5][M6]") {
+  HeldOnTwo scene;
+  scene.ann.set_away(2, true);
+  SECTION("a lesser one says nothing") {
+    tamper(scene.fleet.stores[0].tables, kIdentityName, "fence", scene.lock->fence());
+    scene.fleet.rounds({&scene.ann}, 2min);
+    CHECK(scene.lock->held());
+  }
+  SECTION("and the same one") {
+    // The document states one more.
+    tamper(scene.fleet.stores[0].tables, kIdentityName, "fence", scene.lock->fence() + 1);
+    scene.fleet.rounds({&scene.ann}, 2min);
+    CHECK_FALSE(scene.lock->held());
+  }
+}
+
+TEST_CASE("an edit on one member does not spread by a repair while the others are away",
+          "[mirrored][M9][R14]") {
+  MirrorFleet fleet(5);
+  MirrorProcess ann = fleet.process("ann");
+  ann.pinger->ping_round();
+  for (const std::size_t away : {3U, 4U}) ann.set_away(away, true);
+  const auto lock = ann.lock("jobs");
+  REQUIRE(lock->lock_try("x"));
+  for (const std::size_t away : {3U, 4U}) ann.set_away(away, false);
+  tamper(fleet.stores[0].tables, "jobs", "takeover_after", std::int64_t{1000});
+  for (const std::size_t away : {1U, 2U}) ann.set_away(away, true);
+  fleet.rounds({&ann}, 2min);
+  for (const std::size_t repaired : {3U, 4U}) {
+    const auto there = fleet.stores[repaired].store->inspect("jobs", Freshness::fresh).lock;
+    CHECK((!there || there->takeover_after != 1s));
+  }
+  for (const std::size_t away : {1U, 2U}) ann.set_away(away, false);
+  fleet.rounds({&ann}, 2min);
+  const auto there = fleet.stores[3].store->inspect("jobs", Freshness::fresh).lock;
+  REQUIRE(there);
+  CHECK(there->takeover_after == lock->record().takeover_after);
+  CHECK(lock->held());
 }
 
 TEST_CASE("a hold that no member names its process for any more ends at the next round",

@@ -11,6 +11,16 @@ using namespace distlock;
 using namespace distlock::testing;
 using namespace std::chrono_literals;
 
+namespace {
+
+Repair repair_of_third(const Inspection& seen) {
+  const LockRecord& hold = *seen.lock;
+  return repair_of(hold.process, seen.members, *hold.ts, {seen.members[2].member},
+                   {.fence = hold.fence, .window = *hold.takeover_after});
+}
+
+}  // namespace
+
 TEST_CASE("an unlock in the middle of a repair leaves nothing behind", "[mirrored][M9][R8]") {
   HeldOnTwo held;
   std::optional<UnlockResult> unlocked;
@@ -122,8 +132,7 @@ TEST_CASE("a repair that has its answer keeps no ping behind", "[mirrored][M9][M
 TEST_CASE("a repair is not sent once its hold is given up", "[mirrored][M9]") {
   HeldOnTwo held;
   const Inspection seen = held.ann.store->inspect("jobs", Freshness::fresh);
-  const auto repair =
-      repair_of(seen.lock->process, seen.members, *seen.lock->ts, {seen.members[2].member});
+  const auto repair = repair_of_third(seen);
   REQUIRE(repair.bases.size() == 1);
   const auto given_up = [] { return false; };
   CHECK(held.ann.store->members()->repair("jobs", repair.bases, repair.claim, given_up).empty());
@@ -136,7 +145,7 @@ TEST_CASE("a release behind the last look at a hold reckons with its repair",
   Store& store = *held.ann.store;
   const Inspection seen = store.inspect("jobs", Freshness::fresh);
   const Token ts = *seen.lock->ts;
-  const auto repair = repair_of(seen.lock->process, seen.members, ts, {seen.members[2].member});
+  const auto repair = repair_of_third(seen);
   REQUIRE(repair.bases.size() == 1);
   held.ann.members[0]->fail("release", Fault::lost_request);
   std::optional<Errc> failure;
@@ -156,7 +165,7 @@ TEST_CASE("a release reckons with a repair that begins in the middle of it, and 
   Store& store = *held.ann.store;
   const Inspection seen = store.inspect("jobs", Freshness::fresh);
   const Token ts = *seen.lock->ts;
-  const auto repair = repair_of(seen.lock->process, seen.members, ts, {seen.members[2].member});
+  const auto repair = repair_of_third(seen);
   REQUIRE(repair.bases.size() == 1);
   held.ann.members[0]->fail("release", Fault::lost_request);
   held.ann.members[2]->fail("claim", Fault::delayed);

@@ -1,0 +1,58 @@
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <memory>
+
+#include "distlock/stores.h"
+#include "stores/mirrored/member.h"
+#include "support/manual_clock.h"
+#include "unit/scarce/scarcity.h"
+
+// Members of a mirrored store whose process gets no memory (M6).
+using namespace distlock;
+using namespace distlock::testing;
+using namespace std::chrono_literals;
+
+namespace {
+
+/// A member that is kept out, by one mark after the other.
+struct Marked {
+  void mark(const Token& token, const ClaimBasis& basis, const mirrored::Returns& returns) const {
+    const StoreNow now = store->list().now;
+    const Claim claim = mirrored::marker_claim(token, {Token{{7}}, 1h, returns}, member.place,
+                                               {now.time + 1min, now.clock});
+    REQUIRE(store->claim(mirrored::kIdentityName, basis, claim));
+  }
+
+  std::shared_ptr<ManualClock> clock = std::make_shared<ManualClock>();
+  std::shared_ptr<Store> store = make_memory_store(clock);
+  mirrored::Member member{store, {1, 3}, clock, std::make_shared<mirrored::KnownReturns>()};
+};
+
+}  // namespace
+
+TEST_CASE("a look without memory takes nothing of a member's earlier mark for that of a later one",
+          "[scarce][mirrored][M6]") {
+  int asked = 0;
+  for (int left = 0; asked >= left; ++left) {
+    Marked marked;
+    marked.mark(Token{{1}}, FromAbsent{}, {0, 5});
+    marked.member.look_at_identity();
+    marked.member.note_told(Token{{1}});
+    REQUIRE(marked.member.lack()->told);
+    marked.mark(Token{{2}}, FromHold{.ts = Token{{1}}, .when = {}}, {0, 9, 7});
+    asked = 0;
+    {
+      const NoMemoryOnce none([&] { return asked++ == left; });
+      try {
+        marked.member.look_at_identity();
+      } catch (const std::exception&) {
+        // The next look has memory.
+      }
+    }
+    marked.member.look_at_identity();
+    CAPTURE(left);
+    REQUIRE(marked.member.lack()->marker);
+    CHECK(marked.member.lack()->marker->token == Token{{2}});
+    CHECK_FALSE(marked.member.lack()->told);
+  }
+}
