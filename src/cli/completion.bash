@@ -11,23 +11,45 @@ _distlock_names() {
   done < <(timeout 1 distlock list --names "${@:2}" 2>/dev/null | grep -v '^-\|[\]')
 }
 
+# The words of $1 as the shell reads them, into `words`, and the last one, not ended yet, into `word`.
+_distlock_split() {
+  local line=$1 char quote='' begun=false i
+  words=() word=''
+  for ((i = 0; i < ${#line}; i++)); do
+    char=${line:i:1}
+    if [[ -n $quote && $char == "$quote" ]]; then
+      quote=''
+    elif [[ $char == \\ && $quote != "'" ]]; then
+      i=$((i + 1))
+      word+=${line:i:1}
+    elif [[ -n $quote ]]; then
+      word+=$char
+    elif [[ $char == [\'\"] ]]; then
+      quote=$char
+    elif [[ $char != [[:space:]] ]]; then
+      word+=$char
+    else
+      $begun && words+=("$word")
+      word='' begun=false
+      continue
+    fi
+    begun=true
+  done
+}
+
 _distlock() {
-  local valued='^(--uri|--uri-file|--why|-w|--wait|-E|--conflict-exit-code|--store-patience|--takeover-after|--ping-every|--grace|--on-loss|--name|--database)$'
+  local valued='^(--uri|--uri-file|--why|-[nqv]*[wE]|--wait|--conflict-exit-code|--store-patience|--takeover-after|--ping-every|--grace|--on-loss|--name|--database)$'
   local common='--uri --uri-file --quiet --verbose --no-color --help'
   # Not COMP_WORDS, which is cut at the colons of connection strings.
-  local line=${COMP_LINE:0:COMP_POINT} word='' words
-  read -ra words <<<"$line"
-  if [[ $line != *[[:space:]] ]]; then
-    word=${words[-1]}
-    unset 'words[-1]'
-  fi
+  local word words
+  _distlock_split "${COMP_LINE:0:COMP_POINT}"
   COMPREPLY=()
   if ((${#words[@]} == 1)); then
     mapfile -t COMPREPLY < <(compgen -W 'run status list break readmit role --help --version' -- "$word")
     return
   fi
-  if [[ ${words[-1]} == --on-loss ]]; then
-    mapfile -t COMPREPLY < <(compgen -W 'term kill ignore' -- "$word")
+  if [[ ${words[-1]} == --on-loss || $word == --on-loss=* ]]; then
+    mapfile -t COMPREPLY < <(compgen -W 'term kill ignore' -- "${word#--on-loss=}")
     return
   fi
   # What breaks a hold takes no value behind --wait.
@@ -50,7 +72,7 @@ _distlock() {
   for ((i = 2; i < ${#words[@]}; i++)); do
     case ${words[i]} in
       --uri | --uri=*) elsewhere=true ;;
-      --uri-file) file=(--uri-file "${words[i + 1]}") ;;
+      --uri-file) file=(--uri-file "${words[i + 1]/#\~\//$HOME/}") ;;
       --uri-file=*) file=("${words[i]}") ;;
     esac
     if [[ ${words[i]} =~ $valued ]]; then
@@ -59,12 +81,15 @@ _distlock() {
       names=$((names + 1))
     fi
   done
-  if ((names == 1)) && [[ ${words[1]} == run ]]; then
-    mapfile -t COMPREPLY < <(compgen -c -- "$word")
-  elif ((names > 0)); then
+  # Behind its lock run has the words of its command.
+  if ((names > 1)) && [[ ${words[1]} == run ]]; then
     return
   elif [[ $word == -* ]]; then
     mapfile -t COMPREPLY < <(compgen -W "$options $common" -- "$word")
+  elif ((names == 1)) && [[ ${words[1]} == run ]]; then
+    mapfile -t COMPREPLY < <(compgen -c -- "$word")
+  elif ((names > 0)); then
+    return
   elif [[ ${words[1]} == readmit ]]; then
     mapfile -t COMPREPLY < <(compgen -W '1 2 3 4 5 6 7 8 9' -- "$word")
   elif [[ ${words[1]} != role ]] && ! $elsewhere; then

@@ -47,6 +47,19 @@ TEST_CASE("a completion offers no name that is written in another way", "[proces
   CHECK(shell.offered("distlock status ") == "jobs\nmy\\ jobs\nother\n");
 }
 
+TEST_CASE("a completion reads words in quotes as the shell does", "[process][list]") {
+  Completion shell;
+  REQUIRE(shell.status({"run", "my jobs", "true"}) == 0);
+  CHECK(shell.offered("distlock run --why \"nightly backup\" ") == "my\\ jobs\nother\n");
+  CHECK(shell.offered("distlock run --why nightly\\ backup o") == "other\n");
+  CHECK(shell.offered("distlock run -nw 5 o") == "other\n");
+  CHECK(shell.offered("distlock status my\\ j") == "my\\ jobs\n");
+  CHECK_THAT(shell.offered("distlock run \"my jobs\" tru"), Catch::Contains("true\n"));
+  CHECK(shell.offered("distlock run --on-loss=k") == "kill\n");
+  CHECK(shell.offered("distlock break my\\ jobs --y") == "--yes\n");
+  CHECK(shell.offered("distlock run other true --w") == "\n");
+}
+
 TEST_CASE("a completion offers no name that would be an option", "[process][list]") {
   Completion shell;
   for (const char* const name : {"a-b", "--yes", "-q"}) {
