@@ -14,9 +14,12 @@
 namespace distlock::cli {
 namespace {
 
-// In one tick the kernel gives rising numbers.
+// In one tick the kernel gives rising numbers, but begins anew behind the last.
 bool is_older(const RunningProcess& process, const RunningProcess& other) {
-  return std::pair(process.started, process.id) < std::pair(other.started, other.id);
+  constexpr pid_t kForksOfATick = 16'000;
+  if (process.started != other.started) return process.started < other.started;
+  const pid_t before = other.id - process.id;
+  return before < -kForksOfATick || (before > 0 && before <= kForksOfATick);
 }
 
 }  // namespace

@@ -15,8 +15,8 @@ void keep_until_left(std::shared_ptr<Store> store);
 void leave_a_thread_behind();
 
 /// From now on leave() with 128 + `number` ends the process by that signal, if it is TERM, INT, HUP
-/// or QUIT. A shell that got it as
-/// well goes on with its script otherwise, as the program seems to have handled it.
+/// or QUIT. A shell that got it as well goes on with its script otherwise, as the program seems to
+/// have handled it.
 void end_by(int number);
 
 /// Called at the end of the process. If there is a store to part with, or a thread was left behind,

@@ -44,9 +44,11 @@ bool changed_by_another(const Inspection& before, const Inspection& after, const
 
 }  // namespace
 
-void check_not_own(const std::string& name, const Inspection& seen, const Tokens& own) {
-  // Of a mirrored store's members one may show a claim that is about to be undone.
-  if (!seen.members.empty() || !is_in(own, seen.lock->ts.value_or(Token{}))) return;
+void check_not_own(const std::string& name, const Inspection& seen, const Tokens& own,
+                   std::size_t majority) {
+  // A minority may show a claim that is about to be undone.
+  if (seen.lock->members.size() < majority) return;
+  if (!is_in(own, seen.lock->ts.value_or(Token{}))) return;
   throw Error(Errc::outcome_unknown,
               "lock \"" + escaped(name) +
                   "\" has been claimed by a request that came too late for an answer; the pinger "

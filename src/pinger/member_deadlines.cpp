@@ -43,6 +43,10 @@ void MemberDeadlines::add(const MemberPing& ping, std::chrono::nanoseconds span)
   deadlines_.push_back({ping.member, ping.sent + span});
 }
 
+void MemberDeadlines::drop(const Token& member) noexcept {
+  std::erase_if(deadlines_, [&](const Deadline& one) { return one.member == member; });
+}
+
 bool MemberDeadlines::protects(const Token& member, SteadyTime now) const {
   return std::any_of(deadlines_.begin(), deadlines_.end(),
                      [&](const Deadline& one) { return one.member == member && now < one.until; });

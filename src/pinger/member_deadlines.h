@@ -39,6 +39,7 @@ class MemberDeadlines {
   void add(const MemberPing& ping, std::chrono::nanoseconds span);
   /// These do not carry the hold any more, so that a rival may have them at any moment.
   void drop(const std::vector<Token>& members);
+  void drop(const Token& member) noexcept;
   bool protects(const Token& member, SteadyTime now) const;
   SteadyTime until() const noexcept;
 

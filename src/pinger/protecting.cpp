@@ -92,30 +92,24 @@ GrantedTerms Holds::terms_of(const ActiveHold& hold) const {
   return hold.hold->terms;
 }
 
+// Takes no memory, as unprotect(): the watch must hear of what has become sooner.
 void Holds::forget_members(const std::vector<MemberPing>& pings) {
-  const auto members_that = [&](const auto& protects_not) {
-    std::vector<Token> members;
-    for (const MemberPing& ping : pings) {
-      if (protects_not(ping)) members.push_back(ping.member);
-    }
-    return members;
-  };
-  const auto gone = members_that([](const MemberPing& ping) { return !ping.counts; });
-  bool dropped = !gone.empty();
+  bool sooner = false;
   {
     const Guard lock(mutex_);
     for (const auto& [number, hold] : enlisted_) {
-      hold->claim_deadlines.drop(gone);
-      if (!hold->active) continue;
-      const auto members = members_that([&](const MemberPing& ping) {
-        return !ping.counts || !carries_for_majority(hold->terms.fence, ping.fence_of_lost);
-      });
-      dropped = dropped || !members.empty();
-      hold->deadlines.drop(members);
-      hold->validity.shorten_to(hold->deadlines.until());
+      for (const MemberPing& ping : pings) {
+        const bool lost_it = !carries_for_majority(hold->terms.fence, ping.fence_of_lost);
+        if (ping.counts && !(hold->active && lost_it)) continue;
+        if (!ping.counts) hold->claim_deadlines.drop(ping.member);
+        sooner = true;
+        if (!hold->active) continue;
+        hold->deadlines.drop(ping.member);
+        hold->validity.shorten_to(hold->deadlines.until());
+      }
     }
   }
-  if (dropped) wake_watch();
+  if (sooner) wake_watch();
 }
 
 }  // namespace distlock

@@ -70,6 +70,16 @@ TEST_CASE("a symbolic link that is set elsewhere leads to another file", "[sqlit
   CHECK(thrown_by([&] { store->release("jobs", *lock.ts); }) == Errc::store_replaced);
 }
 
+TEST_CASE("a name that goes through a folder and back does not need that folder", "[sqlite][R1]") {
+  const TemporaryFolder folder;
+  fs::create_directory(folder.path() / "x");
+  const auto store = open_at(folder.path() / "x" / ".." / "locks.db");
+  const LockRecord lock = held(*store, "jobs");
+  fs::remove(folder.path() / "x");
+  CHECK_NOTHROW(store->ping("holder"));
+  CHECK(store->release("jobs", *lock.ts) == ReleaseResult::freed);
+}
+
 TEST_CASE("a file with a second name is refused under both", "[sqlite][R1]") {
   const TemporaryFolder folder;
   const auto file = folder.path() / "locks.db";

@@ -7,6 +7,7 @@
 #include "distlock/error.h"
 #include "failure.h"
 #include "local_span.h"
+#include "saturating.h"
 
 namespace distlock::mirrored {
 namespace {
@@ -281,7 +282,8 @@ std::optional<StoreNow> Member::at_most() const {
   const Guard lock(mutex_);
   if (!reading_) return std::nullopt;
   StoreNow then = reading_->now;
-  then.time += std::chrono::ceil<std::chrono::milliseconds>(now - reading_->sent);
+  const auto since = std::chrono::ceil<std::chrono::milliseconds>(now - reading_->sent);
+  then.time = saturating_sum(then.time, since);
   return then;
 }
 

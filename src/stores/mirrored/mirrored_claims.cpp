@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "saturating.h"
 #include "stores/document.h"
 #include "stores/mirrored/mirrored_store.h"
 
@@ -38,7 +39,7 @@ std::optional<milliseconds> MirroredStore::time_left(const StoreNow& cutoff) con
     const auto identity = member->identity();
     if (!now || !identity || clock_name(identity->token, now->clock) != cutoff.clock) continue;
     if (now->time > cutoff.time) return std::nullopt;
-    return std::min(cutoff.time - now->time, call_limit_);
+    return std::min(saturating_difference(cutoff.time, now->time), call_limit_);
   }
   return std::nullopt;
 }
@@ -69,7 +70,8 @@ std::vector<MirroredStore::Candidate> MirroredStore::candidates(
     const bool pinged = ping && ping->member == identity->token && steady_now - ping->sent < oldest;
     if (basis == bases.end() || (pings && !pinged)) continue;
     Candidate candidate{member, claim, basis->basis, *identity};
-    candidate.claim.cutoff = {now->time + left, now->clock, now->steady, now->unrelated};
+    candidate.claim.cutoff = {saturating_sum(now->time, left), now->clock, now->steady,
+                              now->unrelated};
     chosen.push_back(std::move(candidate));
   }
   check_window(claim, windows, majority());

@@ -37,7 +37,7 @@ MirroredStore::Candidate MirroredStore::identity_to_claim(const std::shared_ptr<
                                                           const Inspection& seen,
                                                           const SetTerms& terms) const {
   StoreNow cutoff = member->at_most().value();
-  cutoff.time += call_limit_;
+  cutoff.time = saturating_sum(cutoff.time, call_limit_);
   return {member, identity_claim(new_token(), terms, member->place, cutoff), basis_of(seen)};
 }
 

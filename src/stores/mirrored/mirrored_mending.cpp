@@ -3,14 +3,14 @@
 #include <utility>
 
 #include "log.h"
+#include "saturating.h"
 #include "stores/mirrored/mirrored_store.h"
 #include "text.h"
 
 // How a member that is new, or lost its data, comes back to a set whose majority counts (M6):
 //
 //   mark     the member           it is kept out from now on
-//   tell     the other members    Q of them know that the place is given anew: whatever store was
-//                                 there before counts no more
+//   tell     the other members    Q of them know that an earlier store there counts no more
 //   wait     the longest window   what counted on that store is over; each process counts by its
 //                                 own clock
 //   fences   the other members    the greatest that Q of them know: no hold that is over had more
@@ -38,7 +38,7 @@ Returns returns_anew(const Member& member, const SetTerms& terms, std::uint64_t 
 StoreNow cutoff_on(const Member& member, std::chrono::milliseconds limit) {
   const auto now = member.at_most();
   if (!now) throw cannot_return(member, "it has not told its time");
-  return {now->time + limit, now->clock, now->steady, now->unrelated};
+  return {saturating_sum(now->time, limit), now->clock, now->steady, now->unrelated};
 }
 
 Fence next_fence(const Member& member, Fence above) {

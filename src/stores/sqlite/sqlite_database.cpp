@@ -124,10 +124,16 @@ SqliteDatabase::SqliteDatabase(const std::string& path, std::chrono::millisecond
                 "open " + in_quotes(path) + ": the file is read-only; make it writable");
   }
   sqlite3_busy_handler(db, wait_for_writer, this);
-  watched_ = {{file() + "-wal", {}}, {file() + "-shm", {}}};
-  // Which file was opened, whatever the links are by now.
+  log_ = {WatchedFile{file() + "-wal", {}}, WatchedFile{file() + "-shm", {}}};
+  watch_links();
+}
+
+// Which file was opened, whatever the links are by now. Without links no folder counts that the
+// name only goes through and back, as `x` in x/../locks.db.
+void SqliteDatabase::watch_links() {
   WatchedFile opened{file(), {}};
-  if (path_ != opened.path && look_at(opened).error == 0) watched_.push_back({path_, opened.id});
+  if (std::filesystem::path(path_).lexically_normal() == opened.path) return;
+  if (look_at(opened).error == 0) linked_ = {path_, opened.id};
 }
 
 // SQLite would write its log over what others have committed since, and remove theirs by its name.
@@ -204,11 +210,13 @@ SqliteDatabase::Look SqliteDatabase::look_at_files() {
   const bool seen = moved == 0 || stat(sqlite3_db_filename(db_.get(), "main"), &status) == 0;
   if (!seen && !is_gone(errno)) all.error = errno;
   if (moved != 0 && all.error == 0) all.replaced = true;
-  for (WatchedFile& file : watched_) {
+  for (WatchedFile& file : log_) {
     const Look look = look_at(file);
     all.replaced = all.replaced || look.replaced;
     if (look.error != 0) all.error = look.error;
   }
+  // A link that this user may not follow any more says nothing.
+  if (linked_ && look_at(*linked_).replaced) all.replaced = true;
   return all;
 }
 

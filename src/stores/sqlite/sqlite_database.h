@@ -2,6 +2,7 @@
 
 #include <sqlite3.h>
 
+#include <array>
 #include <boost/thread/mutex.hpp>
 #include <chrono>
 #include <cstdint>
@@ -13,7 +14,6 @@
 #include <string_view>
 #include <tuple>
 #include <utility>
-#include <vector>
 
 #include "distlock/error.h"
 #include "stores/effect.h"
@@ -142,14 +142,14 @@ class SqliteDatabase {
   /// The device's two numbers and the file's.
   using FileId = std::tuple<std::uint32_t, std::uint32_t, std::uint64_t>;
 
-  /// A file of the write-ahead log, and which it is, once it was seen. Also the file itself, by
-  /// the name that it was opened by, where that has symbolic links: they may be set elsewhere.
+  /// A file, and which it is, once it was seen.
   struct WatchedFile {
     std::string path;
     std::optional<FileId> id;
   };
 
   static Look look_at(WatchedFile& file);
+  void watch_links();
   static int wait_for_writer(void* database, int waits);
   static int refuse_commit(void* database);
 
@@ -161,7 +161,8 @@ class SqliteDatabase {
   bool waited_since_look_ = false;
   std::minstd_rand random_{std::random_device{}()};
   std::unique_ptr<sqlite3, Close> db_;
-  std::vector<WatchedFile> watched_;
+  std::array<WatchedFile, 2> log_;
+  std::optional<WatchedFile> linked_;  // The file by the name that was given, if that has links.
 };
 
 /// A transaction of several statements. Rolled back unless committed.
