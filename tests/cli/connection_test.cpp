@@ -40,7 +40,7 @@ class StoreWithoutMajority : public FaultyStore {
 
 TEST_CASE("a connection string's file may have blanks and a byte order mark around it",
           "[cli][connection]") {
-  for (const std::string content :
+  for (const std::string& content :
        {"sqlite:l.db", "sqlite:l.db\n", "sqlite:l.db  \r\n", "sqlite:l.db\t\nmemory:\n",
         " \tsqlite:l.db", "\xef\xbb\xbfsqlite:l.db\r\n", "\xef\xbb\xbf sqlite:l.db "}) {
     CAPTURE(content);
@@ -58,7 +58,7 @@ TEST_CASE("a connection string given as its own file is not shown", "[cli][conne
 }
 
 TEST_CASE("of a file that holds something else nothing is shown", "[cli][connection]") {
-  for (const std::string content :
+  for (const std::string& content :
        std::vector<std::string>{"s3cret-pass", "s3cret://pass", "SQLite format 3",
                                 "mongodb_password=s3cret", "sqlite:" + std::string(70'000, 'x')}) {
     CHECK_THROWS_WITH(read_from_a_file(content),

@@ -1,6 +1,7 @@
 // How the tool ends where a signal has ended its command.
 #include <signal.h>
 
+#include <catch2/catch.hpp>
 #include <string>
 
 #include "process/tool_fixture.h"
