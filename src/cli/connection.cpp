@@ -29,6 +29,12 @@ std::string trimmed(std::string_view line) {
   return std::string(line.substr(0, line.find_last_not_of(kBlanks) + 1));
 }
 
+// Of a file that is something else, a key say, nothing is shown.
+[[noreturn]] void refuse_line_of(const std::string& path) {
+  throw Error(Errc::invalid_argument,
+              shown(path) + ": its first line is no connection string, as sqlite:PATH is");
+}
+
 // Longer than any connection string. A device has no end.
 constexpr std::streamsize kLineMost = 65536;
 
@@ -37,9 +43,7 @@ std::string first_line(const std::string& path) {
   std::ifstream file(path);
   std::string line(kLineMost, '\0');
   if (!file || !file.getline(line.data(), kLineMost)) {
-    if (file.gcount() == kLineMost - 1) {
-      throw Error(Errc::invalid_argument, shown(path) + ": its first line is no connection string");
-    }
+    if (file.gcount() == kLineMost - 1) refuse_line_of(path);
     const int error = errno;
     throw Error(error == EACCES ? Errc::permission_denied : Errc::invalid_argument,
                 "cannot read a connection string from " + shown(path) +
@@ -54,13 +58,9 @@ bool has_scheme(std::string_view text) {
          text.starts_with("mirrored+");
 }
 
-// Of a file that is something else, a key say, nothing is shown.
 ConnectionString in_file(const std::string& path) {
   const std::string line = first_line(path);
-  if (!has_scheme(line)) {
-    throw Error(Errc::invalid_argument,
-                shown(path) + ": its first line is no connection string, as sqlite:PATH is");
-  }
+  if (!has_scheme(line)) refuse_line_of(path);
   return ConnectionString(line);
 }
 

@@ -45,9 +45,9 @@ bool changed_by_another(const Inspection& before, const Inspection& after, const
 }  // namespace
 
 void check_not_own(const std::string& name, const Inspection& seen, const Tokens& own,
-                   std::size_t majority) {
+                   const Members* members) {
   // A minority may show a claim that is about to be undone.
-  if (seen.lock->members.size() < majority) return;
+  if (members != nullptr && seen.lock->members.size() < members->majority()) return;
   if (!is_in(own, seen.lock->ts.value_or(Token{}))) return;
   throw Error(Errc::outcome_unknown,
               "lock \"" + escaped(name) +

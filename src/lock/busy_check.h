@@ -1,10 +1,9 @@
 #pragma once
 
-#include <cstddef>
 #include <string>
 #include <vector>
 
-#include "distlock/store.h"
+#include "distlock/members.h"
 
 namespace distlock {
 
@@ -15,9 +14,8 @@ void check_busy(const std::string& name, const Inspection& before, const Inspect
                 const std::vector<Token>& own);
 
 /// Of a lock that is seen taken. Throws `outcome_unknown` if a claim of the same call has it, which
-/// the store had begun in time and ended late (R8). `majority`: of a mirrored store's members; 0
-/// for any other store.
+/// the store had begun in time and ended late (R8). `members`: of a mirrored store, or null.
 void check_not_own(const std::string& name, const Inspection& seen, const std::vector<Token>& own,
-                   std::size_t majority);
+                   const Members* members);
 
 }  // namespace distlock

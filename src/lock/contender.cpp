@@ -4,7 +4,6 @@
 #include <boost/thread/lock_guard.hpp>
 #include <boost/thread/lock_types.hpp>
 
-#include "distlock/members.h"
 #include "lock/busy_check.h"
 #include "log.h"
 #include "pinger/identity.h"
@@ -93,9 +92,7 @@ bool Contender::look_and_claim(std::string_view why, LockRecord* other, ClaimRes
     const Inspection before = look.seen;
     const Judgement judgement = judge_now(look);
     seen_taken = is_of_another(judgement, look.seen);
-    const Members* const members = session->environment.store->members();
-    const std::size_t majority = members != nullptr ? members->majority() : 0;
-    if (seen_taken) check_not_own(name, look.seen, own, majority);
+    if (seen_taken) check_not_own(name, look.seen, own, session->environment.store->members());
     if (seen_taken) break;
     if (round == protocol::kClaimRoundsMax) {
       if (tried.failure) throw Error(*tried.failure);

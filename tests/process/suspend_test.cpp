@@ -14,6 +14,7 @@
 #include "distlock/distributed_lock.h"
 #include "distlock/stores.h"
 #include "process/tool_process.h"
+#include "support/exit_status_in.h"
 #include "support/leave.h"
 
 using namespace distlock;
@@ -105,7 +106,7 @@ int answer_of_child(const std::function<int(TimeNamespace&)>& question) {
   }
   int status = 0;
   waitpid(child, &status, 0);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  return exit_status_in(status);
 }
 
 }  // namespace

@@ -15,16 +15,12 @@
 #include <utility>
 
 #include "process/tool_fixture.h"
+#include "support/exit_status_in.h"
 
 using namespace distlock::testing;
 using Words = ToolFixture::Words;
 
 namespace {
-
-/// As a shell has it.
-int exit_status_in(int status) {
-  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-}
 
 // Not for synchronisation: the end of a test that would otherwise hang.
 constexpr int kPatienceMilliseconds = 120'000;

@@ -14,6 +14,7 @@
 #include "distlock/pinger.h"
 #include "sqlite/file_under_fault.h"
 #include "stores/sqlite/sqlite_clock.h"
+#include "support/exit_status_in.h"
 #include "support/leave.h"
 #include "support/thrown.h"
 
@@ -40,7 +41,7 @@ int status_of_child(const std::function<int()>& act) {
   }
   int status = 0;
   waitpid(child, &status, 0);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  return exit_status_in(status);
 }
 
 bool new_namespace_for_children(long seconds) {
@@ -60,14 +61,19 @@ std::optional<int> in_time_namespace(long seconds, const std::function<int()>& a
   return std::nullopt;
 }
 
+/// From now on, if this user may have that.
+bool has_mounts_of_its_own() {
+  if (unshare(CLONE_NEWNS) != 0 && unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) return false;
+  return mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0;
+}
+
 /// Does this in a process that finds this file in place of the boot's id, as some managers of
 /// containers arrange it. Nothing where this user makes no mounts.
 std::optional<int> in_container(const fs::path& id, const std::function<int()>& act) {
   constexpr int kRefused = 99;
   std::ofstream(id) << "11111111-2222-3333-4444-555555555555" << std::endl;
   const int status = status_of_child([&] {
-    if (unshare(CLONE_NEWNS) != 0 && unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) return kRefused;
-    if (mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return kRefused;
+    if (!has_mounts_of_its_own()) return kRefused;
     const char* boot_id = "/proc/sys/kernel/random/boot_id";
     if (mount(id.c_str(), boot_id, nullptr, MS_BIND, nullptr) != 0) return kRefused;
     return act();
@@ -231,8 +237,7 @@ TEST_CASE("a host without /proc is an error that stays", "[sqlite][R4]") {
   const TemporaryFolder folder;
   constexpr int kRefused = 99;
   const int status = status_of_child([&] {
-    if (unshare(CLONE_NEWNS) != 0 && unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) return kRefused;
-    if (mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return kRefused;
+    if (!has_mounts_of_its_own()) return kRefused;
     if (mount("none", "/proc", "tmpfs", 0, nullptr) != 0) return kRefused;
     const auto errc = thrown_by([&] { (void)open_at(folder.path() / "locks.db"); });
     return errc == Errc::invalid_argument ? 0 : 2;
