@@ -45,6 +45,10 @@ void Nemesis::exchange(std::size_t number, const MemoryTables& data) {
   const Lost lost{member.tables(), identity ? identity->token : Token{}};
   if (world_.counts(number)) lost_.insert_or_assign(number, lost);
   member.become(data);
+  for (int i = 0; i < world_.setup.locks; ++i) {
+    const std::string name = world_.lock_name(static_cast<std::uint64_t>(i));
+    world_.members[number]->oracle.became(name, stored_lock(data.raw_lock(name)));
+  }
   world_.tell_majorities();
 }
 

@@ -54,6 +54,11 @@ void Oracle::lock_rolled_back(const std::string& name, const StoredLock& now) {
   if (changed_) changed_(name, now);
 }
 
+void Oracle::became(const std::string& name, const StoredLock& now) {
+  LockHistory& lock = history(name);
+  if (!(lock.versions.back().lock == now)) lock.versions.push_back({scheduler_.now(), now});
+}
+
 void Oracle::majority_carries(const std::string& name, const StoredLock& now,
                               const StoredLock& for_uninformed) {
   const auto note = [&](std::vector<Version>& versions, const StoredLock& lock) {

@@ -110,8 +110,10 @@ class Oracle {
   bool was_busy(const std::string& name, Time since);
   /// Most members have freed that hold, or have a greater fence than it. So it may be taken over.
   void ended_for_good(const Token& ts) { ended_.insert(ts); }
-  /// From now on nobody judges this member.
+  /// From now on nobody judges this member: it is another store.
   void stop_judging() { judging_ = false; }
+  /// What such a member has of a lock.
+  void became(const std::string& name, const StoredLock& now);
   /// Some member granted that hold.
   void claim_of_member(const StoredLock& after) {
     claims_.try_emplace(*after.ts, Claimed{after.process, scheduler_.now(), after.takeover_after});

@@ -55,6 +55,20 @@ TEST_CASE("a hold that nobody was ever told of is a stray after a while", "[sim]
   CHECK(scene.is_stray());
 }
 
+TEST_CASE("a lock was busy on a member that got data in which it is taken", "[sim][M6]") {
+  Scene scene;
+  scene.oracle.lock_changed({"p", "release"}, "jobs", {.exists = true, .taken = true},
+                            {.exists = true});
+  scene.pass(1s);
+  const Time asked = scene.scheduler.now();
+  CHECK_FALSE(scene.oracle.was_busy("jobs", asked));
+  scene.oracle.became("jobs", {.exists = true, .taken = true, .process = "q"});
+  CHECK(scene.oracle.was_busy("jobs", asked));
+  scene.oracle.became("jobs", {});
+  scene.pass(1s);
+  CHECK_FALSE(scene.oracle.was_busy("jobs", scene.scheduler.now()));
+}
+
 TEST_CASE("still_held() is judged by what a process can have heard", "[sim][M6]") {
   Scene scene;
   scene.oracle.judge_a_mirrored_store([](const Belief&) { return false; },
