@@ -104,8 +104,8 @@ class DISTLOCK_EXPORT DistributedLock {
 
   /// Sets the callback that is told of each wait, from the next one on. It is told once of the lock
   /// as seen at the first look from half a second on, and once that the store fails. It runs on the
-  /// waiting thread, within the call that waits. A turn that comes while it runs may be lost. An
-  /// exception of it ends the wait.
+  /// waiting thread, within the call that waits. A turn that comes while it runs may be lost, and
+  /// threads behind it in its process wait for it. An exception of it ends the wait.
   void on_waiting(std::function<void(const WaitReport&)> callback);
 
   /// As lock(), but gives up (false) after `limit`, or when a stop is requested. No further call of

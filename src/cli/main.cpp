@@ -65,10 +65,6 @@ std::shared_ptr<Store> opened(const ConnectionString& connection, const StoreOpt
   return store;
 }
 
-std::chrono::milliseconds milliseconds_since(SteadyTime start) {
-  return std::chrono::floor<std::chrono::milliseconds>(host_clock()->steady_now() - start);
-}
-
 // The parts of a run that stay where it has to open its store anew.
 struct RunPlan {
   const ConnectionString& connection;
@@ -115,9 +111,8 @@ int told(const Callable& command) try {
   return kInternal;
 }
 
-// `start`: the beginning of the whole wait.
 int run_in_store(const RunArguments& arguments, const RunPlan& plan, StopOnSignal& stop,
-                 const std::shared_ptr<Store>& store, SteadyTime start) {
+                 const std::shared_ptr<Store>& store, std::chrono::milliseconds waited) {
   Environment environment;
   environment.store = store;
   const auto pinger = std::make_shared<DistributedLockPinger>(
@@ -138,28 +133,20 @@ int run_in_store(const RunArguments& arguments, const RunPlan& plan, StopOnSigna
               .end_waiting = [&] { return stop.end(); },
               .err = std::cerr,
               .err_is_terminal = isatty(STDERR_FILENO) != 0,
-              .waited = milliseconds_since(start)});
+              .waited = waited});
 }
 
-// A wait outlives its SQLite file: it goes on in the one that is there now.
 int carry_out(const RunArguments& arguments, const RunPlan& plan) {
   add_log_sink(arguments.common.verbosity);
   warn_of_readers(plan.connection, arguments.common);
   if (arguments.on_loss != OnLoss::ignore) warn_of_hidden_descendants(std::cerr);
   StopOnSignal stop(plan.signals);
-  const SteadyTime start = host_clock()->steady_now();
-  while (true) {
-    const auto store = open_for(arguments, plan, stop.token(), milliseconds_since(start));
+  const auto wait = [&](const Waited& waited) {
+    const auto store = open_for(arguments, plan, stop.token(), waited());
     if (!store) return tell_interrupted(arguments, stop.end().value_or(0), std::cerr);
-    try {
-      return run_in_store(arguments, plan, stop, store, start);
-    } catch (const Error& error) {
-      // In milliseconds, for a wait may be longer than nanoseconds can count.
-      const bool waits = !arguments.wait || milliseconds_since(start) < *arguments.wait;
-      if (error.errc() != Errc::store_replaced || !waits) throw;
-      std::cerr << "distlock: " << error.what() << "; waiting in the store that is there now\n";
-    }
-  }
+    return run_in_store(arguments, plan, stop, store, waited());
+  };
+  return wait_in_what_is_there(wait, *host_clock(), arguments.wait, std::cerr);
 }
 
 // Zeros if standard output is no terminal; 80 columns and 24 rows if the terminal does not say.

@@ -92,4 +92,22 @@ std::shared_ptr<Store> open_patiently(const Open& open, const OpeningWait& wait,
   }
 }
 
+int wait_in_what_is_there(const WaitInStore& wait, Clock& clock, std::optional<milliseconds> most,
+                          std::ostream& err) {
+  const SteadyTime start = clock.steady_now();
+  // In milliseconds, for a wait may be longer than nanoseconds can count.
+  const Waited waited = [&] {
+    return std::chrono::floor<milliseconds>(clock.steady_now() - start);
+  };
+  while (true) {
+    try {
+      return wait(waited);
+    } catch (const Error& error) {
+      const bool waits = !most || waited() < *most;
+      if (error.errc() != Errc::store_replaced || !waits) throw;
+      err << "distlock: " << error.what() << "; waiting in the store that is there now\n";
+    }
+  }
+}
+
 }  // namespace distlock::cli

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <iosfwd>
 #include <memory>
 #include <optional>
@@ -42,5 +43,16 @@ void check_room_for_files();
 /// that waiting does not mend, at once. std::system_error where this process can open too few
 /// files.
 std::shared_ptr<Store> open_patiently(const Open& open, const OpeningWait& wait, std::ostream& err);
+
+/// The time since the first wait began, in however many stores.
+using Waited = std::function<std::chrono::milliseconds()>;
+/// Opens a store and waits there, and gives the status that the command ends with.
+using WaitInStore = std::function<int(const Waited& waited)>;
+
+/// A wait outlives its SQLite file: it goes on in the one that is there now, and says so on `err`.
+/// All of it together takes `most`: nothing is for ever. Errors: those of `wait`; `store_replaced`
+/// when the time is over.
+int wait_in_what_is_there(const WaitInStore& wait, Clock& clock,
+                          std::optional<std::chrono::milliseconds> most, std::ostream& err);
 
 }  // namespace distlock::cli

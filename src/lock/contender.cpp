@@ -87,10 +87,12 @@ bool Contender::look_and_claim(std::string_view why, LockRecord* other, ClaimRes
   TimedInspection look;
   std::vector<Token> own;
   if (tried.ts) own.push_back(*tried.ts);
+  bool looked = false;
   bool seen_taken = false;
   for (int round = 0; !out_of_time(); ++round) {
     const Inspection before = look.seen;
     const Judgement judgement = judge_now(look);
+    looked = true;
     seen_taken = is_of_another(judgement, look.seen);
     if (seen_taken) check_not_own(name, look.seen, own, session->environment.store->members());
     if (seen_taken) break;
@@ -114,7 +116,7 @@ bool Contender::look_and_claim(std::string_view why, LockRecord* other, ClaimRes
   }
   // Otherwise it is not known that another has it.
   if (tried.failure && !seen_taken && !limit.stop.stop_requested()) throw Error(*tried.failure);
-  if (other != nullptr) *other = look.seen.lock.value_or(LockRecord{.name = name});
+  if (other != nullptr && looked) *other = look.seen.lock.value_or(LockRecord{.name = name});
   return false;
 }
 

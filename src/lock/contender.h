@@ -92,6 +92,8 @@ class DistributedLock::Contender : public Heir {
 
   /// As DistributedLock::lock_try(), but gives up (false) when `until` is over.
   bool lock_try(std::string_view why, LockRecord* other, const Limit& until);
+  /// A wait of no time.
+  bool try_unless_stopped(std::string_view why, LockRecord* other, const std::stop_token& stop);
   /// lock_try() again and again (R15).
   bool wait_polling(const WaitRequest& request);
   /// Waits in the line of the lock (R17). Errors: those of lock_try().

@@ -49,7 +49,7 @@ bool DistributedLock::wait_for(nanoseconds limit, const std::stop_token& stop, s
   const log::OfStore of_store(*contender_->session->environment.store);
   const RefusalLog::Wait wait(contender_->refusals);
   if (limit <= nanoseconds{0}) {
-    return !stop.stop_requested() && contender_->lock_try(why, other, {.stop = stop});
+    return contender_->try_unless_stopped(why, other, stop);
   }
   const SteadyTime begun = contender_->session->environment.clock->steady_now();
   const bool in_line = contender_->options.wait_rule == WaitRule::in_line &&
@@ -59,6 +59,15 @@ bool DistributedLock::wait_for(nanoseconds limit, const std::stop_token& stop, s
   const WaitRequest request{begun,   begun + limit,     stop,   why, other,
                             &teller, limit >= kForEver, &warned};
   return in_line ? contender_->wait_in_line(request) : contender_->wait_polling(request);
+}
+
+// A stop ends a wait by false, also one of no time (R15). What its claim got is freed.
+bool Contender::try_unless_stopped(std::string_view why, LockRecord* other,
+                                   const std::stop_token& stop) try {
+  return !stop.stop_requested() && lock_try(why, other, {.stop = stop});
+} catch (const Error& error) {
+  if (!stop.stop_requested() || !may_wait_on(error)) throw;
+  return false;
 }
 
 void DistributedLock::on_waiting(std::function<void(const WaitReport&)> callback) {
@@ -113,7 +122,7 @@ bool Contender::wait_polling(const WaitRequest& request) {
   SteadyTime fails_since = SteadyTime::max();
   std::optional<Error> failure;
   bool unsettled = false;  // A claim of some round has no certain answer.
-  LockRecord seen;
+  LockRecord seen{.name = name};
   for (int round = 0; !until.over(clock); ++round) {
     const SteadyTime begun = clock.steady_now();
     try {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <boost/thread/lock_guard.hpp>
+#include <utility>
 
 #include "distlock/error.h"
 #include "thread_number.h"
@@ -36,7 +37,8 @@ bool Holds::begin(Hold& hold, const Token& ts, const std::vector<Token>& members
     hold.of_a_block = of_a_block;
     // On a mirrored store alone.
     if (!members.empty()) {
-      hold.deadlines = hold.claim_deadlines;
+      // Takes no memory: nobody else knows of the grant yet.
+      hold.deadlines = std::exchange(hold.claim_deadlines, {});
       hold.deadlines.keep_only(members);
       hold.claim_validity.begin_until(hold.deadlines.until());
     }

@@ -89,12 +89,13 @@ bool Session::note_good_ping(const PingRecord& record, const LocalSpan& span) {
     silence = span.sent - last;
     recovered = std::exchange(late_, false) || protocol::ping_is_late(last, span.sent, options);
     every_tenth = health_.successes % 10 == 0;
+    // First: it takes memory, and whoever sees a ping asks what time it told.
+    const std::string clock = record.clock.value_or("");
+    history_.note({record.ping, clock}, span);
     ++health_.successes;
     health_.round_trip = whole_ms(span.received - span.sent);
     health_.late_by = protocol::late_by(last_ping_sent_, span.sent, options);
     last_ping_sent_ = std::max(span.sent, last_ping_sent_.value_or(span.sent));
-    const std::string clock = record.clock.value_or("");
-    history_.note({record.ping, clock}, span);
     stepped = history_.stepped(clock, span.received, 4 * nanoseconds{options.ping_every},
                                protocol::kStepWorthAWarning);
   }

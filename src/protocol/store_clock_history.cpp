@@ -24,11 +24,12 @@ milliseconds offset(StoreTime time, LocalTime at) {
 void StoreClockHistory::note(const StoreNow& now, const SteadySpan& span) {
   const milliseconds low = offset(now.time, std::chrono::ceil<milliseconds>(span.received));
   const milliseconds high = offset(now.time, std::chrono::floor<milliseconds>(span.sent));
-  last_ = now;
+  const Offsets reading{now.clock, span.received, span.received, high, low};
+  std::optional<StoreNow> latest = now;  // Whole or not at all, where memory is short.
+  last_.swap(latest);
   last_sent_ = span.sent;
   const auto same = std::find_if(readings_.rbegin(), readings_.rend(),
                                  [&](const Offsets& one) { return one.clock == now.clock; });
-  const Offsets reading{now.clock, span.received, span.received, high, low};
   if (same != readings_.rend() && span.received - same->begun < grain_) {
     same->take_in(reading);
     return;

@@ -1,9 +1,13 @@
 #include "cli/opening.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cerrno>
+#include <optional>
 #include <sstream>
+#include <string>
 #include <system_error>
+#include <vector>
 
 #include "distlock/stores.h"
 #include "support/descriptor_limit.h"
@@ -16,6 +20,26 @@ using namespace distlock::cli;
 using namespace std::chrono_literals;
 
 namespace {
+
+/// A wait that finds a free lock in no store: each is replaced after two seconds.
+struct Replaced {
+  int wait_for(std::optional<std::chrono::milliseconds> most) {
+    return wait_in_what_is_there(
+        [this](const Waited& waited) {
+          waits.push_back(waited());
+          clock.advance(2s);
+          after = waited();
+          if (waits.size() == 4) return 7;
+          throw Error(Errc::store_replaced, "jobs.db was replaced or removed");
+        },
+        clock, most, err);
+  }
+
+  IdleClock clock;
+  std::vector<std::chrono::milliseconds> waits;
+  std::chrono::milliseconds after{};
+  std::ostringstream err;
+};
 
 /// A store that cannot be reached at first.
 struct Away {
@@ -138,4 +162,30 @@ TEST_CASE("a signal ends the pause before the next call to a store that is away"
   const auto away = []() -> std::shared_ptr<Store> { throw Error(Errc::not_applied, "opening"); };
   CHECK(open_patiently(away, {clock, clock.stop.get_token(), std::nullopt, ""}, err) == nullptr);
   CHECK(clock.waited() == 0s);
+}
+
+TEST_CASE("a wait whose store is replaced goes on there with what is left of it", "[cli][R15]") {
+  Replaced scene;
+  CHECK(thrown_by([&] { scene.wait_for(5s); }) == Errc::store_replaced);
+  CHECK(scene.waits == std::vector<std::chrono::milliseconds>{0s, 2s, 4s});
+  CHECK(scene.after == 6s);
+  const std::string said = scene.err.str();
+  CHECK_THAT(said, Catch::Contains("jobs.db was replaced or removed; waiting in the store"));
+  CHECK(std::count(said.begin(), said.end(), '\n') == 2);
+}
+
+TEST_CASE("a wait for ever, or for centuries, goes on in each store that is there", "[cli][R15]") {
+  Replaced scene;
+  using std::chrono::milliseconds;
+  const auto most = GENERATE(std::optional<milliseconds>(), std::optional(milliseconds::max()));
+  CHECK(scene.wait_for(most) == 7);
+}
+
+TEST_CASE("a wait that ends by another error than a replaced store is over", "[cli][R15]") {
+  IdleClock clock;
+  std::ostringstream err;
+  const auto wait = [](const Waited&) -> int { throw Error(Errc::bad_record, "malformed"); };
+  CHECK(thrown_by([&] { wait_in_what_is_there(wait, clock, std::nullopt, err); }) ==
+        Errc::bad_record);
+  CHECK(err.str().empty());
 }

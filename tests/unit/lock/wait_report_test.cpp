@@ -249,3 +249,32 @@ TEST_CASE("a stop ends a wait behind another one without an error when it is tol
   CHECK_FALSE(room.lock->lock(stop.get_token()));
   CHECK(stop.stop_requested());
 }
+
+TEST_CASE("a wait that ends before its next look tells whom the look before saw",
+          "[waiting][R15]") {
+  // An hour goes by at one moment after the other.
+  struct Jumping : ManualClock {
+    SteadyTime steady_now() const override {
+      if (--left == 0) const_cast<Jumping&>(*this).advance(1h);
+      return ManualClock::steady_now();
+    }
+    mutable int left = 0;
+  };
+  int jumps = 0;
+  for (int at = 1; jumps < at; ++at) {
+    Fleet fleet;
+    const auto clock = std::make_shared<Jumping>();
+    fleet.clock = clock;
+    fleet.store = make_memory_store(clock);
+    const auto held = fleet.process("a").lock("balancer", {.takeover_after = 3h});
+    REQUIRE(held->lock_try("x"));
+    const auto b = fleet.process("b");
+    const auto waiter = b.lock("balancer");
+    LockRecord other;
+    clock->left = at;
+    CHECK_FALSE(waiter->try_lock_for(60ms, {}, "y", &other));
+    jumps = at - clock->left;
+    CAPTURE(at);
+    if (b.store->calls("inspect") > 0) CHECK(other.process == "a");
+  }
+}

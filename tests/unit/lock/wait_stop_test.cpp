@@ -187,3 +187,18 @@ TEST_CASE(
   CHECK(a.store->calls("ping") == 1);
   CHECK(a.store->calls("release") == 1);
 }
+
+TEST_CASE("a stop ends a wait of no time by false, and what its claim got is freed",
+          "[waiting][R8][R15]") {
+  Fleet fleet;
+  const auto a = fleet.process("a");
+  const auto lock = a.lock("jobs");
+  std::stop_source stop;
+  a.store->before("claim", [&] { stop.request_stop(); });
+  a.store->fail("claim", Fault::lost_reply);
+  CHECK_FALSE(lock->try_lock_for(0s, stop.get_token()));
+  REQUIRE(fleet.stored("jobs").taken());
+  CHECK(a.pinger->stats().pending_releases == 1);
+  a.pinger->ping_round();
+  CHECK_FALSE(fleet.stored("jobs").taken());
+}

@@ -1,7 +1,9 @@
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <memory>
+#include <vector>
 
+#include "distlock/distributed_lock.h"
 #include "distlock/stores.h"
 #include "stores/mirrored/member.h"
 #include "support/manual_clock.h"
@@ -54,5 +56,35 @@ TEST_CASE("a look without memory takes nothing of a member's earlier mark for th
     REQUIRE(marked.member.lack()->marker);
     CHECK(marked.member.lack()->marker->token == Token{{2}});
     CHECK_FALSE(marked.member.lack()->told);
+  }
+}
+
+TEST_CASE("a hold that came while memory was short keeps its ping when its pinger is stopped",
+          "[scarce][mirrored][R12]") {
+  int asked = 0;
+  for (int left = 0; asked >= left; ++left) {
+    const auto clock = std::make_shared<ManualClock>();
+    std::vector<std::shared_ptr<Store>> members;
+    for (int i = 0; i < 3; ++i) members.push_back(make_memory_store(clock));
+    const auto pinger = std::make_shared<DistributedLockPinger>(
+        Environment{
+            .store = make_mirrored_store(members, clock), .clock = clock, .process = "holder"},
+        PingerOptions{}, PingerDrive::caller);
+    DistributedLock lock(pinger, "jobs");
+    asked = 0;
+    {
+      const NoMemoryOnce none([&] { return asked++ == left; });
+      try {
+        (void)lock.lock_try("x");
+      } catch (const std::exception&) {
+        // What came of it is looked at below.
+      }
+    }
+    pinger->stop();
+    for (const auto& member : members) {
+      CAPTURE(left);
+      const Inspection seen = member->inspect("jobs", Freshness::fresh);
+      if (seen.lock && seen.lock->taken()) CHECK(seen.ping);
+    }
   }
 }

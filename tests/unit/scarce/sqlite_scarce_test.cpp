@@ -2,9 +2,14 @@
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <fstream>
+#include <memory>
+#include <new>
 #include <string>
 
+#include "distlock/distributed_lock.h"
 #include "distlock/error.h"
+#include "distlock/stores.h"
+#include "protocol/store_clock_history.h"
 #include "stores/sqlite/sqlite_bell.h"
 #include "stores/sqlite/sqlite_clock.h"
 #include "stores/sqlite/sqlite_deaths.h"
@@ -60,4 +65,49 @@ TEST_CASE("a sync that gets no memory holds up no later one", "[scarce][sqlite]"
   const auto give_up_at = since_boot() + 1min;
   CHECK_THROWS_AS(syncs.cover(syncs.committed(), give_up_at), Error);
   CHECK(since_boot() < give_up_at);
+}
+
+// The name of the store's clock is longer than a string without memory of its own.
+TEST_CASE("a claim after a ping that got no memory is held, or an error",
+          "[scarce][sqlite][R8][R12]") {
+  const TemporaryFolder folder;
+  const auto store = open_store(ConnectionString("sqlite:" + (folder.path() / "locks.db").string()));
+  int asked = 0;
+  for (int left = 0; asked >= left; ++left) {
+    const auto pinger = std::make_shared<DistributedLockPinger>(
+        Environment{.store = store, .process = "holder" + std::to_string(left)}, PingerOptions{},
+        PingerDrive::caller);
+    asked = 0;
+    {
+      const NoMemoryOnce none([&] { return asked++ == left; });
+      pinger->ping_round();
+    }
+    DistributedLock lock(pinger, "jobs");
+    CAPTURE(left);
+    CHECK(lock.try_lock_for(1s));
+    CHECK(lock.unlock() == UnlockResult::released);
+  }
+}
+
+TEST_CASE("a reading of a store's clock counts as a whole or not at all", "[scarce][R8]") {
+  const std::string before = "the clock of a store before it failed over";
+  const std::string after = "the clock of the store that is there by now";
+  int asked = 0;
+  for (int left = 0; asked >= left; ++left) {
+    StoreClockHistory history(1s);
+    history.note({StoreTime{1h}, before}, {SteadyTime{1s}, SteadyTime{1s}});
+    asked = 0;
+    {
+      const StoreNow next{StoreTime{5h}, after};
+      const NoMemoryOnce none([&] { return asked++ == left; });
+      try {
+        history.note(next, {SteadyTime{2s}, SteadyTime{2s}});
+      } catch (const std::bad_alloc&) {
+        // Perhaps it was not noted.
+      }
+    }
+    const auto now = history.at_most(SteadyTime{3s});
+    REQUIRE(now);
+    CHECK(now->time == (now->clock == before ? StoreTime{1h + 2s} : StoreTime{5h + 1s}));
+  }
 }
