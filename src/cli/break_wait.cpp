@@ -11,6 +11,9 @@
 #include "cli/view_cells.h"
 #include "distlock/error.h"
 #include "failure.h"
+#include "processes.h"
+#include "saturating.h"
+#include "stores/sqlite/sqlite_clock.h"
 #include "text.h"
 
 namespace distlock::cli {
@@ -105,8 +108,10 @@ std::optional<BrokenHold::End> BrokenHold::look(const Listings& members, const L
   std::size_t past = 0;  // The holder counts on these no more.
   for (const MemberListing& one : members) {
     Watched& member = watched_[one.member];
-    const auto* ping = find(one.listing, hold_.process);
-    note_ping(member, ping == nullptr ? std::nullopt : ping->record);
+    const auto* shown = find(one.listing, hold_.process);
+    std::optional<PingRecord> ping = shown == nullptr ? std::nullopt : shown->record;
+    if (ping && ping->ended) ping->ended = !may_act_on(*ping, one.listing.now);
+    note_ping(member, ping);
     const bool is_silent = this->is_silent(member, one.listing.now, span);
     const bool has_pinged = member.pings >= pings_with_a_look_;
     if (is_silent) ++silent;
@@ -138,6 +143,16 @@ void BrokenHold::note_ping(Watched& member, const std::optional<PingRecord>& pin
   if (ping && member.last && member.last->ping != ping->ping) ++member.pings;
   member.last = ping;
   had_ping_ = had_ping_ || ping;
+}
+
+// The store tells the end of a process by the holds that it has, and the broken one is none any
+// more. What is left of its command may still act on (R23).
+bool BrokenHold::may_act_on(const PingRecord& ping, const StoreNow& now) const {
+  if (!hold_.ts) return false;
+  const bool comparable = hold_.when && ping.clock == now.clock;
+  const milliseconds up = since_boot();
+  const milliseconds age = comparable ? saturating_difference(now.time, *hold_.when) : up;
+  return may_be_had(to_hex(*hold_.ts), up - std::clamp(age, milliseconds{0}, up));
 }
 
 std::optional<BrokenHold::End> BrokenHold::after_notice(SteadyTime now) {

@@ -48,6 +48,8 @@ class BrokenHold {
     int pings = 0;
   };
 
+  /// Whether a process may have the token of the hold, though its own process has ended.
+  bool may_act_on(const PingRecord& ping, const StoreNow& now) const;
   void note_ping(Watched& member, const std::optional<PingRecord>& ping);
   bool is_silent(Watched& member, const StoreNow& now, const LocalSpan& span);
   std::optional<End> after_notice(SteadyTime now);

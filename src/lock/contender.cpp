@@ -139,24 +139,25 @@ bool Contender::line_comes_first(const Judgement& dead, const Inspection& seen) 
   return true;
 }
 
-ClaimResult Contender::claim_remembered(std::string_view why, Fence fences) {
-  const auto from = std::exchange(remembered, std::nullopt);
-  return from ? claim(*from, why, fences) : ClaimResult{};
-}
-
-ClaimFrom Contender::remember(const ClaimBasis& basis, const LockRecord& record) {
-  return {basis, {}, record.members.empty() ? 0 : record.fence + 1};
-}
-
 ClaimResult Contender::claim(const ClaimFrom& from, std::string_view why, Fence fences) {
   const Token ts = new_token(session->environment);
   session->holds.enlist(hold, ts);
-  if (!session->ensure_pinged(hold->validity_span, limit) || out_of_time()) return {};
+  if (!session->ensure_pinged(hold->validity_span, limit, from.bases) || out_of_time()) return {};
   session->begin_claim(*hold);
   auto [record, failure] = claims.send(from, claims.claim_with(ts, why, fences), limit);
   if (!record) return {false, failure, ts};
-  if (keep(*record, fences)) return {true, std::nullopt, ts};
-  return {false, came_too_late(name, give_back(*record)), ts};
+  if (!keep(*record, fences)) return {false, came_too_late(name, give_back(*record)), ts};
+  lengthen_if_short();
+  return {true, std::nullopt, ts};
+}
+
+// Members of a mirrored store that were away until now protect a hold by an old ping: the next one
+// may come too late (M5, R7).
+void Contender::lengthen_if_short() {
+  if (session->environment.store->members() == nullptr || out_of_time()) return;
+  const auto left = hold->validity.until() - session->environment.clock->steady_now();
+  if (left >= hold->validity_span / 2) return;
+  Chores::attempt("moving a deadline on", [&] { session->ping_unless_stopped(limit); });
 }
 
 Judgement Contender::judge_now(TimedInspection& look) {

@@ -76,4 +76,13 @@ void Contender::give_up_old_hold() {
   session->holds.forget(*hold);  // Its wait may go on for hours.
 }
 
+ClaimResult Contender::claim_remembered(std::string_view why, Fence fences) {
+  const auto from = std::exchange(remembered, std::nullopt);
+  return from ? claim(*from, why, fences) : ClaimResult{};
+}
+
+ClaimFrom Contender::remember(const ClaimBasis& basis, const LockRecord& record) {
+  return {basis, {}, record.members.empty() ? 0 : record.fence + 1};
+}
+
 }  // namespace distlock

@@ -154,6 +154,7 @@ void Chores::adopt_if_stray(const StoredHold& hold) {
 }
 
 bool Chores::may_be_counted_on(const StoredHold& hold) {
+  if (holds_.gave_up(hold.ts)) return false;
   const Inspection seen = environment_.store->inspect(hold.name, Freshness::fresh);
   const Whose of = whose(environment_, seen.members, hold.ts);
   if (of == Whose::nobodys)

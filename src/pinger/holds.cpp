@@ -77,7 +77,27 @@ void Holds::keep_known(Hold& hold, const Token& ts) {
 
 void Holds::forget(Hold& hold) {
   const Guard lock(mutex_);
+  add_given_up(hold.ts);
   hold.ts = {};
+}
+
+void Holds::add_given_up(const Token& ts) noexcept {
+  if (ts == Token{}) return;
+  given_up_[given_up_next_] = ts;
+  given_up_next_ = (given_up_next_ + 1) % given_up_.size();
+}
+
+void Holds::note_given_up(const Token& ts) noexcept {
+  const Guard lock(mutex_);
+  add_given_up(ts);
+}
+
+bool Holds::gave_up(const Token& ts) const {
+  const Guard lock(mutex_);
+  const bool is_had = std::any_of(enlisted_.begin(), enlisted_.end(), [&](const auto& entry) {
+    return entry.second->ts == ts || entry.second->claiming == ts;
+  });
+  return !is_had && std::find(given_up_.begin(), given_up_.end(), ts) != given_up_.end();
 }
 
 SteadyTime Holds::retire(const std::shared_ptr<Hold>& hold, SteadyTime now) {
@@ -101,6 +121,7 @@ void Holds::delist(const std::shared_ptr<Hold>& hold) {
   hold->validity.end();
   hold->claim_validity.end();
   // If its release is undone, the hold is a stray from now on, even while this object claims anew.
+  add_given_up(hold->ts);
   hold->ts = {};
   enlisted_.erase(hold->number);
 }

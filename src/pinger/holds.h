@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <boost/thread/mutex.hpp>
 #include <cstdint>
 #include <list>
@@ -165,6 +166,11 @@ class Holds {
   void forget_members(const std::vector<MemberPing>& pings);
 
   std::vector<ActiveHold> active() const;
+  /// Notes that nobody here counts on what was claimed with that `ts` any more.
+  void note_given_up(const Token& ts) noexcept;
+  /// Whether it was one of the last so noted, and no object has it. So it is this process's own, to
+  /// be freed wherever it shows, whomever single members of a mirrored store name (M2).
+  bool gave_up(const Token& ts) const;
   /// Each `ts` that some object here has claimed, or is claiming, with. Sorted.
   std::vector<Token> known() const;
   /// That hold is lost; announced once. It may have been passed on since.
@@ -199,6 +205,7 @@ class Holds {
                    Announcements& to_tell) noexcept;
   bool renew_changed() noexcept;
   bool moves_on(Hold& hold, SteadyTime before) const;
+  void add_given_up(const Token& ts) noexcept;
 
   const std::shared_ptr<Announcer> announcer_;
   mutable boost::mutex mutex_;
@@ -208,6 +215,8 @@ class Holds {
   SteadyTime next_ = SteadyTime::max();
   std::stop_source changed_;  // A latch: a stop is requested once, and the watch makes it anew.
   std::list<Loss> unlogged_;
+  std::array<Token, 512> given_up_{};  // A ring: the oldest give way.
+  std::size_t given_up_next_ = 0;
 };
 
 }  // namespace distlock

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <boost/thread/lock_guard.hpp>
+#include <functional>
 
 #include "clock_name.h"
 #include "distlock/members.h"
@@ -68,6 +69,18 @@ void Session::ping() {
   if (stepped) log::store_clock_stepped(record.clock.value_or(""));
 }
 
+void Session::ping_unless_stopped(const Limit& limit) {
+  check_usable();
+  ping();
+  const Clock& clock = *environment.clock;
+  if (limit.over(clock)) return;
+  Chores::attempt("freeing what is pending", [&] {
+    const EitherStop stop(stopping.get_token(), limit.stop);
+    ChoreTime time(clock, environment.store->call_limit(), {limit.deadline, stop.token()});
+    pending.work_off(environment, ringer, time);
+  });
+}
+
 // As it will be if this ping succeeds.
 PingHealth Session::health_at(SteadyTime now) const {
   const Guard lock(mutex_);
@@ -103,6 +116,21 @@ bool Session::note_good_ping(const PingRecord& record, const LocalSpan& span) {
   if (recovered) log::ping_recovered(environment.process, whole_ms(silence));
   log::pinged(environment.process, every_tenth);
   return stepped;
+}
+
+// Since when a majority of these members has a ping: the others may have been away until now.
+std::optional<SteadyTime> Session::last_ping_of(const std::vector<MemberBasis>& bases) const {
+  std::vector<SteadyTime> sent;
+  for (const MemberPing& ping : environment.store->members()->pings(environment.process)) {
+    const bool is_asked = std::any_of(bases.begin(), bases.end(), [&](const MemberBasis& one) {
+      return one.member == ping.member;
+    });
+    if (ping.counts && is_asked) sent.push_back(ping.sent);
+  }
+  const std::size_t majority = environment.store->members()->majority();
+  if (sent.size() < majority) return std::nullopt;
+  std::sort(sent.begin(), sent.end(), std::greater<>());
+  return sent[majority - 1];
 }
 
 void Session::extend_holds(const LocalSpan& span, SteadyTime begun) {

@@ -122,7 +122,9 @@ std::optional<std::string> Session::holder_of(const Token& ts) const {
 bool Session::free_if_stray(const Inspection& look, const Limit& limit) {
   const LockRecord& seen = *look.lock;
   if (!seen.taken() || !seen.ts || seen.process != environment.process) return false;
-  if (whose(environment, look.members, *seen.ts) != Whose::ours) return false;
+  const bool is_ours =
+      holds.gave_up(*seen.ts) || whose(environment, look.members, *seen.ts) == Whose::ours;
+  if (!is_ours) return false;
   const bool known = KnownTokens(holds, pending).contains(*seen.ts);
   if (known || limit.over(*environment.clock)) return false;
   try {
@@ -145,7 +147,8 @@ void Session::free_if_stopped(std::string_view lock, const Limit& limit) noexcep
   });
 }
 
-bool Session::ensure_pinged(nanoseconds validity, const Limit& limit) {
+bool Session::ensure_pinged(nanoseconds validity, const Limit& limit,
+                            const std::vector<MemberBasis>& bases) {
   Clock& clock = *environment.clock;
   const auto last_ping = [&] {
     const Guard lock(mutex_);
@@ -157,28 +160,16 @@ bool Session::ensure_pinged(nanoseconds validity, const Limit& limit) {
     const SteadyTime done_by = clock.steady_now() + environment.store->call_limit();
     clock.wait_until(std::min(done_by, limit.deadline), stop.token());
   }
-  const auto must_ping = [&] {
+  const auto must_ping = [&](std::optional<SteadyTime> last) {
     return !limit.over(clock) &&
-           protocol::must_ping_before_claim(last_ping(), clock.steady_now(), validity, options);
+           protocol::must_ping_before_claim(last, clock.steady_now(), validity, options);
   };
-  if (must_ping()) ping_unless_stopped(limit);
-  check_usable();           // A stop may have come during the wait, or during the ping.
-  if (must_ping()) ping();  // The releases behind that one may have taken long (R7).
+  if (must_ping(bases.empty() ? last_ping() : last_ping_of(bases))) ping_unless_stopped(limit);
+  check_usable();                      // A stop may have come during the wait, or during the ping.
+  if (must_ping(last_ping())) ping();  // The releases behind that one may have taken long (R7).
   check_usable();
   if (last_ping() || limit.stop.stop_requested()) return last_ping().has_value();
   throw Error(Errc::not_applied, "no ping was written in time, so nothing was claimed");
-}
-
-void Session::ping_unless_stopped(const Limit& limit) {
-  check_usable();
-  ping();
-  const Clock& clock = *environment.clock;
-  if (limit.over(clock)) return;
-  Chores::attempt("freeing what is pending", [&] {
-    const EitherStop stop(stopping.get_token(), limit.stop);
-    ChoreTime time(clock, environment.store->call_limit(), {limit.deadline, stop.token()});
-    pending.work_off(environment, ringer, time);
-  });
 }
 
 // A ping that is confirmed meanwhile waits for the mutex, and then extends the validity begun here.

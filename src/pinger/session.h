@@ -9,7 +9,9 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <vector>
 
+#include "distlock/members.h"
 #include "distlock/pinger.h"
 #include "fork_guard.h"
 #include "limit.h"
@@ -58,10 +60,12 @@ class DistributedLockPinger::Session {
   void ping_unless_stopped(const Limit& limit);
   SteadyTime round() noexcept;
 
-  /// Makes sure that a claim now would be born with time to live (R7, R9). Pings no more where
-  /// `limit` is over. Where there was no ping then: false after a stop, else the error
+  /// Makes sure that a claim now would be born with time to live (R7, R9). A claim with `bases`, of
+  /// a mirrored store, goes to these members: so a majority of them must have been pinged. Pings no
+  /// more where `limit` is over. Where there was no ping then: false after a stop, else the error
   /// `not_applied`. Errors: also those of ping_unless_stopped().
-  bool ensure_pinged(std::chrono::nanoseconds validity, const Limit& limit);
+  bool ensure_pinged(std::chrono::nanoseconds validity, const Limit& limit,
+                     const std::vector<MemberBasis>& bases = {});
   /// From now on `claim_validity` counts from the last confirmed ping, and from each later one. For
   /// a claim that is sent after it, of an enlisted hold. Only after ensure_pinged().
   void begin_claim(Hold& hold);
@@ -125,6 +129,7 @@ class DistributedLockPinger::Session {
   bool note_good_ping(const PingRecord& record, const LocalSpan& span);
   void note_bad_ping(std::string_view error);
   void log_losses();
+  std::optional<SteadyTime> last_ping_of(const std::vector<MemberBasis>& bases) const;
   void farewell();
   void free_what_was_undone();
 

@@ -201,8 +201,8 @@ template <class Answer>
 Reply<Answer> reply_of(Member& member, const CallRules& rules, const MemberCall<Answer>& call,
                        const Error& no_memory) noexcept {
   Reply<Answer> reply;
+  const SteadyTime asked = member.now();
   try {
-    const SteadyTime asked = member.now();
     reply.answer = call(member);
     if (rules.with_identity) reply.identity = member.identity_after(asked);
   } catch (const Error& error) {
@@ -214,7 +214,12 @@ Reply<Answer> reply_of(Member& member, const CallRules& rules, const MemberCall<
       reply.failure = no_memory;
     }
   }
-  member.note_outcome(rules.kind, reply.failure);
+  // Nobody has waited so long for it, and the next call does not either.
+  if (!reply.failure && member.too_late(asked, member.now())) {
+    member.note_silence(rules.kind);
+  } else {
+    member.note_outcome(rules.kind, reply.failure);
+  }
   return reply;
 }
 

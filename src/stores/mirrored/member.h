@@ -136,6 +136,8 @@ class Member {
   /// Whether it answered its last call of that kind, and its last call of any if it is no ping. A
   /// call waits for it then.
   bool answers(CallKind kind) const;
+  /// Whether a look that ended then came too late after what was asked (M6).
+  bool too_late(SteadyTime asked, SteadyTime looked) const;
   /// Notes how a call of it ended.
   void note_outcome(CallKind kind, const std::optional<Error>& failure);
   /// Notes that a call of it was waited for in vain.
@@ -162,8 +164,6 @@ class Member {
   std::optional<Identity> unless_of_before(std::optional<Identity> identity) const;
   /// `did`: it did what was asked, and did not refuse it.
   void note(CallKind kind, bool answered, bool did);
-  /// Whether a look that ended then came too late after what was asked (M6).
-  bool too_late(SteadyTime asked, SteadyTime looked) const;
   /// `identity` is the one in `seen`, if any.
   bool is_to_come_back(const Inspection& seen, const std::optional<Identity>& identity) const;
   // With the mutex.

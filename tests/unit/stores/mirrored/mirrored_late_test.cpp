@@ -5,6 +5,7 @@
 #include "distlock/members.h"
 #include "support/mirror_fleet.h"
 #include "support/thrown.h"
+#include "unit/stores/mirrored/three_members.h"
 
 // Answers of members that were long on their way (M6).
 
@@ -191,4 +192,32 @@ TEST_CASE("a claim that ends in another exception on a member is freed there",
   for (const std::size_t i : {1, 2}) ann.members[i]->fail("claim", Fault::rejected);
   CHECK(thrown_by([&] { return ann.store->claim("jobs", FromAbsent{}, claim); }));
   CHECK(fleet.holders("jobs") == std::vector<std::string>{"", "", ""});
+}
+
+TEST_CASE("an answer that comes when nobody waits for it any more shows no quick member",
+          "[mirrored][M2]") {
+  ThreeIdle three;
+  Gate gate;
+  const OpenedAtLast opened{gate};
+  three.members[1]->before("carried", [&] { gate.pass(); });
+  static_cast<void>(three.store->carried("jobs"));
+  REQUIRE(three.waits() == 1);
+  three.clock->advance(3 * three.members[1]->call_limit());
+  gate.open();
+  ThreeIdle::settle();
+  Gate slow;
+  const OpenedAtLast also{slow};
+  three.members[1]->before("carried", [&] { slow.pass(); });
+  static_cast<void>(three.store->carried("jobs"));
+  CHECK(three.waits() == 1);
+  slow.open();
+  ThreeIdle::settle();
+  // A quick one does.
+  static_cast<void>(three.store->carried("jobs"));
+  ThreeIdle::settle();
+  Gate again;
+  const OpenedAtLast at_last{again};
+  three.members[1]->before("carried", [&] { again.pass(); });
+  static_cast<void>(three.store->carried("jobs"));
+  CHECK(three.waits() == 2);
 }

@@ -250,3 +250,24 @@ TEST_CASE("a claim that a member refuses is refused, though another one fails", 
   CHECK_FALSE(got);
   CHECK(fleet.holders("jobs") == Names{"", "eve", ""});
 }
+
+TEST_CASE("a process frees its own released hold also while a member is away",
+          "[mirrored][M2][R8]") {
+  MirrorFleet fleet;
+  const auto ann = fleet.process("ann");
+  const auto bob = fleet.process("bob");
+  const auto lock = ann.lock("jobs");
+  REQUIRE(lock->lock_try("x"));
+  bob.pinger->ping_round();
+  ann.set_away(0, true);
+  REQUIRE(lock->unlock() == UnlockResult::released);
+  ann.set_away(0, false);
+  ann.set_away(2, true);
+  bob.set_away(2, true);
+  SECTION("in its rounds") {
+    fleet.rounds({&ann, &bob}, 90s);
+    CHECK(fleet.holders("jobs")[0].empty());
+    CHECK(bob.lock("jobs")->lock_try("y"));
+  }
+  SECTION("when it claims anew") { CHECK(ann.lock("jobs")->lock_try("y")); }
+}

@@ -84,3 +84,43 @@ TEST_CASE("a write that one member did is of unknown outcome, though others refu
   CHECK(thrown_by(release) == Errc::permission_denied);
   CHECK(thrown_by([&] { ann.store->forget_pings(24h); }) == Errc::permission_denied);
 }
+
+TEST_CASE("a claim of members that have just come back goes out on a ping of theirs",
+          "[mirrored][M5][R7]") {
+  MirrorFleet fleet;
+  const auto ann = fleet.process("ann");
+  const auto lock = ann.lock("jobs");
+  static_cast<void>(ann.store->list());
+  SECTION("that had none") {
+    ann.set_away(0, true);
+    ann.pinger->ping_round();
+  }
+  SECTION("that had an old one") {
+    ann.pinger->ping_round();
+    ann.members[0]->during_each_call([](const std::string& call) {
+      if (call == "ping") throw Error(Errc::not_applied, "it takes no pings");
+    });
+    fleet.rounds({&ann}, 14min);
+  }
+  REQUIRE(lock->lock_try("x"));
+  REQUIRE(lock->unlock() == UnlockResult::released);
+  fleet.clock->advance(11s);  // After a call limit a claim looks at the members first.
+  ann.set_away(0, false);
+  ann.set_away(2, true);
+  REQUIRE(lock->lock_try("y"));
+  CHECK(lock->remaining() > 14min);
+  fleet.rounds({&ann}, 5min);
+  CHECK(lock->held());
+}
+
+TEST_CASE("no ping goes before a claim where a majority of its members was pinged lately",
+          "[mirrored][M5][R7]") {
+  MirrorFleet fleet;
+  const auto ann = fleet.process("ann");
+  static_cast<void>(ann.store->list());
+  ann.set_away(0, true);
+  ann.pinger->ping_round();
+  const int pings = ann.members[1]->calls("ping");
+  REQUIRE(ann.lock("jobs")->lock_try("x"));
+  CHECK(ann.members[1]->calls("ping") == pings);
+}
