@@ -13,7 +13,6 @@
 #include "failure.h"
 #include "processes.h"
 #include "saturating.h"
-#include "stores/sqlite/sqlite_clock.h"
 #include "text.h"
 
 namespace distlock::cli {
@@ -150,7 +149,7 @@ void BrokenHold::note_ping(Watched& member, const std::optional<PingRecord>& pin
 bool BrokenHold::may_act_on(const PingRecord& ping, const StoreNow& now) const {
   if (!hold_.ts) return false;
   const bool comparable = hold_.when && ping.clock == now.clock;
-  const milliseconds up = since_boot();
+  const auto up = std::chrono::floor<milliseconds>(host_clock()->steady_now().time_since_epoch());
   const milliseconds age = comparable ? saturating_difference(now.time, *hold_.when) : up;
   return may_be_had(to_hex(*hold_.ts), up - std::clamp(age, milliseconds{0}, up));
 }
