@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cerrno>
 #include <string>
 
 #include "distlock/error.h"
@@ -15,6 +16,14 @@ inline bool may_pass(const Error& error) {
 /// Whether a wait goes on. A store that was replaced never comes back to this handle.
 inline bool may_wait_on(const Error& error) {
   return may_pass(error) && error.errc() != Errc::store_replaced;
+}
+
+/// The kind of failure of a system call on a path, from its errno. Where the path can be no file's,
+/// waiting mends nothing.
+inline Errc path_failure(int error) noexcept {
+  if (error == EACCES || error == EPERM || error == EROFS) return Errc::permission_denied;
+  const bool no_path = error == ENAMETOOLONG || error == ENOTDIR || error == ELOOP;
+  return no_path ? Errc::invalid_argument : Errc::not_applied;
 }
 
 /// The failure of a system call in words. For want of descriptors it says how to mend that.

@@ -112,7 +112,7 @@ int wait_for(pid_t id, int options, int* status) {
 }  // namespace
 
 ChildProcess::ChildProcess(const Command& command, const Signals& signals, const Keeper& keeper)
-    : keeper_(keeper.id()), leads_group_(!on_terminal()) {
+    : keeper_(keeper.process()), leads_group_(!on_terminal()) {
   PointerArray words(command.words);
   PointerArray environment(environment_with(command));
   const Event signalled;

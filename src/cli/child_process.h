@@ -33,7 +33,7 @@ struct StartFailure {
   int error = 0;  ///< errno
 };
 
-using LookForDescendants = std::function<Descendants(pid_t root, pid_t spared)>;
+using LookForDescendants = std::function<Descendants(pid_t root, const ProcessIdentity& spared)>;
 
 /// A running command that dies with this process.
 ///
@@ -85,7 +85,7 @@ class ChildProcess {
   bool reap();
 
   pid_t id_ = -1;
-  pid_t keeper_ = -1;
+  ProcessIdentity keeper_;
   int report_ = -1;  ///< Of a failed exec.
   bool leads_group_ = false;
   bool killed_ = false;  ///< SIGKILL was sent to all.

@@ -13,6 +13,7 @@
 
 #include "cli/command_options.h"
 #include "distlock/error.h"
+#include "failure.h"
 #include "identity_name.h"
 #include "text.h"
 #include "uri/mongodb_uri.h"
@@ -71,9 +72,9 @@ void make_folders(const std::filesystem::path& folder) {
   if (mkdir(folder.c_str(), S_IRWXU) == 0) {
     chmod(folder.c_str(), S_IRWXU);
   } else if (const int error = errno; error != EEXIST) {
-    throw Error(Errc::permission_denied, "cannot make the folder " + in_quotes(folder.string()) +
-                                             ": " + std::strerror(error) +
-                                             "; name another place with --uri sqlite:PATH");
+    throw Error(path_failure(error), "cannot make the folder " + in_quotes(folder.string()) + ": " +
+                                         std::strerror(error) +
+                                         "; name another place with --uri sqlite:PATH");
   }
 }
 

@@ -34,7 +34,8 @@ std::string member_in_words(const LockRecord& identity, const ConnectionString& 
 void check_is_a_lock(std::string_view name);
 
 /// For `run`: makes the folders of the file that is used where nothing names a store, for this user
-/// alone. Errors: `permission_denied` if they cannot be made.
+/// alone. Errors: if they cannot be made, `permission_denied`, `invalid_argument` for a path that
+/// can be no folder's, `not_applied` otherwise, as on a full disk.
 void make_default_folder(const StoreArguments& arguments);
 
 /// For `run`. Errors: `invalid_argument` for a store that no other process has, which would let

@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <ostream>
 #include <system_error>
@@ -14,24 +13,33 @@
 namespace distlock::cli {
 namespace {
 
-// In one tick the kernel gives rising numbers, but begins anew behind the last.
-bool is_older(const RunningProcess& process, const RunningProcess& other) {
+// In one tick the kernel gives rising numbers, but begins anew behind the last. Nothing is older
+// than a process whose start is not known.
+bool is_older(const RunningProcess& process, const ProcessIdentity& other) {
   constexpr pid_t kForksOfATick = 16'000;
   if (process.started != other.started) return process.started < other.started;
   const pid_t before = other.id - process.id;
   return before < -kForksOfATick || (before > 0 && before <= kForksOfATick);
 }
 
+bool is_same(const RunningProcess& process, const ProcessIdentity& other) {
+  return process.id == other.id && process.started == other.started.value_or(process.started);
+}
+
 }  // namespace
 
-Descendants look_for_descendants(pid_t root, pid_t spared) {
+ProcessIdentity identity_of(pid_t id) {
+  const auto running = running_process(id);
+  return {id, running ? std::optional(running->started) : std::nullopt};
+}
+
+Descendants look_for_descendants(pid_t root, const ProcessIdentity& spared) {
   const SeenProcesses seen = running_processes();
-  const auto spared_one = std::find_if(seen.running.begin(), seen.running.end(),
-                                       [&](const auto& process) { return process.id == spared; });
   std::unordered_map<pid_t, std::vector<pid_t>> children;
   for (const RunningProcess& process : seen.running) {
-    const bool older = spared_one != seen.running.end() && is_older(process, *spared_one);
-    if (process.parent != root || !older) children[process.parent].push_back(process.id);
+    if (is_same(process, spared)) continue;
+    const bool older = process.parent == root && is_older(process, spared);
+    if (!older) children[process.parent].push_back(process.id);
   }
   std::vector<pid_t> found{root};
   for (std::size_t i = 0; i < found.size(); ++i) {
@@ -39,11 +47,10 @@ Descendants look_for_descendants(pid_t root, pid_t spared) {
     if (own != children.end()) found.insert(found.end(), own->second.begin(), own->second.end());
   }
   std::erase(found, root);
-  std::erase(found, spared);
   return {.running = std::move(found), .all = seen.all};
 }
 
-std::vector<pid_t> descendants_of(pid_t root, pid_t spared) {
+std::vector<pid_t> descendants_of(pid_t root, const ProcessIdentity& spared) {
   return look_for_descendants(root, spared).running;
 }
 

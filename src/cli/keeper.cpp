@@ -18,7 +18,6 @@
 #include <vector>
 
 #include "cli/boot_timer.h"
-#include "cli/descendants.h"
 #include "cli/looks.h"
 #include "cli/orders.h"
 #include "cli/remains.h"
@@ -125,7 +124,7 @@ class Watch {
   void kill_all() {
     kill_command();
     const SteadyTime now = host_clock()->steady_now();
-    const Descendants left = look_for_descendants(parent_, getpid());
+    const Descendants left = look_for_descendants(parent_, self_);
     const bool killed = kill_each(left.running);
     looks_.take({now, left.all && !killed, killed}, SteadyTime::min());
     timer_.set(looks_.enough() ? SteadyTime::max() : looks_.next());
@@ -140,6 +139,7 @@ class Watch {
 
   const Notice& notice_;
   int orders_;
+  const ProcessIdentity self_ = identity_of(getpid());
   pid_t parent_;
   pid_t session_;
   pid_t group_ = 0;
@@ -198,8 +198,8 @@ Keeper::Keeper() {
   sigset_t before;
   sigfillset(&all);
   sigprocmask(SIG_BLOCK, &all, &before);
-  id_ = fork();
-  if (id_ == 0) {
+  const pid_t id = fork();
+  if (id == 0) {
     close(ends[1]);
     let_go(ends[0]);
     keep(notice_, parent, session);
@@ -207,19 +207,20 @@ Keeper::Keeper() {
   const int error = errno;
   sigprocmask(SIG_SETMASK, &before, nullptr);
   close(ends[0]);
-  if (id_ < 0) {
+  if (id < 0) {
     close(orders_);
     throw std::system_error(error, std::generic_category(), "fork");
   }
+  process_ = identity_of(id);
   // By number: glibc 2.36 declares pidfd_open() without C linkage.
-  handle_ = static_cast<int>(syscall(SYS_pidfd_open, id_, 0));
+  handle_ = static_cast<int>(syscall(SYS_pidfd_open, id, 0));
 }
 
 Keeper::~Keeper() {
   dismiss();
   // It may be stopped itself, and then an order would not end it.
   syscall(SYS_pidfd_send_signal, handle_, SIGKILL, nullptr, 0);
-  while (waitpid(id_, nullptr, 0) < 0 && errno == EINTR) {
+  while (waitpid(id(), nullptr, 0) < 0 && errno == EINTR) {
   }
   close(handle_);
   close(orders_);

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <string_view>
 
+#include "cli/descendants.h"
 #include "cli/notice.h"
 #include "distlock/clock.h"
 
@@ -30,7 +31,10 @@ class Keeper {
   /// For enlist_with_keeper(), in the command.
   int descriptor() const { return orders_; }
 
-  pid_t id() const { return id_; }
+  pid_t id() const { return process_.id; }
+
+  /// As it was when it began, also where it has been killed since.
+  const ProcessIdentity& process() const { return process_; }
 
   /// When all must be killed that descends from this process. SteadyTime::max(): never.
   void set_kill_at(SteadyTime at);
@@ -53,7 +57,7 @@ class Keeper {
 
  private:
   Notice notice_;
-  pid_t id_ = -1;
+  ProcessIdentity process_;
   int handle_ = -1;  ///< A pidfd: after its end another process may get its number.
   int orders_ = -1;
 };

@@ -167,7 +167,8 @@ int carry_out(const RunArguments& arguments) {
   std::packaged_task<ConnectionString()> read([&] { return with_its_secrets(arguments.common); });
   read();
   Keeper keeper;  // Before the first thread, as are the signals.
-  const Signals signals;
+  // After the end of the command a signal must not change the status.
+  const Signals signals(AfterSignals::blocked);
   const BackgroundMessages messages;
   return told([&] {
     const ConnectionString connection = read.get_future().get();

@@ -53,7 +53,7 @@ void restore_dispositions() {
   }
 }
 
-Signals::Signals() {
+Signals::Signals(AfterSignals after) : after_(after) {
   // Our parent may have ignored it, and then we could not wait for a child.
   set_disposition(SIGCHLD, SIG_DFL);
   sigset_t ours;
@@ -72,7 +72,7 @@ Signals::~Signals() {
   while (next()) {
   }
   close(descriptor_);
-  pthread_sigmask(SIG_SETMASK, &mask_before_, nullptr);
+  if (after_ == AfterSignals::as_before) pthread_sigmask(SIG_SETMASK, &mask_before_, nullptr);
 }
 
 std::optional<Signal> Signals::next() const {

@@ -39,6 +39,13 @@ struct Signal {
   bool to_group = false;
 };
 
+/// How signals are treated when nobody waits for them any more.
+enum class AfterSignals {
+  as_before,
+  /// They end nothing: a program whose status says how its command ended ends with that status.
+  blocked,
+};
+
 /// Turns TERM, INT, HUP, QUIT and CHLD into values that one waits for, in a file descriptor.
 ///
 /// Signals that were ignored when the program began (nohup) stay ignored. Make it before the first
@@ -46,7 +53,7 @@ struct Signal {
 /// them.
 class Signals {
  public:
-  Signals();
+  explicit Signals(AfterSignals after = AfterSignals::as_before);
   ~Signals();
   Signals(const Signals&) = delete;
   Signals& operator=(const Signals&) = delete;
@@ -61,6 +68,7 @@ class Signals {
   const sigset_t& mask_before() const { return mask_before_; }
 
  private:
+  const AfterSignals after_;
   sigset_t mask_before_{};
   int descriptor_ = -1;
 };

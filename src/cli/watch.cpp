@@ -33,8 +33,10 @@ class Frames {
   std::string next(const ListArguments& arguments, const Streams& streams) {
     try {
       if (!store_) store_ = watched_.open();
+      was_open_ = true;
     } catch (const Error& error) {
-      if (!may_pass(error)) throw;
+      // A store that was there once may come back, whatever keeps it away now.
+      if (!was_open_ && !may_pass(error)) throw;
       return frame_of({.message = shown(error)}, arguments.format, streams);
     }
     return listed(arguments, streams);
@@ -89,6 +91,7 @@ class Frames {
 
   const WatchedStore& watched_;
   std::shared_ptr<Store> store_;
+  bool was_open_ = false;
   std::set<std::string> told_;  // Of the last list.
 };
 

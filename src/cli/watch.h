@@ -22,7 +22,7 @@ struct WatchedStore {
 /// distlock list --watch: the list every second, on a terminal in place, until a stop is requested
 /// or nobody reads it any more. A failure is shown, and the call tried again. Off a terminal `err`
 /// gets it where the list is JSON or names, once as long as it stays the same. Gives 0. Errors:
-/// those of `watched.open` that waiting does not mend.
+/// those of `watched.open` that waiting does not mend, until it has given a store.
 int watch_list(const ListArguments& arguments, const WatchedStore& watched, const Streams& streams,
                const std::stop_token& stop = {});
 

@@ -172,10 +172,10 @@ TEST_CASE("a process that was forked during a look by another that ended then is
   Keeper keeper;
   ChildProcess child({.words = {"sh", "-c", "sleep 1000 &"}, .environment = {}}, signals, keeper);
   REQUIRE(end_of(child, signals));
-  const auto orphans = descendants_of(getpid(), keeper.id());
+  const auto orphans = descendants_of(getpid(), keeper.process());
   REQUIRE(orphans.size() == 1);
   int looks = 0;
-  const auto look = [&](pid_t, pid_t) -> Descendants {
+  const auto look = [&](pid_t, const ProcessIdentity&) -> Descendants {
     if (++looks > 1) return {.running = {getpid()}};  // As its successor, which still runs.
     kill(orphans.front(), SIGKILL);
     siginfo_t ended{};
@@ -184,7 +184,7 @@ TEST_CASE("a process that was forked during a look by another that ended then is
   };
   CHECK(child.left_something(look));
   CHECK(looks == 2);
-  CHECK_FALSE(child.left_something([](pid_t, pid_t) { return Descendants{}; }));
+  CHECK_FALSE(child.left_something([](pid_t, const ProcessIdentity&) { return Descendants{}; }));
 }
 
 TEST_CASE("where not all can be seen, something may be left until a SIGKILL was sent",
@@ -193,7 +193,9 @@ TEST_CASE("where not all can be seen, something may be left until a SIGKILL was 
   Keeper keeper;
   ChildProcess child({.words = {"true"}, .environment = {}}, signals, keeper);
   REQUIRE(end_of(child, signals));
-  const auto unseen = [](pid_t, pid_t) { return Descendants{.running = {}, .all = false}; };
+  const auto unseen = [](pid_t, const ProcessIdentity&) {
+    return Descendants{.running = {}, .all = false};
+  };
   child.send_to_all(SIGTERM);
   CHECK(child.left_something(unseen));
   child.send_to_all(SIGKILL);
@@ -283,7 +285,7 @@ TEST_CASE("a process that we may not send signals to is not waited for", "[cli][
     Keeper keeper;
     ChildProcess child({.words = {"true"}, .environment = {}}, signals, keeper);
     if (!end_of(child, signals)) return 1;
-    const auto look = [](pid_t, pid_t) { return Descendants{.running = {1}}; };
+    const auto look = [](pid_t, const ProcessIdentity&) { return Descendants{.running = {1}}; };
     return child.left_something(look) ? 2 : 0;
   });
   CHECK(answer == 0);

@@ -21,7 +21,7 @@ inline const Command kSleep{.words = {"sleep", "1000"}, .environment = {}};
 /// Waits until the only command of this process has been executed, as "sleep".
 inline void wait_for_sleep(const Keeper& keeper) {
   for (std::string name; name != "sleep"; std::this_thread::yield()) {
-    const auto command = descendants_of(getpid(), keeper.id());
+    const auto command = descendants_of(getpid(), keeper.process());
     const std::string process = command.empty() ? "self" : std::to_string(command.front());
     std::getline(std::ifstream("/proc/" + process + "/comm"), name);
   }

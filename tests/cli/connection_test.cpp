@@ -106,6 +106,20 @@ TEST_CASE("the default folder is made, for this user alone, and no other is", "[
   }
 }
 
+TEST_CASE("a default folder that cannot be made is an error of the kind that a file's is",
+          "[cli][connection][R15]") {
+  const TemporaryFolder folder;
+  std::ofstream(folder.path() / "file").put('x');
+  const auto kind_in = [](const std::filesystem::path& place) {
+    StoreArguments store;
+    store.fallback = "sqlite:" + (place / "distlock" / "locks.db").string();
+    return thrown_by([&] { make_default_folder(store); });
+  };
+  CHECK(kind_in(folder.path() / "file") == Errc::invalid_argument);
+  CHECK(kind_in(folder.path() / std::string(300, 'x')) == Errc::invalid_argument);
+  CHECK(kind_in("/proc") == Errc::not_applied);
+}
+
 TEST_CASE("a command is not run under a lock that excludes nobody", "[cli][connection][R1]") {
   CHECK_THROWS_WITH(check_excludes(ConnectionString("memory:")), Catch::Contains("sqlite:PATH"));
   CHECK_NOTHROW(check_excludes(ConnectionString("sqlite:locks.db")));

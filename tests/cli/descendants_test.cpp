@@ -1,5 +1,6 @@
 #include "cli/descendants.h"
 
+#include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -11,7 +12,9 @@
 #include <stop_token>
 #include <string>
 #include <thread>
+#include <vector>
 
+#include "support/leave.h"
 #include "support/temporary_folder.h"
 
 using namespace distlock::cli;
@@ -28,7 +31,7 @@ TEST_CASE("processes that end while others are looked for are no error", "[cli][
         waitpid(id, nullptr, 0);
     }
   });
-  for (int i = 0; i < 1000; ++i) CHECK_NOTHROW(descendants_of(getpid(), 0));
+  for (int i = 0; i < 1000; ++i) CHECK_NOTHROW(descendants_of(getpid(), {}));
 }
 
 TEST_CASE("where /proc does not show the processes, a loss is said to end less",
@@ -44,4 +47,20 @@ TEST_CASE("where /proc does not show the processes, a loss is said to end less",
   // That of another PID namespace has other numbers.
   std::filesystem::create_symlink("0", proc.path() / "self");
   CHECK_THAT(said_of(proc.path()), Catch::Contains("does not show the processes here"));
+}
+
+TEST_CASE("a process that has got the number of the dead keeper is a descendant",
+          "[cli][child][R9]") {
+  const pid_t child = fork();
+  if (child == 0) {
+    pause();
+    distlock::testing::leave(1);
+  }
+  ProcessIdentity spared = identity_of(child);
+  CHECK(descendants_of(getpid(), spared).empty());
+  REQUIRE(spared.started);
+  spared.started = *spared.started - 1;
+  CHECK(descendants_of(getpid(), spared) == std::vector<pid_t>{child});
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
 }

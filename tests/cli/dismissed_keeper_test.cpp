@@ -40,7 +40,7 @@ TEST_CASE("a keeper kills nothing of a command that has ended, however long the 
   const Signals signals;
   const Command command{.words = {"sh", "-c", "sleep 99 &"}, .environment = {}};
   CHECK(run_to_end(command, signals, hold(), keeper).exit_status == 0);
-  const auto left = descendants_of(getpid(), keeper.id());
+  const auto left = descendants_of(getpid(), keeper.process());
   REQUIRE(left.size() == 1);
   keeper.set_kill_at(SteadyTime::min());  // As when the time of the last ping is over.
   while (!has_ended(keeper.id()) && !has_ended(left.front())) std::this_thread::yield();

@@ -17,8 +17,11 @@ using namespace distlock;
 using namespace distlock::cli;
 using namespace std::chrono_literals;
 
-TEST_CASE("a loss leaves alone what was there before the run", "[cli][child][R9]") {
-  // As of a shell that has started it in the background, and then executed the tool.
+namespace {
+
+/// Whether a process that was there before a run outlives the loss of its lock. It is like that of
+/// a shell that has started it in the background, and then executed the tool.
+bool older_outlives_a_loss(void (*trouble)(const Keeper&)) {
   const pid_t older = fork();
   if (older == 0) {
     execlp("sleep", "sleep", "99", nullptr);
@@ -26,6 +29,7 @@ TEST_CASE("a loss leaves alone what was there before the run", "[cli][child][R9]
   }
   Keeper keeper;
   const Signals signals;
+  trouble(keeper);
   const distlock::testing::TemporaryFolder folder;
   const auto ready = folder.path() / "ready";
   const SteadyTime until = host_clock()->steady_now() + 1h;
@@ -37,7 +41,19 @@ TEST_CASE("a loss leaves alone what was there before the run", "[cli][child][R9]
   const Ending ending =
       run_to_end({.words = {"sh", "-c", script}, .environment = {}}, signals, hold, keeper);
   CHECK(ending.cut_short);
-  CHECK(waitpid(older, nullptr, WNOHANG) == 0);
-  kill(older, SIGKILL);
+  const bool runs = waitpid(older, nullptr, WNOHANG) == 0;
+  if (runs) kill(older, SIGKILL);
   waitpid(older, nullptr, 0);
+  return runs;
+}
+
+}  // namespace
+
+TEST_CASE("a loss leaves alone what was there before the run", "[cli][child][R9]") {
+  CHECK(older_outlives_a_loss([](const Keeper&) {}));
+}
+
+TEST_CASE("a loss leaves alone what was there before the run also if the keeper was killed",
+          "[cli][child][R9]") {
+  CHECK(older_outlives_a_loss([](const Keeper& keeper) { kill(keeper.id(), SIGKILL); }));
 }

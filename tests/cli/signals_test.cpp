@@ -44,6 +44,22 @@ TEST_CASE("a signal that nobody has taken at the end ends nothing", "[cli][child
   }
 }
 
+TEST_CASE("a signal after the last wait for signals ends nothing where they stay blocked",
+          "[cli][child][R15]") {
+  for (const int number : {SIGTERM, SIGINT, SIGHUP, SIGQUIT}) {
+    CAPTURE(number);
+    const int status = answer_of_child([&] {
+      forbid_core_files();
+      signal(number, SIG_DFL);
+      { const Signals signals(AfterSignals::blocked); }
+      raise(number);
+      return 5;
+    });
+    CHECK(WIFEXITED(status));
+    CHECK(WEXITSTATUS(status) == 5);
+  }
+}
+
 TEST_CASE("the first process of a container ends by the signals that end others", "[cli]") {
   for (const int number : {SIGTERM, SIGINT, SIGHUP, SIGQUIT}) {
     CAPTURE(number);

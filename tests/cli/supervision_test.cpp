@@ -163,7 +163,7 @@ TEST_CASE("all that a command has started is gone before the deadline", "[cli][c
   const Ending ending = run_to_end(shell(script), signals, hold.guarded(), keeper);
   CHECK(ending.by_signal == SIGKILL);
   CHECK(ending.cut_short);
-  CHECK(descendants_of(getpid(), keeper.id()).empty());
+  CHECK(descendants_of(getpid(), keeper.process()).empty());
   CHECK(host_clock()->steady_now() < hold.until);
 }
 
@@ -197,7 +197,7 @@ TEST_CASE("a command that ended when it was told to is not the end of what it ha
   const Signals signals;
   PassingHold hold(5s);
   const Ending ending = run_to_end(shell(stubborn_child_of(hold)), signals, hold.guarded(), keeper);
-  const auto left = descendants_of(getpid(), keeper.id());
+  const auto left = descendants_of(getpid(), keeper.process());
   for (const pid_t process : left) kill(process, SIGKILL);
   CHECK(ending.exit_status == 7);
   CHECK(ending.cut_short);
@@ -220,7 +220,7 @@ TEST_CASE(
   const Ending ending = run_to_end(shell(stubborn_child_of(hold)), signals,
                                    {limited_at_the_end, {}, hold.plan}, keeper);
   limit.reset();
-  const auto left = descendants_of(getpid(), keeper.id());
+  const auto left = descendants_of(getpid(), keeper.process());
   for (const pid_t process : left) kill(process, SIGKILL);
   CHECK(ending.exit_status == 7);
   CHECK(ending.cut_short);
@@ -234,7 +234,7 @@ TEST_CASE("background processes of a command live on if the lock was not lost", 
   const Ending ending = run_to_end(shell("sleep 99 &"), signals, hold.guarded(), keeper);
   CHECK(ending.exit_status == 0);
   CHECK_FALSE(ending.cut_short);
-  const auto left = descendants_of(getpid(), keeper.id());
+  const auto left = descendants_of(getpid(), keeper.process());
   REQUIRE(left.size() == 1);
   kill(left.front(), SIGKILL);
 }

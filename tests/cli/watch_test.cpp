@@ -6,7 +6,6 @@
 #include "cli/exit_status.h"
 #include "cli/looker.h"
 #include "distlock/error.h"
-#include "support/thrown.h"
 
 using namespace distlock;
 using namespace distlock::cli;
@@ -125,16 +124,6 @@ TEST_CASE("a watch goes on until a store is there, and again where a file was re
   CHECK(openings == 4);
   CHECK_THAT(looker.out.str(), Catch::StartsWith("distlock: there is no file 'x'\n\ndistlock: ") &&
                                    Catch::Contains("list rejected") && Catch::Contains("rotate"));
-}
-
-TEST_CASE("a watch ends where waiting mends nothing", "[cli][view]") {
-  Looker looker;
-  const auto refuse = []() -> std::shared_ptr<Store> {
-    throw Error(Errc::permission_denied, "no");
-  };
-  const WatchedStore watched{refuse, *looker.fleet.clock, looker.connection};
-  CHECK(distlock::testing::thrown_by([&] { return watch_list({}, watched, looker.streams()); }) ==
-        Errc::permission_denied);
 }
 
 TEST_CASE("a watch counts the rows of lines that are wider than the terminal", "[cli][view]") {

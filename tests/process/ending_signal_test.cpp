@@ -31,6 +31,20 @@ TEST_CASE("a run whose command ended by ^C or another ending signal ends by it",
   CHECK(fixture.status({"run", "-n", "jobs", "true"}) == 0);
 }
 
+TEST_CASE("signals from the end of the command on do not change the run's status",
+          "[process][run][R15]") {
+  ToolFixture fixture;
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGQUIT}) {
+    CAPTURE(signal);
+    const auto tool = fixture.start({"run", "jobs", "--", "sh", "-c",
+                                     "trap '' " + std::to_string(signal) + "; echo deaf; exit 5"});
+    REQUIRE(tool->next_output() == "deaf");
+    while (!tool->has_ended()) tool->send(signal);
+    CHECK(tool->wait() == 5);
+    CHECK(tool->signal() == 0);
+  }
+}
+
 TEST_CASE("a run under nohup does not end by SIGHUP", "[process][run]") {
   ToolFixture fixture;
   const auto outer =

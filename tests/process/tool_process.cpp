@@ -121,6 +121,13 @@ bool ToolProcess::maps(const std::filesystem::path& file) const {
   return all.find(file.string()) != std::string::npos;
 }
 
+bool ToolProcess::has_ended() const {
+  siginfo_t ended{};
+  const auto id = static_cast<id_t>(id_);
+  check(waitid(P_PID, id, &ended, WEXITED | WNOHANG | WNOWAIT) == 0, "waitid");
+  return ended.si_pid == id_;
+}
+
 void ToolProcess::close_input() {
   if (input_ >= 0) close(input_);
   input_ = -1;

@@ -46,6 +46,8 @@ class ToolProcess {
   /// Whether it has the file mapped into its memory.
   bool maps(const std::filesystem::path& file) const;
   void close_input();
+  /// At once, whether it has ended.
+  bool has_ended() const;
 
   /// The next line that it or its child writes to standard output, or standard error.
   std::string next_output();

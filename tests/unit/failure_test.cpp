@@ -1,6 +1,7 @@
 #include "failure.h"
 
 #include <catch2/catch.hpp>
+#include <cerrno>
 #include <stdexcept>
 
 #include "distlock/error.h"
@@ -48,4 +49,17 @@ TEST_CASE("after any other exception the outcome is unknown, and may pass", "[fa
   CHECK(nameless.what == "an exception of an unknown type");
   CHECK(nameless.outcome_unknown);
   CHECK(nameless.may_pass);
+}
+
+TEST_CASE("a full disk refuses nobody, and a path that can be no file's is not waited for",
+          "[failure][R15]") {
+  for (const int error : {EACCES, EPERM, EROFS}) {
+    CHECK(path_failure(error) == Errc::permission_denied);
+  }
+  for (const int error : {ENAMETOOLONG, ENOTDIR, ELOOP}) {
+    CHECK(path_failure(error) == Errc::invalid_argument);
+  }
+  for (const int error : {ENOSPC, EDQUOT, EIO, EMFILE, ENOENT}) {
+    CHECK(path_failure(error) == Errc::not_applied);
+  }
 }

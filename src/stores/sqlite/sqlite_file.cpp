@@ -25,15 +25,9 @@ constexpr mode_t kPrivateFile = 0600;
 // SQLite has room for 512, and for the names beside the file.
 constexpr std::size_t kPathMost = 504;
 
-// Of a path that no file can have, waiting mends nothing.
-Errc code_of(int error) {
-  if (error == EACCES || error == EPERM || error == EROFS) return Errc::permission_denied;
-  const bool no_path = error == ENAMETOOLONG || error == ENOTDIR || error == ELOOP;
-  return no_path ? Errc::invalid_argument : Errc::not_applied;
-}
-
 [[noreturn]] void fail(const std::string& operation, const std::string& path, int error) {
-  throw Error(code_of(error), operation + ' ' + in_quotes(path) + ": " + system_failure(error));
+  throw Error(path_failure(error),
+              operation + ' ' + in_quotes(path) + ": " + system_failure(error));
 }
 
 // Like rename(2), but where something has the name already it fails. 0, or what errno would be.
