@@ -12,8 +12,8 @@ namespace distlock {
 ///
 /// The split that matters to callers is between `outcome_unknown` and everything else. After
 /// `outcome_unknown` the write may or may not have happened. After any other code the request that
-/// failed has certainly changed nothing, and after `not_applied` no request of the call has, but that
-/// a wait may have left a place in line, which the pinger gives up.
+/// failed has certainly changed nothing. After `not_applied` no request of the call has. But a wait
+/// may have left a place in line then, which the pinger gives up.
 enum class Errc {
   not_applied = 1,    ///< Rejected or never sent: the store is unchanged. May be repeated.
   outcome_unknown,    ///< Sent, no sure answer: the store may have changed (R8).

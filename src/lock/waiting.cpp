@@ -61,7 +61,7 @@ bool DistributedLock::wait_for(nanoseconds limit, const std::stop_token& stop, s
   return in_line ? contender_->wait_in_line(request) : contender_->wait_polling(request);
 }
 
-// A stop ends a wait by false, also one of no time (R15). What its claim got is freed.
+// A stop ends a wait by false, also one of no time (R15). Its claim is freed.
 bool Contender::try_unless_stopped(std::string_view why, LockRecord* other,
                                    const std::stop_token& stop) try {
   return !stop.stop_requested() && lock_try(why, other, {.stop = stop});

@@ -112,7 +112,7 @@ class Oracle {
   void ended_for_good(const Token& ts) { ended_.insert(ts); }
   /// From now on nobody judges this member: it is another store.
   void stop_judging() { judging_ = false; }
-  /// What such a member has of a lock.
+  /// Such a member has that of a lock.
   void became(const std::string& name, const StoredLock& now);
   /// Some member granted that hold.
   void claim_of_member(const StoredLock& after) {

@@ -77,7 +77,7 @@ TEST_CASE("a hold that came while memory was short keeps its ping when its pinge
       try {
         (void)lock.lock_try("x");
       } catch (const std::exception&) {
-        // What came of it is looked at below.
+        // It may have been granted.
       }
     }
     pinger->stop();

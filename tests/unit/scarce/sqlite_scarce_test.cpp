@@ -71,7 +71,8 @@ TEST_CASE("a sync that gets no memory holds up no later one", "[scarce][sqlite]"
 TEST_CASE("a claim after a ping that got no memory is held, or an error",
           "[scarce][sqlite][R8][R12]") {
   const TemporaryFolder folder;
-  const auto store = open_store(ConnectionString("sqlite:" + (folder.path() / "locks.db").string()));
+  const auto store =
+      open_store(ConnectionString("sqlite:" + (folder.path() / "locks.db").string()));
   int asked = 0;
   for (int left = 0; asked >= left; ++left) {
     const auto pinger = std::make_shared<DistributedLockPinger>(
