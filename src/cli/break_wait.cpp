@@ -145,7 +145,7 @@ void BrokenHold::note_ping(Watched& member, const std::optional<PingRecord>& pin
 }
 
 // The store tells the end of a process by the holds that it has, and the broken one is none any
-// more. Processes of its command may still act on (R23).
+// more. Processes of its command may be at work still (R23).
 bool BrokenHold::may_act_on(const PingRecord& ping, const StoreNow& now) const {
   if (!hold_.ts) return false;
   const bool comparable = hold_.when && ping.clock == now.clock;
