@@ -103,6 +103,9 @@ struct PingRecord {
   std::optional<PingHealth> health;
   /// The process has ended for sure, and all that might still act for it: the kernel says so (R23).
   bool ended = false;
+  /// With `ended`: it was a `distlock run`. Of a hold that is in the store no more nobody has
+  /// looked whether processes of its command are left.
+  bool was_run = false;
 };
 
 }  // namespace distlock

@@ -87,12 +87,17 @@ std::optional<milliseconds> acts_at_most(const LockView& lock) {
   return *lock.record->takeover_after;
 }
 
-BrokenHold::BrokenHold(const LockView& shown, std::size_t majority)
+BrokenHold::BrokenHold(const LockView& shown, std::size_t majority, TokenIsHad is_had)
     : majority_(majority),
+      is_had_(std::move(is_had)),
       hold_(*shown.record),
       had_ping_(shown.takeover.how != Takeover::How::never),
       pings_with_a_look_(protocol::pings_until_noticed(!hold_.members.empty())),
       options_(contender(hold_)) {}
+
+bool BrokenHold::any_may_have(const std::string& token, milliseconds given) {
+  return may_be_had(token, given);
+}
 
 milliseconds BrokenHold::pause() const {
   return std::clamp(options_.takeover_after / 16, milliseconds{1}, kLookMost);
@@ -109,7 +114,7 @@ std::optional<BrokenHold::End> BrokenHold::look(const Listings& members, const L
     Watched& member = watched_[one.member];
     const auto* shown = find(one.listing, hold_.process);
     std::optional<PingRecord> ping = shown == nullptr ? std::nullopt : shown->record;
-    if (ping && ping->ended) ping->ended = !may_act_on(*ping, one.listing.now);
+    if (ping && ping->was_run && may_act_on(*ping, one.listing.now, span.sent)) ping->ended = false;
     note_ping(member, ping);
     const bool is_silent = this->is_silent(member, one.listing.now, span);
     const bool has_pinged = member.pings >= pings_with_a_look_;
@@ -144,14 +149,15 @@ void BrokenHold::note_ping(Watched& member, const std::optional<PingRecord>& pin
   had_ping_ = had_ping_ || ping;
 }
 
-// The store tells the end of a process by the holds that it has, and the broken one is none any
-// more. Processes of its command may be at work still (R23).
-bool BrokenHold::may_act_on(const PingRecord& ping, const StoreNow& now) const {
+// The store tells the end of a run by the holds that it has, and the broken one is none any more.
+// Processes of its command may be at work still (R23). On a mirrored store the hold may be dated by
+// the clock of another member.
+bool BrokenHold::may_act_on(const PingRecord& ping, const StoreNow& now, SteadyTime sent) const {
   if (!hold_.ts) return false;
-  const bool comparable = hold_.when && ping.clock == now.clock;
-  const auto up = std::chrono::floor<milliseconds>(host_clock()->steady_now().time_since_epoch());
+  const bool comparable = hold_.members.empty() && hold_.when && ping.clock == now.clock;
+  const auto up = std::chrono::floor<milliseconds>(sent.time_since_epoch());
   const milliseconds age = comparable ? saturating_difference(now.time, *hold_.when) : up;
-  return may_be_had(to_hex(*hold_.ts), up - std::clamp(age, milliseconds{0}, up));
+  return is_had_(to_hex(*hold_.ts), up - std::clamp(age, milliseconds{0}, up));
 }
 
 std::optional<BrokenHold::End> BrokenHold::after_notice(SteadyTime now) {
@@ -173,7 +179,11 @@ void wait_for_holder(const LockView& shown, const OpenedStore& opened, const Wai
   const Members* const members = opened.store.members();
   BrokenHold broken(shown, members == nullptr ? 1 : members->majority());
   std::optional<BrokenHold::End> end;
+  bool waits = longest.count() > 0;
   for (bool told = false; !(end = look(broken, opened, told, words.err));) {
+    if (!std::exchange(waits, true)) {
+      words.news << "distlock: waiting for what the command may have left behind\n" << std::flush;
+    }
     opened.clock.wait_until(opened.clock.steady_now() + broken.pause(), {});
   }
   words.news << "distlock: " << escaped(shown.name) << ": " << text_of(*end) << '\n';

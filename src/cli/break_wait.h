@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <iosfwd>
 #include <map>
 #include <optional>
@@ -32,8 +33,11 @@ class BrokenHold {
     silent,   ///< A majority has heard nothing of it for its window: it acts no more (M5).
   };
 
+  /// As may_be_had().
+  using TokenIsHad = std::function<bool(const std::string& token, std::chrono::milliseconds given)>;
+
   /// `shown`: the hold as it was before the break.
-  BrokenHold(const LockView& shown, std::size_t majority);
+  BrokenHold(const LockView& shown, std::size_t majority, TokenIsHad is_had = any_may_have);
 
   /// To be called every pause() after the break. Gives the end once it is known.
   std::optional<End> look(const Listings& members, const LocalSpan& span);
@@ -48,13 +52,16 @@ class BrokenHold {
     int pings = 0;
   };
 
-  /// Whether a process may have the token of the hold, though its own process has ended.
-  bool may_act_on(const PingRecord& ping, const StoreNow& now) const;
+  static bool any_may_have(const std::string& token, std::chrono::milliseconds given);
+  /// Whether a process may have the token of the hold, though its run has ended. `sent`: of the
+  /// look that has shown `ping`.
+  bool may_act_on(const PingRecord& ping, const StoreNow& now, SteadyTime sent) const;
   void note_ping(Watched& member, const std::optional<PingRecord>& ping);
   bool is_silent(Watched& member, const StoreNow& now, const LocalSpan& span);
   std::optional<End> after_notice(SteadyTime now);
 
   std::size_t majority_;
+  TokenIsHad is_had_;
   LockRecord hold_;
   bool had_ping_;
   int pings_with_a_look_;

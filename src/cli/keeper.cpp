@@ -220,7 +220,10 @@ Keeper::~Keeper() {
   dismiss();
   // It may be stopped itself, and then an order would not end it.
   syscall(SYS_pidfd_send_signal, handle_, SIGKILL, nullptr, 0);
-  while (waitpid(id(), nullptr, 0) < 0 && errno == EINTR) {
+  // It may have been waited for already, and its number be another's.
+  siginfo_t ended{};
+  while (handle_ >= 0 && waitid(P_PIDFD, static_cast<id_t>(handle_), &ended, WEXITED) < 0 &&
+         errno == EINTR) {
   }
   close(handle_);
   close(orders_);

@@ -99,6 +99,7 @@ ClaimSender::ReadBack ClaimSender::read_back(const Claim& claim) {
 
 void ClaimSender::leave_pending(const Token& ts, SteadyTime sent) noexcept {
   note_unsettled();
+  if (session_.fork_guard.in_child()) return;  // Other threads may have had its mutexes.
   const auto call_limit = session_.environment.store->call_limit();
   session_.holds.note_given_up(ts);
   session_.pending.add(name_, ts, sent + protocol::settled_after(options_, call_limit));

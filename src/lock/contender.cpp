@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <boost/thread/lock_guard.hpp>
 #include <boost/thread/lock_types.hpp>
+#include <tuple>
 
 #include "lock/busy_check.h"
 #include "log.h"
@@ -146,18 +147,11 @@ ClaimResult Contender::claim(const ClaimFrom& from, std::string_view why, Fence 
   session->begin_claim(*hold);
   auto [record, failure] = claims.send(from, claims.claim_with(ts, why, fences), limit);
   if (!record) return {false, failure, ts};
+  // Any thread may use this object from here on.
+  const auto [pings, granted, until] = std::tuple(session, hold, limit);
   if (!keep(*record, fences)) return {false, came_too_late(name, give_back(*record)), ts};
-  lengthen_if_short();
+  pings->ping_if_short(*granted, until);
   return {true, std::nullopt, ts};
-}
-
-// Members of a mirrored store that were away until now protect a hold by an old ping: the next one
-// may come too late (M5, R7).
-void Contender::lengthen_if_short() {
-  if (session->environment.store->members() == nullptr || out_of_time()) return;
-  const auto left = hold->validity.until() - session->environment.clock->steady_now();
-  if (left >= hold->validity_span / 2) return;
-  Chores::attempt("moving a deadline on", [&] { session->ping_unless_stopped(limit); });
 }
 
 Judgement Contender::judge_now(TimedInspection& look) {

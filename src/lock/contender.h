@@ -187,7 +187,6 @@ class DistributedLock::Contender : public Heir {
   bool line_comes_first(const protocol::Judgement& dead, const Inspection& seen);
   /// Pings if it must, sends one claim, and keeps what the store grants (R2, R7, R9).
   ClaimResult claim(const ClaimFrom& from, std::string_view why, Fence fences);
-  void lengthen_if_short();
   bool keep_until(LockRecord& record, Fence last, SteadyTime until,
                   const std::optional<Ticket>& again);
   bool is_named(const Named& one) const;

@@ -48,6 +48,8 @@ bool Holds::begin(Hold& hold, const Token& ts, const std::vector<Token>& members
     const SteadyTime until = hold.validity.until();
     const bool in_time = !hold.validity.over(now);
     // Where the release of what came too late is undone, it is a stray hold.
+    if (hold.ts != ts) add_given_up(hold.ts);
+    if (!in_time) add_given_up(ts);
     hold.ts = in_time ? ts : Token{};
     if (!in_time) return false;
     hold.active = true;
@@ -93,6 +95,7 @@ void Holds::note_given_up(const Token& ts) noexcept {
 }
 
 bool Holds::gave_up(const Token& ts) const {
+  if (ts == Token{}) return false;
   const Guard lock(mutex_);
   const bool is_had = std::any_of(enlisted_.begin(), enlisted_.end(), [&](const auto& entry) {
     return entry.second->ts == ts || entry.second->claiming == ts;

@@ -81,6 +81,16 @@ void Session::ping_unless_stopped(const Limit& limit) {
   });
 }
 
+void Session::ping_if_short(const Hold& granted, const Limit& limit) noexcept {
+  const Clock& clock = *environment.clock;
+  const SteadyTime now = clock.steady_now();
+  const SteadyTime until = granted.validity.until();
+  const bool is_short = until > now && until - now < granted.validity_span / 2;
+  const bool over = limit.over(clock) || stopping.stop_requested();
+  if (environment.store->members() == nullptr || !is_short || over) return;
+  Chores::attempt("moving a deadline on", [&] { ping(); });
+}
+
 // As it will be if this ping succeeds.
 PingHealth Session::health_at(SteadyTime now) const {
   const Guard lock(mutex_);
@@ -118,8 +128,9 @@ bool Session::note_good_ping(const PingRecord& record, const LocalSpan& span) {
   return stepped;
 }
 
-// Since when a majority of these members has a ping: the others may have been away until now.
-std::optional<SteadyTime> Session::last_ping_of(const std::vector<MemberBasis>& bases) const {
+// Since when a majority of these members has a ping: the others may have been away until now. A
+// member that confirms none is not pinged by each claim.
+std::optional<SteadyTime> Session::last_ping_for(const std::vector<MemberBasis>& bases) const {
   std::vector<SteadyTime> sent;
   for (const MemberPing& ping : environment.store->members()->pings(environment.process)) {
     const bool is_asked = std::any_of(bases.begin(), bases.end(), [&](const MemberBasis& one) {
@@ -128,7 +139,12 @@ std::optional<SteadyTime> Session::last_ping_of(const std::vector<MemberBasis>& 
     if (ping.counts && is_asked) sent.push_back(ping.sent);
   }
   const std::size_t majority = environment.store->members()->majority();
-  if (sent.size() < majority) return std::nullopt;
+  if (sent.size() < majority) {
+    const Guard lock(mutex_);
+    const bool just_now = last_ping_sent_ && environment.clock->steady_now() - *last_ping_sent_ <
+                                                 environment.store->call_limit() / 8;
+    return just_now ? last_ping_sent_ : std::nullopt;
+  }
   std::sort(sent.begin(), sent.end(), std::greater<>());
   return sent[majority - 1];
 }

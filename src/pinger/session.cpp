@@ -164,7 +164,7 @@ bool Session::ensure_pinged(nanoseconds validity, const Limit& limit,
     return !limit.over(clock) &&
            protocol::must_ping_before_claim(last, clock.steady_now(), validity, options);
   };
-  if (must_ping(bases.empty() ? last_ping() : last_ping_of(bases))) ping_unless_stopped(limit);
+  if (must_ping(bases.empty() ? last_ping() : last_ping_for(bases))) ping_unless_stopped(limit);
   check_usable();                      // A stop may have come during the wait, or during the ping.
   if (must_ping(last_ping())) ping();  // The releases behind that one may have taken long (R7).
   check_usable();

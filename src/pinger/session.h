@@ -58,6 +58,9 @@ class DistributedLockPinger::Session {
   /// does, while `limit` is not over: others believe in a place that is older than a ping (R22).
   /// Errors: those of ping() and check_usable().
   void ping_unless_stopped(const Limit& limit);
+  /// A hold that was just granted by members of a mirrored store may be protected by old pings:
+  /// they were away until now, and the next ping may come too late (M5, R7).
+  void ping_if_short(const Hold& granted, const Limit& limit) noexcept;
   SteadyTime round() noexcept;
 
   /// Makes sure that a claim now would be born with time to live (R7, R9). A claim with `bases`, of
@@ -129,7 +132,7 @@ class DistributedLockPinger::Session {
   bool note_good_ping(const PingRecord& record, const LocalSpan& span);
   void note_bad_ping(std::string_view error);
   void log_losses();
-  std::optional<SteadyTime> last_ping_of(const std::vector<MemberBasis>& bases) const;
+  std::optional<SteadyTime> last_ping_for(const std::vector<MemberBasis>& bases) const;
   void farewell();
   void free_what_was_undone();
 

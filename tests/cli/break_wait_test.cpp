@@ -1,22 +1,13 @@
 #include "cli/break_wait.h"
 
-#include <signal.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <array>
 #include <catch2/catch.hpp>
-#include <cstring>
 #include <functional>
 #include <sstream>
 #include <string>
-#include <thread>
 
 #include "cli/exit_status.h"
 #include "cli/operator.h"
 #include "cli/scene.h"
-#include "processes.h"
 #include "support/mirror_fleet.h"
 #include "support/thrown.h"
 
@@ -25,8 +16,6 @@ using namespace distlock::cli;
 using namespace std::chrono_literals;
 
 namespace {
-
-const pid_t kOwnId = getpid();
 
 /// As if the holder of "jobs" had stated that window.
 void state_window(Operator& someone, std::int64_t milliseconds) {
@@ -241,23 +230,31 @@ TEST_CASE("break --wait takes no end of a run for the end of what its command ha
   scene.hold("jobs", "p", 20'000);
   scene.ping("p", 1s);
   LockView shown = scene.all().locks.front();
-  // No other process has it.
-  shown.record->ts = Token{{7}};
-  std::memcpy(shown.record->ts->bytes.data() + 4, &kOwnId, sizeof kOwnId);
   MemberListing listing{Token{}, scene.store().list()};
-  listing.listing.pings.front().record->ended = true;
-  BrokenHold broken(shown, 1);
-  const LocalSpan span{};
-  std::string variable = std::string(kTokenVariable) + '=' + to_hex(*shown.record->ts);
-  std::array<char*, 2> environment{variable.data(), nullptr};
-  std::string program = "sleep";
-  std::string time = "60";
-  std::array<char*, 3> words{program.data(), time.data(), nullptr};
-  pid_t left = 0;
-  REQUIRE(posix_spawnp(&left, "sleep", nullptr, nullptr, words.data(), environment.data()) == 0);
-  while (environment_of(left).value_or("").empty()) std::this_thread::yield();
-  CHECK_FALSE(broken.look({listing}, span));
-  kill(left, SIGKILL);
-  waitpid(left, nullptr, 0);
-  CHECK(broken.look({listing}, span) == BrokenHold::End::silent);
+  PingRecord& ping = *listing.listing.pings.front().record;
+  ping.ended = ping.was_run = true;
+  LocalSpan span{};
+  span.sent = span.received = SteadyTime{1000s};
+  bool left = true;
+  std::chrono::milliseconds since{};
+  const auto is_had = [&](const std::string& token, std::chrono::milliseconds given) {
+    since = given;
+    return left && token == to_hex(*shown.record->ts);
+  };
+  SECTION("of this machine's clock") {
+    BrokenHold broken(shown, 1, is_had);
+    CHECK_FALSE(broken.look({listing}, span));
+    CHECK(since == 939s);
+    left = false;
+    CHECK(broken.look({listing}, span) == BrokenHold::End::silent);
+  }
+  SECTION("of a program, which runs no command") {
+    ping.was_run = false;
+    CHECK(BrokenHold(shown, 1, is_had).look({listing}, span) == BrokenHold::End::silent);
+  }
+  SECTION("that members of a mirrored store dated") {
+    shown.record->members = {Token{{1}}};
+    CHECK_FALSE(BrokenHold(shown, 1, is_had).look({listing}, span));
+    CHECK(since == 0s);
+  }
 }

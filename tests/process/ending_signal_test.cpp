@@ -3,6 +3,7 @@
 
 #include <catch2/catch.hpp>
 #include <string>
+#include <thread>
 
 #include "process/tool_fixture.h"
 
@@ -39,7 +40,10 @@ TEST_CASE("signals from the end of the command on do not change the run's status
     const auto tool = fixture.start({"run", "jobs", "--", "sh", "-c",
                                      "trap '' " + std::to_string(signal) + "; echo deaf; exit 5"});
     REQUIRE(tool->next_output() == "deaf");
-    while (!tool->has_ended()) tool->send(signal);
+    while (!tool->has_ended()) {
+      tool->send(signal);
+      std::this_thread::yield();
+    }
     CHECK(tool->wait() == 5);
     CHECK(tool->signal() == 0);
   }

@@ -214,12 +214,7 @@ Reply<Answer> reply_of(Member& member, const CallRules& rules, const MemberCall<
       reply.failure = no_memory;
     }
   }
-  // Nobody has waited so long for it, and the next call does not either.
-  if (!reply.failure && member.too_late(asked, member.now())) {
-    member.note_silence(rules.kind);
-  } else {
-    member.note_outcome(rules.kind, reply.failure);
-  }
+  member.note_reply(rules.kind, reply.failure, asked);
   return reply;
 }
 

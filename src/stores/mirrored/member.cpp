@@ -82,6 +82,14 @@ bool Member::answers(CallKind kind) const {
   return answers_ && (kind == CallKind::read || writes_);
 }
 
+void Member::note_reply(CallKind kind, const std::optional<Error>& failure, SteadyTime asked) {
+  const SteadyTime quick = quick_since_;
+  const bool late = too_late(asked, now());
+  if (!late) quick_since_ = std::max(quick, asked);
+  if (!late) return note_outcome(kind, failure);
+  if (asked >= quick) note_silence(kind);
+}
+
 void Member::note_outcome(CallKind kind, const std::optional<Error>& failure) {
   const bool denied = failure && failure->errc() == Errc::permission_denied;
   const bool answered = !failure || !may_pass(*failure);

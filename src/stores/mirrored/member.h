@@ -136,8 +136,9 @@ class Member {
   /// Whether it answered its last call of that kind, and its last call of any if it is no ping. A
   /// call waits for it then.
   bool answers(CallKind kind) const;
-  /// Whether a look that ended then came too late after what was asked (M6).
-  bool too_late(SteadyTime asked, SteadyTime looked) const;
+  /// Notes how a call ended that was asked then. Nobody has waited for what comes too late, and the
+  /// next call does not either, unless a later one was quick.
+  void note_reply(CallKind kind, const std::optional<Error>& failure, SteadyTime asked);
   /// Notes how a call of it ended.
   void note_outcome(CallKind kind, const std::optional<Error>& failure);
   /// Notes that a call of it was waited for in vain.
@@ -162,6 +163,8 @@ class Member {
   };
 
   std::optional<Identity> unless_of_before(std::optional<Identity> identity) const;
+  /// Whether a look that ended then came too late after what was asked (M6).
+  bool too_late(SteadyTime asked, SteadyTime looked) const;
   /// `did`: it did what was asked, and did not refuse it.
   void note(CallKind kind, bool answered, bool did);
   /// `identity` is the one in `seen`, if any.
@@ -176,6 +179,7 @@ class Member {
   std::atomic<bool> answers_{true};
   std::atomic<bool> writes_{true};
   std::atomic<bool> confirms_pings_{true};
+  std::atomic<SteadyTime> quick_since_{SteadyTime::min()};  // the last that was asked and was quick
   mutable boost::mutex mutex_;
   // Guarded by `mutex_`, down to `under_way_`.
   std::optional<Reading> reading_;

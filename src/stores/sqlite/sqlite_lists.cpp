@@ -115,6 +115,7 @@ Listing SqliteLists::judged(Read read, std::chrono::milliseconds give_up_at) {
     ping->ended = std::all_of(holds.begin(), holds.end(), [&](const LockRecord& hold) {
       return has_ended(connection_, witness_, *ping, witness, hold);
     });
+    ping->was_run = ping->ended && SqliteWitness::counts_tokens(witness);
   }
   return std::move(read.listing);
 }

@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 #include <memory>
 #include <new>
+#include <optional>
 
 #include "support/manual_clock.h"
 
@@ -228,4 +229,32 @@ TEST_CASE("want of memory for the call of one member loses no answer of the othe
   CHECK(replies[0].failure->errc() == Errc::not_applied);
   CHECK(replies[1].answer == 1);
   CHECK(replies[2].answer == 2);
+}
+
+TEST_CASE("an answer that comes too late is silence, unless a later call was quick",
+          "[mirrored][M2]") {
+  const auto clock = std::make_shared<ManualClock>();
+  const auto member =
+      std::make_shared<Member>(make_memory_store(clock, {.call_limit = 1s}), Place{0, 1}, clock,
+                               std::make_shared<KnownReturns>());
+  const SteadyTime asked = clock->steady_now();
+  const std::optional<Error> failure =
+      GENERATE(std::optional<Error>(), std::optional(Error(Errc::permission_denied, "no")));
+  clock->advance(2s);
+  SECTION("in time") {
+    member->note_reply(CallKind::read, {}, asked);
+    CHECK(member->answers(CallKind::read));
+  }
+  clock->advance(1ms);
+  SECTION("too late") {
+    member->note_reply(CallKind::read, failure, asked);
+    CHECK_FALSE(member->answers(CallKind::read));
+    member->note_reply(CallKind::read, {}, clock->steady_now());
+    CHECK(member->answers(CallKind::read));
+  }
+  SECTION("after a quick one that was asked later") {
+    member->note_reply(CallKind::read, {}, asked + 1s);
+    member->note_reply(CallKind::read, failure, asked);
+    CHECK(member->answers(CallKind::read));
+  }
 }

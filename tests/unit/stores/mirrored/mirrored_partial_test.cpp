@@ -208,6 +208,27 @@ TEST_CASE("the watch is woken when a hold's deadline comes sooner", "[mirrored][
   CHECK(holds.lost(*hold) == LossReason::deadline_passed);
 }
 
+TEST_CASE("of all that an object claimed only the hold that it has does not count as given up",
+          "[mirrored][pinger][M2]") {
+  constexpr SteadyTime kNow{1h};
+  Holds holds{AnnounceOn::caller};
+  const auto hold = std::make_shared<Hold>("jobs", 1min);
+  const auto grant = [&](const Token& ts, SteadyTime at) {
+    holds.enlist(hold, ts);
+    hold->claim_validity.begin(kNow);
+    return holds.begin(*hold, ts, {}, at);
+  };
+  REQUIRE(grant(Token{{1}}, kNow));
+  CHECK_FALSE(holds.gave_up(Token{{1}}));
+  REQUIRE(grant(Token{{2}}, kNow));  // Claimed anew from its own hold.
+  CHECK(holds.gave_up(Token{{1}}));
+  CHECK_FALSE(grant(Token{{3}}, kNow + 2min));
+  holds.delist(hold);
+  for (const std::uint8_t number : {1, 2, 3}) CHECK(holds.gave_up(Token{{number}}));
+  CHECK_FALSE(holds.gave_up(Token{{4}}));
+  CHECK_FALSE(holds.gave_up(Token{}));
+}
+
 TEST_CASE("a member's holder that only an old copy shows as dead is left alone",
           "[mirrored][M1][R6]") {
   MirrorFleet fleet;
