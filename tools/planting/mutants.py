@@ -42,8 +42,8 @@ CLI = ("cli_tests",)
 # before let pass; the quick ones first.
 MORE = (
     (r"src/(stores/mirrored/|pinger/member_|protocol/member_)", ("contract_mirrored",), ""),
-    (r"src/(line_writer|lock/guard|pinger/|stores/(mirrored|open|sqlite)/|stores/mongodb/mongo_bell)",
-     ("scarce_tests",), ""),
+    (r"src/(line_writer|lock/guard|pinger/|protocol/store_clock"
+     r"|stores/(mirrored|open|sqlite)/|stores/mongodb/mongo_bell)", ("scarce_tests",), ""),
     (r"src/stores/sqlite/", ("differential_sqlite", "sqlite_tests"), ""),
     (r"src/stores/sqlite/sqlite_store", ("process_tests",), ""),
     (r"src/stores/(mongodb|open)/", ("mongo_wire_tests",), ""),

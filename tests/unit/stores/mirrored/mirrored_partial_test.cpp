@@ -227,6 +227,9 @@ TEST_CASE("of all that an object claimed only the hold that it has does not coun
   for (const std::uint8_t number : {1, 2, 3}) CHECK(holds.gave_up(Token{{number}}));
   CHECK_FALSE(holds.gave_up(Token{{4}}));
   CHECK_FALSE(holds.gave_up(Token{}));
+  // Another object has it by now.
+  holds.enlist(std::make_shared<Hold>("jobs", 1min), Token{{1}});
+  CHECK_FALSE(holds.gave_up(Token{{1}}));
 }
 
 TEST_CASE("a member's holder that only an old copy shows as dead is left alone",
