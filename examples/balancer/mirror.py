@@ -18,8 +18,6 @@ from examples.balancer.story import GIVE_UP, Story
 
 SOON = 15  # Seconds, for what will not come.
 TIMES = 3  # So often the director tries a thing that a slow machine may spoil.
-
-
 AWAY = 69  # The tool's status where too few members answer.
 
 

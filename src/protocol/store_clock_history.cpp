@@ -25,8 +25,7 @@ void StoreClockHistory::note(const StoreNow& now, const SteadySpan& span) {
   const milliseconds low = offset(now.time, std::chrono::ceil<milliseconds>(span.received));
   const milliseconds high = offset(now.time, std::chrono::floor<milliseconds>(span.sent));
   const Offsets reading{now.clock, span.received, span.received, high, low};
-  std::optional<StoreNow> latest = now;  // Whole or not at all, where memory is short.
-  last_.swap(latest);
+  last_ = StoreNow(now);  // A copy first: whole or not at all, where memory is short.
   last_sent_ = span.sent;
   const auto same = std::find_if(readings_.rbegin(), readings_.rend(),
                                  [&](const Offsets& one) { return one.clock == now.clock; });

@@ -54,17 +54,17 @@ void Oracle::lock_rolled_back(const std::string& name, const StoredLock& now) {
   if (changed_) changed_(name, now);
 }
 
+void Oracle::note(std::vector<Version>& versions, const StoredLock& lock) const {
+  if (versions.empty() || !(versions.back().lock == lock))
+    versions.push_back({scheduler_.now(), lock});
+}
+
 void Oracle::became(const std::string& name, const StoredLock& now) {
-  LockHistory& lock = history(name);
-  if (!(lock.versions.back().lock == now)) lock.versions.push_back({scheduler_.now(), now});
+  note(history(name).versions, now);
 }
 
 void Oracle::majority_carries(const std::string& name, const StoredLock& now,
                               const StoredLock& for_uninformed) {
-  const auto note = [&](std::vector<Version>& versions, const StoredLock& lock) {
-    if (versions.empty() || !(versions.back().lock == lock))
-      versions.push_back({scheduler_.now(), lock});
-  };
   for (auto& [process, looking] : looking_) {
     // A hold that was gone is there again.
     if (!now.taken || !now.ts) break;

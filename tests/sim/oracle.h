@@ -183,6 +183,7 @@ class Oracle {
     Time since;
     StoredLock lock;
   };
+  void note(std::vector<Version>& versions, const StoredLock& lock) const;
   struct LockHistory {
     std::vector<Version> versions;
     std::vector<Version> versions_for_uninformed;

@@ -84,10 +84,12 @@ bool Member::answers(CallKind kind) const {
 
 void Member::note_reply(CallKind kind, const std::optional<Error>& failure, SteadyTime asked) {
   const SteadyTime quick = quick_since_;
-  const bool late = too_late(asked, now());
-  if (!late) quick_since_ = std::max(quick, asked);
-  if (!late) return note_outcome(kind, failure);
-  if (asked >= quick) note_silence(kind);
+  if (too_late(asked, now())) {
+    if (asked >= quick) note_silence(kind);
+    return;
+  }
+  quick_since_ = std::max(quick, asked);
+  note_outcome(kind, failure);
 }
 
 void Member::note_outcome(CallKind kind, const std::optional<Error>& failure) {

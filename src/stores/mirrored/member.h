@@ -163,10 +163,10 @@ class Member {
   };
 
   std::optional<Identity> unless_of_before(std::optional<Identity> identity) const;
-  /// Whether a look that ended then came too late after what was asked (M6).
-  bool too_late(SteadyTime asked, SteadyTime looked) const;
   /// `did`: it did what was asked, and did not refuse it.
   void note(CallKind kind, bool answered, bool did);
+  /// Whether a look that ended then came too late after what was asked (M6).
+  bool too_late(SteadyTime asked, SteadyTime looked) const;
   /// `identity` is the one in `seen`, if any.
   bool is_to_come_back(const Inspection& seen, const std::optional<Identity>& identity) const;
   // With the mutex.

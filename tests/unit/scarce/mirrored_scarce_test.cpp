@@ -34,35 +34,24 @@ struct Marked {
 
 TEST_CASE("a look without memory takes nothing of a member's earlier mark for that of a later one",
           "[scarce][mirrored][M6]") {
-  int asked = 0;
-  for (int left = 0; asked >= left; ++left) {
+  at_each_want_of_memory([](const auto& starved) {
     Marked marked;
     marked.mark(Token{{1}}, FromAbsent{}, {0, 5});
     marked.member.look_at_identity();
     marked.member.note_told(Token{{1}});
     REQUIRE(marked.member.lack()->told);
     marked.mark(Token{{2}}, FromHold{.ts = Token{{1}}, .when = {}}, {0, 9, 7});
-    asked = 0;
-    {
-      const NoMemoryOnce none([&] { return asked++ == left; });
-      try {
-        marked.member.look_at_identity();
-      } catch (const std::exception&) {
-        // The next look has memory.
-      }
-    }
-    marked.member.look_at_identity();
-    CAPTURE(left);
+    starved([&] { marked.member.look_at_identity(); });
+    marked.member.look_at_identity();  // The next look has memory.
     REQUIRE(marked.member.lack()->marker);
     CHECK(marked.member.lack()->marker->token == Token{{2}});
     CHECK_FALSE(marked.member.lack()->told);
-  }
+  });
 }
 
 TEST_CASE("a hold that came while memory was short keeps its ping when its pinger is stopped",
           "[scarce][mirrored][R12]") {
-  int asked = 0;
-  for (int left = 0; asked >= left; ++left) {
+  at_each_want_of_memory([](const auto& starved) {
     const auto clock = std::make_shared<ManualClock>();
     std::vector<std::shared_ptr<Store>> members;
     for (int i = 0; i < 3; ++i) members.push_back(make_memory_store(clock));
@@ -71,20 +60,11 @@ TEST_CASE("a hold that came while memory was short keeps its ping when its pinge
             .store = make_mirrored_store(members, clock), .clock = clock, .process = "holder"},
         PingerOptions{}, PingerDrive::caller);
     DistributedLock lock(pinger, "jobs");
-    asked = 0;
-    {
-      const NoMemoryOnce none([&] { return asked++ == left; });
-      try {
-        (void)lock.lock_try("x");
-      } catch (const std::exception&) {
-        // It may have been granted.
-      }
-    }
+    starved([&] { (void)lock.lock_try("x"); });  // It may have been granted.
     pinger->stop();
     for (const auto& member : members) {
-      CAPTURE(left);
       const Inspection seen = member->inspect("jobs", Freshness::fresh);
       if (seen.lock && seen.lock->taken()) CHECK(seen.ping);
     }
-  }
+  });
 }

@@ -3,7 +3,9 @@
 #include <pthread.h>
 
 #include <boost/thread/thread.hpp>
+#include <catch2/catch.hpp>
 #include <chrono>
+#include <exception>
 #include <functional>
 #include <new>
 
@@ -47,6 +49,26 @@ class NoMemoryOnce {
   NoMemoryOnce(const NoMemoryOnce&) = delete;
   NoMemoryOnce& operator=(const NoMemoryOnce&) = delete;
 };
+
+/// Calls `scene` again and again, with a function that calls an action. In the Nth call the action
+/// gets no memory the Nth time that it asks for some. Ends when it has asked less often. Exceptions
+/// of the action go no further.
+template <class Scene>
+void at_each_want_of_memory(const Scene& scene) {
+  int asked = 0;
+  for (int left = 0; asked >= left; ++left) {
+    CAPTURE(left);
+    scene([&](const auto& action) {
+      asked = 0;
+      const NoMemoryOnce none([&] { return asked++ == left; });
+      try {
+        action();
+      } catch (const std::exception&) {
+        // The scene looks at what has come of it.
+      }
+    });
+  }
+}
 
 /// While it lives, the next time that its thread frees memory, this runs first. So a test gets in
 /// between two steps of a function.

@@ -3,7 +3,6 @@
 #include <catch2/catch.hpp>
 #include <fstream>
 #include <memory>
-#include <new>
 #include <string>
 
 #include "distlock/distributed_lock.h"
@@ -73,42 +72,26 @@ TEST_CASE("a claim after a ping that got no memory is held, or an error",
   const TemporaryFolder folder;
   const auto store =
       open_store(ConnectionString("sqlite:" + (folder.path() / "locks.db").string()));
-  int asked = 0;
-  for (int left = 0; asked >= left; ++left) {
+  at_each_want_of_memory([&](const auto& starved) {
     const auto pinger = std::make_shared<DistributedLockPinger>(
-        Environment{.store = store, .process = "holder" + std::to_string(left)}, PingerOptions{},
-        PingerDrive::caller);
-    asked = 0;
-    {
-      const NoMemoryOnce none([&] { return asked++ == left; });
-      pinger->ping_round();
-    }
+        Environment{.store = store}, PingerOptions{}, PingerDrive::caller);
+    starved([&] { pinger->ping_round(); });
     DistributedLock lock(pinger, "jobs");
-    CAPTURE(left);
     CHECK(lock.try_lock_for(1s));
     CHECK(lock.unlock() == UnlockResult::released);
-  }
+  });
 }
 
 TEST_CASE("a reading of a store's clock counts as a whole or not at all", "[scarce][R8]") {
   const std::string before = "the clock of a store before it failed over";
   const std::string after = "the clock of the store that is there by now";
-  int asked = 0;
-  for (int left = 0; asked >= left; ++left) {
+  at_each_want_of_memory([&](const auto& starved) {
     StoreClockHistory history(1s);
     history.note({StoreTime{1h}, before}, {SteadyTime{1s}, SteadyTime{1s}});
-    asked = 0;
-    {
-      const StoreNow next{StoreTime{5h}, after};
-      const NoMemoryOnce none([&] { return asked++ == left; });
-      try {
-        history.note(next, {SteadyTime{2s}, SteadyTime{2s}});
-      } catch (const std::bad_alloc&) {
-        // Perhaps it was not noted.
-      }
-    }
+    const StoreNow next{StoreTime{5h}, after};
+    starved([&] { history.note(next, {SteadyTime{2s}, SteadyTime{2s}}); });
     const auto now = history.at_most(SteadyTime{3s});
     REQUIRE(now);
     CHECK(now->time == (now->clock == before ? StoreTime{1h + 2s} : StoreTime{5h + 1s}));
-  }
+  });
 }

@@ -1,3 +1,4 @@
+#include <array>
 #include <catch2/catch.hpp>
 #include <new>
 
@@ -197,27 +198,26 @@ TEST_CASE("a claim that ends in another exception on a member is freed there",
 TEST_CASE("an answer that comes when nobody waits for it any more shows no quick member",
           "[mirrored][M2]") {
   ThreeIdle three;
-  Gate gate;
-  const OpenedAtLast opened{gate};
-  three.members[1]->before("carried", [&] { gate.pass(); });
-  static_cast<void>(three.store->carried("jobs"));
+  Gate first;
+  Gate slow;
+  Gate again;
+  const std::array<OpenedAtLast, 3> opened{{{first}, {slow}, {again}}};
+  const auto look_behind = [&three](Gate& gate) {
+    three.members[1]->before("carried", [&gate] { gate.pass(); });
+    static_cast<void>(three.store->carried("jobs"));
+  };
+  look_behind(first);
   REQUIRE(three.waits() == 1);
   three.clock->advance(3 * three.members[1]->call_limit());
-  gate.open();
+  first.open();
   ThreeIdle::settle();
-  Gate slow;
-  const OpenedAtLast also{slow};
-  three.members[1]->before("carried", [&] { slow.pass(); });
-  static_cast<void>(three.store->carried("jobs"));
+  look_behind(slow);
   CHECK(three.waits() == 1);
   slow.open();
   ThreeIdle::settle();
   // A quick one does.
   static_cast<void>(three.store->carried("jobs"));
   ThreeIdle::settle();
-  Gate again;
-  const OpenedAtLast at_last{again};
-  three.members[1]->before("carried", [&] { again.pass(); });
-  static_cast<void>(three.store->carried("jobs"));
+  look_behind(again);
   CHECK(three.waits() == 2);
 }
