@@ -128,7 +128,7 @@ class StoppedPrimary:
     def begin(self, _name: Any, _pid: Any) -> None:
         for server in os.environ.get("DISTLOCK_MONGODB_PIDS", "").split():
             port, pid = map(int, server.split("="))
-            if mongo_wire.ask(port, {"hello": 1}).get("isWritablePrimary"):
+            if mongo_wire.ask(port, {"isMaster": 1}).get("ismaster"):
                 self.stopped = pid
                 os.kill(pid, signal.SIGSTOP)
                 return

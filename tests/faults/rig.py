@@ -15,6 +15,7 @@ from tests.faults import clients, hosts, loopback, namespaces, processes
 from tests.faults.cluster import Cluster
 from tests.faults.history import History
 from tests.faults.mirror import Mirror
+from tests.faults.nemesis import fault
 from tests.faults.processes import wait_for
 from tools.servers import mongod_program
 from tools.servers.children import Missing, SweptFolder
@@ -103,6 +104,8 @@ class Rig:
         wanted = mongod_program.wanted_version()
         if not wanted and not self.cluster.version.startswith(VERSION):
             self.lacks(f"mongod {VERSION}", f"faults of {self.cluster.version} may be others")
+        if mongod_program.is_older(self.cluster.version, fault.BLOCKS_SINCE):
+            self.lacking.add(fault.BLOCKING)  # Where this version was asked for, so is that.
         self.cluster.start()
 
     def start_store(self, size: int = 3, small_disk: bool = False) -> Any:

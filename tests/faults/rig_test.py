@@ -15,6 +15,7 @@ import unittest.mock
 from typing import Any
 
 from tests.faults import clients, processes, rig
+from tests.faults.nemesis import catalogue, plan
 from tests.faults.processes import wait_for
 from tools.servers import children
 
@@ -211,6 +212,22 @@ class Lacks(unittest.TestCase):
         done = run("intervals", "--store", "mongod", "--require-all", MONGOD=file.name)
         self.assertEqual(1, done.returncode, done.stdout)
         self.assertIn("no mongod 6.0: faults of 7.0.1 may be others", done.stdout)
+
+    def test_a_server_that_keeps_no_commands_back_is_not_asked_to(self) -> None:
+        for version, falls_away in (("4.2.6", True), ("4.2.8", True), ("4.2.9", False),
+                                    ("4.2.10", False), ("6.0.5", False)):
+            said, one = self.hosts_without()
+            one.cluster = types.SimpleNamespace(version=version, start=lambda: None)
+            with unittest.mock.patch.dict(os.environ, {"DISTLOCK_MONGOD_VERSION": version}):
+                one._start_servers("standalone")
+            del said[:]
+            one.options.only = ("block", "error_before")
+            steps = plan.make(catalogue.OF_REPLICA_SET, one)
+            expected = {"error_before"} if falls_away else {"block", "error_before"}
+            self.assertEqual(expected, {step.name for step in steps}, version)
+            self.assertEqual(["FALLS AWAY: block, which needs mongod 4.2.9"] if falls_away else [],
+                             said)
+            one.cluster = None
 
     def test_evidence_of_sources_that_are_in_no_commit_is_not_published(self) -> None:
         run = subprocess.run([str(TOOLS / "release/evidence"), "counter-sqlite"], text=True,

@@ -38,6 +38,11 @@ def version_of(mongod: str) -> str:
     return found.group(1)
 
 
+def is_older(version: str, other: str) -> bool:
+    numbers, others = (tuple(map(int, v.split("."))) for v in (version, other))
+    return numbers < others
+
+
 def clock_library() -> str:
     found = glob.glob("/usr/lib/*/faketime/libfaketimeMT.so.1")
     if not found:

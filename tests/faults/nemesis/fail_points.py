@@ -3,7 +3,7 @@
 import time
 from typing import Any
 
-from tests.faults.nemesis.fault import Fault
+from tests.faults.nemesis.fault import BLOCKING, Fault
 from tests.faults.processes import PATIENCE, pause, wait_for
 
 COMMANDS = ["findAndModify", "aggregate", "find"]
@@ -80,6 +80,7 @@ class ErrorAfter(FailPoint):
 class Block(FailPoint):
     """Longer than a call may take, so that it is worked on when its client has given up."""
 
+    needs = BLOCKING
     what = "keeps each command for 700 ms"
 
     def data(self) -> Any:

@@ -4,6 +4,8 @@ from typing import Any
 
 
 RELAY = "relay"  # Between the hosts; not every machine needs one.
+BLOCKS_SINCE = "4.2.9"  # Before, failCommand passes blockConnection over.
+BLOCKING = f"mongod {BLOCKS_SINCE}"
 
 
 class DidNotHappen(Exception):

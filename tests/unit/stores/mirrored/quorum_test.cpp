@@ -4,7 +4,6 @@
 #include <catch2/catch.hpp>
 
 #include "distlock/error.h"
-#include "stores/mirrored/votes.h"
 #include "support/thrown.h"
 
 using namespace distlock;
@@ -196,16 +195,6 @@ TEST_CASE("a hold is over where a majority has freed it, or has a greater fence"
   SECTION("and a free lock is no hold") {
     CHECK_FALSE(with_ends_of_holds({freed, greater, greater}, 2).front().over);
   }
-}
-
-TEST_CASE("an unknown outcome is told with the failure that leaves it unknown",
-          "[mirrored][M2][R8]") {
-  Replies<ClaimAnswer> replies(3);
-  replies[0].failure = Error(Errc::not_applied, "the first refuses");
-  replies[1].failure = Error(Errc::outcome_unknown, "the second is silent");
-  const Error told = unknown_outcome(replies);
-  CHECK(told.errc() == Errc::outcome_unknown);
-  CHECK_THAT(told.what(), Catch::Contains("the second is silent"));
 }
 
 TEST_CASE("a great fence is left out only where a majority has none and no malformed document",
