@@ -65,14 +65,14 @@ struct Listener {
   explicit Listener(const MockServer& server,
                     std::shared_ptr<BellRefusals> refusals = std::make_shared<BellRefusals>())
       : connection("mongodb://127.0.0.1:" + std::to_string(server.port()) + "/") {
-    const PooledClient first(pool.get());
+    const PooledClient first = pool.client();
     bell = std::make_unique<MongoBell>(
-        pool.get(), MongoSettings{"config", 3600ms}, "db7:1:1", [](std::string_view) {},
+        pool, MongoSettings{"config", 3600ms}, "db7:1:1", [](std::string_view) {},
         std::move(refusals));
   }
 
   const ConnectionString connection;
-  const Pool pool = open_pool(tuned_uri(connection, 4s), connection);
+  MongoPool pool{tuned_uri(connection, 4s), connection};
   std::unique_ptr<MongoBell> bell;
 };
 

@@ -67,10 +67,10 @@ TEST_CASE("the limit of a call counts for nothing that its thread does afterward
   const MockServer server(json("{" + standalone_hello() + "}"));
   const ConnectionString connection("mongodb://127.0.0.1:" + std::to_string(server.port()) + "/");
   {
-    const Pool pool = open_pool(tuned_uri(connection, kLimitOfCall), connection);
+    MongoPool pool(tuned_uri(connection, kLimitOfCall), connection);
     const MongoSettings settings{"config", 3600ms, {}, 0ms};
     // Nothing is sent by a call whose time is over.
-    CHECK(failure_of([&] { MongoCall(pool.get(), settings, {"test", ""}); }) == Errc::not_applied);
+    CHECK(failure_of([&] { MongoCall(pool, settings, {"test", ""}); }) == Errc::not_applied);
   }
   CHECK(failure_of([&] { open_mongo_store(connection, {.call_limit = kLimitOfCall}); }) ==
         std::nullopt);
@@ -81,9 +81,9 @@ TEST_CASE("a bell is listened to for longer than a call may take", "[mongo][bell
   server.answer_with(
       [](const Bson&) { return json(R"({"ok": 1, "cursor": {"id": 0, "firstBatch": []}})"); });
   const ConnectionString connection("mongodb://127.0.0.1:" + std::to_string(server.port()) + "/");
-  const Pool pool = open_pool(tuned_uri(connection, kLimitOfCall), connection);
+  MongoPool pool(tuned_uri(connection, kLimitOfCall), connection);
   const MongoSettings settings{"config", 3600ms, {}, kLimitOfCall};
-  const MongoCall call(pool.get(), settings, {"test", ""});
+  const MongoCall call(pool, settings, {"test", ""});
   const AnswersUntil over(SteadyTime::min());
   int batches = 0;
   const auto take = [&](const std::vector<Document>&) { return ++batches != 0; };

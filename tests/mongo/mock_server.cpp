@@ -129,6 +129,11 @@ void MockServer::spoil_with(Spoil spoil) {
   spoil_ = std::move(spoil);
 }
 
+void MockServer::spoil_hello_with(Spoil spoil) {
+  const std::lock_guard guard(mutex_);
+  spoil_hello_ = std::move(spoil);
+}
+
 void MockServer::hold_back_while(Hold hold) {
   const std::lock_guard guard(mutex_);
   hold_ = std::move(hold);
@@ -186,7 +191,7 @@ void MockServer::answer(const Question& question) {
   std::string message(reinterpret_cast<const char*>(&reply), sizeof(reply));
   message += before;
   message.append(reinterpret_cast<const char*>(bson_get_data(document.get())), document.get()->len);
-  if (command && spoil_) spoil_(message);
+  if (const Spoil& spoil = command ? spoil_ : spoil_hello_) spoil(message);
   send(connection, message.data(), message.size(), MSG_NOSIGNAL);
 }
 

@@ -36,6 +36,8 @@ class MockServer {
   void heed_no_read_concern();
   /// Changes the bytes of each answer to a command before they are sent.
   void spoil_with(Spoil spoil);
+  /// The same of each answer to a driver that asks who this is.
+  void spoil_hello_with(Spoil spoil);
   /// Holds the answer to a command back for as long as `hold` says so, which is asked again and
   /// again. Other connections are answered meanwhile.
   void hold_back_while(Hold hold);
@@ -62,6 +64,7 @@ class MockServer {
   Bson hello_;
   Answer answer_;
   Spoil spoil_;
+  Spoil spoil_hello_;
   Hold hold_;
   std::vector<Question> held_;
   bool heeds_read_concerns_ = true;

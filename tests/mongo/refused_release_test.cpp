@@ -14,8 +14,8 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// A process that holds "spoilt" and "sound", and whose releases of both are pending, in this order.
-/// The pauses of an unlock take no time.
+/// A process that holds "spoilt" and "sound", and whose releases of both are pending, in this
+/// order. The pauses of an unlock take no time.
 struct TwoPending {
   explicit TwoPending(const Server& server)
       : store(open_mongo_store(server.connection(), {.call_limit = 500ms})),
@@ -63,8 +63,8 @@ struct TwoPending {
 };
 
 void set_validator(const Server& server, const std::string& validator) {
-  server.run(json(R"({"collMod": ")" + std::string(kLocks) + R"(", "validator": )" + validator +
-                  "}"));
+  server.run(
+      json(R"({"collMod": ")" + std::string(kLocks) + R"(", "validator": )" + validator + "}"));
 }
 
 /// Has changed one lock, and neither commits nor ends until destroyed.

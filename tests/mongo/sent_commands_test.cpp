@@ -24,7 +24,7 @@ struct TwoMembers {
   MockServer first{json("{" + standalone_hello() + "}")};
   MockServer second{json("{" + standalone_hello() + "}")};
   const MongoSettings settings{"config", 3600ms};
-  Pool pool;
+  std::unique_ptr<MongoPool> pool;
 
   TwoMembers() {
     primary_is_first(true);
@@ -33,7 +33,7 @@ struct TwoMembers {
     const ConnectionString connection("mongodb://127.0.0.1:" + std::to_string(first.port()) +
                                       ",127.0.0.1:" + std::to_string(second.port()) +
                                       "/?replicaSet=rs");
-    pool = open_pool(tuned_uri(connection, kCallLimit), connection);
+    pool = std::make_unique<MongoPool>(tuned_uri(connection, kCallLimit), connection);
   }
 
   void primary_is_first(bool is) {
@@ -49,7 +49,7 @@ struct TwoMembers {
     const std::string clock = "mongod:127.0.0.1:" + std::to_string(second.port());
     wait_until("the second as primary", [&] {
       try {
-        return MongoCall(pool.get(), settings, {"test", ""}).clock() == clock;
+        return MongoCall(*pool, settings, {"test", ""}).clock() == clock;
       } catch (const Error&) {
         return false;
       }
@@ -213,7 +213,7 @@ TEST_CASE("a long list is asked for in one session, and each part from its curso
 // The answers and stamps of two servers are by two clocks.
 TEST_CASE("a call goes to the server that it began with, whatever becomes primary", "[mongo][R4]") {
   TwoMembers set;
-  const MongoCall call(set.pool.get(), set.settings, {"test", ""});
+  const MongoCall call(*set.pool, set.settings, {"test", ""});
   set.make_second_primary();
   call.write(doc({{"findAndModify", "locks"}}));
   call.read(doc({{"aggregate", "locks"}}), ReadConcern::linearizable);
@@ -226,7 +226,7 @@ TEST_CASE("a call goes to the server that it began with, whatever becomes primar
 TEST_CASE("a bell that is followed is left once another server is primary", "[mongo][bell][R19]") {
   TwoMembers set;
   set.first.answer_with(empty_batch);
-  const MongoCall call(set.pool.get(), set.settings, {"test", ""});
+  const MongoCall call(*set.pool, set.settings, {"test", ""});
   int batches = 0;
   const auto take = [&](const std::vector<Document>&) {
     if (++batches == 2) set.make_second_primary();

@@ -51,7 +51,7 @@ void check_bells(const MongoCall& call) {
 }  // namespace
 
 struct MongoBell::Ear {
-  Ear(mongoc_client_pool_t* given_pool, MongoSettings given_settings, std::string given_process,
+  Ear(MongoPool& given_pool, MongoSettings given_settings, std::string given_process,
       Rung given_rung, std::shared_ptr<BellRefusals> given_refusals)
       : pool(given_pool),
         settings(std::move(given_settings)),
@@ -117,7 +117,7 @@ struct MongoBell::Ear {
     if (name != nullptr && !name->empty()) rung(*name);
   }
 
-  mongoc_client_pool_t* const pool;
+  MongoPool& pool;
   const MongoSettings settings;
   const std::string process;
   const Rung rung;
@@ -137,8 +137,8 @@ std::chrono::milliseconds pause_of_bell(std::chrono::milliseconds last, bool ref
   return std::clamp<std::chrono::milliseconds>(2 * last, kBeforeNextTry, kRefusedMost);
 }
 
-MongoBell::MongoBell(mongoc_client_pool_t* pool, const MongoSettings& settings, std::string process,
-                     Rung rung, std::shared_ptr<BellRefusals> refusals)
+MongoBell::MongoBell(MongoPool& pool, const MongoSettings& settings, std::string process, Rung rung,
+                     std::shared_ptr<BellRefusals> refusals)
     : ear_(std::make_shared<Ear>(pool, settings, std::move(process), std::move(rung),
                                  std::move(refusals))) {
   try {

@@ -28,8 +28,8 @@ class MongoBell {
   using Rung = std::function<void(std::string_view name)>;
 
   /// `pool` must outlive it. Errors: `not_applied` if there is no thread to be had.
-  MongoBell(mongoc_client_pool_t* pool, const MongoSettings& settings, std::string process,
-            Rung rung, std::shared_ptr<BellRefusals> refusals = std::make_shared<BellRefusals>());
+  MongoBell(MongoPool& pool, const MongoSettings& settings, std::string process, Rung rung,
+            std::shared_ptr<BellRefusals> refusals = std::make_shared<BellRefusals>());
   ~MongoBell();
   MongoBell(const MongoBell&) = delete;
   MongoBell& operator=(const MongoBell&) = delete;

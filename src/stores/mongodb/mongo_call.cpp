@@ -107,17 +107,19 @@ LockRecord granted(const MongoCall& call, const Document& document, const Claim&
   return hold;
 }
 
-MongoCall::MongoCall(mongoc_client_pool_t* pool, const MongoSettings& settings, Doing doing,
-                     MongoRoom* room)
+MongoCall::MongoCall(MongoPool& pool, const MongoSettings& settings, Doing doing, MongoRoom* room)
     : settings_(settings),
       until_(std::min(end_of_answers(), host_clock()->steady_now() + settings.call_limit)),
       doing_(doing),
       place_(room == nullptr ? MongoRoom::Place() : room->enter()),
-      client_(pool) {
+      client_(pool.client()) {
   bson_error_t error;
   take_why_unsound();
   server_ = select_server(client_.get(), std::min(settings.selection_limit, time_left()), error);
-  if (!server_) throw_error(error, Effect::reads, what());
+  if (!server_) {
+    pool.renew_if_lost(client_, error);
+    throw_error(error, Effect::reads, what());
+  }
   const std::string type = type_of(server_);
   replica_set_ = type == "RSPrimary";
   const bson_t* hello = mongoc_server_description_hello_response(server_.get());

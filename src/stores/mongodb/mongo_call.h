@@ -14,6 +14,7 @@
 #include "stores/mongodb/mongo_handles.h"
 #include "stores/mongodb/mongo_hello.h"
 #include "stores/mongodb/mongo_options.h"
+#include "stores/mongodb/mongo_pool.h"
 #include "stores/mongodb/mongo_room.h"
 #include "stores/mongodb/mongo_stream.h"
 
@@ -52,8 +53,7 @@ class MongoCall {
   /// Has a place in `room` for as long as it lasts; calls by which holds live and the bell's need
   /// none. Its limit counts from here, and ends no later than one around it.
   /// Errors: `not_applied` if there is no place, no server that takes writes, or no time left.
-  MongoCall(mongoc_client_pool_t* pool, const MongoSettings& settings, Doing doing,
-            MongoRoom* room = nullptr);
+  MongoCall(MongoPool& pool, const MongoSettings& settings, Doing doing, MongoRoom* room = nullptr);
 
   /// Names the server's clock: its process, which the server itself names. The address would not
   /// do, for clients may know one server by several.

@@ -15,9 +15,6 @@
 namespace distlock {
 namespace {
 
-// As much as libmongoc reads ahead on a connection of its own.
-constexpr std::size_t kReadAheadBytes = 1024;
-
 using Addresses = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
 
 mongoc_stream_t* no_stream(bson_error_t* error, mongoc_error_code_t code, const std::string& what) {
@@ -171,8 +168,8 @@ mongoc_stream_t* connect_to(const mongoc_uri_t* uri, const mongoc_host_list_t* h
       std::min(bson_get_monotonic_time() + microseconds_of(timeout_ms), call_ends);
   mongoc_stream_t* stream = by_path ? connect_unix(host, expires, error)
                                     : connect_tcp(host, addresses.get(), expires, error);
-  if (stream != nullptr && wants_tls(uri)) stream = with_tls(stream, uri, host, expires, error);
-  return stream == nullptr ? nullptr : mongoc_stream_buffered_new(stream, kReadAheadBytes);
+  if (stream == nullptr || !wants_tls(uri)) return stream;
+  return with_tls(stream, uri, host, expires, error);
 }
 
 }  // namespace distlock

@@ -58,6 +58,16 @@ bool all_are(const bson_iter_t& field, bool (*is_right)(std::string_view)) {
   return true;
 }
 
+// libmongoc has threads for each, and no limit.
+bool are_more_than_a_set_has(const bson_iter_t& field) {
+  constexpr int kMembersMost = 50;
+  bson_iter_t one;
+  if (!BSON_ITER_HOLDS_ARRAY(&field) || !bson_iter_recurse(&field, &one)) return false;
+  int count = 0;
+  while (bson_iter_next(&one)) ++count;
+  return count > kMembersMost;
+}
+
 }  // namespace
 
 // A document may have several fields of one name.
@@ -71,6 +81,7 @@ std::string_view why_hello_is_unsound(const bson_iter_t& fields) {
       return "has a compressor that is no text";
     const bool members = std::find(kMembers.begin(), kMembers.end(), key) != kMembers.end();
     if (members && !all_are(iter, is_address)) return "has a member that is no address";
+    if (members && are_more_than_a_set_has(iter)) return "has more members than a set can have";
   }
   return {};
 }

@@ -15,7 +15,7 @@ namespace {
 
 class MongoLine : public Line {
  public:
-  MongoLine(mongoc_client_pool_t* pool, const MongoSettings& settings, MongoRoom& room)
+  MongoLine(MongoPool& pool, const MongoSettings& settings, MongoRoom& room)
       : pool_(pool), settings_(settings), room_(room) {}
 
   Standing stand(std::string_view name, const Claim& claim) override;
@@ -35,7 +35,7 @@ class MongoLine : public Line {
     return {pool_, settings_, Doing{verb, lock}, &room_};
   }
 
-  mongoc_client_pool_t* const pool_;
+  MongoPool& pool_;
   const MongoSettings& settings_;
   MongoRoom& room_;
   const std::shared_ptr<Clock> clock_ = host_clock();
@@ -104,7 +104,7 @@ void MongoLine::ring(std::string_view name, const std::vector<std::string>& proc
 
 }  // namespace
 
-std::unique_ptr<Line> make_mongo_line(mongoc_client_pool_t* pool, const MongoSettings& settings,
+std::unique_ptr<Line> make_mongo_line(MongoPool& pool, const MongoSettings& settings,
                                       MongoRoom& room) {
   return std::make_unique<MongoLine>(pool, settings, room);
 }

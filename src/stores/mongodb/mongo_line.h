@@ -8,7 +8,7 @@
 namespace distlock {
 
 /// The lines of a MongoDB store. `pool`, `settings` and `room` must outlive it.
-std::unique_ptr<Line> make_mongo_line(mongoc_client_pool_t* pool, const MongoSettings& settings,
+std::unique_ptr<Line> make_mongo_line(MongoPool& pool, const MongoSettings& settings,
                                       MongoRoom& room);
 
 }  // namespace distlock

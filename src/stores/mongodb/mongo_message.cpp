@@ -26,6 +26,8 @@ constexpr std::size_t kReplyCountAt = 16;
 
 // Flags that change the meaning of a message; of the others none does.
 constexpr std::int32_t kRequiredFlags = 0xffff;
+constexpr std::int32_t kMoreToCome = 1 << 1;
+constexpr std::int32_t kExhaustAllowed = 1 << 16;
 
 std::int32_t int32_at(std::span<const std::uint8_t> bytes, std::size_t at) {
   std::int32_t number = 0;
@@ -139,6 +141,12 @@ std::size_t preamble_of(const MessageHeader& answer) {
   return answer.opcode == kOpReply ? kReplyPreamble : kMsgPreamble;
 }
 
+// Of a body of OP_MSG.
+bool is_one_section(std::span<const std::uint8_t> body, bool more_allowed) {
+  const std::int32_t meaning = int32_at(body, 0) & kRequiredFlags;
+  return body[4] == 0 && (meaning == 0 || (more_allowed && meaning == kMoreToCome));
+}
+
 }  // namespace
 
 MessageHeader header_of(std::span<const std::uint8_t> message) {
@@ -151,18 +159,43 @@ bool length_is_possible(std::int32_t length) {
   return length > static_cast<std::int32_t>(kHeaderBytes) && length <= kMessageBytesMost;
 }
 
-std::string_view why_unsound(std::span<const std::uint8_t> message, const MessageHeader& request) {
+Request request_in(std::span<const std::uint8_t> message) {
   const MessageHeader header = header_of(message);
-  if (header.response_to != request.id) return "answers another question";
-  const bool legacy = request.opcode == kOpQuery;
+  const bool flags_of_msg = header.opcode == kOpMsg;
+  return {header, flags_of_msg && (int32_at(message, kHeaderBytes) & kExhaustAllowed) != 0};
+}
+
+std::string_view why_unsound(std::span<const std::uint8_t> message, const Request& request) {
+  const MessageHeader header = header_of(message);
+  if (header.response_to != request.header.id) return "answers another question";
+  const bool legacy = request.header.opcode == kOpQuery;
   if (header.opcode != (legacy ? kOpReply : kOpMsg)) return "is of another kind";
   const auto body = message.subspan(kHeaderBytes);
   const std::size_t preamble = preamble_of(header);
   if (body.size() < preamble) return "is too short";
-  const bool one_document = legacy ? int32_at(body, kReplyCountAt) == 1
-                                   : (int32_at(body, 0) & kRequiredFlags) == 0 && body[4] == 0;
+  const bool one_document =
+      legacy ? int32_at(body, kReplyCountAt) == 1 : is_one_section(body, request.allows_more);
   if (!one_document) return "is not one document";
   return why_document_is_unsound(body.subspan(preamble));
+}
+
+bool announces_more(std::span<const std::uint8_t> message) {
+  return header_of(message).opcode == kOpMsg &&
+         (int32_at(message, kHeaderBytes) & kMoreToCome) != 0;
+}
+
+void hide_cluster_time(std::span<std::uint8_t> message) {
+  const auto bytes = message.subspan(kHeaderBytes + preamble_of(header_of(message)));
+  bson_t document;
+  bson_iter_t iter;
+  if (!bson_init_static(&document, bytes.data(), bytes.size())) return;
+  bson_iter_init(&iter, &document);
+  while (bson_iter_next(&iter)) {
+    const char* const key = bson_iter_key(&iter);
+    if (std::string_view(key) != "$clusterTime") continue;
+    bytes[static_cast<std::size_t>(reinterpret_cast<const std::uint8_t*>(key) - bytes.data())] =
+        '_';
+  }
 }
 
 std::uint32_t code_in(std::span<const std::uint8_t> message) {

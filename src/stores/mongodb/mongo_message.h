@@ -23,9 +23,26 @@ MessageHeader header_of(std::span<const std::uint8_t> message);
 /// Whether a message can have this length.
 bool length_is_possible(std::int32_t length);
 
+/// A request, as far as its answers depend on it.
+struct Request {
+  MessageHeader header;
+  bool allows_more = false;  ///< More than one answer, each to the one before.
+};
+/// How much of a request request_in() reads.
+inline constexpr std::size_t kRequestBytes = kHeaderBytes + sizeof(std::int32_t);
+Request request_in(std::span<const std::uint8_t> message);
+
 /// Why a whole message is no answer to `request` that libmongoc may see, or nothing. It trusts the
 /// shape of what it reads, and ends the process where an assertion of its own fails.
-std::string_view why_unsound(std::span<const std::uint8_t> message, const MessageHeader& request);
+std::string_view why_unsound(std::span<const std::uint8_t> message, const Request& request);
+
+/// Whether a sound answer announces another one.
+bool announces_more(std::span<const std::uint8_t> message);
+
+/// Renames `$clusterTime` in a sound answer, so that libmongoc knows none. It would send the
+/// greatest to every server for ever, and a server refuses each command with one that it cannot
+/// believe.
+void hide_cluster_time(std::span<std::uint8_t> message);
 
 /// The number of the error that a sound answer tells, or 0.
 std::uint32_t code_in(std::span<const std::uint8_t> message);

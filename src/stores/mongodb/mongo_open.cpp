@@ -227,21 +227,9 @@ std::chrono::milliseconds selection_limit(const Uri& tuned) {
       mongoc_uri_get_option_as_int32(tuned.get(), MONGOC_URI_SERVERSELECTIONTIMEOUTMS, 0)};
 }
 
-Pool open_pool(const Uri& uri, const ConnectionString& connection) {
-  const InMongoc in;
-  const Uri with_short_looks(mongoc_uri_copy(uri.get()));
-  limit(with_short_looks.get(), MONGOC_URI_SERVERSELECTIONTIMEOUTMS, kOneLook);
-  bson_error_t error;
-  Pool pool(mongoc_client_pool_new_with_error(with_short_looks.get(), &error));
-  if (!pool) throw_error(error, Effect::reads, what(connection));
-  mongoc_client_pool_set_error_api(pool.get(), MONGOC_ERROR_API_VERSION_2);
-  mongoc_client_pool_set_appname(pool.get(), "distlock");
-  return pool;
-}
-
-std::string check_server(mongoc_client_pool_t* pool, const MongoSettings& settings,
+std::string check_server(const MongoPool& pool, const MongoSettings& settings,
                          const ConnectionString& connection, MongoServers servers) {
-  const PooledClient client(pool);
+  const PooledClient client = pool.client();
   bson_error_t error;
   const ServerDescription server = select_server(client.get(), settings.selection_limit, error);
   if (!server && error.domain == MONGOC_ERROR_PROTOCOL) refuse(connection, error.message);

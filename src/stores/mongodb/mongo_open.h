@@ -6,6 +6,7 @@
 #include "distlock/connection_string.h"
 #include "stores/mongodb/mongo_call.h"
 #include "stores/mongodb/mongo_handles.h"
+#include "stores/mongodb/mongo_pool.h"
 #include "stores/mongodb/mongo_room.h"
 #include "stores/mongodb/mongo_servers.h"
 
@@ -31,14 +32,10 @@ std::chrono::milliseconds selection_limit(const Uri& tuned);
 /// a ping.
 std::unique_ptr<MongoRoom> room_beside_pings(const Uri& tuned);
 
-/// A pool for the URI, of which select_server() finds the servers. Nothing is connected yet.
-/// Errors: `invalid_argument`.
-Pool open_pool(const Uri& uri, const ConnectionString& connection);
-
 /// Connects and looks at the server, which is to serve with these settings. Gives the name of its
 /// replica set, or nothing. Errors: `not_applied`, `permission_denied`; `invalid_argument` for a
 /// server that cannot serve.
-std::string check_server(mongoc_client_pool_t* pool, const MongoSettings& settings,
+std::string check_server(const MongoPool& pool, const MongoSettings& settings,
                          const ConnectionString& connection, MongoServers servers);
 
 }  // namespace distlock

@@ -59,12 +59,12 @@ class MongoStore : public Store {
     const char* database = mongoc_uri_get_database(uri.get());
     settings_ = {database == nullptr ? "config" : database, server_limit(uri), {}, call_limit_};
     settings_.selection_limit = selection_limit(uri);
-    pool_ = open_pool(uri, connection);
-    settings_.set = check_server(pool_.get(), settings_, connection, servers);
+    pool_ = std::make_unique<MongoPool>(Uri(mongoc_uri_copy(uri.get())), connection);
+    settings_.set = check_server(*pool_, settings_, connection, servers);
     settings_of_two_ = settings_;
     settings_of_two_.server_limit = limit_of_one_of_two(settings_.server_limit);
     room_ = room_beside_pings(uri);
-    line_ = make_mongo_line(pool_.get(), settings_, *room_);
+    line_ = make_mongo_line(*pool_, settings_, *room_);
   }
 
   std::chrono::milliseconds call_limit() const override { return call_limit_; }
@@ -83,11 +83,11 @@ class MongoStore : public Store {
 
  private:
   MongoCall call(std::string_view verb, std::string_view object = {}) const {
-    return {pool_.get(), settings_, Doing{verb, object}, room_.get()};
+    return {*pool_, settings_, Doing{verb, object}, room_.get()};
   }
   /// For a process's own ping: it waits for no other call.
   MongoCall call_at_once(std::string_view verb, std::string_view process) const {
-    return {pool_.get(), settings_, Doing{verb, process}};
+    return {*pool_, settings_, Doing{verb, process}};
   }
 
   void make_indexes(std::string_view process);
@@ -95,7 +95,7 @@ class MongoStore : public Store {
   std::chrono::milliseconds call_limit_;
   MongoSettings settings_;
   MongoSettings settings_of_two_;  ///< For a call of two commands.
-  Pool pool_;
+  std::unique_ptr<MongoPool> pool_;
   std::unique_ptr<MongoRoom> room_;
   std::unique_ptr<Line> line_;
   std::atomic<bool> indexes_made_ = false;
@@ -184,7 +184,7 @@ void make_index(const MongoCall& call, const Bson& command) {
 // for in the first half of the ping's time.
 void MongoStore::make_indexes(std::string_view process) {
   const AnswersUntil half(host_clock()->steady_now() + call_limit_ / 2);
-  const MongoCall call(pool_.get(), settings_of_two_, Doing{"indexes for process", process});
+  const MongoCall call(*pool_, settings_of_two_, Doing{"indexes for process", process});
   if (indexes_made_.exchange(true)) return;
   make_index(call, lock_index_command());
   make_index(call, ping_index_command());
@@ -206,8 +206,7 @@ void MongoStore::remove_ping(std::string_view process) {
 }
 
 std::int64_t MongoStore::forget_pings(std::chrono::milliseconds age) {
-  const MongoCall call(pool_.get(), settings_of_two_, Doing{"removal of old pings", {}},
-                       room_.get());
+  const MongoCall call(*pool_, settings_of_two_, Doing{"removal of old pings", {}}, room_.get());
   std::vector<PingRecord> old;
   call.read_each(forgettable_pings_command(age, call.clock()), ordinary(call),
                  [&](const Document& ping) {

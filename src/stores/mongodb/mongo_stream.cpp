@@ -15,18 +15,26 @@
 #include "stores/mongodb/mongo_message.h"
 #include "stores/mongodb/mongo_stream_on_top.h"
 
+// Not in the public headers, but exported, for libmongoc's own tests. It has no other way to reach
+// the streams of its monitors.
+extern "C" [[gnu::weak]] void _mongoc_client_pool_set_stream_initiator(  // NOLINT(*identifier*)
+    mongoc_client_pool_t* pool, mongoc_stream_initiator_t initiator, void* context);
+
 // A stream of libmongoc's between its own one and the commands that read from it.
 namespace distlock {
 namespace {
 
 using std::chrono::milliseconds;
 
+// As much as libmongoc reads ahead on a connection of its own.
+constexpr std::size_t kReadAheadBytes = 1024;
+
 thread_local std::string_view last_unsound;
 thread_local std::optional<std::uint32_t> last_code;
 thread_local SteadyTime answers_until = SteadyTime::max();
 
 struct GuardedStream : StreamOnTop {
-  MessageHeader request;              // the last that was sent
+  Request request;                    // the last that was sent, or the answer before
   std::vector<std::uint8_t> message;  // the last that came
   std::size_t taken = 0;              // of its bytes
 };
@@ -71,6 +79,8 @@ ssize_t fetch(GuardedStream& stream, std::int32_t timeout) {
   const std::string_view why = why_unsound(stream.message, stream.request);
   if (!why.empty()) return refuse(why);
   last_code = code_in(stream.message);
+  hide_cluster_time(stream.message);
+  if (announces_more(stream.message)) stream.request.header.id = header.id;
   return 0;
 }
 
@@ -104,20 +114,27 @@ ssize_t readv(mongoc_stream_t* stream, mongoc_iovec_t* iov, std::size_t count,
 // libmongoc sends each message by one call, in several pieces.
 ssize_t writev(mongoc_stream_t* stream, mongoc_iovec_t* iov, std::size_t count,
                std::int32_t timeout) {
-  std::array<std::uint8_t, kHeaderBytes> header{};
+  std::array<std::uint8_t, kRequestBytes> begin{};
   std::size_t have = 0;
-  for (std::size_t i = 0; i < count && have < header.size(); ++i) {
-    const std::size_t bytes = std::min(iov[i].iov_len, header.size() - have);
-    std::memcpy(header.data() + have, iov[i].iov_base, bytes);
+  for (std::size_t i = 0; i < count && have < begin.size(); ++i) {
+    const std::size_t bytes = std::min(iov[i].iov_len, begin.size() - have);
+    std::memcpy(begin.data() + have, iov[i].iov_base, bytes);
     have += bytes;
   }
-  guarded(stream).request = header_of(header);
+  guarded(stream).request = request_in(begin);
   last_code.reset();
   return mongoc_stream_writev(inner_of(stream), iov, count, timeout);
 }
 
-mongoc_stream_t* guard(mongoc_stream_t* inner) {
-  auto made = std::make_unique<GuardedStream>();
+// Null if `inner` is, or if there is no memory.
+mongoc_stream_t* guard(mongoc_stream_t* inner, bson_error_t* error) {
+  if (inner == nullptr) return nullptr;
+  std::unique_ptr<GuardedStream> made(new (std::nothrow) GuardedStream());
+  if (!made) {
+    mongoc_stream_destroy(inner);
+    bson_set_error(error, MONGOC_ERROR_STREAM, MONGOC_ERROR_STREAM_CONNECT, "no memory");
+    return nullptr;
+  }
   made->readv = readv;
   made->writev = writev;
   return on_top_of(inner, std::move(made));
@@ -126,20 +143,25 @@ mongoc_stream_t* guard(mongoc_stream_t* inner) {
 mongoc_stream_t* connect_guarded(const mongoc_uri_t* uri, const mongoc_host_list_t* host,
                                  void* /*context*/, bson_error_t* error) {
   mongoc_stream_t* stream = connect_to(uri, host, time_to_connect(), error);
-  if (stream == nullptr) return nullptr;
-  try {
-    return guard(stream);
-  } catch (const std::bad_alloc&) {
-    mongoc_stream_destroy(stream);
-    bson_set_error(error, MONGOC_ERROR_STREAM, MONGOC_ERROR_STREAM_CONNECT, "no memory");
-    return nullptr;
-  }
+  if (stream != nullptr) stream = mongoc_stream_buffered_new(stream, kReadAheadBytes);
+  return guard(stream, error);
+}
+
+// A monitor polls the socket for its next message, which a buffer might have by then.
+mongoc_stream_t* connect_monitor(const mongoc_uri_t* uri, const mongoc_host_list_t* host,
+                                 void* /*context*/, bson_error_t* error) {
+  return guard(connect_to(uri, host, INT32_MAX, error), error);
 }
 
 }  // namespace
 
 void guard_streams(mongoc_client_t* client) {
   mongoc_client_set_stream_initiator(client, connect_guarded, nullptr);
+}
+
+void guard_monitors(mongoc_client_pool_t* pool) {
+  if (&_mongoc_client_pool_set_stream_initiator == nullptr) return;
+  _mongoc_client_pool_set_stream_initiator(pool, connect_monitor, nullptr);
 }
 
 SteadyTime end_of_answers() { return answers_until; }

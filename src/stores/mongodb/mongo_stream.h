@@ -14,6 +14,10 @@ namespace distlock {
 /// (why_unsound()). Any other message is an error of the connection instead, which is closed.
 void guard_streams(mongoc_client_t* client);
 
+/// The same for the connections of the pool's monitors. Before the first client is taken. Does
+/// nothing with a libmongoc that does not export the function for it.
+void guard_monitors(mongoc_client_pool_t* pool);
+
 /// Why this thread's last read of a guarded connection was such an error, or nothing. The next call
 /// gives nothing.
 std::string_view take_why_unsound();

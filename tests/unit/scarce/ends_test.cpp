@@ -228,11 +228,11 @@ TEST_CASE("the bell of a MongoDB store ends without memory", "[scarce][mongo][R1
     return doc(
         {{"ok", 1}, {"cursor", doc({{"id", 77}, {more ? "nextBatch" : "firstBatch", array({})}})}});
   });
-  const Uri uri(mongoc_uri_new(("mongodb://127.0.0.1:" + std::to_string(server.port())).c_str()));
-  const Pool pool(mongoc_client_pool_new(uri.get()));
+  const ConnectionString connection("mongodb://127.0.0.1:" + std::to_string(server.port()) + "/");
+  MongoPool pool(tuned_uri(connection, 10s), connection);
   const MongoSettings settings{"distlock", 10s};
   auto bell = std::make_unique<MongoBell>(
-      pool.get(), settings, "a process whose name no short string holds", [](std::string_view) {});
+      pool, settings, "a process whose name no short string holds", [](std::string_view) {});
   REQUIRE(comes_true([&] { return waits.load(); }));
   without_memory([&] { bell.reset(); });
   CHECK_FALSE(bell);

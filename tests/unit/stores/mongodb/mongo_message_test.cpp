@@ -12,8 +12,8 @@ using namespace distlock;
 
 namespace {
 
-constexpr MessageHeader kAsked{0, 5, 0, 2013};
-constexpr MessageHeader kHello{0, 5, 0, 2004};
+constexpr Request kAsked{{0, 5, 0, 2013}};
+constexpr Request kHello{{0, 5, 0, 2004}};
 
 using Bytes = std::vector<std::uint8_t>;
 
@@ -37,7 +37,7 @@ Bytes message(std::int32_t response_to, std::int32_t opcode, const Bytes& preamb
 
 Bytes answer(const Bson& document) { return message(5, 2013, Bytes(5, 0), document); }
 
-std::string why(const Bytes& bytes, const MessageHeader& request = kAsked) {
+std::string why(const Bytes& bytes, const Request& request = kAsked) {
   return std::string(why_unsound(bytes, request));
 }
 
@@ -87,6 +87,41 @@ TEST_CASE("a hello whose members are not all addresses is unsound", "[mongo][sto
   CHECK_FALSE(hello(doc({})).empty());
   CHECK(why(answer(doc({{list, "no list"}}))).empty());
   CHECK_FALSE(why(answer(doc({{list, array({"a:1"})}, {list, array({7})}}))).empty());
+}
+
+TEST_CASE("a hello with more members than a set can have is unsound", "[mongo][store][R14]") {
+  const auto with_members = [](int count) {
+    Bson members = array({});
+    for (int i = 0; i < count; ++i)
+      append(members, std::to_string(i).c_str(), "a:" + std::to_string(i + 1));
+    return why(answer(doc({{"ok", 1}, {"hosts", std::move(members)}})));
+  };
+  CHECK(with_members(50).empty());
+  CHECK_FALSE(with_members(51).empty());
+}
+
+TEST_CASE("an answer announces another one only where the request allows that", "[mongo][store]") {
+  Bytes request = message(0, 2013, Bytes(5, 0), doc({{"hello", 1}}));
+  CHECK_FALSE(request_in(request).allows_more);
+  request[18] = 1;  // exhaustAllowed
+  CHECK(request_in(request).allows_more);
+  const Bytes more = message(5, 2013, Bytes{2, 0, 0, 0, 0}, doc({{"ok", 1}}));
+  CHECK(announces_more(more));
+  CHECK_FALSE(announces_more(answer(doc({{"ok", 1}}))));
+  CHECK_FALSE(why(more).empty());
+  CHECK(why(more, {{0, 5, 0, 2013}, true}).empty());
+}
+
+TEST_CASE("the cluster time of an answer is hidden, wherever it stands", "[mongo][store]") {
+  Bytes bytes = answer(doc({{"$clusterTime", doc({{"a", 1}})},
+                            {"ok", 1},
+                            {"$clusterTime", doc({{"b", 2}})},
+                            {"inside", doc({{"$clusterTime", 3}})}}));
+  hide_cluster_time(bytes);
+  CHECK(bytes == answer(doc({{"_clusterTime", doc({{"a", 1}})},
+                             {"ok", 1},
+                             {"_clusterTime", doc({{"b", 2}})},
+                             {"inside", doc({{"$clusterTime", 3}})}})));
 }
 
 TEST_CASE("an answer of one document is sound, whatever it says", "[mongo][store]") {
