@@ -24,6 +24,7 @@
 #include "mongo/server.h"
 #include "pinger/holds.h"
 #include "stores/mongodb/mongo_bell.h"
+#include "stores/mongodb/mongo_open.h"
 #include "stores/sqlite/sqlite_page.h"
 #include "stores/sqlite/sqlite_witness.h"
 #include "support/fleet.h"
