@@ -83,8 +83,9 @@ class DISTLOCK_EXPORT DistributedLockPinger {
   SteadyTime watch_round() noexcept;
 
   /// Rings for the waiters whose turn has come at a lock that this process has freed and that is
-  /// still free (R19). Returns when that is due again. A release may make it due earlier. Nothing
-  /// is due any more once stop() has been called.
+  /// still free (R19). Gives one place in line up that a wait had no time to give up (R17). Returns
+  /// when that is due again. A release, and the end of a wait, may make it due earlier. Nothing is
+  /// due any more once stop() has been called.
   SteadyTime ring_round() noexcept;
 
   /// Errors: `forked`.

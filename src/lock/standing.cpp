@@ -43,7 +43,7 @@ StandingInLine::~StandingInLine() {
   if (lock_.session->fork_guard.in_child()) return;
   leave_pending_if_doubtful();
   if (!late_ && !failure_ && clock_.steady_now() < request_.deadline) give_up_place();
-  if (perhaps_in_line_) lock_.session->pending.add_place(lock_.name, ticket_);
+  if (perhaps_in_line_) lock_.session->leave_place_behind(lock_.name, ticket_);
 }
 
 void StandingInLine::give_up_place() {

@@ -21,7 +21,7 @@ class StandingInLine {
  public:
   StandingInLine(Contender& lock, Lobby::Place& place, const WaitRequest& request);
   /// Gives the place up, unless it has become a hold. No call begins once a call has outlasted the
-  /// wait (R15): that place is passed over, and removed when its mark is old.
+  /// wait (R15): the pinger gives that place up, at once.
   ~StandingInLine();
   StandingInLine(const StandingInLine&) = delete;
   StandingInLine& operator=(const StandingInLine&) = delete;

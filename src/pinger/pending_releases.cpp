@@ -20,6 +20,9 @@ auto find(std::vector<PendingRelease>& all, const PendingRelease& wanted) {
                       [&](const PendingRelease& one) { return are_of_one_ticket(one, wanted); });
 }
 
+// The place of a hold comes after that hold.
+bool is_for_ringer(const PendingRelease& one) { return one.for_ringer && !one.hold; }
+
 }  // namespace
 
 void PendingReleases::add(std::string_view name, const Token& ts,
@@ -32,10 +35,12 @@ void PendingReleases::add(std::string_view name, const Token& ts,
   }
 }
 
-void PendingReleases::add_place(std::string_view name, const Token& ticket) noexcept {
+void PendingReleases::add_place(std::string_view name, const Token& ticket,
+                                LeaveIn round) noexcept {
   const boost::lock_guard<boost::mutex> lock(mutex_);
+  const bool for_ringer = round == LeaveIn::a_ring_round;
   try {
-    merge({.name = std::string(name), .ts = ticket, .place = true});
+    merge({.name = std::string(name), .ts = ticket, .place = true, .for_ringer = for_ringer});
   } catch (const std::bad_alloc&) {
   }
 }
@@ -55,6 +60,7 @@ void PendingReleases::merge(PendingRelease release) {
   }
   known->hold = known->hold || release.hold;
   known->place = known->place || release.place;
+  known->for_ringer = known->for_ringer || release.for_ringer;
   known->settled_after = std::max(known->settled_after, release.settled_after);
 }
 
@@ -141,6 +147,38 @@ void PendingReleases::settle(const PendingRelease& release) {
     });
   }
   if (release.hold) log::pending_release_settled(release.name);
+}
+
+bool PendingReleases::leave_next(const Environment& environment, Ringer& ringer, ChoreTime& time) {
+  if (!more_for_ringer() || !time.for_a_call()) return false;
+  const auto left = take_for_ringer();
+  if (!left) return false;
+  const Outcome outcome = try_one(*left, environment, ringer, time);
+  if (outcome == Outcome::settled) {
+    settle(*left);
+  } else {
+    leave_to_ping_rounds();
+  }
+  return more_for_ringer();
+}
+
+std::optional<PendingRelease> PendingReleases::take_for_ringer() {
+  const boost::lock_guard<boost::mutex> lock(mutex_);
+  const auto at = std::find_if(releases_.begin(), releases_.end(), is_for_ringer);
+  if (at == releases_.end()) return std::nullopt;
+  std::optional<PendingRelease> taken(*at);
+  at->for_ringer = false;
+  return taken;
+}
+
+bool PendingReleases::more_for_ringer() const {
+  const boost::lock_guard<boost::mutex> lock(mutex_);
+  return std::any_of(releases_.begin(), releases_.end(), is_for_ringer);
+}
+
+void PendingReleases::leave_to_ping_rounds() {
+  const boost::lock_guard<boost::mutex> lock(mutex_);
+  for (PendingRelease& one : releases_) one.for_ringer = false;
 }
 
 }  // namespace distlock

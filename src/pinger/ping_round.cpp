@@ -8,7 +8,7 @@
 #include "log.h"
 #include "pinger/session.h"
 
-// One round of the pinger: the ping first, then what can wait and what may fail.
+// A ping round: the ping first, then what can wait and what may fail. And a round of rings.
 namespace distlock {
 namespace {
 
@@ -213,6 +213,22 @@ void Session::note_bad_ping(std::string_view error) {
 void Session::log_losses() {
   for (const auto& [name, reason] : holds.take_unlogged()) log::lost(name, reason);
   if (holds.announcer().take_shortage()) log::no_thread_to_announce(environment.process);
+}
+
+// One place a round, so that a line of them delays no ring for longer than a call.
+Ringer::Due Session::ring_round() noexcept {
+  Ringer::Due due = ringer.round({SteadyTime::max(), stopping.get_token()});
+  Chores::attempt("giving a place up", [&] {
+    ChoreTime time(*environment.clock, SteadyTime::max(), stopping.get_token());
+    if (pending.leave_next(environment, ringer, time)) due.next = environment.clock->steady_now();
+  });
+  lobby.end_quiet_listening();
+  return due;
+}
+
+void Session::leave_place_behind(std::string_view lock, const Token& ticket) noexcept {
+  pending.add_place(lock, ticket, LeaveIn::a_ring_round);
+  ringer.wake();
 }
 
 }  // namespace distlock

@@ -1,6 +1,7 @@
 #include "distlock/pinger.h"
 
 #include "distlock/error.h"
+#include "log.h"
 #include "pinger/running_pingers.h"
 #include "pinger/session.h"
 #include "protocol/protocol.h"
@@ -56,9 +57,8 @@ SteadyTime DistributedLockPinger::watch_round() noexcept {
 
 SteadyTime DistributedLockPinger::ring_round() noexcept {
   if (session_->fork_guard.in_child()) return SteadyTime::max();
-  const Limit until_stop{SteadyTime::max(), session_->stopping.get_token()};
-  const SteadyTime next = session_->ringer.round(until_stop).next;
-  session_->lobby.end_quiet_listening();
+  const log::OfStore of_store(*session_->environment.store);
+  const SteadyTime next = session_->ring_round().next;
   // The rest is stop()'s: a caller that came again at once would never come to an end.
   return session_->stopping.stop_requested() ? SteadyTime::max() : next;
 }

@@ -91,8 +91,7 @@ void Session::run_ringer() {
   pthread_setname_np(pthread_self(), "LockRinger");
   const log::OfStore of_store(*environment.store);
   while (!stopping.stop_requested()) {
-    const Ringer::Due due = ringer.round({SteadyTime::max(), stopping.get_token()});
-    lobby.end_quiet_listening();
+    const Ringer::Due due = ring_round();
     const std::stop_callback ending(stopping.get_token(), [this] { ringer.wake(); });
     environment.clock->wait_until(due.next, due.changed);
   }

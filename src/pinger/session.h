@@ -62,6 +62,11 @@ class DistributedLockPinger::Session {
   /// they were away until now, and the next ping may come too late (M5, R7).
   void ping_if_short(const Hold& granted, const Limit& limit) noexcept;
   SteadyTime round() noexcept;
+  /// Rings for those whose turn has come, and gives one place up that a wait has left behind. Then
+  /// ends a bell that is quiet.
+  Ringer::Due ring_round() noexcept;
+  /// A ring round, which is due now, is to give that place up: its wait has no time for it (R15).
+  void leave_place_behind(std::string_view lock, const Token& ticket) noexcept;
 
   /// Makes sure that a claim now would be born with time to live (R7, R9). A claim with `bases`, of
   /// a mirrored store, goes to these members: so a majority of them must have been pinged. Pings no

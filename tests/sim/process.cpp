@@ -188,7 +188,7 @@ void SimProcess::ambush(Fault fault, int points, Time duration) {
 }
 
 void SimProcess::at_point(const Call& call, std::size_t member) {
-  if (call.verb == "release" && call.replied) released_.request_stop();
+  if (call.verb == "release" && call.replied) wake_ringer();
   if (call.verb == "release" && !call.replied && world_.faults.strikes(Fault::crash_in_unlock)) {
     world_.faults.mattered(Fault::crash_in_unlock);
     return crash();

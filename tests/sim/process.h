@@ -57,6 +57,8 @@ class SimProcess {
   bool dead() const { return dead_; }
   bool ending() const { return stopped_among_workers_ || ending_.stop_requested(); }
   std::stop_token ending_token() const { return ending_.get_token(); }
+  /// A call of a lock may have left something to its next round of rings.
+  void wake_ringer() { released_.request_stop(); }
   /// How often it has stood still: what took long since may have been that.
   int pauses() const { return pauses_; }
 

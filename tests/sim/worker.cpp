@@ -106,6 +106,7 @@ bool Worker::wait_for(DistributedLock& lock) {
   const Time limit = random_.between(Time{0}, Time{process_.options().takeover_after} * 2);
   bool got = false;
   tolerate([&] { got = lock.try_lock_for(limit, process_.ending_token(), "work"); });
+  process_.wake_ringer();
   // The last lock_try() began in time, and is bounded by the store's limit for a call.
   const Time most =
       limit + slowness() * 40 * Time{world_.setup.call_limit} + std::chrono::seconds{1};

@@ -24,6 +24,18 @@ TEST_CASE("a place is not given up at the deadline of its wait, but at the next 
   one.check_given_up_by_round();
 }
 
+TEST_CASE("a place that its wait had no time to give up is given up at once",
+          "[waiting][R15][R17]") {
+  InLine one;
+  const auto held = one.held_by("b");
+  one.outlast(1min, [] {});
+  CHECK_FALSE(one.lock->try_lock_for(1min));
+  CHECK(one.places() == 1);
+  one.a.pinger->ring_round();
+  CHECK(one.places() == 0);
+  CHECK(one.a.pinger->stats().pending_releases == 0);
+}
+
 TEST_CASE("a place is not given up once the program has outlasted its wait, but at the next round",
           "[waiting][R15][R17]") {
   InLine one;

@@ -20,6 +20,14 @@ struct Leaving {
     REQUIRE(fleet.store->claim("jobs", FromAbsent{}, fleet.claim_by("b", Token{{1}})));
     REQUIRE(fleet.store->line()->stand("jobs", fleet.claim_by("a", kTicket)).in_line);
   }
+  /// So many waits more have left their places behind.
+  void leave_behind(std::uint8_t waits) {
+    for (std::uint8_t i = 0; i < waits; ++i) {
+      const Token ticket{{static_cast<std::uint8_t>(100 + i)}};
+      REQUIRE(fleet.store->line()->stand("jobs", fleet.claim_by("a", ticket)).in_line);
+      session.leave_place_behind("jobs", ticket);
+    }
+  }
   std::size_t places() { return fleet.stored("jobs").line.size(); }
   SteadyTime after(std::chrono::nanoseconds time) const { return fleet.clock->steady_now() + time; }
 
@@ -217,4 +225,56 @@ TEST_CASE("each pending release that fails is logged once, also after a try that
   }
   CHECK(logged("two") == 1);
   CHECK(it.pending.count() == 2);
+}
+
+TEST_CASE("a place that a wait leaves behind wakes the thread that gives it up",
+          "[waiting][R15][R17]") {
+  Leaving it;
+  const auto due = it.session.ring_round();
+  CHECK(due.next == SteadyTime::max());
+  it.leave_behind(1);
+  CHECK(due.changed.stop_requested());
+}
+
+TEST_CASE("of the places that waits have left behind one a round of rings is given up",
+          "[waiting][R17][R19]") {
+  Leaving it;
+  it.leave_behind(2);
+  CHECK(it.session.ring_round().next == it.fleet.clock->steady_now());
+  CHECK(it.places() == 2);
+  CHECK(it.session.ring_round().next == SteadyTime::max());
+  CHECK(it.places() == 1);
+  CHECK(it.pending.count() == 0);
+  CHECK(it.store->calls() == 2);
+}
+
+TEST_CASE("a store that fails is asked for no other place before the next ping",
+          "[waiting][R12][R17]") {
+  Leaving it;
+  it.leave_behind(3);
+  it.store->fail("leave", Fault::rejected);
+  CHECK(it.session.ring_round().next == SteadyTime::max());
+  it.session.ring_round();
+  CHECK(it.store->calls("leave") == 1);
+  CHECK(it.pending.count() == 3);
+  it.session.round();
+  CHECK(it.pending.count() == 0);
+}
+
+TEST_CASE("a place whose ticket may get a hold waits for that hold's release",
+          "[waiting][R8][R17]") {
+  Leaving it;
+  it.pending.add("jobs", kTicket, it.after(1h));
+  it.session.leave_place_behind("jobs", kTicket);
+  it.session.ring_round();
+  CHECK(it.store->calls() == 0);
+  CHECK(it.pending.frees(kTicket));
+}
+
+TEST_CASE("no place is given up by a round of rings after a stop", "[waiting][stop][R12][R17]") {
+  Leaving it;
+  it.leave_behind(1);
+  it.session.stopping.request_stop();
+  CHECK(it.session.ring_round().next == SteadyTime::max());
+  CHECK(it.store->calls() == 0);
 }
