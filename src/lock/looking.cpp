@@ -19,6 +19,16 @@ constexpr milliseconds kRemainsFirst{5};
 constexpr milliseconds kRemainsLast{2560};
 constexpr std::uint64_t kLookSoon = 3;  // So many in line do.
 
+// A waiter that hears no rings looks again after this part of the hold's age, if that is later.
+constexpr int kPartOfAge = 64;
+
+// When a look may meet the turn of that place. Those behind look more rarely, so that all of a line
+// together ask the store little more often than its first few.
+milliseconds half_a_turn_each(const Token& ticket, const std::vector<Waiter>& line) {
+  const auto half = line::opens_after(1, line::pace_of(line)) / 2;
+  return half * (1 + static_cast<int>(line::place_of(ticket, line)));
+}
+
 }  // namespace
 
 bool StandingInLine::look() {
@@ -37,6 +47,7 @@ bool StandingInLine::look() {
     begin_with_new_ticket();
     return stand();
   }
+  look_for_turns_unheard(look.seen);
   switch (judgement.verdict) {
     case protocol::Verdict::dead:
       if (lets_others_first(judgement, *look.seen.lock)) return false;
@@ -183,6 +194,20 @@ std::optional<LockRecord> StandingInLine::sent_takeover(const ClaimFrom& from) {
 void StandingInLine::forget_failed_takeover() {
   takeover_failure_.reset();
   takeover_fails_since_ = SteadyTime::max();
+}
+
+// A ring comes before a place is passed over. So rings do not reach this waiter, as where a store
+// has no bell that can be used (R19): by its rare looks it would meet no turn of its own.
+void StandingInLine::look_for_turns_unheard(const Inspection& seen) {
+  if (!seen.lock) return;
+  const LockRecord& lock = *seen.lock;
+  const bool passed_over = perhaps_in_line_ && !doubtful_ && !line::waits(ticket_, lock.line);
+  hears_no_rings_ = hears_no_rings_ || passed_over;
+  if (!hears_no_rings_) return;
+  const StoreTime now = seen.now->time;
+  const auto age = saturating_difference(now, lock.taken() ? lock.when.value_or(now) : now);
+  const auto pause = std::max(half_a_turn_each(ticket_, lock.line), age / kPartOfAge);
+  look_at_ = std::min(look_at_, clock_.steady_now() + pause);
 }
 
 void StandingInLine::look_again_in(nanoseconds pause) {

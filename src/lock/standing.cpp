@@ -86,6 +86,7 @@ bool StandingInLine::wait() {
     const std::stop_token before = std::exchange(rung, place_.wake().arm());
     // Rung when the sleep was over already.
     if (before.stop_requested()) stand_at_ = clock_.steady_now();
+    hears_no_rings_ = hears_no_rings_ && !before.stop_requested();
     try {
       if (step_on()) return true;
     } catch (...) {

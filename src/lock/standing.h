@@ -58,6 +58,7 @@ class StandingInLine {
   bool take_over(const TimedInspection& look);
   std::optional<LockRecord> sent_takeover(const ClaimFrom& from);
   void forget_failed_takeover();
+  void look_for_turns_unheard(const Inspection& seen);
   void look_again_in(std::chrono::nanoseconds pause);
   void look_at(SteadyTime next);
   void tell();
@@ -97,6 +98,7 @@ class StandingInLine {
   SteadyTime free_turn_at_;            // When this place claims it.
   bool free_turn_is_over_ = false;     // It has come by the last look, and the lock was free.
   bool nowhere_ = false;               // The last answer showed neither a place nor a free lock.
+  bool hears_no_rings_ = false;        // It was passed over, and nobody has rung for it since.
   bool attends_nobody_ = false;    // The store tells of no later end: it knew one when last asked.
   std::optional<Token> attends_;   // The `ts` at the last answer, if the store tells of ends.
   std::optional<Token> attended_;  // The hold that a look has made it ask about last.
