@@ -95,7 +95,8 @@ class DISTLOCK_EXPORT DistributedLock {
 
   /// Waits until the lock is held.
   /// Errors: those of lock_try(), of which store failures come only after
-  /// LockOptions::store_patience, and `store_replaced` at once: open the store anew and wait there.
+  /// LockOptions::store_patience, and `store_replaced` at the next look: open the store anew and
+  /// wait there.
   void lock();
   /// As lock(), but gives up (false) at a stop. `other`: as lock_try(), and by each look before.
   [[nodiscard]] bool lock(const std::stop_token& stop, std::string_view why = {},

@@ -256,7 +256,7 @@ TEST_CASE("patience counts from the first failure, however rare the looks are", 
   CHECK(scene.looks >= 5);
 }
 
-TEST_CASE("a wait ends at once where its store was replaced", "[waiting][R15]") {
+TEST_CASE("a wait ends at its next look where its store was replaced", "[waiting][R15]") {
   Fleet fleet;
   const auto b = fleet.process("b");
   b.store->has_line = GENERATE(true, false);
