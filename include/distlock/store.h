@@ -39,6 +39,8 @@ struct Inspection {
   Fence fence_of_lost = 0;  ///< Holds that this member has lost had no greater one (M6).
   bool over = false;        ///< No majority can carry the hold of this member any more (M4).
   std::vector<Token> left_out;  ///< On a mirrored store, members with a fence of no hold (M3).
+  /// On a mirrored store, why nobody can tell which fence a claim needs (M3). Mostly empty.
+  std::string fence_in_doubt;
 };
 
 /// The hold that a lock's document carries: each field if it is well-formed there, whatever else

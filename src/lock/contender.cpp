@@ -44,8 +44,12 @@ Error came_too_late(const std::string& name, bool given_back) {
   return {Errc::outcome_unknown, text + "it will be given back, and until then"};
 }
 
-// Every store refuses such a claim, and nobody would hear why (R10).
+// Every store refuses such a claim, and nobody would hear why (R10). A fence that members which are
+// away will judge may grow once they are back (M3).
 void check_fence_can_grow(const Inspection& seen, const std::string& name) {
+  if (!seen.fence_in_doubt.empty()) {
+    throw Error(Errc::not_applied, "lock \"" + escaped(name) + "\": " + seen.fence_in_doubt);
+  }
   const Fence fence = std::max(seen.fence, seen.lock ? seen.lock->fence : 0);
   if (fence < kFenceLimit - 1) return;
   throw Error(Errc::bad_record, "lock \"" + escaped(name) + "\": its fence is " +

@@ -257,6 +257,8 @@ std::optional<FreedHold> MirroredStore::freed_by_all(std::string_view name,
 Bases MirroredStore::look_for(std::string_view name, const ClaimBasis& basis) {
   try {
     std::vector<Inspection> seen = looks(name, Freshness::fresh);
+    const std::string in_doubt = fence_in_doubt(name, seen);
+    if (!in_doubt.empty()) throw Error(Errc::not_applied, in_doubt);
     leave_out_great_fences(seen, majority());
     return bases_in(seen, basis, majority());
   } catch (const Error& error) {

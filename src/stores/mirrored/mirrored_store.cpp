@@ -139,9 +139,11 @@ Inspection MirroredStore::inspect(std::string_view name, Freshness freshness) {
   check_not_identity(name);
   std::vector<Inspection> seen = looks(name, freshness);
   std::vector<Token> left_out = leave_out_great_fences(seen, majority());
+  const std::string in_doubt = fence_in_doubt(name, seen);
   Inspection all = merged(std::move(seen), majority());
   all.fence = std::max(all.fence, fence_of_lost());
   all.left_out = std::move(left_out);
+  all.fence_in_doubt = in_doubt;
   return all;
 }
 

@@ -32,7 +32,8 @@
 //   returning.h              what listings say about a member that comes back: pure
 //   mirrored_store.h         the ports; mirrored_claims.cpp, mirrored_set.cpp,
 //                            mirrored_repair.cpp, mirrored_founding.cpp, mirrored_refusals.cpp,
-//                            mirrored_gone.cpp and mirrored_mending.cpp are parts of it
+//                            mirrored_doubts.cpp, mirrored_gone.cpp and mirrored_mending.cpp are
+//                            parts of it
 //   opening_member.h         a member that is opened when it is there
 //
 // How a lock is claimed, on three members with the majority 2:
@@ -212,6 +213,8 @@ class MirroredStore : public Store, private Members {
                                const CallRules& rules) const;
   /// The answers that count. Errors: `not_applied` if they are fewer than a majority.
   std::vector<Inspection> looks(std::string_view name, Freshness freshness);
+  /// Inspection::fence_in_doubt, by the members' looks at that lock.
+  std::string fence_in_doubt(std::string_view name, const std::vector<Inspection>& seen) const;
   std::vector<MemberListing> counting_listings();
   Fence fence_of_lost() const;
 

@@ -95,6 +95,14 @@ CarriedByMajority settle_carried(const std::vector<MemberCarries>& members) {
   return {most + unsure >= majority, Carried{std::nullopt, LockState::free}};
 }
 
+std::optional<std::size_t> great_in_doubt(const std::vector<Fence>& fences, std::size_t majority) {
+  const auto is_great = [](Fence fence) { return fence >= kGreatFence; };
+  const auto first = std::find_if(fences.begin(), fences.end(), is_great);
+  const auto great = static_cast<std::size_t>(std::count_if(first, fences.end(), is_great));
+  if (great == 0 || great >= majority || fences.size() - great >= majority) return std::nullopt;
+  return static_cast<std::size_t>(first - fences.begin());
+}
+
 // Where a minority has a great fence, no hold with a majority had it (M3). With it, the next holds
 // would come to the greatest there is.
 std::vector<std::size_t> great_of_minority(const std::vector<Fence>& fences, std::size_t left_out,

@@ -54,6 +54,10 @@ CarriedByMajority settle_carried(const std::vector<MemberCarries>& members);
 std::vector<std::size_t> great_of_minority(const std::vector<Fence>& fences, std::size_t left_out,
                                            std::size_t majority);
 
+/// The first of these fences that is great, where fewer than a majority of members show one, and
+/// fewer than a majority show less. `fences`: one of each member that shows its own.
+std::optional<std::size_t> great_in_doubt(const std::vector<Fence>& fences, std::size_t majority);
+
 /// Takes those with a great fence out of the looks at a lock, where a majority of others is left.
 /// Gives these members: no hold of the others has a fence that they would grant.
 std::vector<Token> leave_out_great_fences(std::vector<Inspection>& seen, std::size_t majority);
