@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <functional>
 
 #include "saturating.h"
 #include "stores/document.h"
@@ -14,23 +13,18 @@ using std::chrono::milliseconds;
 constexpr CallRules kClaimOfOwn{.kind = CallKind::write, .with_identity = false};
 constexpr CallRules kUndo{.kind = CallKind::write, .with_identity = false, .for_majority = false};
 
-// A member that lost its data is back when the longest window has passed. By then no hold may count
-// on what it lost (M6). A majority says how long it is: one document that somebody has changed says
-// nothing.
-void check_window(const Claim& claim, std::vector<milliseconds> windows, std::size_t majority) {
-  if (windows.size() < majority) return;  // Too few members to be claimed.
-  std::sort(windows.begin(), windows.end(), std::greater<>());
-  const milliseconds longest = windows[majority - 1];
-  if (claim.takeover_after <= longest) return;
-  throw Error(Errc::invalid_argument,
-              "a takeover window of " + std::to_string(claim.takeover_after.count()) +
-                  " ms is too long for this mirrored store, which allows " +
-                  std::to_string(longest.count()) +
-                  " ms: make takeover_after shorter, or found the store anew with a longer "
-                  "MirrorOptions::longest_takeover (longestTakeoverMS in a connection string)");
-}
-
 }  // namespace
+
+// The greatest fence that any member lost, as far as this process has read it. A hold that is to
+// get to a member that is away for a moment needs a greater one.
+Fence MirroredStore::fence_of_lost() const {
+  Fence greatest = 0;
+  for (const auto& member : all_) {
+    const auto identity = member->identity();
+    if (identity && identity->fence < kGreatFence) greatest = std::max(greatest, identity->fence);
+  }
+  return greatest;
+}
 
 // By the member whose clock the cutoff names, which may have stepped back. Nothing: it has passed.
 std::optional<milliseconds> MirroredStore::time_left(const StoreNow& cutoff) const {
@@ -50,7 +44,6 @@ std::optional<milliseconds> MirroredStore::time_left(const StoreNow& cutoff) con
 std::vector<MirroredStore::Candidate> MirroredStore::candidates(
     const std::vector<MemberBasis>& bases, const Claim& claim, milliseconds left) const {
   std::vector<Candidate> chosen;
-  std::vector<milliseconds> windows;
   const bool pings = std::any_of(all_.begin(), all_.end(), [&](const auto& member) {
     return member->last_ping(claim.process).has_value();
   });
@@ -61,7 +54,6 @@ std::vector<MirroredStore::Candidate> MirroredStore::candidates(
   for (const auto& member : all_) {
     const auto identity = member->identity();
     const auto now = member->at_most();
-    if (identity) windows.push_back(identity->longest_takeover);
     if (!identity || !now) continue;
     const auto basis = std::find_if(bases.begin(), bases.end(), [&](const MemberBasis& one) {
       return one.member == identity->token;
@@ -74,7 +66,7 @@ std::vector<MirroredStore::Candidate> MirroredStore::candidates(
                               now->unrelated};
     chosen.push_back(std::move(candidate));
   }
-  check_window(claim, windows, majority());
+  check_window(claim);
   return chosen;
 }
 

@@ -96,17 +96,6 @@ std::vector<Answer> MirroredStore::counting(const Replies<Answer>& replies, cons
   return answers;
 }
 
-// The greatest fence that any member lost, as far as this process has read it. A hold that is to
-// get to a member that is away for a moment needs a greater one.
-Fence MirroredStore::fence_of_lost() const {
-  Fence greatest = 0;
-  for (const auto& member : all_) {
-    const auto identity = member->identity();
-    if (identity && identity->fence < kGreatFence) greatest = std::max(greatest, identity->fence);
-  }
-  return greatest;
-}
-
 std::optional<milliseconds> MirroredStore::time_for(const CallRules& rules) const {
   const milliseconds most = call_limit_ / 2;
   // There members are asked one after the other.
@@ -139,11 +128,10 @@ Inspection MirroredStore::inspect(std::string_view name, Freshness freshness) {
   check_not_identity(name);
   std::vector<Inspection> seen = looks(name, freshness);
   std::vector<Token> left_out = leave_out_great_fences(seen, majority());
-  const std::string in_doubt = fence_in_doubt(name, seen);
   Inspection all = merged(std::move(seen), majority());
   all.fence = std::max(all.fence, fence_of_lost());
   all.left_out = std::move(left_out);
-  all.fence_in_doubt = in_doubt;
+  all.fence_in_doubt = fence_in_doubt(name, all.members);
   return all;
 }
 

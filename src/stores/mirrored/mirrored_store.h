@@ -218,6 +218,9 @@ class MirroredStore : public Store, private Members {
   std::vector<MemberListing> counting_listings();
   Fence fence_of_lost() const;
 
+  /// Errors: `invalid_argument` if the set allows no such window, `not_applied` if members whose
+  /// window is not known decide.
+  void check_window(const Claim& claim) const;
   std::vector<Candidate> candidates(const std::vector<MemberBasis>& bases, const Claim& claim,
                                     std::chrono::milliseconds left) const;
   /// Of a member whose life is known.

@@ -39,6 +39,29 @@ TEST_CASE("one member cannot change the longest window of a set", "[mirrored][M6
   CHECK(ann.lock("jobs", {.takeover_after = 1h})->lock_try("x"));
 }
 
+// This process has never heard of the member that is away.
+TEST_CASE("a window that one member denies is refused for good only where a majority denies it",
+          "[mirrored][M6][M2]") {
+  MirrorFleet fleet;
+  fleet.process("founder").pinger->ping_round();
+  const bool denied_by_two = GENERATE(false, true);
+  change_longest_window(*fleet.stores[0].store, 1ms);
+  if (denied_by_two) change_longest_window(*fleet.stores[2].store, 1ms);
+  const auto ann = fleet.process("ann");
+  ann.set_away(1, true);
+  const auto lock = ann.lock("jobs");
+  const auto claim = [&] { return lock->lock_try("x"); };
+  CHECK(thrown_by(claim) == (denied_by_two ? Errc::invalid_argument : Errc::not_applied));
+  CHECK_THROWS_WITH(claim(), Catch::Contains("window of 960000 ms is too long for") &&
+                                 Catch::Contains("allows 1 ms"));
+  ann.set_away(1, false);
+  if (denied_by_two) {
+    CHECK(thrown_by(claim) == Errc::invalid_argument);
+  } else {
+    CHECK(claim());
+  }
+}
+
 TEST_CASE("a member that lost its data is kept out for the longest of the set's windows",
           "[mirrored][M6]") {
   MirrorFleet fleet;
