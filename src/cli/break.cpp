@@ -1,5 +1,6 @@
 #include "cli/break.h"
 
+#include <algorithm>
 #include <ostream>
 #include <string>
 
@@ -82,12 +83,14 @@ int tell_of_members(const LockRecord& shown, const BreakArguments& arguments,
   const View view = view_of(arguments, opened);
   const LockRecord& now = *view.locks.front().record;
   const std::string name = escaped(shown.name);
-  if (!now.taken()) {
+  const bool left = std::any_of(view.left_over.begin(), view.left_over.end(),
+                                [&](const LockRecord& hold) { return hold.ts == shown.ts; });
+  if (!now.taken() && !left) {
     if (!is_quiet(arguments)) err << "distlock: freed " << name << '\n';
     tell_of_members_away(arguments, opened, err);
     return kSuccess;
   }
-  if (now.ts == shown.ts) {
+  if (left || now.ts == shown.ts) {
     err << "distlock: " << name << " is still held so by some members, look again\n";
     return kBusy;
   }
@@ -122,30 +125,50 @@ int release(const LockView& lock, const BreakArguments& arguments, const OpenedS
                               : tell_of_members(hold, arguments, opened, err);
 }
 
+// Each of them, on the members that carry it. Nobody counts on it, so that there is no end to wait
+// for.
+int release_left_over(const View& view, const BreakArguments& arguments, const OpenedStore& opened,
+                      std::ostream& err) {
+  BreakArguments at_once = arguments;
+  at_once.wait = false;
+  int worst = kSuccess;
+  for (const LockRecord& hold : view.left_over) {
+    const LockView one{.name = hold.name, .record = hold};
+    worst = std::max(worst, release(one, at_once, opened, err));
+  }
+  return worst;
+}
+
+// The exit status, for a lock that no member shows as taken.
+int tell_free(const LockRecord& lock, const BreakArguments& arguments, std::ostream& err) {
+  const std::string name = escaped(arguments.lock);
+  if (!lock.ts) {
+    err << "distlock: nobody has ever claimed " << name << '\n';
+    return kBusy;
+  }
+  if (!is_quiet(arguments)) err << "distlock: " << name << " is free already\n";
+  return kSuccess;
+}
+
 }  // namespace
 
 int break_hold(const BreakArguments& arguments, const OpenedStore& opened, const Streams& streams) {
   const std::string name = escaped(arguments.lock);
   const View view = view_of(arguments, opened);
   const LockView& lock = view.locks.front();
-  if (!lock.record->taken() && !lock.record->ts) {
-    streams.err << "distlock: nobody has ever claimed " << name << '\n';
-    return kBusy;
-  }
-  if (!lock.record->taken()) {
-    if (!is_quiet(arguments)) streams.err << "distlock: " << name << " is free already\n";
-    return kSuccess;
-  }
+  const bool taken = lock.record->taken();
+  if (!taken && view.left_over.empty()) return tell_free(*lock.record, arguments, streams.err);
 
   if (will_ask(arguments.confirmed, streams) || !is_quiet(arguments)) {
     print_lock(streams.err, view, {});
-    warn_of_overlap(streams.err, lock);
+    if (taken) warn_of_overlap(streams.err, lock);
   }
   if (!arguments.confirmed) {
     const auto status = refused({"Break it?", "to break this hold", name}, streams);
     if (status) return *status;
   }
-  return release(lock, arguments, opened, streams.err);
+  return taken ? release(lock, arguments, opened, streams.err)
+               : release_left_over(view, arguments, opened, streams.err);
 }
 
 }  // namespace distlock::cli

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "cli/break.h"
 #include "cli/exit_status.h"
 #include "cli/status.h"
 #include "support/mirror_fleet.h"
@@ -33,6 +34,14 @@ class LookerAtRest {
   std::string status_of(const StatusArguments& arguments, int expected = kSuccess) {
     CHECK(status(arguments, opened(), streams()) == expected);
     return std::exchange(out, std::ostringstream()).str();
+  }
+  /// With --yes, and --wait, which no hold that is left over needs.
+  std::string broken(int expected) {
+    BreakArguments arguments;
+    arguments.lock = "jobs";
+    arguments.confirmed = arguments.wait = true;
+    CHECK(break_hold(arguments, opened(), streams()) == expected);
+    return std::exchange(err, std::ostringstream()).str();
   }
   nlohmann::json left_over() {
     return nlohmann::json::parse(listed({.format = Format::json}))["left_over"];
@@ -141,4 +150,36 @@ TEST_CASE("a list of some locks shows what is left over of these", "[cli][view][
   CHECK_THAT(looker.listed({.pattern = "j*"}), Catch::Contains(kLine));
   CHECK_THAT(looker.listed({.pattern = "x*"}), !Catch::Contains("LEFT OVER"));
   CHECK_THAT(looker.listed({.held = true}), Catch::Contains(kLine));
+}
+
+TEST_CASE("break frees a hold that one member alone carries", "[cli][break][mirrored][M1][M8]") {
+  LookerAtRest looker;
+  const bool beside_a_free_lock = GENERATE(false, true);
+  if (beside_a_free_lock) {
+    const auto jobs = looker.holder.lock("jobs");
+    REQUIRE(jobs->lock_try("x"));
+    REQUIRE(jobs->unlock() == UnlockResult::released);
+  }
+  CHECK_THAT(looker.broken(kSuccess), Catch::Contains("left over  on 3, by eve") &&
+                                          Catch::Contains("distlock: freed jobs\n") &&
+                                          !Catch::Contains("nobody has ever"));
+  CHECK(looker.fleet.holders("jobs") == std::vector<std::string>{"", "", ""});
+  CHECK_THAT(looker.broken(beside_a_free_lock ? kSuccess : kBusy),
+             Catch::Contains(beside_a_free_lock ? "is free already" : "nobody has ever claimed"));
+}
+
+TEST_CASE("break frees each of the holds that single members carry",
+          "[cli][break][mirrored][M1][M8]") {
+  LookerAtRest looker(5);
+  looker.fleet.put_taken(3, Token{{7}});
+  looker.broken(kSuccess);
+  CHECK(looker.fleet.holders("jobs") == std::vector<std::string>(5));
+}
+
+TEST_CASE("a hold that the one member which carries it does not free is not called freed",
+          "[cli][break][mirrored][M8]") {
+  LookerAtRest looker;
+  looker.observer.members[2]->fail("release", Fault::rejected);
+  CHECK_THAT(looker.broken(kBusy),
+             Catch::Contains("jobs is still held so by some members") && !Catch::Contains("freed"));
 }
