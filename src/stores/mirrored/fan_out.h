@@ -71,6 +71,16 @@ struct CallRules {
   }
 };
 
+/// The same of any call's reply. Without an identity, an answer that may be none is that of a
+/// member of the set.
+template <class Answer>
+bool answers_of_set(const Reply<Answer>& reply, const Token& set, const CallRules& rules) {
+  if (!reply.answer) return false;
+  if (rules.with_identity) return counts(reply, set);
+  if constexpr (requires { reply.answer->has_value(); }) return reply.answer->has_value();
+  return true;
+}
+
 /// Collects the answers to one call. Shared with the members' threads, which may outlast the call.
 template <class Answer>
 class Answers {
@@ -133,12 +143,8 @@ class Answers {
   }
 
  private:
-  // An answer without an identity that may be none is that of a member of the set.
   bool is_of_set(const Reply<Answer>& reply) const {
-    if (!reply.answer || !rules_.set) return reply.answer.has_value();
-    if (rules_.with_identity) return counts(reply, *rules_.set);
-    if constexpr (requires { reply.answer->has_value(); }) return reply.answer->has_value();
-    return true;
+    return rules_.set ? answers_of_set(reply, *rules_.set, rules_) : reply.answer.has_value();
   }
   // With the mutex.
   bool are_enough() const {

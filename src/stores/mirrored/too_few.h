@@ -22,8 +22,7 @@ bool may_be_applied(const Replies<Answer>& replies, const CallRules& rules) {
 // An answer of a member that is none of the set.
 template <class Answer>
 bool is_strange(const Reply<Answer>& reply, const Token& set, const CallRules& rules) {
-  const bool of_the_set = reply.identity && reply.identity->set == set;
-  return rules.with_identity && reply.answer && !of_the_set;
+  return reply.answer && !answers_of_set(reply, set, rules);
 }
 
 // Whether waiting may help: those that count, and those that are away, could be a majority.

@@ -8,6 +8,7 @@
 #include "distlock/members.h"
 #include "support/captured_log.h"
 #include "support/mirror_fleet.h"
+#include "support/thrown.h"
 
 // Messages and states say which member they are about, and what it is.
 
@@ -54,6 +55,23 @@ TEST_CASE("the error of too few members names the one that is of no set", "[mirr
   named.set_away(1);
   CHECK_THROWS_WITH(named.store->list(), Catch::Contains("third is not one of this set") &&
                                              !Catch::Contains("first is not"));
+}
+
+TEST_CASE("the error of a ping or a release names the members that are none of the set",
+          "[mirrored][M2][M6]") {
+  NamedMembers named;
+  static_cast<void>(named.store->list());
+  for (const std::size_t i : {0, 1}) named.fleet.empty(i);
+  const auto ping = [&] { return named.store->ping("ann", {}); };
+  const auto release = [&] { return named.store->release("jobs", Token{{1}}); };
+  CHECK(thrown_by(ping) == Errc::outcome_unknown);
+  const auto names_two = [](const auto& call) {
+    CHECK_THROWS_WITH(call(), Catch::Contains("; first is not one of this set, or is empty") &&
+                                  Catch::Contains("; second is not one of this set, or is empty") &&
+                                  !Catch::Contains("third"));
+  };
+  names_two(ping);
+  names_two(release);
 }
 
 TEST_CASE("the error of members that are no set names the one that failed", "[mirrored][M6]") {
