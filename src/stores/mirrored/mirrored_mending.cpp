@@ -5,7 +5,6 @@
 #include "log.h"
 #include "saturating.h"
 #include "stores/mirrored/mirrored_store.h"
-#include "text.h"
 
 // How a member that is new, or lost its data, comes back to a set whose majority counts (M6):
 //
@@ -273,9 +272,7 @@ bool MirroredStore::readmit(std::size_t number) {
   if (counting_identity(seen, number, set)) return false;
   const auto marker = marker_in(look, member->place);
   if (!member->is_to_come_back(look) || (marker && marker->set != set)) {
-    throw Error(Errc::invalid_argument, member->store->description() + " is " +
-                                            escaped(look.lock->who) +
-                                            " of another mirrored store: empty it first");
+    refuse_stranger(*member, look, set);
   }
   if (is_changed_identity(look)) throw cannot_return(*member, std::string(kIdentityChanged));
   const auto fence = fence_for(*member, *terms, std::nullopt);

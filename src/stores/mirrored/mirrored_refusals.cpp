@@ -111,6 +111,19 @@ void MirroredStore::refuse_malformed_state(std::string_view name,
                                     "whether it is held: mend that document");
 }
 
+// Whoever empties a second name of a member empties that member.
+void MirroredStore::refuse_stranger(const Member& member, const Inspection& look,
+                                    const Token& set) {
+  const std::string is = member.store->description() + " is " + escaped(look.lock->who);
+  const bool of_the_set = look.lock->process == std::string(kIdentityProcess) + to_hex(set);
+  throw Error(Errc::invalid_argument,
+              of_the_set ? is + " of this very mirrored store, under a second name or in another "
+                                "order, or a copy of it: name each member once, in the same order "
+                                "everywhere; only if it is a store of its own, empty it first"
+                         : is + " of another mirrored store: name the store that belongs there, or "
+                                "empty this one first");
+}
+
 // An operator learns what is wrong, and makes no set.
 void MirroredStore::refuse_to_readmit(const Replies<Inspection>& seen) {
   if (const auto known = known_set()) check_not_gone(*known);

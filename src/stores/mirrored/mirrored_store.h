@@ -163,6 +163,9 @@ class MirroredStore : public Store, private Members {
                               const std::vector<MemberCarries>& members) const;
   /// Why no founding can succeed, if waiting does not help. `first` was asked alone.
   std::optional<Error> denial_in(const Replies<ClaimAnswer>& replies, std::size_t first) const;
+  /// It states another set, or another place of `set`.
+  [[noreturn]] static void refuse_stranger(const Member& member, const Inspection& look,
+                                           const Token& set);
   [[noreturn]] void refuse_to_readmit(const Replies<Inspection>& seen);
   std::optional<Token> claim_identities(const Replies<Inspection>& seen,
                                         std::optional<Error>& denied);

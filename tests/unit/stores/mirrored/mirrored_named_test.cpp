@@ -6,6 +6,7 @@
 
 #include "distlock/error.h"
 #include "distlock/members.h"
+#include "stores/mirrored/identity.h"
 #include "support/captured_log.h"
 #include "support/mirror_fleet.h"
 #include "support/thrown.h"
@@ -130,4 +131,29 @@ TEST_CASE("an operator learns which member there is not", "[mirrored][M6]") {
   const auto ann = fleet.process("ann");
   ann.pinger->ping_round();
   CHECK_THROWS_WITH(ann.store->members()->readmit(3), Catch::Contains("3 members has no member 4"));
+}
+
+TEST_CASE("readmit says whether a store is of another set, or of this one at another place",
+          "[mirrored][M6][M7]") {
+  NamedMembers named;
+  static_cast<void>(named.store->list());
+  const bool of_this_set = GENERATE(true, false);
+  if (of_this_set) {
+    const Document first = *named.fleet.stores[0].tables.raw_lock(mirrored::kIdentityName);
+    named.fleet.stores[2].tables.put_lock(first);
+  } else {
+    const NamedMembers others;
+    static_cast<void>(others.store->list());
+    const Document third = *others.fleet.stores[2].tables.raw_lock(mirrored::kIdentityName);
+    named.fleet.stores[2].tables.put_lock(third);
+  }
+  const auto readmit = [&] { named.store->members()->readmit(2); };
+  CHECK(thrown_by(readmit) == Errc::invalid_argument);
+  if (of_this_set) {
+    CHECK_THROWS_WITH(readmit(), Catch::Contains("third is member 1 of 3 of this very") &&
+                                     Catch::Contains("only if it is a store of its own, empty"));
+  } else {
+    CHECK_THROWS_WITH(readmit(), Catch::Contains("third is member 3 of 3 of another") &&
+                                     Catch::Contains("empty this one"));
+  }
 }
