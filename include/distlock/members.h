@@ -122,7 +122,7 @@ class DISTLOCK_EXPORT Members {
   /// Takes a member without an identity back at once: for operators, who know that no process has a
   /// hold that counted on the data it lost. `number` is its place, from 0 on. False: it counts
   /// already. Takes up to two call limits.
-  /// Errors: also `invalid_argument` if there is no such member, or it is of another set;
+  /// Errors: also `invalid_argument` if there is no such member, or it is of another set or place;
   /// `not_applied` if no majority counts, if it carries locks, or if somebody else changed it.
   virtual bool readmit(std::size_t number) = 0;
 };

@@ -56,8 +56,8 @@ struct MirrorOptions {
 /// no line, so waits poll (R15). Members that do not answer are waited for by `clock`. MongoDB
 /// members should have a `maxPoolSize` of 37 or more, so that no call keeps their pings waiting.
 ///
-/// Errors: `invalid_argument` for another number of members, for one store given twice, or for
-/// options out of range.
+/// Errors: `invalid_argument` for another number of members, for one store given twice, for a null
+/// member or clock, or for options out of range.
 DISTLOCK_EXPORT std::shared_ptr<Store> make_mirrored_store(
     const std::vector<std::shared_ptr<Store>>& members, std::shared_ptr<Clock> clock = host_clock(),
     const MirrorOptions& options = {});

@@ -242,11 +242,11 @@ Token MirroredStore::found(const Replies<Inspection>& seen) {
   const bool all_answer = std::all_of(seen.begin(), seen.end(),
                                       [](const auto& reply) { return reply.answer.has_value(); });
   if (!all_answer) refuse_no_set(seen);
-  if (options_.opening == OpeningRule::to_look) refuse_to_found(seen);
   // A mark of a set that is gone is nobody's (M6).
   const bool empty = all_are_empty(seen);
   const Member* used = nullptr;
   const bool without_locks = empty && each_listing(has_no_lock, &used);
+  if (options_.opening == OpeningRule::to_look) refuse_to_found(seen, used);
   std::optional<Token> set;
   std::optional<Error> denied;
   if (without_locks) set = claim_identities(seen, denied);

@@ -132,8 +132,14 @@ void MirroredStore::refuse_to_readmit(const Replies<Inspection>& seen) {
 }
 
 // All answer.
-void MirroredStore::refuse_to_found(const Replies<Inspection>& seen) const {
+void MirroredStore::refuse_to_found(const Replies<Inspection>& seen, const Member* used) const {
   if (!all_are_empty(seen)) refuse_no_set(seen);
+  if (used != nullptr) {
+    throw Error(Errc::not_applied,
+                "the members of the mirrored store are no set, and " + used->store->description() +
+                    " has locks, so that none can be made of them: check their names; if their "
+                    "identities were deleted, stop all processes and empty all members");
+  }
   throw Error(
       Errc::not_applied,
       "the members of the mirrored store are no set yet; check their names, or make them one "

@@ -32,6 +32,7 @@ milliseconds longest_call(const std::vector<std::shared_ptr<Store>>& members) {
 MemberList members_of(const std::vector<std::shared_ptr<Store>>& stores,
                       const std::shared_ptr<Clock>& clock) {
   check_number(stores.size());
+  if (!clock) throw Error(Errc::invalid_argument, "the clock of a mirrored store is null");
   MemberList members;
   const auto known = std::make_shared<KnownReturns>();
   for (std::size_t i = 0; i < stores.size(); ++i) {

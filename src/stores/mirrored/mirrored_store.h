@@ -149,7 +149,7 @@ class MirroredStore : public Store, private Members {
   Replies<Inspection> look_at_identities();
   Token found(const Replies<Inspection>& seen);
   [[noreturn]] void refuse_no_set(const Replies<Inspection>& seen) const;
-  [[noreturn]] void refuse_to_found(const Replies<Inspection>& seen) const;
+  [[noreturn]] void refuse_to_found(const Replies<Inspection>& seen, const Member* used) const;
   [[noreturn]] void refuse_used(const Member& used);
   Candidate identity_to_claim(const std::shared_ptr<Member>& member, const Inspection& seen,
                               const SetTerms& terms) const;

@@ -157,3 +157,25 @@ TEST_CASE("readmit says whether a store is of another set, or of this one at ano
                                      Catch::Contains("empty this one"));
   }
 }
+
+TEST_CASE("a look at members that have locks and no identities advises no run", "[mirrored][M6]") {
+  NamedMembers named;
+  static_cast<void>(named.store->list());
+  const bool has_locks = GENERATE(true, false);
+  if (has_locks) named.fleet.put_taken(1);
+  for (const OpenedMemoryStore& member : named.fleet.stores) {
+    member.tables.remove_lock(mirrored::kIdentityName);
+  }
+  const auto look = make_mirrored_store(
+      {named.members.begin(), named.members.end()}, named.fleet.clock,
+      {.drive = MirrorDrive::caller, .random = {}, .opening = OpeningRule::to_look});
+  const auto list = [&] { static_cast<void>(look->list()); };
+  CHECK(thrown_by(list) == Errc::not_applied);
+  if (has_locks) {
+    CHECK_THROWS_WITH(list(), Catch::Contains("second has locks") &&
+                                  Catch::Contains("empty all members") &&
+                                  !Catch::Contains("distlock run"));
+  } else {
+    CHECK_THROWS_WITH(list(), Catch::Contains("make them one with distlock run"));
+  }
+}

@@ -39,6 +39,12 @@ TEST_CASE("members that are one store, or of an even number, are refused", "[mir
   CHECK(thrown_by([&] { return doubled->list(); }) == Errc::invalid_argument);
 }
 
+TEST_CASE("a mirrored store without a clock is refused", "[mirrored][M7]") {
+  const MirrorFleet fleet;
+  const auto made = [&] { return make_mirrored_store({fleet.stores[0].store}, nullptr); };
+  CHECK(thrown_by(made) == Errc::invalid_argument);
+}
+
 TEST_CASE("members in another order do not count", "[mirrored][M7]") {
   MirrorFleet fleet;
   const auto ann = fleet.process("ann");
