@@ -27,8 +27,8 @@
 #include "protocol/store_clock_history.h"
 
 // The wing src/pinger/: one process's keep-alive on one store. A thread of rounds pings and does
-// the chores, a second watches deadlines, a third rings for waiters, others make announcements.
-// Lock objects meet them in Holds.
+// the chores, and a second watches deadlines. A third rings for waiters, and gives up places that
+// waits have left behind. More threads make announcements. Lock objects meet them in Holds.
 namespace distlock {
 
 /// An inspection, and when it was made.
