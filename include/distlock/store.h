@@ -39,12 +39,10 @@ struct Inspection {
   Fence fence_of_lost = 0;  ///< Holds that this member has lost had no greater one (M6).
   bool over = false;        ///< No majority can carry the hold of this member any more (M4).
   std::vector<Token> left_out;  ///< On a mirrored store, members with a fence of no hold (M3).
-  /// On a mirrored store, why nobody can tell which fence a claim needs (M3). Mostly empty.
-  std::string fence_in_doubt;
+  std::string fence_in_doubt;   ///< On a mirrored store, why no claim can know its fence (M3).
 };
 
-/// The hold that a lock's document carries: each field if it is well-formed there, whatever else
-/// the document says.
+/// The hold that a document carries: each field that is well-formed there, whatever else it says.
 struct Carried {
   std::optional<Token> ts;
   std::optional<LockState> state;

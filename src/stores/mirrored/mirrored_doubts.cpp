@@ -19,6 +19,7 @@ std::string in_words(milliseconds window) { return std::to_string(window.count()
 std::string MirroredStore::fence_in_doubt(std::string_view name,
                                           const std::vector<Inspection>& seen) const {
   std::vector<Fence> fences;
+  fences.reserve(seen.size());
   for (const Inspection& one : seen) fences.push_back(one.fence);
   const auto great = great_in_doubt(fences, majority());
   if (!great) return "";

@@ -111,7 +111,7 @@ void MirroredStore::refuse_malformed_state(std::string_view name,
                                     "whether it is held: mend that document");
 }
 
-// Whoever empties a second name of a member empties that member.
+// To empty a second name of a member is to empty that member.
 void MirroredStore::refuse_stranger(const Member& member, const Inspection& look,
                                     const Token& set) {
   const std::string is = member.store->description() + " is " + escaped(look.lock->who);
