@@ -222,12 +222,18 @@ TEST_CASE("pending releases are added, counted and worked off at once", "[pendin
     for (int i = 0; i < 4; ++i) ts.bytes[i] = static_cast<std::uint8_t>(number >> (8 * i));
     pending.add("lock", ts);
     static_cast<void>(pending.contains(ts));
+    ts.bytes[4] = 1;
+    pending.add_place("lock", ts, LeaveIn::a_ring_round);
+  };
+  const auto leave = [&](int) {
+    ChoreTime time(*host_clock(), host_clock()->steady_now() + 1min);
+    static_cast<void>(pending.leave_next(environment, ringer, time));
   };
   const auto work_off = [&](int) {
     ChoreTime time(*host_clock(), host_clock()->steady_now() + 1min);
     pending.work_off(environment, ringer, time);
   };
-  at_once({add, add, work_off, work_off, [&](int) { static_cast<void>(pending.count()); }});
+  at_once({add, add, work_off, work_off, leave, [&](int) { static_cast<void>(pending.count()); }});
   work_off(0);
   CHECK(pending.count() == 0);
 }
