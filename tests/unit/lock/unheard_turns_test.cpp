@@ -73,6 +73,11 @@ struct Unheard {
     line.back().passed_over = line.back().since;
     tamper(fleet.memory.tables, "jobs", "line", line);
   }
+  void pass_waiter_over_at_its_first_look() {
+    at_each_look = [this] {
+      if (looks.size() == 1) pass_waiter_over();
+    };
+  }
   std::chrono::nanoseconds pause_after(std::size_t look) const {
     return looks.at(look) - looks.at(look - 1);
   }
@@ -99,9 +104,7 @@ TEST_CASE("a waiter that no ring reaches gets a lock that another takes again at
 TEST_CASE("a waiter that was passed over without a ring looks twice a turn",
           "[waiting][R17][R19]") {
   Unheard one;
-  one.at_each_look = [&] {
-    if (one.looks.size() == 1) one.pass_waiter_over();
-  };
+  one.pass_waiter_over_at_its_first_look();
   one.wait();
   CHECK(one.pause_after(1) <= 50ms);
   CHECK(one.pause_after(2) == 50ms);
@@ -124,9 +127,7 @@ TEST_CASE("a waiter that no ring reaches looks the more rarely the more stand in
   Unheard one;
   one.another_stands(7);
   one.another_stands(8);
-  one.at_each_look = [&] {
-    if (one.looks.size() == 1) one.pass_waiter_over();
-  };
+  one.pass_waiter_over_at_its_first_look();
   one.wait();
   CHECK(one.pause_after(3) == 150ms);
 }
@@ -134,9 +135,7 @@ TEST_CASE("a waiter that no ring reaches looks the more rarely the more stand in
 TEST_CASE("a waiter that no ring reaches looks the more rarely the older the hold is",
           "[waiting][R19][R20]") {
   Unheard one;
-  one.at_each_look = [&] {
-    if (one.looks.size() == 1) one.pass_waiter_over();
-  };
+  one.pass_waiter_over_at_its_first_look();
   one.wait();
   CHECK(one.looks.size() > 200);
   CHECK(one.looks.size() < 300);
