@@ -125,7 +125,7 @@ int release(const LockView& lock, const BreakArguments& arguments, const OpenedS
                               : tell_of_members(hold, arguments, opened, err);
 }
 
-// Each of them, on the members that carry it. Nobody counts on it, so that there is no end to wait
+// Each of them, on the members that carry it. No ping prolongs it, so that there is no end to wait
 // for.
 int release_left_over(const View& view, const BreakArguments& arguments, const OpenedStore& opened,
                       std::ostream& err) {

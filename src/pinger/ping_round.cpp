@@ -217,6 +217,7 @@ void Session::log_losses() {
 
 // One place a round, so that a line of them delays no ring for longer than a call.
 Ringer::Due Session::ring_round() noexcept {
+  const log::OfStore of_store(*environment.store);
   Ringer::Due due = ringer.round({SteadyTime::max(), stopping.get_token()});
   Chores::attempt("giving a place up", [&] {
     ChoreTime time(*environment.clock, SteadyTime::max(), stopping.get_token());

@@ -1,7 +1,6 @@
 #include "distlock/pinger.h"
 
 #include "distlock/error.h"
-#include "log.h"
 #include "pinger/running_pingers.h"
 #include "pinger/session.h"
 #include "protocol/protocol.h"
@@ -57,7 +56,6 @@ SteadyTime DistributedLockPinger::watch_round() noexcept {
 
 SteadyTime DistributedLockPinger::ring_round() noexcept {
   if (session_->fork_guard.in_child()) return SteadyTime::max();
-  const log::OfStore of_store(*session_->environment.store);
   const SteadyTime next = session_->ring_round().next;
   // The rest is stop()'s: a caller that came again at once would never come to an end.
   return session_->stopping.stop_requested() ? SteadyTime::max() : next;

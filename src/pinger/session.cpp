@@ -89,7 +89,6 @@ void Session::run_watch() {
 // Apart from the pings, which no other call of the store may hold up.
 void Session::run_ringer() {
   pthread_setname_np(pthread_self(), "LockRinger");
-  const log::OfStore of_store(*environment.store);
   while (!stopping.stop_requested()) {
     const Ringer::Due due = ring_round();
     const std::stop_callback ending(stopping.get_token(), [this] { ringer.wake(); });

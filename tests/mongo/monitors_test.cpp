@@ -25,13 +25,14 @@ const std::string kLaterElection = "7fffffff00000000000000ff";
 
 /// An open store on a set of one member, which is of this process.
 struct Member {
-  explicit Member(const std::string& election = kElection) {
+  explicit Member(const std::string& election = kElection,
+                  std::chrono::milliseconds call_limit = 2s) {
     server.answer_with(
         [](const Bson&) { return json(R"({"ok": 1, "cursor": {"id": 0, "firstBatch": []}})"); });
     server.hello_with(json(only_member(server, election)));
     const std::string uri =
         "mongodb://127.0.0.1:" + std::to_string(server.port()) + "/?replicaSet=rs";
-    store = open_mongo_store(ConnectionString(uri), {.call_limit = 2s});
+    store = open_mongo_store(ConnectionString(uri), {.call_limit = call_limit});
   }
 
   bool answers() {
@@ -103,7 +104,7 @@ TEST_CASE("a set that was made anew under its name is found", "[mongo][R15]") {
 }
 
 TEST_CASE("no server is told the cluster time of an earlier answer", "[mongo][R8]") {
-  Member member;
+  Member member(kElection, 20s);
   member.server.answer_with([](const Bson&) {
     return json(R"({"ok": 1, "cursor": {"id": 0, "firstBatch": []}, "$clusterTime": {
         "clusterTime": {"$timestamp": {"t": 4294967295, "i": 4294967295}},

@@ -17,12 +17,12 @@ namespace {
 /// A process that holds "spoilt" and "sound", and whose releases of both are pending, in this
 /// order. The pauses of an unlock take no time.
 struct TwoPending {
-  explicit TwoPending(const Server& server)
-      : store(open_mongo_store(server.connection(), {.call_limit = 500ms})),
+  explicit TwoPending(const Server& server, std::chrono::milliseconds call_limit = 10s)
+      : store(open_mongo_store(server.connection(), {.call_limit = call_limit})),
         pinger(std::make_shared<DistributedLockPinger>(
             Environment{
                 .store = store, .clock = std::make_shared<ManualClock>(), .process = "holder"},
-            PingerOptions{.ping_every = 5s}, PingerDrive::caller)),
+            PingerOptions{}, PingerDrive::caller)),
         spoilt(pinger, "spoilt"),
         sound(pinger, "sound") {
     REQUIRE(spoilt.lock_try("test"));
@@ -107,7 +107,8 @@ TEST_CASE("a release that a validator refuses holds up no other", "[mongo][R8][R
 TEST_CASE("a release that waits for an open transaction holds up no other", "[mongo][R8][R11]") {
   wait_until_whole(replica_set_uri());
   const Server server(replica_set_uri());
-  TwoPending process(server);
+  // Each release that waits takes so long.
+  TwoPending process(server, 2s);
   {
     const OpenTransaction open(replica_set_uri(), server, "spoilt");
     process.unlock_both(server);

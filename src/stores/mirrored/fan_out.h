@@ -71,8 +71,8 @@ struct CallRules {
   }
 };
 
-/// The same of any call's reply. Without an identity, an answer that may be none is that of a
-/// member of the set.
+/// Whether a reply is that of a member of the set: by its identity, where the call reads one. Else
+/// an answer that may be nothing is such a one if it is something.
 template <class Answer>
 bool answers_of_set(const Reply<Answer>& reply, const Token& set, const CallRules& rules) {
   if (!reply.answer) return false;

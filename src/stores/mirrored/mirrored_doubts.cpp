@@ -54,10 +54,10 @@ void MirroredStore::check_window(const Claim& claim) const {
   const std::string too_long =
       "a takeover window of " + in_words(claim.takeover_after) + " is too long for ";
   const std::size_t unknown = all_.size() - windows.size();
-  if (claim.takeover_after > windows[majority() - 1 - unknown]) {
+  const milliseconds at_most = windows[majority() - 1 - unknown];
+  if (claim.takeover_after > at_most) {
     throw Error(Errc::invalid_argument,
-                too_long + "this mirrored store, which allows " +
-                    in_words(windows[majority() - 1]) +
+                too_long + "this mirrored store, which allows " + in_words(at_most) +
                     ": make takeover_after shorter, or found the store anew with a longer "
                     "MirrorOptions::longest_takeover (longestTakeoverMS in a connection string)");
   }

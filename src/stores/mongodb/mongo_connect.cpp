@@ -17,8 +17,10 @@ namespace {
 
 using Addresses = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
 
-mongoc_stream_t* no_stream(bson_error_t* error, mongoc_error_code_t code, const std::string& what) {
-  bson_set_error(error, MONGOC_ERROR_STREAM, code, "%s", what.c_str());
+// Without memory of its own: no exception may get through libmongoc.
+mongoc_stream_t* no_stream(bson_error_t* error, mongoc_error_code_t code, const char* what,
+                           const char* of = "") {
+  bson_set_error(error, MONGOC_ERROR_STREAM, code, "%s%s", what, of);
   return nullptr;
 }
 
@@ -53,8 +55,7 @@ Addresses addresses_of(const mongoc_host_list_t* host, bson_error_t* error) {
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
   if (getaddrinfo(host->host, std::to_string(host->port).c_str(), &hints, &found) != 0)
-    no_stream(error, MONGOC_ERROR_STREAM_NAME_RESOLUTION,
-              std::string("Failed to resolve ") + host->host);
+    no_stream(error, MONGOC_ERROR_STREAM_NAME_RESOLUTION, "Failed to resolve ", host->host);
   return {found, freeaddrinfo};
 }
 
@@ -71,7 +72,7 @@ mongoc_stream_t* connect_tcp(const mongoc_host_list_t* host, const addrinfo* fou
     if (stream != nullptr) return stream;
   }
   return no_stream(error, MONGOC_ERROR_STREAM_CONNECT,
-                   std::string("Failed to connect to target host: ") + host->host_and_port);
+                   "Failed to connect to target host: ", host->host_and_port);
 }
 
 mongoc_stream_t* connect_unix(const mongoc_host_list_t* host, std::int64_t expires,
@@ -86,8 +87,8 @@ mongoc_stream_t* connect_unix(const mongoc_host_list_t* host, std::int64_t expir
         socket_to(AF_UNIX, reinterpret_cast<const sockaddr*>(&address), sizeof(address), expires);
   }
   if (stream != nullptr) return stream;
-  return no_stream(error, MONGOC_ERROR_STREAM_CONNECT,
-                   "Failed to connect to UNIX domain socket " + std::string(path));
+  return no_stream(error, MONGOC_ERROR_STREAM_CONNECT, "Failed to connect to UNIX domain socket ",
+                   host->host);
 }
 
 bool wants_tls(const mongoc_uri_t* uri) {

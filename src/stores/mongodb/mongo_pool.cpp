@@ -31,7 +31,7 @@ bool knows_no_server(mongoc_client_t* client) {
   return count == 0;
 }
 
-// libmongoc has no function that tells this.
+// libmongoc 1.23 has no function that tells this.
 bool takes_set_for_an_old_one(const bson_error_t& error) {
   return std::string_view(error.message).find("electionId is stale") != std::string_view::npos;
 }
@@ -61,6 +61,7 @@ Clients MongoPool::clients() const {
 // The old clients end with the last call that has one.
 void MongoPool::renew_if_lost(const PooledClient& client, const bson_error_t& why) {
   if (!knows_no_server(client.get()) && !takes_set_for_an_old_one(why)) return;
+  if (clients() != client.pool()) return;
   bson_error_t error;
   Clients renewed = clients_of(uri_, error);
   const std::lock_guard guard(mutex_);

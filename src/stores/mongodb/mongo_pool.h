@@ -44,7 +44,9 @@ class MongoPool {
 
   /// After `client` found no server, for that reason. A server that once said to be of another set
   /// is left out by libmongoc for good. A set that was made anew it takes for an old one for ever.
-  /// In these cases the clients from now on know nothing yet, and ask the servers of the URI.
+  /// In these cases the clients from now on know nothing yet, and ask the servers of the URI. The
+  /// last call that has an old client ends its connections, and may outlast its limit by the time
+  /// that one of them takes to be made.
   void renew_if_lost(const PooledClient& client, const bson_error_t& why);
 
  private:
