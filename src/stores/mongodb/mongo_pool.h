@@ -45,8 +45,8 @@ class MongoPool {
   /// After `client` found no server, for that reason. A server that once said to be of another set
   /// is left out by libmongoc for good. A set that was made anew it takes for an old one for ever.
   /// In these cases the clients from now on know nothing yet, and ask the servers of the URI. The
-  /// last call that has an old client ends its connections, and may outlast its limit by the time
-  /// that one of them takes to be made.
+  /// last call that has an old client ends its connections. It may outlast its limit by that of a
+  /// connection that is being made.
   void renew_if_lost(const PooledClient& client, const bson_error_t& why);
 
  private:
