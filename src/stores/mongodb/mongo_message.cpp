@@ -179,9 +179,13 @@ std::string_view why_unsound(std::span<const std::uint8_t> message, const Reques
   return why_document_is_unsound(body.subspan(preamble));
 }
 
-bool announces_more(std::span<const std::uint8_t> message) {
-  return header_of(message).opcode == kOpMsg &&
-         (int32_at(message, kHeaderBytes) & kMoreToCome) != 0;
+Request request_after(const Request& request, std::span<const std::uint8_t> message) {
+  const MessageHeader header = header_of(message);
+  const bool announces_more =
+      header.opcode == kOpMsg && (int32_at(message, kHeaderBytes) & kMoreToCome) != 0;
+  Request next = request;
+  if (announces_more) next.header.id = header.id;
+  return next;
 }
 
 void hide_cluster_time(std::span<std::uint8_t> message) {

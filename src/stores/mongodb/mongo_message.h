@@ -36,8 +36,9 @@ Request request_in(std::span<const std::uint8_t> message);
 /// shape of what it reads, and ends the process where an assertion of its own fails.
 std::string_view why_unsound(std::span<const std::uint8_t> message, const Request& request);
 
-/// Whether a sound answer announces another one.
-bool announces_more(std::span<const std::uint8_t> message);
+/// The request of the next answer, after a sound one to `request`: where that announces another
+/// one, that is to it.
+Request request_after(const Request& request, std::span<const std::uint8_t> message);
 
 /// Renames `$clusterTime` in a sound answer, so that libmongoc knows none. It would send the
 /// greatest to every server for ever, and a server refuses each command with one that it cannot

@@ -80,7 +80,7 @@ ssize_t fetch(GuardedStream& stream, std::int32_t timeout) {
   if (!why.empty()) return refuse(why);
   last_code = code_in(stream.message);
   hide_cluster_time(stream.message);
-  if (announces_more(stream.message)) stream.request.header.id = header.id;
+  stream.request = request_after(stream.request, stream.message);
   return 0;
 }
 

@@ -106,10 +106,13 @@ TEST_CASE("an answer announces another one only where the request allows that", 
   request[18] = 1;  // exhaustAllowed
   CHECK(request_in(request).allows_more);
   const Bytes more = message(5, 2013, Bytes{2, 0, 0, 0, 0}, doc({{"ok", 1}}));
-  CHECK(announces_more(more));
-  CHECK_FALSE(announces_more(answer(doc({{"ok", 1}}))));
   CHECK_FALSE(why(more).empty());
-  CHECK(why(more, {{0, 5, 0, 2013}, true}).empty());
+  const Request for_more{{0, 5, 0, 2013}, true};
+  CHECK(why(more, for_more).empty());
+  // The next one is to the one before, of which message() makes the number 9.
+  const Bytes second = message(9, 2013, Bytes(5, 0), doc({{"ok", 1}}));
+  CHECK(why(second, request_after(for_more, more)).empty());
+  CHECK_FALSE(why(second, request_after(for_more, answer(doc({{"ok", 1}})))).empty());
 }
 
 TEST_CASE("the cluster time of an answer is hidden, wherever it stands", "[mongo][store]") {
