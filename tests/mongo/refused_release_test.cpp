@@ -1,6 +1,5 @@
 // Releases that a real server refuses for good: the others do not wait for them.
 #include <catch2/catch.hpp>
-#include <functional>
 
 #include "distlock/distributed_lock.h"
 #include "mongo/faults.h"

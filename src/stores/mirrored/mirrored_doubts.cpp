@@ -18,10 +18,7 @@ std::string in_words(milliseconds window) { return std::to_string(window.count()
 // The members that are missing here may have such a fence, too, or make a majority without it.
 std::string MirroredStore::fence_in_doubt(std::string_view name,
                                           const std::vector<Inspection>& seen) const {
-  std::vector<Fence> fences;
-  fences.reserve(seen.size());
-  for (const Inspection& one : seen) fences.push_back(one.fence);
-  const auto great = great_in_doubt(fences, majority());
+  const auto great = great_in_doubt(fences_of(seen), majority());
   if (!great) return "";
   const Inspection& look = seen[*great];
   const auto member = std::find_if(all_.begin(), all_.end(),

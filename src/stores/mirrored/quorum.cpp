@@ -95,6 +95,13 @@ CarriedByMajority settle_carried(const std::vector<MemberCarries>& members) {
   return {most + unsure >= majority, Carried{std::nullopt, LockState::free}};
 }
 
+std::vector<Fence> fences_of(const std::vector<Inspection>& seen) {
+  std::vector<Fence> fences;
+  fences.reserve(seen.size());
+  for (const Inspection& one : seen) fences.push_back(one.fence);
+  return fences;
+}
+
 std::optional<std::size_t> great_in_doubt(const std::vector<Fence>& fences, std::size_t majority) {
   const auto is_great = [](Fence fence) { return fence >= kGreatFence; };
   const auto first = std::find_if(fences.begin(), fences.end(), is_great);
@@ -117,10 +124,7 @@ std::vector<std::size_t> great_of_minority(const std::vector<Fence>& fences, std
 }
 
 std::vector<Token> leave_out_great_fences(std::vector<Inspection>& seen, std::size_t majority) {
-  std::vector<Fence> fences;
-  fences.reserve(seen.size());
-  for (const Inspection& one : seen) fences.push_back(one.fence);
-  const auto great = great_of_minority(fences, 0, majority);
+  const auto great = great_of_minority(fences_of(seen), 0, majority);
   std::vector<Token> left_out;
   left_out.reserve(great.size());
   for (const std::size_t i : great) left_out.push_back(seen[i].member);

@@ -54,6 +54,9 @@ CarriedByMajority settle_carried(const std::vector<MemberCarries>& members);
 std::vector<std::size_t> great_of_minority(const std::vector<Fence>& fences, std::size_t left_out,
                                            std::size_t majority);
 
+/// The fences that looks at a lock show, in their order.
+std::vector<Fence> fences_of(const std::vector<Inspection>& seen);
+
 /// The first of these fences that is great, where fewer than a majority of members show one, and
 /// fewer than a majority show less. `fences`: one of each member that shows its own.
 std::optional<std::size_t> great_in_doubt(const std::vector<Fence>& fences, std::size_t majority);

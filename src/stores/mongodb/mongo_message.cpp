@@ -141,6 +141,12 @@ std::size_t preamble_of(const MessageHeader& answer) {
   return answer.opcode == kOpReply ? kReplyPreamble : kMsgPreamble;
 }
 
+// Of a sound answer.
+template <class Byte>
+std::span<Byte> document_of(std::span<Byte> message) {
+  return message.subspan(kHeaderBytes + preamble_of(header_of(message)));
+}
+
 // Of a body of OP_MSG.
 bool is_one_section(std::span<const std::uint8_t> body, bool more_allowed) {
   const std::int32_t meaning = int32_at(body, 0) & kRequiredFlags;
@@ -189,7 +195,7 @@ Request request_after(const Request& request, std::span<const std::uint8_t> mess
 }
 
 void hide_cluster_time(std::span<std::uint8_t> message) {
-  const auto bytes = message.subspan(kHeaderBytes + preamble_of(header_of(message)));
+  const auto bytes = document_of(message);
   bson_t document;
   bson_iter_t iter;
   if (!bson_init_static(&document, bytes.data(), bytes.size())) return;
@@ -203,7 +209,7 @@ void hide_cluster_time(std::span<std::uint8_t> message) {
 }
 
 std::uint32_t code_in(std::span<const std::uint8_t> message) {
-  const auto bytes = message.subspan(kHeaderBytes + preamble_of(header_of(message)));
+  const auto bytes = document_of(message);
   bson_t document;
   bson_iter_t iter;
   const bool found = bson_init_static(&document, bytes.data(), bytes.size()) &&

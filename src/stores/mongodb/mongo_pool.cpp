@@ -13,6 +13,14 @@
 namespace distlock {
 namespace {
 
+struct DestroyPool {
+  void operator()(mongoc_client_pool_t* pool) const noexcept {
+    const InMongoc in;
+    mongoc_client_pool_destroy(pool);
+  }
+};
+using Pool = std::unique_ptr<mongoc_client_pool_t, DestroyPool>;
+
 // Of none with a reason.
 Clients clients_of(const Uri& uri, bson_error_t& error) {
   const InMongoc in;
@@ -45,7 +53,8 @@ PooledClient::PooledClient(Clients pool)
   guard_streams(client_);
 }
 
-MongoPool::MongoPool(Uri uri, const ConnectionString& connection) : uri_(std::move(uri)) {
+MongoPool::MongoPool(const Uri& uri, const ConnectionString& connection)
+    : uri_(mongoc_uri_copy(uri.get())) {
   mongoc_uri_set_option_as_int32(uri_.get(), MONGOC_URI_SERVERSELECTIONTIMEOUTMS,
                                  static_cast<std::int32_t>(kOneLook.count()));
   bson_error_t error;

@@ -37,7 +37,7 @@ class PooledClient {
 class MongoPool {
  public:
   /// Nothing is connected yet. Errors: `invalid_argument`.
-  MongoPool(Uri uri, const ConnectionString& connection);
+  MongoPool(const Uri& uri, const ConnectionString& connection);
 
   /// Errors: those of PooledClient.
   PooledClient client() const { return PooledClient(clients()); }

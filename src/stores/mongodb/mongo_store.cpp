@@ -59,7 +59,7 @@ class MongoStore : public Store {
     const char* database = mongoc_uri_get_database(uri.get());
     settings_ = {database == nullptr ? "config" : database, server_limit(uri), {}, call_limit_};
     settings_.selection_limit = selection_limit(uri);
-    pool_ = std::make_unique<MongoPool>(Uri(mongoc_uri_copy(uri.get())), connection);
+    pool_ = std::make_unique<MongoPool>(uri, connection);
     settings_.set = check_server(*pool_, settings_, connection, servers);
     settings_of_two_ = settings_;
     settings_of_two_.server_limit = limit_of_one_of_two(settings_.server_limit);

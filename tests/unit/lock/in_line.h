@@ -31,6 +31,11 @@ struct InLine {
       and_then();
     });
   }
+  /// A wait that is over once the program was told of it.
+  void outlast_a_wait() {
+    outlast(std::chrono::minutes{1}, [] {});
+    CHECK_FALSE(lock->try_lock_for(std::chrono::minutes{1}));
+  }
   void check_given_up_by_round() {
     CHECK(a.store->calls("leave") == 0);
     CHECK(places() == 1);
