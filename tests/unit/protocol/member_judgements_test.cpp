@@ -51,6 +51,18 @@ TEST_CASE("a takeover of a mirrored lock is due when a majority can be taken fro
   CHECK(until({later, never, soon}) == 20ms);
   CHECK(until({never, soon, never}) == 0ms);
   CHECK(until({judged(Verdict::free), soon, never}) == 10ms);
+  CHECK(until({judged(Verdict::busy, 1ms), judged(Verdict::dead), soon}) == 1ms);
+  SECTION("as members say it in their order where it is the same") {
+    Judgement first = soon;
+    first.elapsed = 1ms;
+    Judgement second = soon;
+    second.elapsed = 2ms;
+    CHECK(judge_members({first, second, later}, 2).elapsed == 2ms);
+  }
+  SECTION("and at no time that is known where fewer than a majority answer") {
+    CHECK(until({soon}) == 0ms);
+    CHECK(until({soon, later}) == 20ms);
+  }
 }
 
 // Somebody has written another hold into one member, and its holder does not ping.

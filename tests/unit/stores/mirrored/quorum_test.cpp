@@ -34,6 +34,11 @@ std::vector<To> converted(const std::vector<std::size_t>& numbers, const std::ve
   return list;
 }
 
+bool alike(const std::optional<Carried>& one, const std::optional<Carried>& other) {
+  if (!one || !other) return one.has_value() == other.has_value();
+  return one->ts == other->ts && one->state == other->state;
+}
+
 Inspection carrying(Fence fence, const std::optional<Token>& ts, bool taken) {
   Inspection seen;
   seen.fresh = true;
@@ -142,6 +147,45 @@ TEST_CASE("a hold is gone only if no majority can carry it", "[mirrored][M8]") {
         !settled.undecided && !ours_taken && !(settled.carried && !settled.carried->state);
     const bool could_be = number_of(2) + number_of(0) + number_of(5) >= majority;
     if (says_gone && could_be) FAIL_CHECK("a majority may carry it");
+  });
+}
+
+// By counting: whatever as many members show as make a majority is what the store shows.
+TEST_CASE("what a majority of members shows is settled, and what none can show is free",
+          "[mirrored][M8]") {
+  const std::size_t members = GENERATE(1, 3, 5);
+  const std::size_t majority = majority_of(members);
+  const Token ours{{1}};
+  const std::vector<std::optional<Carried>> shown = {
+      std::nullopt,
+      Carried{ours, LockState::taken},
+      Carried{Token{{2}}, LockState::taken},
+      Carried{ours, LockState::free},
+      Carried{std::nullopt, LockState::taken},
+      Carried{ours, std::nullopt},
+  };
+  const std::size_t silent = shown.size();
+  constexpr std::size_t kOurs = 1;
+  constexpr std::size_t kOthers = 2;
+  constexpr std::size_t kOfNoState = 5;
+  with_each_list(members, silent + 1, [&](const auto& numbers) {
+    std::vector<MemberCarries> carries;
+    std::vector<std::size_t> count(silent + 1, 0);
+    for (const std::size_t number : numbers) {
+      carries.push_back(number == silent ? MemberCarries{} : MemberCarries{true, shown[number]});
+      ++count[number];
+    }
+    const CarriedByMajority settled = settle_carried(carries);
+    const auto most = std::max_element(count.begin(), count.begin() + kOfNoState + 1);
+    if (*most >= majority) {
+      const auto& wanted = shown[static_cast<std::size_t>(most - count.begin())];
+      if (settled.undecided || !alike(settled.carried, wanted)) FAIL_CHECK("a majority shows it");
+      return;
+    }
+    const std::size_t unsure = count[silent] + count[kOfNoState];
+    const bool may_be_held = std::max(count[kOurs], count[kOthers]) + unsure >= majority;
+    if (settled.undecided != may_be_held) FAIL_CHECK("undecided");
+    if (!alike(settled.carried, Carried{std::nullopt, LockState::free})) FAIL_CHECK("not free");
   });
 }
 

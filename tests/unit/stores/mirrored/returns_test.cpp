@@ -2,6 +2,7 @@
 
 #include <catch2/catch.hpp>
 #include <limits>
+#include <thread>
 
 using namespace distlock;
 using namespace distlock::mirrored;
@@ -53,4 +54,31 @@ TEST_CASE("news of a known set count, however many other sets a process has hear
   for (std::uint8_t i = 2; i < 200; ++i) known.note(Token{{i}}, {1});
   known.note(own, {2});
   CHECK(known.at(own, 0) == 2);
+}
+
+TEST_CASE("a process remembers the returns of a hundred sets", "[mirrored][M6]") {
+  KnownReturns known;
+  const Token without{{255}};
+  known.note(without, {});
+  for (std::uint8_t i = 0; i < 100; ++i) known.note(Token{{i}}, {1});
+  known.note(Token{{100}}, {1});
+  CHECK(known.at(Token{{99}}, 0) == 1);
+  CHECK(known.at(Token{{100}}, 0) == 0);
+}
+
+TEST_CASE("returns are noted by one thread while another one reads them", "[mirrored][M6]") {
+  KnownReturns known;
+  const Token set{{1}};
+  std::thread noting([&] {
+    for (std::uint64_t i = 1; i <= 1000; ++i) known.note(set, Returns(i % 8 + 1, i));
+  });
+  std::uint64_t last = 0;
+  bool rising = true;
+  while (last < 1000) {
+    const std::uint64_t now = known.at(set, 0);
+    rising = rising && now >= last;
+    last = now;
+  }
+  noting.join();
+  CHECK(rising);
 }

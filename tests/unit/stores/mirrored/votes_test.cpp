@@ -3,8 +3,11 @@
 
 #include <catch2/catch.hpp>
 
+#include "support/thrown.h"
+
 using namespace distlock;
 using namespace distlock::mirrored;
+using namespace distlock::testing;
 
 namespace {
 
@@ -45,4 +48,48 @@ TEST_CASE("an unknown outcome is told with the failure that leaves it unknown",
   const Error told = unknown_outcome(replies);
   CHECK(told.errc() == Errc::outcome_unknown);
   CHECK_THAT(told.what(), Catch::Contains("the second is silent"));
+}
+
+TEST_CASE("a grant whose member cannot be read is of unknown outcome, for the reason of that",
+          "[mirrored][M2][R8]") {
+  Replies<ClaimAnswer> replies{{}, grant_of_member(kSet, 0), {}};
+  replies[1].failure = Error(Errc::not_applied, "its identity is silent");
+  const Error told = unknown_outcome(replies);
+  CHECK(told.errc() == Errc::outcome_unknown);
+  CHECK_THAT(told.what(), Catch::StartsWith("its identity is silent"));
+  replies[1].failure.reset();
+  CHECK(unknown_outcome(replies).errc() == Errc::outcome_unknown);
+  CHECK_THAT(unknown_outcome(replies).what(), Catch::Contains("was emptied or exchanged"));
+}
+
+TEST_CASE("a claim fails for good only if a majority of members refuses it for good",
+          "[mirrored][M2][R8]") {
+  Replies<ClaimAnswer> replies(3);
+  CHECK_NOTHROW(throw_failure_in(replies));
+  replies[0].failure = Error(Errc::permission_denied, "the first forbids");
+  replies[2].failure = Error(Errc::not_applied, "the third is away");
+  CHECK(thrown_by([&] { throw_failure_in(replies); }) == Errc::not_applied);
+  CHECK_THROWS_WITH(throw_failure_in(replies), Catch::Contains("; the first forbids") &&
+                                                   Catch::Contains("; the third is away"));
+  replies[1].failure = Error(Errc::permission_denied, "the second forbids");
+  CHECK(thrown_by([&] { throw_failure_in(replies); }) == Errc::permission_denied);
+  CHECK_THROWS_WITH(throw_failure_in(replies), Catch::StartsWith("the first forbids"));
+}
+
+TEST_CASE("a claim without an answer is gone once its member had it and freed it",
+          "[mirrored][M2]") {
+  const Reply<ClaimAnswer> granted = grant_of_member(kSet, 0);
+  const Reply<ClaimAnswer> silent;
+  const auto freed_with = [](ReleaseResult result) {
+    Reply<ReleaseResult> reply;
+    reply.answer = result;
+    return reply;
+  };
+  for (const ReleaseResult result : {ReleaseResult::freed, ReleaseResult::already_free}) {
+    CHECK(is_gone(silent, freed_with(result)));
+    CHECK(is_gone(granted, freed_with(result)));
+  }
+  CHECK(is_gone(granted, freed_with(ReleaseResult::not_ours)));
+  CHECK_FALSE(is_gone(silent, freed_with(ReleaseResult::not_ours)));
+  CHECK_FALSE(is_gone(granted, Reply<ReleaseResult>{}));
 }
