@@ -136,11 +136,12 @@ std::optional<LockRecord> SimStore::claim(std::string_view name, const ClaimBasi
       [this, lock = std::string(name), basis, claim](MemoryTables& tables, const StoreNow& now) {
         Answer given{.record = tables.claim(lock, basis, claim, now), .refusal = oracle_.refusal()};
         // For those in line, who may let the turn pass before it arrives once more. And a
-        // fail-over may bring back the clock that the cutoff names.
+        // fail-over may bring back the clock that the cutoff names, and a step the time before it.
         const auto left = tables.raw_lock(lock);
         const bool in_line =
             left && state_in(*left) == LockState::free && find_field(*left, "line");
-        given.not_yet = in_line || claim.cutoff.clock != now.clock;
+        const bool past_cutoff = claim.cutoff.clock != now.clock || now.time > claim.cutoff.time;
+        given.not_yet = in_line || past_cutoff;
         return given;
       });
   if (!answer.record && !answer.not_yet) oracle_.refused(claim.ts, answer.refusal);
