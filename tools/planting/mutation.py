@@ -32,7 +32,12 @@ from tools.planting import (
 from tools.planting.mutant_build import ROOT
 
 TESTS = ("unit_tests", "contract_memory", "contract_sqlite", "differential_sqlite")
-COMMAND_TESTS = ("cli_tests",)
+# Asked besides, about files of these folders.
+TESTS_OF_FOLDERS = {
+    "src/cli/": "cli_tests",
+    "src/stores/mirrored/": "contract_mirrored",
+    "src/stores/mongodb/": "mongo_wire_tests",
+}
 SINGLE_MOST_QUICK = 0.3  # Seconds a test may take to be asked about a mistake that is compiled alone.
 
 
@@ -140,10 +145,14 @@ def files_asked_for(options: argparse.Namespace) -> Any:
     return names
 
 
+def programs_for(names: list[str]) -> Any:
+    return (*TESTS, *(program for folder, program in TESTS_OF_FOLDERS.items()
+                      if any(name.startswith(folder) for name in names)))
+
+
 def try_all(options: argparse.Namespace) -> Any:
     names = files_asked_for(options)
-    command = any(name.startswith("src/cli/") for name in names)
-    programs = TESTS if options.sample and not command else (*TESTS, *COMMAND_TESTS)
+    programs = programs_for(names)
     build = mutation_build.build_of(programs)
     sources = mutation_build.Sources(build)
     with concurrent.futures.ThreadPoolExecutor(options.lanes) as pool:

@@ -2,6 +2,7 @@
 #include <functional>
 #include <string>
 
+#include "in_words.h"
 #include "stores/mirrored/mirrored_store.h"
 #include "text.h"
 
@@ -10,8 +11,6 @@ namespace distlock::mirrored {
 namespace {
 
 using std::chrono::milliseconds;
-
-std::string in_words(milliseconds window) { return std::to_string(window.count()) + " ms"; }
 
 }  // namespace
 
@@ -29,7 +28,8 @@ std::string MirroredStore::fence_in_doubt(std::string_view name,
   return "the fence of document " + in_quotes(document) + " on " + where + " is as great as " +
          std::to_string(of_identity ? look.fence_of_lost + 1 : look.fence) +
          ", and too few other members show whether a majority has such a one; nothing was changed: "
-         "bring the other members back, or give that document a fence as the others have";
+         "bring the other members back, mend what is malformed on them, or give that document "
+         "a fence as the others have";
 }
 
 // A member that lost its data is back when the longest window has passed. By then no hold may count

@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "in_words.h"
 #include "saturating.h"
 #include "stores/mirrored/mirrored_store.h"
 
@@ -190,7 +191,7 @@ void MirroredStore::check_founders_have_ended(const Replies<Inspection>& seen) c
     throw Error(Errc::not_applied,
                 "the set of the mirrored store is half made, and another process may be at it: try "
                 "again in " +
-                    std::to_string((at_work - age).count()) + " ms");
+                    in_words(at_work - age));
   }
 }
 

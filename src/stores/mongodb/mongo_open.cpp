@@ -69,10 +69,8 @@ void drop_read_concern(mongoc_uri_t* uri) {
   mongoc_read_concern_destroy(none);
 }
 
-std::string what(const ConnectionString& connection) { return "opening " + connection.redacted(); }
-
 [[noreturn]] void refuse(const ConnectionString& connection, const std::string& why) {
-  throw Error(Errc::invalid_argument, what(connection) + ": " + why);
+  throw Error(Errc::invalid_argument, opening(connection) + ": " + why);
 }
 
 void check_stands_alone(const std::string& type, const ConnectionString& connection) {
@@ -92,7 +90,7 @@ void check_kind(const std::string& type, const ConnectionString& connection) {
                " of a replica set; add replicaSet=NAME and the addresses of its members");
   if (type != "RSPrimary" && type != "Standalone")
     throw Error(Errc::not_applied,
-                what(connection) + ": the server cannot take writes (" + type + ")");
+                opening(connection) + ": the server cannot take writes (" + type + ")");
 }
 
 void check_version(const bson_t* hello, const ConnectionString& connection) {
@@ -110,7 +108,7 @@ void greet(const PooledClient& client, const ServerDescription& server,
            const ConnectionString& connection) {
   Bson options = pinned_to(server);
   bson_error_t error;
-  if (!pinged(client, options, &error)) throw_error(error, Effect::reads, what(connection));
+  if (!pinged(client, options, &error)) throw_error(error, Effect::reads, opening(connection));
   // MongoDB refuses a read concern that does not exist. A server that takes any heeds none (R6).
   append(options, "readConcern", doc({{"level", "distlock"}}));
   if (pinged(client, options, &error))
@@ -175,7 +173,7 @@ void check_tls_files(const mongoc_uri_t* uri, const ConnectionString& connection
 Uri tuned_uri(const ConnectionString& connection, std::chrono::milliseconds call_limit,
               MongoServers servers) {
   const InMongoc in;
-  check_no_call_was_forked(Library::libmongoc, what(connection));
+  check_no_call_was_forked(Library::libmongoc, opening(connection));
   silence_driver();
   bson_error_t error;
   Uri uri(mongoc_uri_new_with_error(connection.text().c_str(), &error));
@@ -233,7 +231,7 @@ std::string check_server(const MongoPool& pool, const MongoSettings& settings,
   bson_error_t error;
   const ServerDescription server = select_server(client.get(), settings.selection_limit, error);
   if (!server && error.domain == MONGOC_ERROR_PROTOCOL) refuse(connection, error.message);
-  if (!server) throw_error(error, Effect::reads, what(connection));
+  if (!server) throw_error(error, Effect::reads, opening(connection));
   const std::string type = mongoc_server_description_type(server.get());
   if (servers == MongoServers::standalone) check_stands_alone(type, connection);
   check_kind(type, connection);

@@ -46,6 +46,10 @@ bool takes_set_for_an_old_one(const bson_error_t& error) {
 
 }  // namespace
 
+std::string opening(const ConnectionString& connection) {
+  return "opening " + connection.redacted();
+}
+
 PooledClient::PooledClient(Clients pool)
     : pool_(std::move(pool)), client_(mongoc_client_pool_pop(pool_.get())) {
   // Null once waitQueueTimeoutMS has run out.
@@ -59,7 +63,7 @@ MongoPool::MongoPool(const Uri& uri, const ConnectionString& connection)
                                  static_cast<std::int32_t>(kOneLook.count()));
   bson_error_t error;
   clients_ = clients_of(uri_, error);
-  if (!clients_) throw_error(error, Effect::reads, "opening " + connection.redacted());
+  if (!clients_) throw_error(error, Effect::reads, opening(connection));
 }
 
 Clients MongoPool::clients() const {

@@ -4,12 +4,16 @@
 
 #include <memory>
 #include <mutex>
+#include <string>
 
 #include "distlock/connection_string.h"
 #include "stores/mongodb/mongo_forks.h"
 #include "stores/mongodb/mongo_handles.h"
 
 namespace distlock {
+
+/// What errors begin with that say why a store was not opened.
+std::string opening(const ConnectionString& connection);
 
 /// Clients of libmongoc that share their connections, and what they know of the servers.
 using Clients = std::shared_ptr<mongoc_client_pool_t>;
