@@ -176,6 +176,18 @@ TEST_CASE("break frees each of the holds that single members carry",
   CHECK(looker.fleet.holders("jobs") == std::vector<std::string>(5));
 }
 
+TEST_CASE("break says so where one of several holds of single members is not freed",
+          "[cli][break][mirrored][M8]") {
+  LookerAtRest looker(5);
+  looker.fleet.put_taken(3, Token{{7}});
+  const std::size_t refusing = GENERATE(2, 3);
+  looker.observer.members[refusing]->fail("release", Fault::rejected, 2);
+  looker.broken(kBusy);
+  std::vector<std::string> left(5);
+  left[refusing] = "eve";
+  CHECK(looker.fleet.holders("jobs") == left);
+}
+
 TEST_CASE("a hold that the one member which carries it does not free is not called freed",
           "[cli][break][mirrored][M8]") {
   LookerAtRest looker;

@@ -239,6 +239,21 @@ TEST_CASE("^C ends the command once, and its status comes back", "[process][run]
   CHECK(job.wait_for_status() == 5);
 }
 
+TEST_CASE("^C ends a command that has stopped itself", "[process][run]") {
+  ToolFixture fixture;
+  const auto ready = fifo_of(fixture);
+  const std::string tell_once_stopped =
+      "(until grep -q '^State:.*stopped' /proc/$$/status; do sleep 0.01; done; echo yes >" +
+      ready.string() + ") & ";
+  const TerminalJob job(
+      {"run", "jobs", "--", "sh", "-c",
+       "trap 'exit 5' INT; " + tell_once_stopped + "kill -STOP $$; while :; do sleep 0.01; done"},
+      fixture);
+  REQUIRE(line_from(ready) == "yes");
+  job.type('\x03');
+  CHECK(job.wait_for_status() == 5);
+}
+
 TEST_CASE("^C reaches a command in a group of its own", "[process][run][R9]") {
   ToolFixture fixture;
   const auto ready = fifo_of(fixture);
