@@ -93,6 +93,9 @@ enum class ReleaseResult {
   freed,         ///< The hold was there and is free now.
   already_free,  ///< The document carries this `ts` but was free already.
   not_ours,      ///< No document under this name carries this `ts`; of members', too few.
+  /// Of members: some carried it and have freed it, and a majority carries it no more. Before the
+  /// deadline it was a rival who took it, behind this release.
+  freed_in_part,
 };
 
 /// One line of a listing: a record, or what is wrong with the document.

@@ -119,6 +119,7 @@ int release(const LockView& lock, const BreakArguments& arguments, const OpenedS
       tell_of_members_away(arguments, opened, news);
       return kSuccess;
     case ReleaseResult::not_ours:
+    case ReleaseResult::freed_in_part:
       break;
   }
   return hold.members.empty() ? tell_changed(hold.name, err)

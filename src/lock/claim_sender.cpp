@@ -37,13 +37,19 @@ std::optional<LockRecord> ClaimSender::claim(const ClaimFrom& from, const Claim&
   return store.members()->claim_from(name_, from.bases, claim);
 }
 
+// On a mirrored store a claim may be refused, and be granted by a member that gave no answer (M2).
+bool ClaimSender::may_be_left(const Token& refused) const {
+  Members* const members = session_.environment.store->members();
+  return members != nullptr && members->take_left(refused);
+}
+
 ClaimSender::Answer ClaimSender::send(const ClaimFrom& from, Claim claim, const Limit& limit) {
   claim.fence = from.fence;
   const SteadyTime sent = session_.environment.clock->steady_now();
   PendingUnlessCertain pending{*this, claim.ts, sent};
   try {
     auto hold = this->claim(from, claim);
-    pending.certain = true;
+    pending.certain = hold || !may_be_left(claim.ts);
     return {std::move(hold), std::nullopt};
   } catch (const Error& error) {
     pending.certain = error.errc() != Errc::outcome_unknown;

@@ -63,6 +63,7 @@ class ClaimSender {
                                     const Limit& limit);
   ReadBack read_back(const Claim& claim);
   std::optional<LockRecord> claim(const ClaimFrom& from, const Claim& claim);
+  bool may_be_left(const Token& refused) const;
 
   Session& session_;
   const std::string& name_;

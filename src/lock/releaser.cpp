@@ -34,11 +34,14 @@ void Releaser::pause_after(int attempt) {
                    session_.stopping.get_token());
 }
 
-// An earlier attempt may have freed it. While nobody could take over, it was nobody else.
+// An earlier attempt may have freed it, or this one have freed a part of its members. While nobody
+// could take over, it was nobody else.
 UnlockResult Releaser::result_of(ReleaseResult result, bool perhaps_freed,
                                  SteadyTime valid_until) const {
-  const bool by_us = perhaps_freed && (result == ReleaseResult::already_free ||
-                                       session_.environment.clock->steady_now() < valid_until);
+  const bool in_part = perhaps_freed || result == ReleaseResult::freed_in_part;
+  const bool in_time = session_.environment.clock->steady_now() < valid_until;
+  const bool by_us =
+      (perhaps_freed && result == ReleaseResult::already_free) || (in_part && in_time);
   if (result == ReleaseResult::freed || by_us) {
     log::unlocked(name_);
     return UnlockResult::released;

@@ -33,7 +33,7 @@ struct Overviews::Looking {
   std::shared_ptr<const Overview> seen;
 };
 
-Overviews::Overviews(std::shared_ptr<Store> store, std::string process, GivenUp given_up,
+Overviews::Overviews(std::shared_ptr<Store> store, std::string process, MakeGivenUp given_up,
                      HolderOf holder_of, ThoseBehind those_behind)
     : store_(std::move(store)),
       process_(std::move(process)),
@@ -75,12 +75,13 @@ std::shared_ptr<const Overview> Overviews::look(Clock& clock) {
   return seen;
 }
 
-// Their release is on its way, so that nobody waits for them for good.
+// Their release is on its way or done, so that nobody waits for them for good.
 void Overviews::leave_out_given_up(std::vector<LockRecord>& locks) const {
+  const GivenUp given_up = given_up_();
   for (LockRecord& lock : locks) {
-    if (lock.process == process_ && lock.ts && given_up_(*lock.ts)) lock.state = LockState::free;
+    if (lock.process == process_ && lock.ts && given_up(*lock.ts)) lock.state = LockState::free;
     std::erase_if(lock.line, [&](const Waiter& one) {
-      return one.process == process_ && given_up_(one.ticket);
+      return one.process == process_ && given_up(one.ticket);
     });
   }
 }

@@ -30,8 +30,10 @@ struct Overview {
 /// Threads: any. The mutex is not held across a call of the store, the clock, or a callback.
 class Overviews {
  public:
-  /// Whether this process has given a hold or a place up, and the store does not know it yet.
+  /// Tells of a hold or a place whether no thread of this process has it. Made after a look: that
+  /// may be an old one, as by a majority whose members are behind.
   using GivenUp = std::function<bool(const Token& ts)>;
+  using MakeGivenUp = std::function<GivenUp()>;
 
   /// The thread of this process that holds by `ts`, as `process:thread`, if one does. A hold that
   /// was passed on is of another than the one that claimed it (R21).
@@ -40,8 +42,8 @@ class Overviews {
   /// The threads of this process that have no place in the store.
   using ThoseBehind = std::function<std::vector<deadlock::Hidden>()>;
 
-  Overviews(std::shared_ptr<Store> store, std::string process, GivenUp given_up, HolderOf holder_of,
-            ThoseBehind those_behind);
+  Overviews(std::shared_ptr<Store> store, std::string process, MakeGivenUp given_up,
+            HolderOf holder_of, ThoseBehind those_behind);
 
   /// The newest look of the process, if it was begun at `since` or later and somebody still has it.
   /// Otherwise looks. Null while another thread looks.
@@ -55,7 +57,7 @@ class Overviews {
 
   const std::shared_ptr<Store> store_;
   const std::string process_;
-  const GivenUp given_up_;
+  const MakeGivenUp given_up_;
   const HolderOf holder_of_;
   const ThoseBehind those_behind_;
   boost::mutex mutex_;

@@ -34,7 +34,7 @@ Session::Session(Environment given, const PingerOptions& given_options, PingerDr
       chores(environment, options, holds, pending, ringer),
       overviews(
           environment.store, environment.process,
-          [this](const Token& ts) { return pending.contains(ts); },
+          [this] { return given_up(); },
           [this](const Token& ts) { return holder_of(ts); }, [this] { return lobby.hidden(); }),
       started_(environment.clock->steady_now()),
       history_(nanoseconds{given_options.ping_every} / 2) {
@@ -112,6 +112,12 @@ Freed Session::release_and_ring(const std::string& name, const Token& ts, Releas
   return ringer.release(name, ts, rule);
 }
 
+std::function<bool(const Token&)> Session::given_up() const {
+  return [this, known = holds.known()](const Token& ts) {
+    return pending.contains(ts) || !std::binary_search(known.begin(), known.end(), ts);
+  };
+}
+
 std::optional<std::string> Session::holder_of(const Token& ts) const {
   const auto thread = holds.thread_of(ts);
   return thread ? std::optional(name_of_thread(environment, *thread)) : std::nullopt;
@@ -128,7 +134,9 @@ bool Session::free_if_stray(const Inspection& look, const Limit& limit) {
   try {
     // An unlock that ended after the look leaves no stray.
     const Freed freed = ringer.release(seen.name, *seen.ts, ReleaseRule::durable, limit);
-    if (freed.result == ReleaseResult::freed) log::stray_hold(seen.name);
+    const bool was_there =
+        freed.result == ReleaseResult::freed || freed.result == ReleaseResult::freed_in_part;
+    if (was_there) log::stray_hold(seen.name);
     return true;
   } catch (...) {
     pending.add(seen.name, *seen.ts);

@@ -102,6 +102,9 @@ class DistributedLockPinger::Session {
   /// `process:thread` of the thread of this process that holds validly by that `ts`, if one does.
   std::optional<std::string> holder_of(const Token& ts) const;
 
+  /// As Overviews::GivenUp, of what the threads of this process have now.
+  std::function<bool(const Token& ts)> given_up() const;
+
   /// Until when a claim that is sent now may be written (R8). Only after ensure_pinged().
   StoreNow cutoff() const;
   /// Whether the clock that an inspection was made by stepped within the lock's window (R5). Of a

@@ -224,8 +224,10 @@ void Oracle::died(std::string_view process) {
   std::erase_if(beliefs_, [&](const Belief& belief) { return belief.process == process; });
 }
 
-void Oracle::unlocked(const std::string& name, const Token& ts, Fence fence, UnlockResult result) {
+void Oracle::unlocked(const std::string& name, const Token& ts, Fence fence,
+                      const Unlocked& unlocked) {
   const StoredLock& lock = now_stored(name);
+  const UnlockResult result = unlocked.result;
   // It may have been passed on, to a thread that has not been heard of yet.
   const auto claim = claims_.find(ts);
   const bool passable = claim != claims_.end() && fence < claim->second.last_fence;
@@ -233,6 +235,9 @@ void Oracle::unlocked(const std::string& name, const Token& ts, Fence fence, Unl
   const bool undone = result == UnlockResult::released && undone_.contains(ts);
   if (result != UnlockResult::pending && lock.taken && lock.ts == ts && !excused(ts) && !undone) {
     violate("unlock of " + name + " did not say pending, but the store still has the hold");
+  }
+  if (result == UnlockResult::not_ours && unlocked.in_time && !excused(ts)) {
+    violate("unlock of " + name + " said not ours, and nobody else could end the hold yet");
   }
 }
 

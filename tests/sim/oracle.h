@@ -135,7 +135,11 @@ class Oracle {
   int refusal() const { return refusal_; }
   /// It claims again with that `ts`, as a ticket in line may.
   void claims_again(const Token& ts) { refused_.erase(ts); }
-  void unlocked(const std::string& name, const Token& ts, Fence fence, UnlockResult result);
+  struct Unlocked {
+    UnlockResult result;
+    bool in_time = false;  ///< The hold's deadline had not passed when the call returned.
+  };
+  void unlocked(const std::string& name, const Token& ts, Fence fence, const Unlocked& unlocked);
   /// A server freed this hold that is no primary any more.
   void release_undone(const Token& ts) { undone_.insert(ts); }
   void still_held_said(const Belief& belief, Time asked, bool answer);

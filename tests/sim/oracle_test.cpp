@@ -144,6 +144,18 @@ TEST_CASE("a claim that was refused before the lock was touched may come again",
   CHECK(scene.oracle.violation().has_value() == touched_before_it);
 }
 
+TEST_CASE("an unlock of a hold that nobody else could end yet is not said to be not ours",
+          "[sim][R3]") {
+  const bool in_time = GENERATE(true, false);
+  const bool touched = GENERATE(true, false);
+  Scene scene;
+  if (touched) scene.oracle.excuse(scene.ts);
+  scene.oracle.unlocked("other", scene.ts, 1, {UnlockResult::released, in_time});
+  CHECK_FALSE(scene.oracle.violation());
+  scene.oracle.unlocked("other", scene.ts, 1, {UnlockResult::not_ours, in_time});
+  CHECK(scene.oracle.violation().has_value() == (in_time && !touched));
+}
+
 TEST_CASE("a claim that an undone release made refused may come again when it is released anew",
           "[sim][R8]") {
   const bool undone = GENERATE(true, false);

@@ -231,11 +231,13 @@ void Worker::give_up(DistributedLock& lock) {
   const int pauses = process_.pauses();
   const Time asked = world_.scheduler.now();
   const bool was_lost = !lock.held();
+  const SteadyTime until = lock.valid_until();
   const UnlockResult result = random_.chance(0.5) ? lock.unlock() : lock.unlock(ts);
   if (process_.dead()) return;
   // Its deadline may have passed, or its loss been noticed, in the middle of the unlock.
   check_told(lock, was_lost || lock.lost());
-  world_.oracle.unlocked(lock_name_, ts, fence_, result);
+  const bool in_time = process_.clock().steady_at_this_moment() < until;
+  world_.oracle.unlocked(lock_name_, ts, fence_, {result, in_time});
   const Time most = slowness() * 3 * Time{world_.setup.call_limit} + std::chrono::seconds{7};
   if (process_.pauses() == pauses && world_.scheduler.now() > asked + most) {
     world_.oracle.violate("unlock of " + lock_name_ + " took too long");

@@ -202,14 +202,16 @@ std::optional<LockRecord> MirroredStore::settled(std::string_view name, const Cl
   }
   // The claim may turn out to be held, so it is not undone.
   if (outcome == Settled::unknown) throw unknown_outcome(replies);
-  if (!undo(name, claim.ts, sent.until, replies)) {
+  const bool gone = undo(name, claim.ts, sent.until, replies);
+  const bool refused = std::any_of(replies.begin(), replies.end(), [](const auto& reply) {
+    return reply.answer && !reply.answer->granted;
+  });
+  if (!gone && !refused) {
     throw Error(Errc::outcome_unknown,
                 "too few members of the mirrored store granted a claim, and not all of them could "
                 "be told to free it");
   }
-  const bool refused = std::any_of(replies.begin(), replies.end(), [](const auto& reply) {
-    return reply.answer && !reply.answer->granted;
-  });
+  if (!gone) left_.note(claim.ts);
   if (!refused) throw_failure_in(replies);
   return std::nullopt;
 }

@@ -12,6 +12,7 @@
 #include "stores/mirrored/bases.h"
 #include "stores/mirrored/fan_out.h"
 #include "stores/mirrored/freed_by_all.h"
+#include "stores/mirrored/left_claims.h"
 #include "stores/mirrored/quorum.h"
 #include "stores/mirrored/refused_claims.h"
 #include "stores/mirrored/returning.h"
@@ -83,6 +84,7 @@ class MirroredStore : public Store, private Members {
  private:
   std::size_t majority() const override { return majority_of(all_.size()); }
   std::vector<MemberPing> pings(std::string_view process) override;
+  bool take_left(const Token& ts) override { return left_.take(ts); }
   std::optional<LockRecord> claim_from(std::string_view name, const std::vector<MemberBasis>& bases,
                                        const Claim& claim) override {
     return claim_until(clock_->steady_now() + call_limit_, name, bases, claim);
@@ -262,6 +264,7 @@ class MirroredStore : public Store, private Members {
 
   FreedByAll freed_;
   RefusedClaims refused_;
+  LeftClaims left_;
   std::atomic<std::size_t> mended_{0};  // How many calls have mended a member.
 };
 

@@ -58,7 +58,8 @@ std::optional<ReleaseResult> settle_release(
   const std::size_t not_ours = number_of(answers, ReleaseResult::not_ours);
   const std::size_t freed = number_of(answers, ReleaseResult::freed);
   const std::size_t already = number_of(answers, ReleaseResult::already_free);
-  if (not_ours >= majority) return ReleaseResult::not_ours;
+  if (not_ours >= majority)
+    return freed > 0 ? ReleaseResult::freed_in_part : ReleaseResult::not_ours;
   if (not_ours + freed + already < majority) return std::nullopt;
   return freed > 0 ? ReleaseResult::freed : ReleaseResult::already_free;
 }

@@ -57,7 +57,8 @@ struct CrossedWaits {
   std::optional<std::string> holder;  // by that thread
   std::vector<deadlock::Hidden> behind;
   std::shared_ptr<FaultyStore> faulty = std::make_shared<FaultyStore>(fleet.store);
-  Overviews overviews{faulty, "p:b", [this](const Token& ts) { return ts == given_up; },
+  Overviews overviews{faulty, "p:b",
+                      [this] { return [this](const Token& ts) { return ts == given_up; }; },
                       [this](const Token& ts) { return ts == held ? holder : std::nullopt; },
                       [this] { return behind; }};
   bool warned = false;

@@ -123,7 +123,7 @@ TEST_CASE("watches of one wait warn once that it may never end", "[deadlock][R22
   REQUIRE(fleet.store->line()->stand("z", place).in_line);
   const auto nothing = [](const Token&) { return std::optional<std::string>(); };
   Overviews overviews(
-      fleet.store, "inner", [](const Token&) { return false; }, nothing,
+      fleet.store, "inner", [] { return [](const Token&) { return false; }; }, nothing,
       [] { return std::vector<deadlock::Hidden>{}; });
   bool warned = false;
   for (int watches = 0; watches < 2; ++watches) {

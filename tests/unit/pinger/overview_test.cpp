@@ -22,7 +22,7 @@ struct OneProcess {
   Fleet fleet;
   std::shared_ptr<FaultyStore> store = std::make_shared<FaultyStore>(fleet.store);
   std::vector<deadlock::Hidden> behind;
-  Overviews overviews{store, "a", [](const Token&) { return false; },
+  Overviews overviews{store, "a", [] { return [](const Token&) { return false; }; },
                       [](const Token&) { return std::nullopt; }, [this] { return behind; }};
   ManualClock& clock = *fleet.clock;
 };
@@ -108,7 +108,8 @@ TEST_CASE("a look knows what its process has given up or passed on, and nothing 
     REQUIRE(fleet.store->line()->stand("another's", fleet.claim_by("c", ticket)).in_line);
   }
   Overviews overviews(
-      fleet.store, "a", [](const Token& ts) { return ts == Token{{1}} || ts == Token{{5}}; },
+      fleet.store, "a",
+      [] { return [](const Token& ts) { return ts == Token{{1}} || ts == Token{{5}}; }; },
       [](const Token& ts) {
         return ts == Token{{2}} ? std::optional<std::string>("a:thread7") : std::nullopt;
       },

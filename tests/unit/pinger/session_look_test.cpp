@@ -94,6 +94,38 @@ TEST_CASE("a step of the store's clock counts for as long as the window of the h
   CHECK_FALSE(stepped());
 }
 
+// The read of a replica set may show what a majority of its members had some seconds ago.
+TEST_CASE("a look at those who wait shows no hold or place that its process has no more",
+          "[pinger][deadlock][R22]") {
+  Fleet fleet;
+  Session session({.store = fleet.store, .clock = fleet.clock, .process = "a"}, {},
+                  PingerDrive::caller);
+  const auto claim = [&](std::uint8_t number) { return fleet.claim_by("a", Token{{number}}); };
+  for (const std::uint8_t number : {std::uint8_t{1}, std::uint8_t{2}}) {
+    const std::string name = "jobs" + std::to_string(number);
+    REQUIRE(fleet.store->claim(name, FromAbsent{}, claim(number)));
+    REQUIRE(
+        fleet.store->line()->stand(name, claim(static_cast<std::uint8_t>(number + 10))).in_line);
+  }
+  // Those of two threads, each of which holds and waits.
+  const auto hold = std::make_shared<Hold>("jobs1", 1min);
+  const auto place = std::make_shared<Hold>("jobs1", 1min);
+  session.holds.enlist(hold, Token{{1}});
+  session.holds.enlist(place, Token{{11}});
+  const auto seen = session.overviews.get(fleet.clock->steady_now(), *fleet.clock);
+  REQUIRE(seen->locks.size() == 2);
+  CHECK(seen->locks[0].taken());
+  CHECK(seen->locks[0].line.size() == 1);
+  CHECK_FALSE(seen->locks[1].taken());
+  CHECK(seen->locks[1].line.empty());
+
+  session.pending.add("jobs1", Token{{1}});
+  session.holds.delist(place);
+  const auto later = session.overviews.get(fleet.clock->steady_now() + 1ns, *fleet.clock);
+  CHECK_FALSE(later->locks[0].taken());
+  CHECK(later->locks[0].line.empty());
+}
+
 TEST_CASE("a step of one member's clock is no step of the others'", "[mirrored][M2][R5]") {
   MirrorFleet fleet;
   fleet.clocks_can_step = true;

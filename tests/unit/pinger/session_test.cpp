@@ -79,6 +79,7 @@ class MeanwhileOnMembers : public Store, private Members {
 
  private:
   std::size_t majority() const override { return inner->members()->majority(); }
+  bool take_left(const Token& ts) override { return inner->members()->take_left(ts); }
   std::vector<MemberPing> pings(std::string_view p) override {
     auto read = inner->members()->pings(p);
     if (const auto meanwhile = std::exchange(after_pings, {})) meanwhile();

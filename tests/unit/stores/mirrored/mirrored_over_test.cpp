@@ -46,3 +46,27 @@ TEST_CASE("a hold that ended while a member was away keeps nobody from the lock 
   bob.set_away(0, true);
   CHECK(lock->lock_try("with the other two"));
 }
+
+// The hold is over on the member where the release comes last, and the rival takes it there.
+TEST_CASE("a release behind which a rival takes the lock has released it", "[mirrored][M2][R3]") {
+  MirrorFleet fleet;
+  const auto ann = fleet.process("ann");
+  const auto bob = fleet.process("bob");
+  const auto rival = bob.lock("jobs");
+  REQUIRE(rival->lock_try("y"));
+  REQUIRE(rival->unlock() == UnlockResult::released);
+  const auto lock = ann.lock("jobs");
+  ann.members[1]->fail("claim", Fault::rejected);
+  REQUIRE(lock->lock_try("x"));
+  REQUIRE(fleet.holders("jobs") == Names{"ann", "", "ann"});
+  const bool in_time = GENERATE(true, false);
+  if (!in_time) fleet.clock->advance(16min);
+  ann.members[2]->before("release", [&] {
+    REQUIRE(rival->lock_try("y"));
+    REQUIRE(rival->unlock() == UnlockResult::released);
+    REQUIRE(rival->lock_try("y"));
+    REQUIRE(fleet.holders("jobs") == Names(3, "bob"));
+  });
+  CHECK(lock->unlock() == (in_time ? UnlockResult::released : UnlockResult::not_ours));
+  CHECK(rival->held());
+}

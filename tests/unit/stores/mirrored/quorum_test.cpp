@@ -115,9 +115,10 @@ TEST_CASE("a release is settled once no majority can still carry the hold", "[mi
     if (result.has_value() != (silent < majority)) FAIL_CHECK("decided by too few, or not at all");
     if (!result) return;
     const bool foreign = number_of(ReleaseResult::not_ours) >= majority;
-    if ((*result == ReleaseResult::not_ours) != foreign) FAIL_CHECK("not ours");
-    const bool freed = !foreign && number_of(ReleaseResult::freed) > 0;
-    if ((*result == ReleaseResult::freed) != freed) FAIL_CHECK("freed");
+    const bool some = number_of(ReleaseResult::freed) > 0;
+    if ((*result == ReleaseResult::not_ours) != (foreign && !some)) FAIL_CHECK("not ours");
+    if ((*result == ReleaseResult::freed_in_part) != (foreign && some)) FAIL_CHECK("in part");
+    if ((*result == ReleaseResult::freed) != (!foreign && some)) FAIL_CHECK("freed");
   });
 }
 
