@@ -203,6 +203,24 @@ TEST_CASE("the turns of a release that comes during a look at the one before it 
   CHECK(it.store->calls("ring") == 1);
 }
 
+TEST_CASE("a release that comes during a look at an unfinished one is followed in its place",
+          "[waiting][R19]") {
+  Releasing it;
+  const Token first = it.held("jobs", 8);
+  const Token ticket_of_p0{{2}};
+  REQUIRE(it.release("jobs", first) == ReleaseResult::freed);
+  it.fleet.clock->advance(line::kTurn);
+  it.store->after("inspect", [&] {
+    REQUIRE(it.fleet.store->line()->stand("jobs", it.fleet.claim_by("p0", ticket_of_p0)).hold);
+    REQUIRE(it.release("jobs", ticket_of_p0) == ReleaseResult::freed);
+  });
+  it.session.ringer.round();
+  it.store->forget_calls();
+  it.fleet.clock->advance(line::kTurn);
+  it.session.ringer.round();
+  CHECK(it.store->calls("ring") == 1);
+}
+
 TEST_CASE("waiters behind many that are gone are woken by the release",
           "[waiting][R17][R19][threads]") {
   const auto store = open_memory_store(host_clock(), {}).store;
