@@ -28,15 +28,13 @@ std::vector<std::size_t> carriers_of_most(const Records& records, bool taken) {
     const bool wanted = records[i] != nullptr && records[i]->taken() == taken;
     if (wanted) alike[content_of(*records[i])].push_back(i);
   }
-  std::vector<std::size_t> most;
-  for (const auto& [content, carriers] : alike) {
-    const auto rank = [&](const std::vector<std::size_t>& of) {
-      return of.empty() ? std::pair<std::size_t, Fence>{0, -1}
-                        : std::pair{of.size(), records[of.front()]->fence};
-    };
-    if (rank(carriers) > rank(most)) most = carriers;
-  }
-  return most;
+  const auto rank = [&](const auto& one) {
+    return std::pair(one.second.size(), records[one.second.front()]->fence);
+  };
+  const auto most =
+      std::max_element(alike.begin(), alike.end(),
+                       [&](const auto& one, const auto& other) { return rank(one) < rank(other); });
+  return most == alike.end() ? std::vector<std::size_t>{} : most->second;
 }
 
 // A hold is in the way unless a majority of the members has none. It may be a majority's, too:
@@ -101,8 +99,8 @@ std::vector<std::size_t> great_in(const SoundLock& lock, const std::vector<Membe
                                   std::size_t majority) {
   std::vector<Fence> fences;
   for (std::size_t i = 0; i < members.size(); ++i) {
-    const Fence of_lock = lock.records[i] != nullptr ? lock.records[i]->fence : 0;
-    fences.push_back(std::max(of_lock, members[i].fence_of_lost));
+    fences.push_back(members[i].fence_of_lost);
+    if (lock.records[i] != nullptr) fences[i] = std::max(fences[i], lock.records[i]->fence);
   }
   return great_of_minority(fences, lock.unsound, majority);
 }
@@ -137,11 +135,10 @@ std::vector<Listed<LockRecord>> sound_locks(const std::vector<MemberListing>& me
 }
 
 std::vector<Inspection> looks_at(const SoundLock& lock, const std::vector<MemberListing>& members) {
-  std::vector<Inspection> looks(members.size());
+  std::vector<Inspection> looks;
   for (std::size_t i = 0; i < members.size(); ++i) {
+    looks.push_back({.fresh = true, .fence_of_lost = members[i].fence_of_lost});
     if (lock.records[i] != nullptr) looks[i].lock = *lock.records[i];
-    looks[i].fresh = true;
-    looks[i].fence_of_lost = members[i].fence_of_lost;
   }
   return looks;
 }

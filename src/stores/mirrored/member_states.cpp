@@ -40,12 +40,13 @@ std::optional<Token> commonest_set(const Looks& looks) {
   return most == members.end() ? std::nullopt : std::optional(most->first);
 }
 
+// Its identity, too: as a hold it is that of no majority.
 std::vector<Hold> holds_in(const Listing& listing, Fence fence_of_lost) {
   std::vector<Hold> holds;
   for (const auto& entry : listing.locks) {
-    const bool held = entry.record && entry.record->taken() && entry.record->ts;
+    const bool held = entry.record && entry.record->taken();
     const bool counts = held && carries_for_majority(entry.record->fence, fence_of_lost);
-    if (counts && entry.id != kIdentityName) holds.emplace_back(entry.id, *entry.record->ts);
+    if (counts) holds.emplace_back(entry.id, *entry.record->ts);
   }
   return holds;
 }
@@ -91,12 +92,11 @@ void count_lacking(std::vector<MemberState>& states, const Looks& looks) {
 
 bool counts(const MemberState& state) { return state.condition == MemberState::Condition::counts; }
 
+// Of a member with an identity: whether another one shows the same.
 bool is_copy(const Looks& looks, std::size_t number) {
-  const Inspection& own = looks[number]->identity;
-  if (!has_identity(own)) return false;
+  const auto& token = looks[number]->identity.lock->ts;
   for (std::size_t i = 0; i < looks.size(); ++i) {
-    if (i == number || !looks[i] || !has_identity(looks[i]->identity)) continue;
-    if (looks[i]->identity.lock->ts == own.lock->ts) return true;
+    if (i != number && looks[i] && carries(looks[i]->identity, token)) return true;
   }
   return false;
 }
@@ -124,7 +124,7 @@ std::string problem_of(const Looks& looks, std::size_t number, const MemberState
 std::map<std::string, std::vector<Fence>> fences_on(const std::vector<MemberState>& states,
                                                     const Looks& looks) {
   std::map<std::string, std::vector<Fence>> fences{{"", {}}};
-  std::vector<Fence> lost(looks.size(), 0);
+  std::vector<Fence> lost(looks.size());
   for (std::size_t i = 0; i < looks.size(); ++i) {
     if (counts(states[i])) lost[i] = identity_in(looks[i]->identity, {i, looks.size()})->fence;
   }
@@ -147,7 +147,7 @@ void tell_of_documents(std::vector<MemberState>& states, const Looks& looks) {
   for (const auto& [lock, fences] : fences_on(states, looks)) {
     for (const std::size_t i : great_of_minority(fences, away, majority_of(looks.size()))) {
       std::string& problem = states[i].problem;
-      if (problem.empty() && lock.empty()) {
+      if (lock.empty()) {
         problem =
             "its identity has a fence that no other member knows, so that it counts for no "
             "lock: empty it";
@@ -161,7 +161,7 @@ void tell_of_documents(std::vector<MemberState>& states, const Looks& looks) {
   for (std::size_t i = 0; i < looks.size(); ++i) {
     if (!counts(states[i])) continue;
     for (const auto& entry : looks[i]->listing.locks) {
-      if (!entry.record && states[i].problem.empty()) states[i].problem = entry.problem;
+      if (states[i].problem.empty()) states[i].problem = entry.problem;
     }
   }
 }

@@ -159,3 +159,32 @@ TEST_CASE("of two holds that as many members carry a look shows the one with the
   }
   CHECK(merged(listings, kMajorityOfThree).locks.front().record->fence == 7);
 }
+
+TEST_CASE("a look shows a lock as free where a majority of the members has it free",
+          "[mirrored][M8]") {
+  std::vector<Inspection> looks;
+  for (int i = 1; i <= 3; ++i) {
+    looks.push_back({.lock = held(), .now = file_now(), .fresh = true});
+    looks.back().member = member(i);
+    if (i != 2) looks.back().lock->state = LockState::free;
+  }
+  const Inspection all = merged(looks, kMajorityOfThree);
+  CHECK_FALSE(all.lock->taken());
+  CHECK(all.lock->members == std::vector<Token>{member(1), member(3)});
+}
+
+TEST_CASE("a look shows no lock where a majority of the members has no document",
+          "[mirrored][M8]") {
+  const auto state = GENERATE(LockState::free, LockState::taken);
+  std::vector<Inspection> looks;
+  for (int i = 1; i <= 3; ++i) {
+    looks.push_back({.lock = held(), .ping = ping_from_beside(), .now = file_now(), .fresh = true});
+    looks.back().member = member(i);
+    looks.back().lock->state = state;
+  }
+  looks[0].lock.reset();
+  CHECK(merged(looks, kMajorityOfThree).lock);
+  looks[1].lock.reset();
+  CHECK_FALSE(merged(looks, kMajorityOfThree).lock);
+  CHECK_FALSE(merged(looks, kMajorityOfThree).ping);
+}
