@@ -123,12 +123,17 @@ std::vector<MirroredStore::Candidate> MirroredStore::to_claim(std::string_view n
   return to;
 }
 
+std::optional<LockRecord> MirroredStore::claim_from(std::string_view name,
+                                                    const std::vector<MemberBasis>& bases,
+                                                    const Claim& claim) {
+  check_not_identity(name);
+  return claim_until(clock_->steady_now() + call_limit_, name, bases, claim);
+}
+
 // The first member is asked alone. So of contenders that claim at once, one alone asks the others.
 std::optional<LockRecord> MirroredStore::claim_until(SteadyTime until, std::string_view name,
                                                      const std::vector<MemberBasis>& bases,
                                                      const Claim& claim) {
-  check_fences(claim);
-  check_not_identity(name);
   const Token set = this->set();
   CallRules rules = kClaim.ending(until);
   const std::vector<Candidate> to = to_claim(name, bases, claim);
@@ -152,7 +157,7 @@ bool MirroredStore::lives_are_known(const FreedHold& freed,
   if (clock_->steady_now() - freed.asked > call_limit_ / 2) return false;
   const std::vector<Token>& granted = freed.members;
   return std::all_of(to.begin(), to.end(), [&](const Candidate& one) {
-    return one.life && std::find(granted.begin(), granted.end(), one.life->token) != granted.end();
+    return std::find(granted.begin(), granted.end(), one.life->token) != granted.end();
   });
 }
 
@@ -162,7 +167,6 @@ std::optional<LockRecord> MirroredStore::claim_from_own_release(std::string_view
                                                                 const FromFree& basis,
                                                                 const FreedHold& freed,
                                                                 const Claim& claim) {
-  check_fences(claim);
   const SteadyTime until = clock_->steady_now() + call_limit_;
   const Token set = this->set();
   std::vector<MemberBasis> bases;

@@ -86,9 +86,7 @@ class MirroredStore : public Store, private Members {
   std::vector<MemberPing> pings(std::string_view process) override;
   bool take_left(const Token& ts) override { return left_.take(ts); }
   std::optional<LockRecord> claim_from(std::string_view name, const std::vector<MemberBasis>& bases,
-                                       const Claim& claim) override {
-    return claim_until(clock_->steady_now() + call_limit_, name, bases, claim);
-  }
+                                       const Claim& claim) override;
   std::vector<Token> repair(std::string_view name, const std::vector<MemberBasis>& bases,
                             const Claim& claim, const std::function<bool()>& still_held) override;
   MemberListings listings() override;
