@@ -47,7 +47,7 @@ void MirroredStore::check_window(const Claim& claim) const {
   }
   if (windows.size() < majority()) return;  // Too few members to be claimed.
   std::sort(windows.begin(), windows.end(), std::greater<>());
-  if (claim.takeover_after <= windows[majority() - 1]) return;
+  if (claim.takeover_after <= windows.at(majority() - 1)) return;
   const std::string too_long =
       "a takeover window of " + in_words(claim.takeover_after) + " is too long for ";
   const std::size_t unknown = all_.size() - windows.size();

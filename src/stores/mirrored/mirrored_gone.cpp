@@ -14,7 +14,7 @@ using Guard = boost::lock_guard<boost::mutex>;
 }  // namespace
 
 std::chrono::milliseconds MirroredStore::longest_window_of(const Token& set) const {
-  std::chrono::milliseconds longest{0};
+  std::chrono::milliseconds longest{};
   for (const auto& member : all_) {
     const auto identity = member->identity();
     if (identity && identity->set == set) longest = std::max(longest, identity->longest_takeover);

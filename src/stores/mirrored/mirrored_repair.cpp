@@ -18,11 +18,9 @@ std::vector<Token> MirroredStore::repair(std::string_view name,
   const SteadyTime until = clock_->steady_now() + longest_under_way();
   for (const Candidate& one : to) one.member->note_under_way(one.claim, until);
   Replies<ClaimAnswer> replies(all_.size());
-  const bool sent = still_held();
-  if (sent) send(name, to, replies, kRepair);
+  if (still_held()) send(name, to, replies, kRepair);
   // Those that got no answer are noted once more by now.
   for (const Candidate& one : to) one.member->forget_under_way(one.claim, until);
-  if (!sent) return {};
   const std::vector<Vote> votes = votes_of(replies, set, claim.fence);
   std::vector<Token> granted;
   for (std::size_t i = 0; i < votes.size(); ++i) {

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <map>
 #include <utility>
@@ -45,11 +46,9 @@ MemberLook look_at(Member& member, Clock& clock) {
 }  // namespace
 
 Token MirroredStore::new_token() const {
+  const std::array<std::uint64_t, 2> random{options_.random(), options_.random()};
   Token token;
-  const std::uint64_t first = options_.random();
-  const std::uint64_t second = options_.random();
-  std::memcpy(token.bytes.data(), &first, 8);
-  std::memcpy(token.bytes.data() + 8, &second, 4);
+  std::memcpy(token.bytes.data(), random.data(), sizeof token.bytes);
   return token;
 }
 
@@ -128,7 +127,7 @@ void MirroredStore::check_order_beside(const Token& set, const Replies<Inspectio
   }
   for (const auto& [number, place] : stated) {
     const auto there = stated.find(place);
-    if (place == number || there == stated.end() || there->second == place) continue;
+    if (there == stated.end() || there->second == place) continue;
     refuse_order(*all_[number], *seen[number].answer);
   }
 }
@@ -142,12 +141,11 @@ const Member* MirroredStore::twin_of(const Member& member) const {
   return twin == all_.end() ? nullptr : twin->get();
 }
 
-// A server has a clock of its own, as has a copy on another server.
+// A server has a clock of its own, as has a copy on another server. Both have shown an identity,
+// and with it their clocks.
 bool MirroredStore::is_one_store(const Member& one, const Member& twin) const {
   if (twins_ == Twins::copies) return false;
-  const auto now = one.at_most();
-  const auto there = twin.at_most();
-  return !now || !there || now->clock == there->clock;
+  return one.at_most().value().clock == twin.at_most().value().clock;
 }
 
 const Member* MirroredStore::given_twice() const {
@@ -159,12 +157,11 @@ const Member* MirroredStore::given_twice() const {
 
 // Beside a majority a copy counts for nobody, since it states the place that it is a copy of.
 void MirroredStore::check_no_store_is_twice() const {
-  for (const auto& member : all_) {
+  const auto twice = std::find_if(all_.rbegin(), all_.rend(), [this](const auto& member) {
     const Member* const twin = twin_of(*member);
-    if (twin != nullptr && is_one_store(*member, *twin)) {
-      refuse_twice(member->place.number > twin->place.number ? *member : *twin);
-    }
-  }
+    return twin != nullptr && is_one_store(*member, *twin);
+  });
+  if (twice != all_.rend()) refuse_twice(**twice);
 }
 
 void MirroredStore::refuse_twice(const Member& member) {
