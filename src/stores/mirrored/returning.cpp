@@ -17,9 +17,7 @@ std::optional<Fence> fence_told_by(const Listed<LockRecord>& lock) {
   return lock.record ? std::optional(lock.record->fence) : lock.fence;
 }
 
-bool has_great_fence(const Listed<LockRecord>& lock) {
-  return fence_told_by(lock).value_or(0) >= kGreatFence;
-}
+bool has_great_fence(const Listed<LockRecord>& lock) { return fence_told_by(lock) >= kGreatFence; }
 
 // No lock can have the name of a nameless document (R14).
 Hiding hidden_in(const ListingsByPlace& listings, std::size_t majority) {
@@ -43,11 +41,12 @@ Hiding hidden_in(const ListingsByPlace& listings, std::size_t majority) {
   return all;
 }
 
+// A document that hides no fence tells one.
 Fence greatest_told(const Listing& listing, std::size_t place, Hiding& hiding) {
   Fence greatest = 0;
   for (const auto& lock : listing.locks) {
     const bool told = lock.named && !hiding[lock.id].contains(place);
-    if (told) greatest = std::max(greatest, fence_told_by(lock).value_or(0));
+    if (told) greatest = std::max(greatest, fence_told_by(lock).value());
   }
   return greatest;
 }

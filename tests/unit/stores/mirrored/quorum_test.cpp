@@ -152,8 +152,9 @@ TEST_CASE("a hold is gone only if no majority can carry it", "[mirrored][M8]") {
 }
 
 // By counting: whatever as many members show as make a majority is what the store shows.
-TEST_CASE("what a majority of members shows is settled, and what none can show is free",
-          "[mirrored][M8]") {
+TEST_CASE(
+    "a document that a majority of members shows is settled, and one that none can show is free",
+    "[mirrored][M8]") {
   const std::size_t members = GENERATE(1, 3, 5);
   const std::size_t majority = majority_of(members);
   const Token ours{{1}};
