@@ -94,9 +94,9 @@ class DISTLOCK_EXPORT Members {
                                                const std::vector<MemberBasis>& bases,
                                                const Claim& claim) = 0;
 
-  /// Whether a claim with this `ts` was refused by a majority, and may have been granted by a member
-  /// that gave no answer, now or later. Says so once, right after the claim. Such a `ts` has to be
-  /// released. Makes no store call.
+  /// Whether a claim with this `ts` was refused, and a member that gave no answer may grant it all
+  /// the same. Says so once, right after the claim. Such a `ts` has to be released. Makes no store
+  /// call.
   virtual bool take_left(const Token& ts) = 0;
 
   /// Claims a hold that is valid on members that lack it, each from its own basis (M9), at once.

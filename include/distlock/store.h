@@ -84,18 +84,15 @@ struct Claim {
   /// that is stored in a free document: FromFree with another `ts` (M9).
   bool repairs = false;
   /// How many fences the hold gets, at least 1, for those that it is passed on to (R21): that one
-  /// and the next. The last of them is stored, so that it says which they are. A claim for several
-  /// is refused where they would come to the greatest fence there is.
+  /// and the next. The last is stored. Refused if several would come to the greatest there is.
   Fence fences = 1;
 };
 
 enum class ReleaseResult {
-  freed,         ///< The hold was there and is free now.
-  already_free,  ///< The document carries this `ts` but was free already.
-  not_ours,      ///< No document under this name carries this `ts`; of members', too few.
-  /// Of members: some carried it and have freed it, and a majority carries it no more. Before the
-  /// deadline it was a rival who took it, behind this release.
-  freed_in_part,
+  freed,          ///< The hold was there and is free now.
+  already_free,   ///< The document carries this `ts` but was free already.
+  not_ours,       ///< No document under this name carries this `ts`; of members', too few.
+  freed_in_part,  ///< Some members had it and freed it, and a majority has it no more (M2).
 };
 
 /// One line of a listing: a record, or what is wrong with the document.

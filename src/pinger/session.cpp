@@ -33,8 +33,7 @@ Session::Session(Environment given, const PingerOptions& given_options, PingerDr
       holds(given_drive == PingerDrive::own_threads ? AnnounceOn::own_threads : AnnounceOn::caller),
       chores(environment, options, holds, pending, ringer),
       overviews(
-          environment.store, environment.process,
-          [this] { return given_up(); },
+          environment.store, environment.process, [this] { return given_up(); },
           [this](const Token& ts) { return holder_of(ts); }, [this] { return lobby.hidden(); }),
       started_(environment.clock->steady_now()),
       history_(nanoseconds{given_options.ping_every} / 2) {

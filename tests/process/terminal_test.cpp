@@ -10,7 +10,6 @@
 #include <array>
 #include <catch2/catch.hpp>
 #include <fstream>
-#include <sstream>
 #include <stdexcept>
 #include <utility>
 
@@ -242,13 +241,13 @@ TEST_CASE("^C ends the command once, and its status comes back", "[process][run]
 TEST_CASE("^C ends a command that has stopped itself", "[process][run]") {
   ToolFixture fixture;
   const auto ready = fifo_of(fixture);
-  const std::string tell_once_stopped =
-      "(until grep -q '^State:.*stopped' /proc/$$/status; do sleep 0.01; done; echo yes >" +
+  const std::string tell =
+      "(until grep -q '^State:.*stopped' /proc/$$/status; do sleep 0.01; done;"
+      " echo yes >" +
       ready.string() + ") & ";
-  const TerminalJob job(
-      {"run", "jobs", "--", "sh", "-c",
-       "trap 'exit 5' INT; " + tell_once_stopped + "kill -STOP $$; while :; do sleep 0.01; done"},
-      fixture);
+  const std::string command =
+      "trap 'exit 5' INT; " + tell + "kill -STOP $$; while :; do sleep 0.01; done";
+  const TerminalJob job({"run", "jobs", "--", "sh", "-c", command}, fixture);
   REQUIRE(line_from(ready) == "yes");
   job.type('\x03');
   CHECK(job.wait_for_status() == 5);

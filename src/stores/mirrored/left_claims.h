@@ -9,8 +9,8 @@
 
 namespace distlock::mirrored {
 
-/// Claims that were refused, and that a member which gave no answer may have granted (M2). Whoever
-/// sent one asks for it right after its refusal.
+/// Claims that were refused, and that a member which gave no answer may have granted (M2). The
+/// sender of one asks for it right after its refusal.
 ///
 /// Threads: all functions may be called concurrently.
 class LeftClaims {

@@ -12,7 +12,7 @@
 
 namespace distlock {
 
-/// What errors begin with that say why a store was not opened.
+/// The beginning of errors that say why a store was not opened.
 std::string opening(const ConnectionString& connection);
 
 /// Clients of libmongoc that share their connections, and what they know of the servers.

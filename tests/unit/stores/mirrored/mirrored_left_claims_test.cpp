@@ -8,9 +8,8 @@
 using namespace distlock;
 using namespace distlock::testing;
 
-TEST_CASE(
-    "a claim that a majority refuses is refused, and freed later where a member gave no answer",
-    "[mirrored][M2][R8]") {
+TEST_CASE("a claim that is refused by a majority is freed later where a member gave no answer",
+          "[mirrored][M2][R8]") {
   MirrorFleet fleet;
   const auto ann = fleet.process("ann");
   const auto bob = fleet.process("bob");
