@@ -227,27 +227,16 @@ TEST_CASE("^Z and fg work as if the tool were not there", "[process][run]") {
   CHECK(job.wait_for_status() == 4);
 }
 
-TEST_CASE("^C ends the command once, and its status comes back", "[process][run]") {
+TEST_CASE("^C ends the command once, also if it has stopped itself, and its status comes back",
+          "[process][run]") {
   ToolFixture fixture;
   const auto ready = fifo_of(fixture);
-  const TerminalJob job({"run", "jobs", "--", "sh", "-c",
-                         "trap 'exit 5' INT; echo yes >" + ready.string() + "; read line"},
-                        fixture);
-  REQUIRE(line_from(ready) == "yes");
-  job.type('\x03');
-  CHECK(job.wait_for_status() == 5);
-}
-
-TEST_CASE("^C ends a command that has stopped itself", "[process][run]") {
-  ToolFixture fixture;
-  const auto ready = fifo_of(fixture);
-  const std::string tell =
-      "(until grep -q '^State:.*stopped' /proc/$$/status; do sleep 0.01; done;"
-      " echo yes >" +
-      ready.string() + ") & ";
-  const std::string command =
-      "trap 'exit 5' INT; " + tell + "kill -STOP $$; while :; do sleep 0.01; done";
-  const TerminalJob job({"run", "jobs", "--", "sh", "-c", command}, fixture);
+  const bool stops = GENERATE(false, true);
+  const std::string once_stopped = "(until grep -q stopped /proc/$$/status; do sleep 0.01; done; ";
+  const std::string tell = "echo yes >" + ready.string();
+  const std::string begin = stops ? once_stopped + tell + ") & kill -STOP $$; " : tell + "; ";
+  const TerminalJob job(
+      {"run", "jobs", "--", "sh", "-c", "trap 'exit 5' INT; " + begin + "read line"}, fixture);
   REQUIRE(line_from(ready) == "yes");
   job.type('\x03');
   CHECK(job.wait_for_status() == 5);
