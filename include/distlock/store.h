@@ -92,7 +92,7 @@ enum class ReleaseResult {
   freed,          ///< The hold was there and is free now.
   already_free,   ///< The document carries this `ts` but was free already.
   not_ours,       ///< No document under this name carries this `ts`; of members', too few.
-  freed_in_part,  ///< Some members had it and freed it, and a majority has it no more (M2).
+  freed_in_part,  ///< Some members freed it, or may have, and a majority has it no more (M2).
 };
 
 /// One line of a listing: a record, or what is wrong with the document.

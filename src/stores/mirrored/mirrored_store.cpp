@@ -69,6 +69,10 @@ using Released = std::optional<ReleaseResult>;
 
 bool says_free(const Released& answer) { return answer && *answer != ReleaseResult::not_ours; }
 
+bool may_have_freed(const Reply<Released>& reply) {
+  return !reply.answer && (!reply.failure || reply.failure->errc() == Errc::outcome_unknown);
+}
+
 }  // namespace
 
 MirroredStore::MirroredStore(const std::vector<std::shared_ptr<Store>>& members,
@@ -179,7 +183,8 @@ ReleaseResult MirroredStore::release(std::string_view name, const Token& ts) {
   }
   const auto result = settle_release(answers);
   if (!result) throw_too_few(all_, replies, set, Errc::outcome_unknown, kRelease);
-  return *result;
+  const bool in_part = std::any_of(replies.begin(), replies.end(), may_have_freed);
+  return *result == ReleaseResult::not_ours && in_part ? ReleaseResult::freed_in_part : *result;
 }
 
 PingRecord MirroredStore::ping(std::string_view process, const PingHealth& health) {

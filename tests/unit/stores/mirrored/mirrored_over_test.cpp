@@ -61,6 +61,8 @@ TEST_CASE("a release behind which a rival takes the lock has released it", "[mir
   REQUIRE(fleet.holders("jobs") == Names{"ann", "", "ann"});
   const bool in_time = GENERATE(true, false);
   if (!in_time) fleet.clock->advance(16min);
+  const bool answer_is_lost = GENERATE(false, true);
+  if (answer_is_lost) ann.members[0]->fail("release", Fault::lost_reply);
   ann.members[2]->before("release", [&] {
     REQUIRE(rival->lock_try("y"));
     REQUIRE(rival->unlock() == UnlockResult::released);
