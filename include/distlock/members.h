@@ -94,7 +94,7 @@ class DISTLOCK_EXPORT Members {
                                                const std::vector<MemberBasis>& bases,
                                                const Claim& claim) = 0;
 
-  /// Whether a claim with this `ts` was refused, and a member that gave no answer may grant it all
+  /// Whether a claim with this `ts` was refused, and a member that gave no answer may carry it all
   /// the same. Says so once, right after the claim. Such a `ts` has to be released. Makes no store
   /// call.
   virtual bool take_left(const Token& ts) = 0;

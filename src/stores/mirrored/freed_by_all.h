@@ -21,8 +21,9 @@ struct FreedHold {
   SteadyTime asked{};          ///< When the members were asked to free it.
 };
 
-/// The last holds that all members have said are free. A claim may start from one without a look:
-/// on each member the hold was there and is free, so that a claim refused there stays refused (M2).
+/// The last holds, with the members that granted them. From one that all members have said is free
+/// a claim may start without a look: it was there on each member, so that a claim refused there
+/// stays refused (M2).
 ///
 /// Threads: all functions may be called concurrently.
 class FreedByAll {
@@ -39,6 +40,21 @@ class FreedByAll {
       entry.hold.members = std::move(found->second.hold.members);
     }
     put(name, std::move(entry));
+  }
+  /// These members have granted that hold since.
+  void note_repaired(std::string_view name, const Token& ts, const std::vector<Token>& members) {
+    const boost::lock_guard<boost::mutex> lock(mutex_);
+    const auto found = by_name_.find(name);
+    if (found == by_name_.end() || found->second.ts != ts) return;
+    auto& granted = found->second.hold.members;
+    granted.insert(granted.end(), members.begin(), members.end());
+  }
+  /// The identities that granted it; none if they are not known.
+  std::vector<Token> granted_by(std::string_view name, const Token& ts) {
+    const boost::lock_guard<boost::mutex> lock(mutex_);
+    const auto found = by_name_.find(name);
+    if (found == by_name_.end() || found->second.ts != ts) return {};
+    return found->second.hold.members;
   }
   /// The hold, if it was freed; forgets it.
   std::optional<FreedHold> take(std::string_view name, const Token& ts) {

@@ -17,7 +17,7 @@ class LeftClaims {
  public:
   void note(const Token& ts) {
     const boost::lock_guard<boost::mutex> lock(mutex_);
-    // Only who does not ask leaves so many. Then the search for stray holds finds them.
+    // Only a caller that does not ask leaves so many. Then the search for stray holds finds them.
     if (left_.size() >= kMost) left_.clear();
     left_.insert(ts);
   }

@@ -26,6 +26,7 @@ std::vector<Token> MirroredStore::repair(std::string_view name,
   for (std::size_t i = 0; i < votes.size(); ++i) {
     if (votes[i] == Vote::granted) granted.push_back(replies[i].identity->token);
   }
+  freed_.note_repaired(name, claim.ts, granted);
   return granted;
 }
 

@@ -14,11 +14,10 @@ namespace {
 
 using std::chrono::milliseconds;
 
+constexpr CallRules kRemoval{.kind = CallKind::write, .with_identity = false};
 constexpr CallRules kRead{};
 constexpr CallRules kWrite{.kind = CallKind::write};
 constexpr CallRules kPing{.kind = CallKind::ping, .with_identity = false};
-// Frees one hold and no other, so that it does no harm on any store.
-constexpr CallRules kRelease{.kind = CallKind::write, .with_identity = false};
 
 milliseconds longest_call(const std::vector<std::shared_ptr<Store>>& members) {
   milliseconds longest{0};
@@ -62,15 +61,6 @@ MirrorOptions completed(MirrorOptions options) {
                 "MirrorOptions::longest_takeover must be more than 0, and 365 days at most");
   }
   return options;
-}
-
-/// Nothing: the member says that there is nothing to free, and is none of the set.
-using Released = std::optional<ReleaseResult>;
-
-bool says_free(const Released& answer) { return answer && *answer != ReleaseResult::not_ours; }
-
-bool may_have_freed(const Reply<Released>& reply) {
-  return !reply.answer && (!reply.failure || reply.failure->errc() == Errc::outcome_unknown);
 }
 
 }  // namespace
@@ -157,36 +147,6 @@ std::optional<Carried> MirroredStore::carried(std::string_view name) {
   return settled.carried;
 }
 
-ReleaseResult MirroredStore::release(std::string_view name, const Token& ts) {
-  check_not_identity(name);
-  const Token set = this->set();
-  const SteadyTime asked_all = clock_->steady_now();
-  // Such a claim may be granted behind the release, and have its answer before this call ends.
-  std::vector<bool> claim_may_come;
-  for (const auto& member : all_) claim_may_come.push_back(member->may_grant(ts));
-  const auto replies = ask_all<Released>(
-      kRelease.of_set(set), [lock = std::string(name), ts, set](Member& member) -> Released {
-        const SteadyTime asked = member.now();
-        const ReleaseResult result = member.store->release(lock, ts);
-        if (result == ReleaseResult::freed) return result;
-        const auto identity = member.identity_after(asked);
-        return identity && identity->set == set ? Released(result) : std::nullopt;
-      });
-  std::vector<Released> answers;
-  for (std::size_t i = 0; i < replies.size(); ++i) {
-    answers.push_back(replies[i].answer.value_or(std::nullopt));
-    const bool may_come = claim_may_come[i] || all_[i]->may_grant(ts);
-    if (answers[i] != ReleaseResult::freed && may_come) answers[i].reset();
-  }
-  if (std::all_of(answers.begin(), answers.end(), says_free)) {
-    freed_.note_freed(name, ts, asked_all);
-  }
-  const auto result = settle_release(answers);
-  if (!result) throw_too_few(all_, replies, set, Errc::outcome_unknown, kRelease);
-  const bool in_part = std::any_of(replies.begin(), replies.end(), may_have_freed);
-  return *result == ReleaseResult::not_ours && in_part ? ReleaseResult::freed_in_part : *result;
-}
-
 PingRecord MirroredStore::ping(std::string_view process, const PingHealth& health) {
   const Token set = this->set();
   using Answer = std::optional<PingRecord>;
@@ -225,7 +185,7 @@ std::vector<MemberPing> MirroredStore::pings(std::string_view process) {
 // Nobody can take over a hold whose holder has no ping (R7). So a ping stays beside a hold, and
 // where a claim may still make one.
 void MirroredStore::remove_ping(std::string_view process) {
-  const auto replies = ask_all<bool>(kRelease, [id = std::string(process)](Member& member) {
+  const auto replies = ask_all<bool>(kRemoval, [id = std::string(process)](Member& member) {
     if (member.may_grant_to(id) || !member.store->holds(id).empty()) return false;
     member.forget_ping(id);
     member.store->remove_ping(id);
@@ -234,7 +194,7 @@ void MirroredStore::remove_ping(std::string_view process) {
   const auto answered = std::count_if(replies.begin(), replies.end(),
                                       [](const auto& reply) { return reply.answer.has_value(); });
   if (static_cast<std::size_t>(answered) < majority()) {
-    throw_too_few(all_, replies, {}, Errc::outcome_unknown, kRelease);
+    throw_too_few(all_, replies, {}, Errc::outcome_unknown, kRemoval);
   }
 }
 

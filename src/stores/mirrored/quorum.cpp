@@ -52,14 +52,26 @@ Settled settle_claim(const std::vector<Vote>& votes) {
   return perhaps < majority ? Settled::not_held : Settled::unknown;
 }
 
-std::optional<ReleaseResult> settle_release(
-    const std::vector<std::optional<ReleaseResult>>& answers) {
-  const std::size_t majority = majority_of(answers.size());
-  const std::size_t not_ours = number_of(answers, ReleaseResult::not_ours);
-  const std::size_t freed = number_of(answers, ReleaseResult::freed);
-  const std::size_t already = number_of(answers, ReleaseResult::already_free);
-  if (not_ours >= majority)
-    return freed > 0 ? ReleaseResult::freed_in_part : ReleaseResult::not_ours;
+std::optional<ReleaseResult> settle_release(const std::vector<MemberReleased>& members) {
+  const std::size_t majority = majority_of(members.size());
+  const auto number = [&](const auto& wanted) {
+    return static_cast<std::size_t>(std::count_if(members.begin(), members.end(), wanted));
+  };
+  const auto say = [&](ReleaseResult result) {
+    return number([&](const MemberReleased& one) { return one.answer == result; });
+  };
+  const std::size_t not_ours = say(ReleaseResult::not_ours);
+  const std::size_t freed = say(ReleaseResult::freed);
+  const std::size_t already = say(ReleaseResult::already_free);
+  const std::size_t perhaps =
+      freed + number([](const MemberReleased& one) { return !one.answer && one.may_have_freed; });
+  const std::size_t ended = number([](const MemberReleased& one) {
+    return one.answer == ReleaseResult::not_ours && one.granted;
+  });
+  if (not_ours >= majority) {
+    const bool in_part = perhaps > 0 && ended < majority;
+    return in_part ? ReleaseResult::freed_in_part : ReleaseResult::not_ours;
+  }
   if (not_ours + freed + already < majority) return std::nullopt;
   return freed > 0 ? ReleaseResult::freed : ReleaseResult::already_free;
 }

@@ -31,10 +31,17 @@ enum class Settled { held, not_held, unknown };
 /// Settles a claim, by one vote of each member.
 Settled settle_claim(const std::vector<Vote>& votes);
 
-/// Settles a release. `answers` has an entry for each member: nothing if it gave no answer, or does
-/// not count. Gives nothing if fewer than a majority answered.
-std::optional<ReleaseResult> settle_release(
-    const std::vector<std::optional<ReleaseResult>>& answers);
+/// The answer of one member to a release.
+struct MemberReleased {
+  std::optional<ReleaseResult> answer;  ///< Nothing: it gave none, or does not count.
+  bool may_have_freed = false;          ///< Of one that gave no answer.
+  bool granted = false;                 ///< It is known to have carried the hold.
+};
+
+/// Settles a release, by what each member says. Gives nothing if fewer than a majority answered.
+/// Nobody can lock a majority behind a release while a majority still carries the hold. So where
+/// one that carried it answers `not_ours`, somebody else has ended the hold.
+std::optional<ReleaseResult> settle_release(const std::vector<MemberReleased>& members);
 
 /// The hold that a document carries, on one member.
 struct MemberCarries {

@@ -72,3 +72,28 @@ TEST_CASE("a release behind which a rival takes the lock has released it", "[mir
   CHECK(lock->unlock() == (in_time ? UnlockResult::released : UnlockResult::not_ours));
   CHECK(rival->held());
 }
+
+// An operator frees a hold on two members, and a rival gets the lock there.
+TEST_CASE("an unlock of a hold that somebody else has ended on a majority is not called released",
+          "[mirrored][M2][R3]") {
+  MirrorFleet fleet;
+  const auto ann = fleet.process("ann");
+  const auto bob = fleet.process("bob");
+  const auto lock = ann.lock("jobs");
+  ann.pinger->ping_round();
+  const bool repaired = GENERATE(false, true);
+  if (repaired) ann.set_away(1, true);
+  REQUIRE(lock->lock_try("x"));
+  ann.set_away(1, false);
+  fleet.rounds({&ann}, 60s);
+  REQUIRE(fleet.holders("jobs") == Names(3, "ann"));
+  for (const std::size_t member : {1, 2}) {
+    REQUIRE(fleet.stores[member].store->release("jobs", *lock->record().ts) ==
+            ReleaseResult::freed);
+  }
+  bob.set_away(0, true);
+  const auto rival = bob.lock("jobs");
+  REQUIRE(rival->lock_try("y"));
+  CHECK(lock->unlock() == UnlockResult::not_ours);
+  CHECK(rival->held());
+}
