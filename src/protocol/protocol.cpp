@@ -5,7 +5,7 @@
 #include "call_limit.h"
 #include "distlock/error.h"
 #include "enumerator.h"
-#include "in_words.h"
+#include "in_milliseconds.h"
 #include "saturating.h"
 #include "text.h"
 #include "turns.h"
@@ -79,7 +79,8 @@ std::chrono::seconds unlock_pause(int attempt) { return std::chrono::seconds{1 <
 
 void check_options(const LockOptions& options) {
   if (options.takeover_after <= milliseconds{0}) {
-    refuse("takeover_after is " + in_words(options.takeover_after) + ": it must be more than 0");
+    refuse("takeover_after is " + in_milliseconds(options.takeover_after) +
+           ": it must be more than 0");
   }
   if (options.takeover_after > kHundredYears) {
     refuse("takeover_after is more than 100 years: no holder can be that silent");
@@ -87,7 +88,8 @@ void check_options(const LockOptions& options) {
   const milliseconds most = default_max_skew(options.takeover_after);
   const milliseconds skew = options.max_clock_skew.value_or(most);
   if (skew < milliseconds{0} || skew > most) {
-    refuse("max_clock_skew is " + in_words(skew) + ": it must be from 0 to " + in_words(most) +
+    refuse("max_clock_skew is " + in_milliseconds(skew) + ": it must be from 0 to " +
+           in_milliseconds(most) +
            ", the smaller of 30 s and a sixteenth of takeover_after; where clocks " +
            "are worse, use TakeoverRule::watched");
   }
@@ -96,11 +98,11 @@ void check_options(const LockOptions& options) {
     refuse("poll_min must be more than 0 and at most poll_max, which is at most 100 years");
   }
   if (options.deadlock_after < milliseconds{0} || options.deadlock_after > std::chrono::hours{1}) {
-    refuse("deadlock_after is " + in_words(options.deadlock_after) +
+    refuse("deadlock_after is " + in_milliseconds(options.deadlock_after) +
            ": it must be at least 0, which looks for none, and at most an hour");
   }
   if (options.recheck <= milliseconds{0} || options.recheck > std::chrono::hours{1}) {
-    refuse("recheck is " + in_words(options.recheck) +
+    refuse("recheck is " + in_milliseconds(options.recheck) +
            ": it must be more than 0 and at most an hour");
   }
   if (options.store_patience < milliseconds{0}) refuse("store_patience must not be negative");
@@ -114,8 +116,9 @@ void check_options(const LockOptions& options) {
 void check_options(const PingerOptions& options) {
   if (options.ping_every <= milliseconds{0}) refuse("ping_every must be more than 0");
   if (options.ping_every > kPingEveryMost) {
-    refuse("ping_every is " + in_words(options.ping_every) + ": it must be at most " +
-           in_words(kPingEveryMost) + " (2 days), half of the 4 days after which any process may " +
+    refuse("ping_every is " + in_milliseconds(options.ping_every) + ": it must be at most " +
+           in_milliseconds(kPingEveryMost) +
+           " (2 days), half of the 4 days after which any process may " +
            "remove the ping of one that holds nothing");
   }
   if (options.forget_after < kForgetAfterLeast || options.forget_after > kHundredYears) {
@@ -137,13 +140,13 @@ void check_room(const LockOptions& lock, const PingerOptions& pinger, millisecon
   if (left >= needed) return;
   const auto whole = [](nanoseconds duration) { return duration_cast<milliseconds>(duration); };
   const std::string longer = pinger.ping_every < call_limit
-                                 ? "3 x call_limit " + in_words(call_limit)
-                                 : "ping_every " + in_words(pinger.ping_every) +
-                                       " + 2 x call_limit " + in_words(call_limit);
+                                 ? "3 x call_limit " + in_milliseconds(call_limit)
+                                 : "ping_every " + in_milliseconds(pinger.ping_every) +
+                                       " + 2 x call_limit " + in_milliseconds(call_limit);
   refuse("takeover_after leaves a holder too little time: takeover_after " +
-         in_words(lock.takeover_after) + " - allowance " +
-         in_words(whole(allowance(lock, call_limit))) + " = " + in_words(whole(left)) + ", but " +
-         longer + " = " + in_words(whole(needed)) +
+         in_milliseconds(lock.takeover_after) + " - allowance " +
+         in_milliseconds(whole(allowance(lock, call_limit))) + " = " +
+         in_milliseconds(whole(left)) + ", but " + longer + " = " + in_milliseconds(whole(needed)) +
          "; take over later, ping more often or lower call_limit");
 }
 

@@ -236,7 +236,8 @@ void Oracle::unlocked(const std::string& name, const Token& ts, Fence fence,
   if (result != UnlockResult::pending && lock.taken && lock.ts == ts && !excused(ts) && !undone) {
     violate("unlock of " + name + " did not say pending, but the store still has the hold");
   }
-  if (result == UnlockResult::not_ours && unlocked.in_time && !excused(ts)) {
+  const bool touched = excused(ts) || named_another_.contains(ts);
+  if (result == UnlockResult::not_ours && unlocked.in_time && !touched) {
     violate("unlock of " + name + " said not ours, and nobody else could end the hold yet");
   }
 }

@@ -86,7 +86,7 @@ class Oracle {
   /// An outsider changed a lock on so few members that its hold must outlive it.
   void touched_in_vain() { forget_refusals(); }
   void excuse(const Token& ts) { excused_.insert(ts); }
-  /// A member may have that hold name another process, which may free it.
+  /// A minority of members may have that hold name another process, which may free it, or lack it.
   void names_another(const Token& ts) { named_another_.insert(ts); }
   /// Calls back for each release of a hold; it gives whether a member says that hold to be of the
   /// process which frees it.

@@ -149,7 +149,9 @@ TEST_CASE("an unlock of a hold that nobody else could end yet is not said to be 
   const bool in_time = GENERATE(true, false);
   const bool touched = GENERATE(true, false);
   Scene scene;
-  if (touched) scene.oracle.excuse(scene.ts);
+  const bool on_few_members = GENERATE(true, false);
+  if (touched && on_few_members) scene.oracle.names_another(scene.ts);
+  if (touched && !on_few_members) scene.oracle.excuse(scene.ts);
   scene.oracle.unlocked("other", scene.ts, 1, {UnlockResult::released, in_time});
   CHECK_FALSE(scene.oracle.violation());
   scene.oracle.unlocked("other", scene.ts, 1, {UnlockResult::not_ours, in_time});

@@ -124,6 +124,7 @@ void World::touched(const std::string& name, const StoredLock& before, const Sto
     for (const auto& member : members) {
       member->oracle.names_another(*before.ts);
     }
+    oracle.names_another(*before.ts);
     return oracle.touched_in_vain();
   }
   oracle.touched(name, before, after);

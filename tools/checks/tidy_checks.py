@@ -18,7 +18,7 @@ CXX = (".h", ".cpp")
 OUR_HEADERS_IN_PROTOCOL = {
     "turns.h", "protocol/deadlock.h", "protocol/member_judgements.h", "protocol/protocol.h", "protocol/store_clock_history.h", "call_limit.h", "enumerator.h",
     "local_span.h",
-    "in_words.h", "saturating.h", "text.h"} | {
+    "in_milliseconds.h", "saturating.h", "text.h"} | {
     f"distlock/{part}.h" for part in ("record", "options", "error", "store", "clock", "loss")}
 
 # Where an include may stand: (what it starts with, where it may stand, how to say so).

@@ -145,7 +145,7 @@ def files_asked_for(options: argparse.Namespace) -> Any:
     return names
 
 
-def programs_for(names: list[str]) -> Any:
+def programs_for(names: list[str]) -> tuple[str, ...]:
     return (*TESTS, *(program for folder, program in TESTS_OF_FOLDERS.items()
                       if any(name.startswith(folder) for name in names)))
 

@@ -2,7 +2,7 @@
 #include <functional>
 #include <string>
 
-#include "in_words.h"
+#include "in_milliseconds.h"
 #include "stores/mirrored/mirrored_store.h"
 #include "text.h"
 
@@ -43,18 +43,18 @@ void MirroredStore::check_window(const Claim& claim) const {
     if (!identity) continue;
     windows.push_back(identity->longest_takeover);
     if (claim.takeover_after <= windows.back()) continue;
-    less += "; " + member->store->description() + " allows " + in_words(windows.back());
+    less += "; " + member->store->description() + " allows " + in_milliseconds(windows.back());
   }
   if (windows.size() < majority()) return;  // Too few members to be claimed.
   std::sort(windows.begin(), windows.end(), std::greater<>());
   if (claim.takeover_after <= windows.at(majority() - 1)) return;
   const std::string too_long =
-      "a takeover window of " + in_words(claim.takeover_after) + " is too long for ";
+      "a takeover window of " + in_milliseconds(claim.takeover_after) + " is too long for ";
   const std::size_t unknown = all_.size() - windows.size();
   const milliseconds at_most = windows[majority() - 1 - unknown];
   if (claim.takeover_after > at_most) {
     throw Error(Errc::invalid_argument,
-                too_long + "this mirrored store, which allows " + in_words(at_most) +
+                too_long + "this mirrored store, which allows " + in_milliseconds(at_most) +
                     ": make takeover_after shorter, or found the store anew with a longer "
                     "MirrorOptions::longest_takeover (longestTakeoverMS in a connection string)");
   }

@@ -3,7 +3,7 @@
 #include <string>
 #include <utility>
 
-#include "in_words.h"
+#include "in_milliseconds.h"
 #include "saturating.h"
 #include "stores/mirrored/mirrored_store.h"
 
@@ -191,7 +191,7 @@ void MirroredStore::check_founders_have_ended(const Replies<Inspection>& seen) c
     throw Error(Errc::not_applied,
                 "the set of the mirrored store is half made, and another process may be at it: try "
                 "again in " +
-                    in_words(at_work - age));
+                    in_milliseconds(at_work - age));
   }
 }
 

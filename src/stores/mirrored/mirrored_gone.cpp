@@ -2,7 +2,7 @@
 #include <boost/thread/lock_guard.hpp>
 #include <string>
 
-#include "in_words.h"
+#include "in_milliseconds.h"
 #include "stores/mirrored/mirrored_store.h"
 
 // A set that is gone under the process that knows it (M6).
@@ -65,7 +65,7 @@ void MirroredStore::refuse_gone_set() {
   }
   throw Error(Errc::not_applied,
               gone + "open the store anew when all holds of that set are over, at the latest " +
-                  in_words(longest_window_) + " after this was first seen");
+                  in_milliseconds(longest_window_) + " after this was first seen");
 }
 
 }  // namespace distlock::mirrored
