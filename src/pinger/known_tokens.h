@@ -17,11 +17,15 @@ class KnownTokens {
   KnownTokens(const Holds& holds, const PendingReleases& pending)
       : of_objects_(holds.known()), pending_(pending) {}
 
-  bool contains(const Token& ts) const {
-    return std::binary_search(of_objects_.begin(), of_objects_.end(), ts) || pending_.frees(ts);
-  }
+  bool contains(const Token& ts) const { return is_of_an_object(ts) || pending_.frees(ts); }
+  /// Whether an object has that hold or place, and has not given it up.
+  bool is_kept(const Token& ts) const { return is_of_an_object(ts) && !pending_.contains(ts); }
 
  private:
+  bool is_of_an_object(const Token& ts) const {
+    return std::binary_search(of_objects_.begin(), of_objects_.end(), ts);
+  }
+
   const std::vector<Token> of_objects_;
   const PendingReleases& pending_;
 };

@@ -112,9 +112,7 @@ Freed Session::release_and_ring(const std::string& name, const Token& ts, Releas
 }
 
 std::function<bool(const Token&)> Session::given_up() const {
-  return [this, known = holds.known()](const Token& ts) {
-    return pending.contains(ts) || !std::binary_search(known.begin(), known.end(), ts);
-  };
+  return [known = KnownTokens(holds, pending)](const Token& ts) { return !known.is_kept(ts); };
 }
 
 std::optional<std::string> Session::holder_of(const Token& ts) const {

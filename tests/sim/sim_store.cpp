@@ -2,6 +2,7 @@
 
 #include "sim/events.h"
 #include "sim/forked_child.h"
+#include "stores/memory/memory_documents.h"
 #include "stores/mirrored/identity.h"
 
 namespace distlock::sim {
@@ -140,8 +141,7 @@ std::optional<LockRecord> SimStore::claim(std::string_view name, const ClaimBasi
         const auto left = tables.raw_lock(lock);
         const bool in_line =
             left && state_in(*left) == LockState::free && find_field(*left, "line");
-        const bool past_cutoff = claim.cutoff.clock != now.clock || now.time > claim.cutoff.time;
-        given.not_yet = in_line || past_cutoff;
+        given.not_yet = in_line || past_cutoff(claim, now);
         return given;
       });
   if (!answer.record && !answer.not_yet) oracle_.refused(claim.ts, answer.refusal);

@@ -34,35 +34,32 @@ class FreedByAll {
   }
   void note_freed(std::string_view name, const Token& ts, SteadyTime asked) {
     const boost::lock_guard<boost::mutex> lock(mutex_);
-    const auto found = by_name_.find(name);
     Entry entry{ts, {{}, asked}, true};
-    if (found != by_name_.end() && found->second.ts == ts) {
-      entry.hold.members = std::move(found->second.hold.members);
-    }
+    const auto known = entry_of(name, ts);
+    if (known != by_name_.end()) entry.hold.members = std::move(known->second.hold.members);
     put(name, std::move(entry));
   }
   /// These members have granted that hold since.
   void note_repaired(std::string_view name, const Token& ts, const std::vector<Token>& members) {
     const boost::lock_guard<boost::mutex> lock(mutex_);
-    const auto found = by_name_.find(name);
-    if (found == by_name_.end() || found->second.ts != ts) return;
-    auto& granted = found->second.hold.members;
+    const auto known = entry_of(name, ts);
+    if (known == by_name_.end()) return;
+    auto& granted = known->second.hold.members;
     granted.insert(granted.end(), members.begin(), members.end());
   }
   /// The identities that granted it; none if they are not known.
   std::vector<Token> granted_by(std::string_view name, const Token& ts) {
     const boost::lock_guard<boost::mutex> lock(mutex_);
-    const auto found = by_name_.find(name);
-    if (found == by_name_.end() || found->second.ts != ts) return {};
-    return found->second.hold.members;
+    const auto known = entry_of(name, ts);
+    return known == by_name_.end() ? std::vector<Token>{} : known->second.hold.members;
   }
   /// The hold, if it was freed; forgets it.
   std::optional<FreedHold> take(std::string_view name, const Token& ts) {
     const boost::lock_guard<boost::mutex> lock(mutex_);
-    const auto found = by_name_.find(name);
-    if (found == by_name_.end() || found->second.ts != ts || !found->second.is_free) return {};
-    FreedHold hold = std::move(found->second.hold);
-    by_name_.erase(found);
+    const auto known = entry_of(name, ts);
+    if (known == by_name_.end() || !known->second.is_free) return {};
+    FreedHold hold = std::move(known->second.hold);
+    by_name_.erase(known);
     return hold;
   }
 
@@ -73,7 +70,15 @@ class FreedByAll {
     bool is_free = false;
   };
 
+  using ByName = std::map<std::string, Entry, std::less<>>;
+
   static constexpr std::size_t kMost = 1000;
+
+  // With the mutex. That of the last hold of the lock, if it is this one.
+  ByName::iterator entry_of(std::string_view name, const Token& ts) {
+    const auto found = by_name_.find(name);
+    return found != by_name_.end() && found->second.ts == ts ? found : by_name_.end();
+  }
 
   // With the mutex. A claim that finds nothing here looks at the members first.
   void put(std::string_view name, Entry entry) {
@@ -82,7 +87,7 @@ class FreedByAll {
   }
 
   boost::mutex mutex_;
-  std::map<std::string, Entry, std::less<>> by_name_;  // Guarded by `mutex_`.
+  ByName by_name_;  // Guarded by `mutex_`.
 };
 
 }  // namespace distlock::mirrored

@@ -3,8 +3,11 @@
 
 #include <catch2/catch.hpp>
 
+#include "unit/stores/mirrored/identity_document.h"
+
 using namespace distlock;
 using namespace distlock::mirrored;
+using namespace distlock::testing;
 using namespace std::chrono_literals;
 
 namespace {
@@ -14,15 +17,7 @@ constexpr Place kSecondOfThree{1, 3};
 const SetTerms kTerms{kOfThese, 1h, {0, 7}};
 
 Inspection look_that_shows(const Claim& claim) {
-  LockRecord document{.name = std::string(kIdentityName),
-                      .state = LockState::taken,
-                      .process = claim.process,
-                      .who = claim.who,
-                      .why = claim.why,
-                      .when = StoreTime{1h},
-                      .ts = claim.ts};
-  document.fence = 1;
-  return {.lock = document, .fresh = true};
+  return {.lock = document_of(claim), .fresh = true};
 }
 
 Inspection look_at_second() {

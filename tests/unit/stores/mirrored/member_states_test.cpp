@@ -4,9 +4,11 @@
 #include <catch2/catch.hpp>
 
 #include "stores/mirrored/quorum.h"
+#include "unit/stores/mirrored/identity_document.h"
 
 using namespace distlock;
 using namespace distlock::mirrored;
+using namespace distlock::testing;
 using namespace std::chrono_literals;
 
 namespace {
@@ -15,19 +17,6 @@ using Condition = MemberState::Condition;
 using Looks = std::vector<std::optional<MemberLook>>;
 
 constexpr Token kSet{{5}};
-
-LockRecord document_of(const Claim& claim) {
-  LockRecord document{.name = std::string(kIdentityName),
-                      .state = LockState::taken,
-                      .process = claim.process,
-                      .who = claim.who,
-                      .why = claim.why,
-                      .when = StoreTime{1h},
-                      .ts = claim.ts};
-  document.fence = 1;
-  document.takeover_after = claim.takeover_after;
-  return document;
-}
 
 MemberLook look_with(const LockRecord& identity) {
   MemberLook look{.identity = {.lock = identity, .fresh = true}, .listing = {}};
